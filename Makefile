@@ -1,0 +1,46 @@
+# Every target sets up what it needs in .venv first. PYTHON chooses the interpreter it is made with.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest -n 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-full check format bench clean
+
+help:  ## Show the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+setup: $(STAMP)  ## Make .venv and install relatum with its development tools
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "relatum needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: $(STAMP)  ## Show what relatum does, on data that it brings along
+	$(BIN)/relatum data info example
+	$(BIN)/relatum data check example
+
+test: $(STAMP)  ## Run the default tests
+	$(PYTEST)
+
+test-full: $(STAMP)  ## Run the same tests at their large counts
+	$(PYTEST) --full
+
+check: $(STAMP)  ## Lint, check formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMP)  ## Format the code and mend what the linter can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP)  ## Measure speed and memory as ratios; writes bench.json
+	$(BIN)/python -m benchmarks
+
+clean:  ## Remove .venv and everything made
+	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist bench.json
