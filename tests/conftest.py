@@ -1,0 +1,45 @@
+"""What all tests share: counts that grow with --full, an isolated cache, and the benchmark files where there are any."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("default", max_examples=60, deadline=None, derandomize=True)
+settings.register_profile("full", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="the same tests at their large counts")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("full" if config.getoption("--full") else "default")
+
+
+@pytest.fixture
+def count(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
+    """Return a function that picks a test's small count or, with --full, its large one."""
+    full = request.config.getoption("--full")
+    return lambda small, large: large if full else small
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give every test a cache of its own, so that none touches the user's."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("RELATUM_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def benchmark_data() -> Path:
+    """Return the folder of the published benchmark files, or skip the test."""
+    folder = os.environ.get("RELATUM_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("needs the published benchmark files: set RELATUM_DATA to their folder")
+    return Path(folder)

@@ -1,0 +1,93 @@
+"""Files are whole or absent, also when the writer is killed."""
+
+from __future__ import annotations
+
+import random
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from relatum.errors import RelatumError
+from relatum.files import atomic_directory, atomic_file, cache_directory, sha256_of
+
+
+def test_a_file_appears_with_its_content_and_the_usual_permissions(tmp_path: Path) -> None:
+    ordinary = tmp_path / "ordinary"
+    ordinary.write_bytes(b"")
+    with atomic_file(tmp_path / "fact") as file:
+        file.write(b"sold")
+        assert not (tmp_path / "fact").exists()
+    assert (tmp_path / "fact").read_bytes() == b"sold"
+    assert stat.S_IMODE((tmp_path / "fact").stat().st_mode) == stat.S_IMODE(ordinary.stat().st_mode)
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "fact").write_bytes(b"old")
+    with pytest.raises(KeyboardInterrupt), atomic_file(tmp_path / "fact") as file:
+        file.write(b"new")
+        raise KeyboardInterrupt
+    assert [path.name for path in tmp_path.iterdir()] == ["fact"]
+    assert (tmp_path / "fact").read_bytes() == b"old"
+
+
+def test_a_directory_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    with atomic_directory(tmp_path / "deep" / "run") as folder:
+        (folder / "a").write_text("1")
+    assert (tmp_path / "deep" / "run" / "a").read_text() == "1"
+    with pytest.raises(ValueError, match="no"), atomic_directory(tmp_path / "other") as folder:
+        (folder / "a").write_text("1")
+        raise ValueError("no")
+    assert [path.name for path in tmp_path.iterdir()] == ["deep"]
+
+
+def test_an_existing_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RelatumError, match="already exists"), atomic_directory(tmp_path):
+        pass
+
+
+def test_checksums_are_those_of_the_bytes(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    assert sha256_of(tmp_path / "empty") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def test_the_cache_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RELATUM_CACHE", str(tmp_path / "mine"))
+    assert cache_directory() == tmp_path / "mine"
+    monkeypatch.delenv("RELATUM_CACHE")
+    assert cache_directory().name == "relatum"
+
+
+WRITER = """
+import sys, itertools
+from pathlib import Path
+from relatum.files import atomic_file
+print("ready", flush=True)
+for number in itertools.count():
+    with atomic_file(Path(sys.argv[1])) as file:
+        for _ in range(64):
+            file.write(bytes([number % 256]) * 4096)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
+def test_killed_writers_never_leave_a_torn_file(tmp_path: Path, count: Callable[[int, int], int]) -> None:
+    target = tmp_path / "weights"
+    chance = random.Random(0)
+    for _ in range(count(3, 200)):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(target)], stdout=subprocess.PIPE)
+        assert writer.stdout is not None
+        with writer.stdout:
+            writer.stdout.readline()
+            time.sleep(chance.uniform(0, 0.1))
+            writer.send_signal(signal.SIGKILL)
+            writer.wait()
+        if target.exists():
+            content = target.read_bytes()
+            assert len(content) == 64 * 4096
+            assert len(set(content)) == 1

@@ -1,0 +1,42 @@
+"""Progress is shown for long work only, and never in the way of output."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from relatum import progress as module
+from relatum.progress import progress
+
+
+def test_quick_work_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("reading", 10) as advance:
+        advance(10)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_without_a_terminal_there_are_plain_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LINE_EVERY", 0.0)
+    with progress("reading", 4) as advance:
+        advance(1)
+        advance(3)
+        advance(1)  # more than was promised is still 100 %
+    assert capsys.readouterr() == ("", "reading: 25 %\nreading: 100 %\nreading: 100 %\n")
+
+
+def test_in_a_terminal_a_bar_appears_and_is_wiped(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress("reading", 4) as advance:
+        advance(1)
+        advance(3)
+    out, shown = capsys.readouterr()
+    assert out == ""
+    assert "reading" in shown
+    assert "\x1b[?25h" in shown  # the cursor is given back
