@@ -1,0 +1,60 @@
+"""Knowledge hypergraph completion: facts of any arity, the gaps in them, and the algebra of their relations.
+
+The names below are the public ones. They are imported when first used, so that `import relatum`, and with it the command
+line, starts at once.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from relatum.data.formats import Layout
+    from relatum.data.hypergraph import Hypergraph, Split
+    from relatum.data.known_answers import KnownAnswers
+    from relatum.data.loading import load, save
+    from relatum.data.schema import RelationSchema, Schema
+    from relatum.data.table import TupleTable
+    from relatum.data.vocabulary import Vocabulary
+    from relatum.errors import DataError, DownloadError, FormatError, RelatumError, UnknownNameError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DataError",
+    "DownloadError",
+    "FormatError",
+    "Hypergraph",
+    "KnownAnswers",
+    "Layout",
+    "RelationSchema",
+    "RelatumError",
+    "Schema",
+    "Split",
+    "TupleTable",
+    "UnknownNameError",
+    "Vocabulary",
+    "load",
+    "save",
+]
+
+_HOMES = {
+    "relatum.data.formats": ("Layout",),
+    "relatum.data.hypergraph": ("Hypergraph", "Split"),
+    "relatum.data.known_answers": ("KnownAnswers",),
+    "relatum.data.loading": ("load", "save"),
+    "relatum.data.schema": ("RelationSchema", "Schema"),
+    "relatum.data.table": ("TupleTable",),
+    "relatum.data.vocabulary": ("Vocabulary",),
+    "relatum.errors": ("DataError", "DownloadError", "FormatError", "RelatumError", "UnknownNameError"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'relatum' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

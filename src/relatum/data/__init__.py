@@ -1,0 +1,1 @@
+"""The data room: names, schemas, facts, files of facts and the public datasets."""

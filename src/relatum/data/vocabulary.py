@@ -1,0 +1,93 @@
+"""Names and their dense ids."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from relatum.errors import DataError, UnknownNameError
+
+__all__ = ["Ids", "Vocabulary", "fault_of"]
+
+Ids = npt.NDArray[np.int32]
+
+# What would tear a line of tab-separated text apart, or be lost at its end.
+_BREAKERS = {"\t": "a tab", "\n": "a line feed", "\r": "a carriage return", "\0": "a NUL"}
+
+
+def fault_of(name: str) -> str | None:
+    """Return why `name` cannot name anything, or None: names are not blank, fit in UTF-8 and in a tab-separated line."""
+    if not name or name.isspace():
+        return "empty name" if not name else f"blank name {name!r}"
+    for character, spoken in _BREAKERS.items():
+        if character in name:
+            return f"name {name!r} contains {spoken}"
+    return None if _is_unicode(name) else f"name {name!r} is not valid Unicode"
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
+
+
+class Vocabulary:
+    """Distinct names in a fixed order; the id of a name is its place, 0 to n - 1. No id is reserved."""
+
+    def __init__(self, names: Iterable[str], kind: str = "entity") -> None:
+        self.names: tuple[str, ...] = tuple(names)
+        self.kind = kind
+        if len(set(self.names)) != len(self.names):
+            repeated = next(a for a, b in itertools.pairwise(sorted(self.names)) if a == b)
+            raise DataError(f"{kind} {repeated!r} is named twice")
+        if fault := self._fault():
+            raise DataError(f"{kind}: {fault}")
+
+    def _fault(self) -> str | None:
+        # One scan over all names together is many times cheaper than one per name, and nearly always all there is to do.
+        together = "\n".join(self.names)
+        clean = sum(map(together.count, _BREAKERS)) == max(0, len(self.names) - 1) and _is_unicode(together)
+        suspects = (name for name in self.names if not clean or not name or name.isspace())
+        return next((fault for fault in map(fault_of, suspects) if fault), None)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.names)}
+
+    def id(self, name: str) -> int:
+        """Return the id of `name`."""
+        try:
+            return self._ids[name]
+        except KeyError:
+            raise UnknownNameError(self.kind, name, self.names) from None
+
+    def ids(self, names: Iterable[str]) -> Ids:
+        """Return the ids of `names`, in their order."""
+        return np.fromiter(map(self.id, names), np.int32)
+
+    def __getitem__(self, number: int) -> str:
+        return self.names[number]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ids
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Vocabulary) and self.names == other.names)
+
+    def __hash__(self) -> int:
+        return hash(self.names)
+
+    def __repr__(self) -> str:
+        return f"<Vocabulary of {len(self)} {self.kind} names>"

@@ -1,0 +1,116 @@
+"""Hypergraphs: the same facts give the same arrays; invalid ones cannot be built."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relatum import DataError, Hypergraph, RelationSchema, Schema, Split, Vocabulary
+from relatum.data.hypergraph import Block
+from strategies import Fact, facts, hypergraphs, splits
+
+TWO = Vocabulary(["alex", "drew"])
+KNOWS = Schema([RelationSchema("knows", 2)])
+
+
+@given(facts(), st.randoms())
+def test_the_same_facts_in_any_order_give_the_same_hypergraph(
+    drawn: tuple[list[RelationSchema], list[Fact]], chance: st.DataObject
+) -> None:
+    relations, rows = drawn
+    graph = Hypergraph.of(rows, relations)
+    assert sorted(graph) == sorted(rows)
+    assert len(graph) == len(rows)
+    chance.shuffle(rows)  # type: ignore[attr-defined]
+    assert Hypergraph.of(rows, relations) == graph
+
+
+@given(hypergraphs)
+def test_blocks_are_sorted_packed_and_frozen(graph: Hypergraph) -> None:
+    for arity, block in graph.blocks.items():
+        assert block.arity == arity
+        assert len(block)
+        assert block.columns.dtype == block.relations.dtype == np.int32
+        rows = list(zip(*(column.tolist() for column in block.rows), strict=True))
+        assert rows == sorted(rows)
+        with pytest.raises(ValueError, match="read-only"):
+            block.columns[0, 0] = 0
+
+
+@given(hypergraphs)
+def test_tables_are_views_that_partition_the_facts(graph: Hypergraph) -> None:
+    for relation in graph.schema:
+        table = graph.table(relation.name)
+        assert table.relation == relation
+        assert [(relation.name, *fact) for fact in table] == [fact for fact in graph if fact[0] == relation.name]
+        if len(table):
+            assert np.shares_memory(table.columns, graph.blocks[relation.arity].columns)
+        for position, role in enumerate(relation.roles or ()):
+            assert np.array_equal(table.column(role), table.columns[position])
+    assert sum(len(graph.table(name)) for name in graph.schema.names) == len(graph)
+
+
+@given(hypergraphs)
+def test_distinct_keeps_each_fact_once(graph: Hypergraph) -> None:
+    assert sorted(graph.distinct()) == sorted(set(graph))
+    assert graph.distinct().distinct() == graph.distinct()
+
+
+@given(hypergraphs)
+def test_degrees_count_occurrences(graph: Hypergraph) -> None:
+    expected = Counter(name for fact in graph for name in fact[1:])
+    assert dict(zip(graph.entities, graph.degrees().tolist(), strict=True)) == expected
+
+
+@given(splits)
+def test_union_keeps_repeats(split: Split) -> None:
+    together = Hypergraph.union(list(split.parts.values()))
+    assert sorted(together) == sorted([*split.train, *split.valid, *split.test])
+
+
+@pytest.mark.parametrize(
+    ("relations", "columns", "reason"),
+    [
+        ([0], [[0], [2]], "ids run from 0 to 2"),
+        ([0], [[-1], [0]], "ids run from -1"),
+        ([1], [[0], [0]], "relation of a fact"),
+        ([0], [[0]], "another arity"),
+        ([0, 0], [[0], [0]], "do not go with"),
+    ],
+)
+def test_an_invalid_hypergraph_cannot_be_built(relations: list[int], columns: list[list[int]], reason: str) -> None:
+    with pytest.raises(DataError, match=reason):
+        Hypergraph(TWO, KNOWS, [Block(np.array(relations, np.int32), np.array(columns, np.int32))])
+
+
+def test_unsorted_and_repeated_blocks_are_refused() -> None:
+    schema = Schema([RelationSchema("a", 1), RelationSchema("b", 1)])
+    block = Block(np.array([1, 0], np.int32), np.zeros((1, 2), np.int32))
+    with pytest.raises(DataError, match="not sorted"):
+        Hypergraph(TWO, schema, [block])
+    one = Block(np.array([0], np.int32), np.zeros((1, 1), np.int32))
+    with pytest.raises(DataError, match="two blocks"):
+        Hypergraph(TWO, schema, [one, one])
+
+
+def test_one_relation_has_one_arity() -> None:
+    with pytest.raises(DataError, match="sold has arity 3, but a fact of it has 2"):
+        Hypergraph.of([("sold", "drew", "alex", "book"), ("sold", "drew", "alex")])
+
+
+def test_parts_of_a_split_share_their_names() -> None:
+    graph = Hypergraph.of([("sold", "drew", "alex", "book")])
+    other = Hypergraph.of([("sold", "drew", "alex", "tv")])
+    with pytest.raises(DataError, match="share one vocabulary"):
+        Split(graph, graph, other)
+    with pytest.raises(DataError, match="share one vocabulary"):
+        Hypergraph.union([graph, other])
+
+
+def test_an_arity_of_a_thousand_is_nothing_special() -> None:
+    wide = ("wide", *(f"e{number % 7}" for number in range(1000)))
+    assert list(Hypergraph.of([wide, wide])) == [wide, wide]

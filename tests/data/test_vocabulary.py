@@ -1,0 +1,55 @@
+"""Vocabularies: dense, distinct, immutable, and only of names that a line of text can hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relatum import DataError, UnknownNameError, Vocabulary
+from relatum.data.vocabulary import fault_of
+from strategies import names
+
+
+@given(st.lists(names, unique=True))
+def test_ids_are_places(drawn: list[str]) -> None:
+    vocabulary = Vocabulary(drawn)
+    assert [vocabulary.id(name) for name in drawn] == list(range(len(drawn)))
+    assert [vocabulary[number] for number in range(len(drawn))] == drawn == list(vocabulary)
+    assert vocabulary.ids(reversed(drawn)).tolist() == list(reversed(range(len(drawn))))
+    assert vocabulary.ids([]).dtype == np.int32
+
+
+@given(st.lists(st.text(max_size=4), max_size=6))
+def test_a_vocabulary_is_refused_exactly_when_a_name_is_bad_or_repeated(drawn: list[str]) -> None:
+    if len(set(drawn)) < len(drawn) or any(map(fault_of, drawn)):
+        with pytest.raises(DataError):
+            Vocabulary(drawn)
+    else:
+        assert len(Vocabulary(drawn)) == len(drawn)
+
+
+@pytest.mark.parametrize("name", ["", " ", "\u2003", "a\tb", "a\n", "\r", "a\0", "\ud800"])
+def test_what_cannot_be_a_name(name: str) -> None:
+    assert fault_of(name)
+    with pytest.raises(DataError):
+        Vocabulary(["drew", name])
+
+
+def test_a_repeated_name_is_named() -> None:
+    with pytest.raises(DataError, match="entity 'drew' is named twice"):
+        Vocabulary(["drew", "alex", "drew"])
+
+
+def test_an_unknown_name_suggests_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="unknown entity 'drw'; did you mean 'drew'"):
+        Vocabulary(["drew", "alex"]).id("drw")
+
+
+def test_equality_is_by_names() -> None:
+    assert Vocabulary(["a", "b"]) == Vocabulary(["a", "b"])
+    assert hash(Vocabulary(["a", "b"])) == hash(Vocabulary(["a", "b"]))
+    assert Vocabulary(["a", "b"]) != Vocabulary(["b", "a"])
+    assert "a" in Vocabulary(["a"])
+    assert "b" not in Vocabulary(["a"])
