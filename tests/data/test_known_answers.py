@@ -1,0 +1,70 @@
+"""Known answers equal a dict of sets, for any arity and any number of levels in the keys."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from relatum import DataError, Hypergraph, KnownAnswers, Split
+from relatum.data import known_answers
+from strategies import splits
+
+
+def check_against_sets(split: Split) -> None:
+    """Ask every question that the facts hold, and compare with a plain search."""
+    parts = list(split.parts.values())
+    everything = {fact for graph in parts for fact in graph}
+    known = KnownAnswers(*parts)
+    for arity, block in Hypergraph.union(parts).blocks.items():
+        for position in range(arity):
+            answers = known.lookup(block.relations, block.columns, position)
+            assert len(answers) == len(block)
+            questions, entities = answers.pairs()
+            for number, (relation, *fact) in enumerate(zip(*block.rows, strict=True)):
+                asked = (split.schema[int(relation)].name, *(split.entities[int(entity)] for entity in fact))
+                expected = {
+                    other[position + 1]
+                    for other in everything
+                    if (*other[: position + 1], *other[position + 2 :]) == (*asked[: position + 1], *asked[position + 2 :])
+                    and len(other) == len(asked)
+                }
+                found = answers[number]
+                assert [split.entities[int(entity)] for entity in found] == sorted(expected, key=split.entities.id)
+                assert np.array_equal(entities[questions == number], found)
+                assert answers.counts[number] == len(expected)
+            assert answers.contain(block.columns[position]).all()
+            for entity in range(len(split.entities)):
+                asked_for = np.full(len(block), entity, np.int32)
+                contained = answers.contain(asked_for).tolist()
+                assert contained == [entity in answers[number] for number in range(len(block))]
+
+
+@given(splits)
+def test_lookup_equals_a_plain_search(split: Split) -> None:
+    check_against_sets(split)
+
+
+@given(splits)
+def test_keys_may_need_many_levels(split: Split) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(known_answers, "LARGEST_KEY", 2**8)  # as if ids were too large for more than a column or two
+        check_against_sets(split)
+
+
+def test_a_question_nobody_can_answer_has_no_answers() -> None:
+    graph = Hypergraph.of([("sold", "drew", "alex", "book"), ("buyer", "alex", "book")])
+    known = KnownAnswers(graph)
+    drew, alex, book = graph.entities.ids(["drew", "alex", "book"])
+    sold = graph.schema.names.ids(["sold"])
+    assert len(known.lookup(sold, np.array([[alex], [-1], [book]], np.int32), 1)[0]) == 0
+    assert known.lookup(sold, np.array([[drew], [-1], [book]], np.int32), 1)[0].tolist() == [alex]
+    assert known.lookup(sold, np.zeros((7, 1), np.int32), 3).counts.tolist() == [0]
+    assert len(known.lookup(sold[:0], np.zeros((3, 0), np.int32), 0)) == 0
+    assert known.nbytes < 1000
+
+
+def test_ids_that_name_nothing_are_refused() -> None:
+    graph = Hypergraph.of([("sold", "drew", "alex", "book")])
+    with pytest.raises(DataError, match="ids run from"):
+        KnownAnswers(graph).lookup(np.array([0], np.int32), np.array([[3], [0], [0]], np.int32), 2)
