@@ -1,0 +1,93 @@
+"""A columnar copy of a split that loads at once: versioned, checksummed, written atomically, rebuilt when in doubt.
+
+The file is one line, `relatum-columns VERSION SHA256`, and then a safetensors body whose checksum that is. Inside, `about`
+is JSON that repeats the key under which the copy was made: what the split's files were and how they were read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import safetensors.numpy
+from safetensors import SafetensorError
+
+from relatum.data.hypergraph import Block, Hypergraph, Split
+from relatum.data.schema import RelationSchema, Schema
+from relatum.data.vocabulary import Vocabulary
+from relatum.errors import DataError
+from relatum.files import atomic_file
+
+__all__ = ["load_columns", "save_columns"]
+
+_VERSION = 1
+
+Key = dict[str, Any]
+
+
+def save_columns(path: Path, key: Key, split: Split) -> None:
+    """Write the columnar copy of a split."""
+    about = {
+        "key": key,
+        "origin": split.origin,
+        "checksums": dict(split.checksums),
+        "skipped": split.skipped,
+        "relations": [(relation.name, relation.arity, relation.roles) for relation in split.schema],
+        "blocks": {part: list(graph.blocks) for part, graph in split.parts.items()},
+    }
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "about": _to_bytes(json.dumps(about)),
+        "entities": _to_bytes("\n".join(split.entities)),
+    }
+    for part, graph in split.parts.items():
+        for arity, block in graph.blocks.items():
+            arrays[f"{part}/{arity}"] = np.stack(block.rows)
+    body = safetensors.numpy.save(arrays)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_file(path) as file:
+        file.write(_title(body))
+        file.write(body)
+
+
+def load_columns(path: Path, key: Key) -> Split | None:
+    """Return the split copied under `key`, or None if there is no copy, or an older, other or damaged one."""
+    try:
+        title, _, body = path.read_bytes().partition(b"\n")
+        if title + b"\n" != _title(body):
+            return None
+        arrays = safetensors.numpy.load(body)
+        about = json.loads(_to_text(arrays["about"]))
+        if about["key"] != key:
+            return None
+        return _split(about, arrays)
+    except (OSError, SafetensorError, DataError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _split(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Split:
+    names = _to_text(arrays["entities"])
+    entities = Vocabulary(names.split("\n") if names else ())
+    schema = Schema(
+        RelationSchema(name, arity, tuple(roles) if roles else None) for name, arity, roles in about["relations"]
+    )
+    graphs = {
+        part: Hypergraph(entities, schema, (Block(rows[0], rows[1:]) for rows in (arrays[f"{part}/{a}"] for a in arities)))
+        for part, arities in about["blocks"].items()
+    }
+    return Split(**graphs, origin=about["origin"], checksums=about["checksums"], skipped=tuple(about["skipped"]))
+
+
+def _title(body: bytes) -> bytes:
+    return f"relatum-columns {_VERSION} {hashlib.sha256(body).hexdigest()}\n".encode()
+
+
+def _to_bytes(text: str) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def _to_text(array: npt.NDArray[Any]) -> str:
+    return array.tobytes().decode()
