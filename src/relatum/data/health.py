@@ -1,0 +1,127 @@
+"""What a split looks like (`describe`) and what is wrong with it (`examine`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.known_answers import KnownAnswers
+
+__all__ = ["Description", "Health", "describe", "examine"]
+
+
+@dataclass(frozen=True)
+class Description:
+    """The size of a split; `arity` counts the facts of all parts by arity."""
+
+    origin: str
+    entities: int
+    relations: int
+    train: int
+    valid: int
+    test: int
+    arity: dict[int, int]
+    skipped: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the description as plain data."""
+        return {**vars(self), "skipped": list(self.skipped)}
+
+
+def describe(split: Split) -> Description:
+    """Return the size of a split."""
+    arity: Counter[int] = Counter()
+    for graph in split.parts.values():
+        arity.update({number: len(block) for number, block in graph.blocks.items()})
+    sizes = {part: len(graph) for part, graph in split.parts.items()}
+    return Description(
+        origin=split.origin,
+        entities=len(split.entities),
+        relations=len(split.schema),
+        **sizes,
+        arity=dict(sorted(arity.items())),
+        skipped=split.skipped,
+    )
+
+
+@dataclass(frozen=True)
+class Health:
+    """What may spoil training on a split or results from it; counts are of facts unless said otherwise.
+
+    Attributes:
+        duplicates: by part, facts that repeat an earlier one of the same part.
+        overlap: by pair of parts ("valid/test"), distinct facts that are in both.
+        unseen_entities: by part, entities that never occur in train.
+        unseen_relations: by part, relations that never occur in train.
+        unseen_facts: by part, facts that hold an entity or relation that never occurs in train.
+        degree_one: entities that occur exactly once in train.
+        near: by arity, test facts that differ from a fact of train or valid in a single position, and all test facts.
+        skipped: the lines that were passed over when the files were read.
+    """
+
+    duplicates: dict[str, int]
+    overlap: dict[str, int]
+    unseen_entities: dict[str, int]
+    unseen_relations: dict[str, int]
+    unseen_facts: dict[str, int]
+    degree_one: int
+    near: dict[int, tuple[int, int]]
+    skipped: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the findings as plain data."""
+        near = {arity: {"near": near, "test": total} for arity, (near, total) in self.near.items()}
+        return {**vars(self), "near": near, "skipped": list(self.skipped)}
+
+
+def examine(split: Split) -> Health:
+    """Return what may spoil training on a split, or results from it."""
+    distinct = {part: graph.distinct() for part, graph in split.parts.items()}
+    entity_seen = split.train.degrees() > 0
+    relation_seen = _relations_of(split.train)
+    held_out = {"valid": split.valid, "test": split.test}
+    pairs = (("train", "valid"), ("train", "test"), ("valid", "test"))
+    return Health(
+        duplicates={part: len(graph) - len(distinct[part]) for part, graph in split.parts.items()},
+        overlap={f"{a}/{b}": len(distinct[a]) + len(distinct[b]) - _union_size(split, a, b) for a, b in pairs},
+        unseen_entities={part: int(np.sum((graph.degrees() > 0) & ~entity_seen)) for part, graph in held_out.items()},
+        unseen_relations={part: int(np.sum(_relations_of(graph) & ~relation_seen)) for part, graph in held_out.items()},
+        unseen_facts={
+            part: sum(
+                int(np.sum(~entity_seen[block.columns].all(axis=0) | ~relation_seen[block.relations]))
+                for block in graph.blocks.values()
+            )
+            for part, graph in held_out.items()
+        },
+        degree_one=int(np.sum(split.train.degrees() == 1)),
+        near=_near(split),
+        skipped=split.skipped,
+    )
+
+
+def _relations_of(graph: Hypergraph) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    occurs = np.zeros(len(graph.schema), np.bool_)
+    for block in graph.blocks.values():
+        occurs[block.relations] = True
+    return occurs
+
+
+def _union_size(split: Split, *parts: str) -> int:
+    return len(Hypergraph.union([split.parts[part] for part in parts]).distinct())
+
+
+def _near(split: Split) -> dict[int, tuple[int, int]]:
+    """Return by arity how many test facts a known fact comes within one position of, and how many there are."""
+    known = KnownAnswers(split.train, split.valid)
+    found = {}
+    for arity, block in split.test.blocks.items():
+        near = np.zeros(len(block), np.bool_)
+        for position in range(arity):
+            answers = known.lookup(block.relations, block.columns, position)
+            near |= answers.counts > answers.contain(block.columns[position])
+        found[arity] = (int(near.sum()), len(block))
+    return found
