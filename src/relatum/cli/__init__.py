@@ -1,0 +1,57 @@
+"""The command line: `relatum VERB ...`; one small file per verb or group of verbs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from relatum import __version__
+from relatum.cli import data
+from relatum.errors import RelatumError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="relatum",
+    help="Knowledge hypergraph completion: learn from facts of any arity, fill the gaps, ask relational algebra.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(data.app, name="data")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"relatum {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that stand before any verb."""
+
+
+def main() -> None:
+    """Run the command line; a person's mistake is one line on standard error and exit code 2."""
+    try:
+        code = app(standalone_mode=False, prog_name="relatum")
+    except (TyperException, RelatumError) as error:
+        code = _complain(error.format_message() if isinstance(error, TyperException) else str(error))
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        code = _complain(f"{where}{error.strerror or error}")
+    if code == 130:
+        sys.stderr.write("relatum: interrupted\n")
+    sys.exit(code or 0)
+
+
+def _complain(message: str) -> int:
+    sys.stderr.write(f"relatum: {' '.join(message.split())}\n")
+    return 2

@@ -1,0 +1,221 @@
+"""`relatum data`: list, describe, check and convert datasets."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from relatum.cli.output import console, number, print_json, print_table, share
+
+if TYPE_CHECKING:
+    from relatum.data.formats import Layout
+    from relatum.data.health import Health
+    from relatum.data.hypergraph import Split
+
+__all__ = ["app"]
+
+app = typer.Typer(help="List, describe, check and convert datasets.", no_args_is_help=True)
+
+Source = Annotated[str, typer.Argument(metavar="NAME_OR_DIR", help="A registered dataset, a directory or a file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+RelationColumn = Annotated[
+    list[str] | None,
+    typer.Option(metavar="[PART:]N", help="The column, from 0, that holds the relation; for one part, e.g. test:1."),
+]
+IgnoreColumn = Annotated[
+    list[str] | None, typer.Option(metavar="[PART:]N", help="A column to pass over; can be given more than once.")
+]
+Comments = Annotated[bool, typer.Option("--comments", help="Pass over lines that start with '#'.")]
+BlankLines = Annotated[bool, typer.Option("--blank-lines", help="Pass over blank lines.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Pass over lines that are not facts, and list them.")]
+
+
+@app.command("list")
+def list_datasets(json: Json = False) -> None:
+    """List the registered datasets."""
+    from relatum.data.datasets import DATASETS
+
+    if json:
+        print_json({name: _registered(name) for name in DATASETS})
+        return
+    rows = [(name, *map(number, dataset.counts), dataset.about, dataset.licence) for name, dataset in DATASETS.items()]
+    counts = ("entities", "relations", "train", "valid", "test")
+    print_table("Registered datasets", ("name", *counts, "about", "licence"), rows, counts)
+
+
+@app.command()
+def info(
+    source: Source,
+    json: Json = False,
+    relation_column: RelationColumn = None,
+    ignore_column: IgnoreColumn = None,
+    comments: Comments = False,
+    blank_lines: BlankLines = False,
+    skip_bad: SkipBad = False,
+) -> None:
+    """Show the size of a dataset."""
+    from relatum.data.health import describe
+
+    split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
+    description = describe(split)
+    if json:
+        print_json({**description.to_json(), "checksums": dict(split.checksums), **_registered(split.origin)})
+        return
+    print_table(
+        f"{split.origin}: {number(description.entities)} entities, {number(description.relations)} relations",
+        ("arity", "relations", "train", "valid", "test", "all"),
+        _arity_rows(split),
+        ("arity", "relations", "train", "valid", "test", "all"),
+    )
+    for label, value in _registered(split.origin).items():
+        for line in value if isinstance(value, list) else [value]:
+            console().print(f"[bold]{label}[/bold] {line}", soft_wrap=True)
+    _print_skipped(split.skipped)
+
+
+@app.command()
+def check(
+    source: Source,
+    json: Json = False,
+    relation_column: RelationColumn = None,
+    ignore_column: IgnoreColumn = None,
+    comments: Comments = False,
+    blank_lines: BlankLines = False,
+    skip_bad: SkipBad = False,
+) -> None:
+    """Look for what may spoil training or results: duplicates, overlaps, unseen names, near-leakage."""
+    from relatum.data.health import examine
+
+    split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
+    health = examine(split)
+    if json:
+        print_json({"origin": split.origin, **health.to_json()})
+        return
+    print_table(
+        f"Health of {split.origin}",
+        ("finding", "where", "count", "share"),
+        _health_rows(split, health),
+        ("count", "share"),
+    )
+    near = sum(count for count, _ in health.near.values())
+    rows = [(str(arity), number(count), number(total), share(count, total)) for arity, (count, total) in health.near.items()]
+    print_table(
+        "Test facts that differ from one of train or valid in a single position",
+        ("arity", "near", "test", "share"),
+        [*rows, ("all", number(near), number(len(split.test)), share(near, len(split.test)))],
+        ("arity", "near", "test", "share"),
+    )
+    _print_skipped(health.skipped)
+
+
+@app.command()
+def convert(
+    source: Source,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The directory to make; it must not exist yet.")],
+    gzip: Annotated[bool, typer.Option("--gzip", help="Compress the files.")] = False,
+    relation_column: RelationColumn = None,
+    ignore_column: IgnoreColumn = None,
+    comments: Comments = False,
+    blank_lines: BlankLines = False,
+    skip_bad: SkipBad = False,
+) -> None:
+    """Write a dataset as plain files: relation first, tab-separated, sorted; every line is kept."""
+    from relatum.data.loading import save
+
+    split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
+    save(split, out, compress=gzip)
+    sizes = ", ".join(f"{part} {number(len(graph))}" for part, graph in split.parts.items())
+    console().print(f"wrote {out}: {sizes}", markup=False, soft_wrap=True)
+    _print_skipped(split.skipped)
+
+
+def _load(
+    source: str,
+    relation_column: list[str] | None,
+    ignore_column: list[str] | None,
+    comments: bool,
+    blank_lines: bool,
+    skip_bad: bool,
+) -> Split:
+    from relatum.data.loading import load
+
+    layouts = _layouts(relation_column or [], ignore_column or [], comments, blank_lines)
+    return load(source, layouts=layouts, skip_bad=skip_bad)
+
+
+def _layouts(relation: list[str], ignore: list[str], comments: bool, blank_lines: bool) -> dict[str, Layout] | None:
+    """Return the layout of each part, or None if nothing was said about it."""
+    from relatum.data.datasets import PARTS
+    from relatum.data.formats import Layout
+
+    if not (relation or ignore or comments or blank_lines):
+        return None
+    layouts = {part: Layout(comments=comments, blank_lines=blank_lines) for part in PARTS}
+    # Ignored columns first, and the relation's column set with them: a layout is checked whenever it is made.
+    ignored: dict[str, tuple[int, ...]] = dict.fromkeys(PARTS, ())
+    for part, column in _columns("--ignore-column", ignore):
+        ignored[part] += (column,)
+    chosen = dict.fromkeys(PARTS, 0)
+    chosen.update(_columns("--relation-column", relation))
+    return {
+        part: dataclasses.replace(layout, relation_column=chosen[part], ignored_columns=ignored[part])
+        for part, layout in layouts.items()
+    }
+
+
+def _columns(option: str, values: list[str]) -> Iterator[tuple[str, int]]:
+    """Yield (part, column) for each of `N`, which speaks of every part, and `PART:N`."""
+    from relatum.data.datasets import PARTS
+
+    for value in values:
+        part, _, column = value.rpartition(":")
+        if not column.isdecimal() or part not in ("", *PARTS):
+            raise typer.BadParameter(f"{option} {value!r}: give a column such as 1, or one of a part such as test:1")
+        for one in (part,) if part else PARTS:
+            yield one, int(column)
+
+
+def _registered(origin: str) -> dict[str, str | list[str]]:
+    from relatum.data.datasets import DATASETS
+
+    dataset = DATASETS.get(origin)
+    if dataset is None:
+        return {}
+    return {"licence": dataset.licence, "cite": dataset.cite, "home": dataset.home, "quirks": list(dataset.quirks)}
+
+
+def _arity_rows(split: Split) -> list[list[str]]:
+    parts = split.parts.values()
+    rows = []
+    for arity in sorted(split.schema.arities):
+        relations = sum(relation.arity == arity for relation in split.schema)
+        counts = [len(graph.blocks.get(arity, ())) for graph in parts]
+        rows.append([str(arity), *map(number, (relations, *counts, sum(counts)))])
+    totals = [len(graph) for graph in parts]
+    return [*rows, ["all", *map(number, (len(split.schema), *totals, sum(totals)))]]
+
+
+def _health_rows(split: Split, health: Health) -> Iterator[tuple[str, str, str, str]]:
+    sizes = {part: len(graph) for part, graph in split.parts.items()}
+    for part, count in health.duplicates.items():
+        yield "repeated facts", part, number(count), share(count, sizes[part])
+    for pair, count in health.overlap.items():
+        yield "facts in both", pair, number(count), share(count, sizes[pair.split("/")[1]])
+    for part, count in health.unseen_entities.items():
+        yield "entities not in train", part, number(count), share(count, len(split.entities))
+    for part, count in health.unseen_relations.items():
+        yield "relations not in train", part, number(count), share(count, len(split.schema))
+    for part, count in health.unseen_facts.items():
+        yield "facts with a name not in train", part, number(count), share(count, sizes[part])
+    yield "entities that occur once", "train", number(health.degree_one), share(health.degree_one, len(split.entities))
+
+
+def _print_skipped(skipped: tuple[str, ...]) -> None:
+    for line in skipped[:20]:
+        console().print(f"skipped {line}", markup=False, soft_wrap=True)
+    if len(skipped) > 20:
+        console().print(f"... and {number(len(skipped) - 20)} more lines")

@@ -1,0 +1,103 @@
+"""`relatum data`: what people see and what programs read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from relatum import load
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_list_shows_every_registered_dataset(run: Run) -> None:
+    code, out, _ = run("data", "list")
+    assert code == 0
+    for name in ("example", "jf17k", "fb-auto", "m-fb15k", "rel-er", "wn18rr"):
+        assert name in out
+    assert set(json.loads(run("data", "list", "--json")[1])) >= {"jf17k", "example"}
+
+
+def test_info_is_a_table_for_people(run: Run) -> None:
+    code, out, err = run("data", "info", "example")
+    assert (code, err) == (0, "")
+    assert "example: 15 entities, 3 relations" in out
+    assert "CC BY" not in out
+
+
+def test_info_is_one_json_object_for_programs(run: Run) -> None:
+    found = json.loads(run("data", "info", "example", "--json")[1])
+    expected = {"entities": 15, "relations": 3, "train": 28, "valid": 3, "test": 5, "arity": {"2": 12, "3": 24}}
+    assert expected.items() <= found.items()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("jf17k", (29177, 327, 61911, 15822, 24915)),
+        ("fb-auto", (3388, 8, 6778, 2255, 2180)),
+        ("m-fb15k", (10314, 71, 415375, 39348, 38797)),
+        ("rel-er", (20801, 339, 58130, 5450, 5378)),
+        ("wn18rr", (40943, 11, 86835, 3034, 3134)),
+    ],
+)
+def test_info_of_the_published_files(run: Run, name: str, expected: tuple[int, ...], benchmark_data: Path) -> None:
+    found = json.loads(run("data", "info", name, "--json")[1])
+    assert tuple(found[key] for key in ("entities", "relations", "train", "valid", "test")) == expected
+
+
+def test_check_shows_findings(run: Run) -> None:
+    code, out, err = run("data", "check", "example")
+    assert (code, err) == (0, "")
+    assert "repeated facts" in out
+    assert "differ from one of train or valid in a single position" in out
+    assert json.loads(run("data", "check", "example", "--json")[1])["near"]["2"] == {"near": 2, "test": 2}
+
+
+def test_names_that_look_like_markup_are_shown_as_they_are(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "[red]").mkdir()
+    (tmp_path / "[red]" / "train.txt").write_text("[bold]x[/bold]\ta\nbroken\n")
+    code, out, _ = run("data", "info", str(tmp_path / "[red]"), "--skip-bad")
+    assert code == 0
+    assert "[red]" in out
+    assert "skipped train.txt:2: relation 'broken' has no entities" in out
+
+
+def test_convert_reads_odd_layouts_and_writes_plain_ones(run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "odd"
+    source.mkdir()
+    (source / "train.txt").write_text("# facts\ndrew\tsold\talex\n\n")
+    (source / "test.txt").write_text("i0\tdrew\tsold\tdrew\n")
+    options = (
+        "--relation-column",
+        "1",
+        "--relation-column",
+        "test:2",
+        "--ignore-column",
+        "test:0",
+        "--comments",
+        "--blank-lines",
+    )
+    code, out, err = run("data", "convert", str(source), str(tmp_path / "plain"), *options)
+    assert (code, err) == (0, "")
+    assert "train 1, valid 0, test 1" in out
+    assert (tmp_path / "plain" / "train.txt").read_text() == "sold\tdrew\talex\n"
+    assert (tmp_path / "plain" / "test.txt").read_text() == "sold\tdrew\tdrew\n"
+    assert run("data", "convert", "example", str(tmp_path / "plain"))[0] == 2
+
+
+def test_convert_keeps_roles_and_repeats_and_can_compress(run: Run, tmp_path: Path) -> None:
+    assert run("data", "convert", "example", str(tmp_path / "out"), "--gzip")[0] == 0
+    assert load(tmp_path / "out").schema == load("example").schema
+    assert list(load(tmp_path / "out").train) == list(load("example").train)
+
+
+def test_a_bad_file_writes_nothing(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("sold\tdrew\nmodel\n")
+    code, _, err = run("data", "convert", str(tmp_path / "train.txt"), str(tmp_path / "out"))
+    assert code == 2
+    assert "train.txt:2: relation 'model' has no entities" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["train.txt"]

@@ -1,0 +1,54 @@
+"""The command line: mistakes are one line on standard error and exit code 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from relatum import __version__
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("data", "--help"), ("data", "info", "--help")])
+def test_asking_for_help_is_no_mistake(run: Run, arguments: tuple[str, ...]) -> None:
+    code, out, err = run(*arguments)
+    assert (code, err) == (0, "")
+    assert out
+
+
+def test_the_version_is_the_package_version(run: Run) -> None:
+    assert run("--version")[1] == f"relatum {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("dta",), "No such command 'dta'. Did you mean 'data'?"),
+        (("data", "inf"), "Did you mean 'info'?"),
+        (("data", "info"), "Missing argument 'NAME_OR_DIR'"),
+        (("data", "info", "example", "--jsn"), "No such option: --jsn"),
+        (("data", "info", "jf17"), "unknown dataset 'jf17'; did you mean 'jf17k'?"),
+        (("data", "info", "/no/such/place"), "/no/such/place: no such file or directory"),
+        (("data", "info", "/dev/null/x"), "/dev/null/x"),
+        (("data", "info", "example", "--skip-bad"), "layout is known"),
+        (("data", "check", ".", "--relation-column", "x"), "give a column such as 1"),
+        (("data", "check", ".", "--ignore-column", "dev:1"), "give a column such as 1"),
+        (("data", "check", ".", "--ignore-column", "0"), "both the relation and ignored"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.startswith("relatum: ")
+    assert err.count("\n") == 1
+
+
+def test_ctrl_c_is_said_and_ends_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("relatum.data.loading.load", interrupted)
+    assert run("data", "info", "example") == (130, "", "relatum: interrupted\n")
