@@ -1,0 +1,48 @@
+"""The public names are these and no others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import relatum
+
+
+def test_public_names_are_pinned_and_sorted() -> None:
+    assert relatum.__all__ == [
+        "DataError",
+        "DownloadError",
+        "FormatError",
+        "Hypergraph",
+        "KnownAnswers",
+        "Layout",
+        "RelationSchema",
+        "RelatumError",
+        "Schema",
+        "Split",
+        "TupleTable",
+        "UnknownNameError",
+        "Vocabulary",
+        "load",
+        "save",
+    ]
+    assert relatum.__all__ == sorted(relatum.__all__)
+
+
+def test_every_public_name_can_be_had_and_is_listed() -> None:
+    for name in relatum.__all__:
+        assert getattr(relatum, name).__name__ == name
+        assert name in dir(relatum)
+
+
+def test_another_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'laod'"):
+        relatum.laod  # noqa: B018
+
+
+def test_the_command_line_starts_without_heavy_imports() -> None:
+    code = "import sys, relatum.cli; print(sorted({'numpy', 'torch', 'numba', 'safetensors'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
