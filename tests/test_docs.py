@@ -1,0 +1,26 @@
+"""What the documents show is what happens: every Python snippet runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_the_snippets_of_a_document_run_one_after_the_other(
+    document: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for snippet in re.findall(r"```python\n(.*?)```", document.read_text(), re.DOTALL):
+        capsys.readouterr()
+        exec(compile(snippet, str(document), "exec"), names)  # noqa: S102
+        printed = capsys.readouterr().out
+        # A comment behind a print that is a plain result is a promise; one with a comma and words is prose.
+        for promise in re.findall(r"^print\(.*\)  # (\[.*\]|\w+\(.*\))$", snippet, re.MULTILINE):
+            assert promise in printed
