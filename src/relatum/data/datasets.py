@@ -10,7 +10,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from relatum.data.download import RemoteFile, download, is_intact, unpack
+from relatum.data.archive import unpack
+from relatum.data.download import RemoteFile, download, is_intact
 from relatum.data.formats import Layout
 from relatum.errors import DataError, DownloadError, UnknownNameError
 from relatum.files import cache_directory
@@ -199,6 +200,8 @@ def locate(dataset: Dataset) -> Path:
 
 def _fetch(dataset: Dataset) -> Path:
     folder = cache_directory() / "raw" / dataset.folder
+    if all(is_intact(folder / file.name, file) for file in dataset.files):
+        return folder
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
         missing = [file for file in dataset.files if not is_intact(folder / file.name, file)]
