@@ -1,0 +1,51 @@
+"""Adagrad on the rows of a table that were touched."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from relatum.kernels import parallel
+from relatum.kernels.jit import exact
+
+__all__ = ["adagrad"]
+
+Floats = npt.NDArray[np.float32]
+
+_ROWS = 512  # in one part
+
+
+def adagrad(
+    table: Floats,
+    history: Floats,
+    rows: npt.NDArray[np.int64],
+    gradient: Floats,
+    rate: float,
+    decay: float = 0.0,
+    epsilon: float = 1e-10,
+) -> None:
+    """Take one step, in place, on the given distinct rows of table [n, d] and its sums of squares, history [n, d].
+
+    Args:
+        table: the parameters.
+        history: the sum of squared slopes of each parameter so far.
+        rows: int64[m], distinct; the other rows are not touched.
+        gradient: [m, d], of those rows.
+        rate: the learning rate.
+        decay: weight decay, added to the gradient as decay * parameter.
+        epsilon: what keeps the first step finite.
+    """
+    ranges = parallel.cuts(len(rows), -(-len(rows) // _ROWS))
+    numbers = (np.float32(rate), np.float32(decay), np.float32(epsilon))
+    parallel.run(lambda n: _step(table, history, rows, gradient, *numbers, *ranges[n]), len(ranges))
+
+
+@exact
+def _step(table, history, rows, gradient, rate, decay, epsilon, first, last):  # type: ignore[no-untyped-def]
+    """Take one Adagrad step on table[rows[i]] for i in first..last, in place."""
+    for i in range(first, last):
+        values, sums, slopes = table[rows[i]], history[rows[i]], gradient[i]
+        for k in range(len(values)):
+            slope = slopes[k] + decay * values[k]
+            sums[k] += slope * slope
+            values[k] -= rate * slope / (np.sqrt(sums[k]) + epsilon)

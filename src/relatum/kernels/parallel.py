@@ -1,0 +1,81 @@
+"""Running the parts of a job on a pool of threads.
+
+Kernels release the interpreter's lock, so threads of one process are enough; any number of callers may run kernels at
+once. How a job is cut must depend on its size only, never on the number of threads: then one thread and many give the
+same bits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+__all__ = ["cuts", "run", "set_threads", "threads"]
+
+_lock = threading.Lock()
+_pool: ThreadPoolExecutor | None = None
+_threads: int | None = None
+
+
+def threads() -> int:
+    """Return how many threads kernels use: `RELATUM_THREADS`, or one for each processor this process may run on."""
+    if _threads is not None:
+        return _threads
+    wanted = os.environ.get("RELATUM_THREADS", "")
+    if wanted.isdecimal() and int(wanted) > 0:
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def set_threads(number: int | None) -> None:
+    """Use `number` threads from now on; None goes back to the default."""
+    global _threads
+    if number is not None and number < 1:
+        raise ValueError(f"kernels need at least one thread, not {number}")
+    with _lock:
+        _threads = number
+    _forget_pool()
+
+
+def run(part: Callable[[int], None], count: int) -> None:
+    """Call `part(0)` to `part(count - 1)`, side by side where there is more than one; the first error is raised."""
+    numbers = itertools.count()
+
+    def work() -> None:
+        while (number := next(numbers)) < count:
+            part(number)
+
+    # The caller works too: a small job costs one hand-over, and a pool that is busy elsewhere holds nobody up.
+    helpers = [_shared_pool().submit(work) for _ in range(min(threads(), count) - 1)]
+    work()
+    for helper in helpers:
+        helper.result()
+
+
+def cuts(size: int, parts: int) -> list[tuple[int, int]]:
+    """Return at most `parts` ranges of nearly equal length that cover 0 to size; none if there is nothing to cover."""
+    parts = min(parts, size)
+    bounds = [size * number // parts for number in range(parts + 1)] if parts else []
+    return list(itertools.pairwise(bounds))
+
+
+def _shared_pool() -> ThreadPoolExecutor:
+    global _pool
+    with _lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(threads(), thread_name_prefix="relatum-kernel")
+        return _pool
+
+
+def _forget_pool() -> None:
+    """Drop the pool: a forked child has its parent's pool but none of its threads."""
+    global _pool, _lock
+    _lock = threading.Lock()
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)

@@ -1,0 +1,259 @@
+"""The loops behind `sigmoid.py`, which cuts the work into parts and checks the arguments; nothing here does.
+
+The sum over windows of sigmoid(a + k) is taken in the form 1 / (1 + u), where u = exp(-a) exp(-k) is the product of two
+numbers that were computed once per query and once per candidate. Two windows share one division:
+1 / (1 + u) + 1 / (1 + v) = 1 + (1 - u v) / (1 + u + v + u v). `sigmoid.py` says for which windows that is safe.
+
+Candidates are taken in tiles of `TILE`, tile[window, lane], packed by the thread that needs them and then met by all
+queries. A tile is always computed whole and lane by lane in the same way, so equal candidates score equal bits wherever
+they stand: ties are decided on exact equality.
+
+All functions take the candidates, [C, W]; `steep`, what both sides are multiplied with; and the plan: `order` and `centre`
+of the windows, and how many of them are `paired` and `single`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from relatum.kernels.jit import TILE, exact, reordered
+from relatum.kernels.ranking_loops import first_at_least, insert
+
+__all__ = ["backward", "count", "forward", "target_scores", "top"]
+
+_F = np.float32
+_ZERO, _HALF, _ONE = _F(0), _F(0.5), _F(1)
+
+
+@exact
+def _pack_tile(candidates, start, steep, order, centre, exponents, tile):  # type: ignore[no-untyped-def]
+    """Fill tile[W, TILE] from candidates[start : start + TILE], windows in their order, centred; lanes beyond hold x = 0.
+
+    The first `exponents` windows hold exp(-x), by a polynomial over [-ln 2 / 2, ln 2 / 2] times a power of two that is put
+    together from its bits; the rest hold x itself.
+    """
+    columns = candidates[start : start + TILE].T
+    bits = np.empty(TILE, np.int32)
+    power = bits.view(np.float32)
+    for j in range(len(order)):
+        column, middle, x = columns[order[j]], centre[j], tile[j]
+        for e in range(len(column)):
+            x[e] = column[e] * steep - middle
+        for e in range(len(column), TILE):
+            x[e] = _ZERO
+        if j < exponents:
+            for e in range(TILE):
+                n = np.floor(x[e] * _F(-1.4426950408889634) + _HALF)
+                bits[e] = (np.int32(n) + np.int32(127)) << np.int32(23)
+                # -x - n ln 2, with ln 2 in two parts so that nothing is lost
+                r = -x[e] - n * _F(0.693145751953125) - n * _F(1.428606765330187e-06)
+                p = _F(1.3888889e-3)
+                p = p * r + _F(8.3333333e-3)
+                p = p * r + _F(4.1666668e-2)
+                p = p * r + _F(0.16666667)
+                p = p * r + _HALF
+                p = p * r + _ONE
+                x[e] = p * r + _ONE
+            for e in range(TILE):
+                x[e] *= power[e]
+
+
+@exact
+def _score_tile(tile, query, paired, single, offset, total):  # type: ignore[no-untyped-def]
+    """Fill total[TILE] with offset + the sums of sigmoid - 1/2 of one query over a tile.
+
+    Windows 0..paired share divisions, then come single ones, then those whose sigmoid is taken of the sum. Less one half,
+    sums of many windows stay small, and little is lost to rounding.
+    """
+    windows = len(query)
+    for e in range(TILE):
+        total[e] = _ZERO
+    fours = paired // 4 * 4
+    for j in range(0, fours, 4):
+        a, b, c, d = query[j], query[j + 1], query[j + 2], query[j + 3]
+        for e in range(TILE):
+            u = a * tile[j, e]
+            v = b * tile[j + 1, e]
+            uv = u * v
+            x = c * tile[j + 2, e]
+            y = d * tile[j + 3, e]
+            xy = x * y
+            total[e] += (_ONE - uv) / (_ONE + (u + v) + uv) + (_ONE - xy) / (_ONE + (x + y) + xy)
+    if fours < paired:
+        a, b = query[fours], query[fours + 1]
+        for e in range(TILE):
+            u = a * tile[fours, e]
+            v = b * tile[fours + 1, e]
+            uv = u * v
+            total[e] += (_ONE - uv) / (_ONE + (u + v) + uv)
+    for j in range(paired, paired + single):
+        a = query[j]
+        for e in range(TILE):
+            total[e] += _ONE / (_ONE + a * tile[j, e]) - _HALF
+    for j in range(paired + single, windows):
+        a = query[j]
+        for e in range(TILE):
+            total[e] += _ONE / (_ONE + np.exp(-(a + tile[j, e]))) - _HALF
+    for e in range(TILE):
+        total[e] += offset
+
+
+@exact
+def forward(candidates, steep, order, centre, paired, single, offset, queries, first, last, scores):  # type: ignore[no-untyped-def]
+    """Fill the columns of scores[Q, C] that belong to tiles first..last."""
+    tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
+    for t in range(first, last):
+        start = t * TILE
+        stop = min(len(candidates), start + TILE)
+        _pack_tile(candidates, start, steep, order, centre, paired + single, tile)
+        for q in range(len(queries)):
+            _score_tile(tile, queries[q], paired, single, offset, total)
+            for c in range(start, stop):
+                scores[q, c] = total[c - start]
+
+
+@exact
+def target_scores(  # type: ignore[no-untyped-def]
+    candidates, steep, order, centre, paired, single, offset, queries, targets, first, last, scores
+):
+    """Fill scores[first..last] with the score of each of these queries for its own target."""
+    tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
+    for q in range(first, last):
+        _pack_tile(candidates[targets[q] : targets[q] + 1], 0, steep, order, centre, paired + single, tile)
+        _score_tile(tile, queries[q], paired, single, offset, total)
+        scores[q] = total[0]
+
+
+@exact
+def count(  # type: ignore[no-untyped-def]
+    candidates,
+    steep,
+    order,
+    centre,
+    paired,
+    single,
+    offset,
+    queries,
+    targets,
+    bars,
+    pool,
+    starts,
+    counts,
+    first,
+    last,
+    better,
+    equal,
+):
+    """Add to better[Q] and equal[Q] the candidates in tiles first..last that beat or equal bars[Q], the targets' scores.
+
+    pool[starts[q] : starts[q] + counts[q]] are the known answers of query q, ascending; of them only the target counts.
+    """
+    tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
+    known = np.empty(len(queries), np.int64)
+    for q in range(len(queries)):
+        known[q] = first_at_least(pool, starts[q], starts[q] + counts[q], first * TILE)
+    for t in range(first, last):
+        start = t * TILE
+        stop = min(len(candidates), start + TILE)
+        _pack_tile(candidates, start, steep, order, centre, paired + single, tile)
+        for q in range(len(queries)):
+            _score_tile(tile, queries[q], paired, single, offset, total)
+            bar = bars[q]
+            above = 0
+            level = 0
+            for e in range(stop - start):
+                above += total[e] > bar
+                level += total[e] == bar
+            place, end = known[q], starts[q] + counts[q]
+            while place < end and pool[place] < stop:
+                if pool[place] != targets[q]:
+                    above -= total[pool[place] - start] > bar
+                    level -= total[pool[place] - start] == bar
+                place += 1
+            known[q] = place
+            better[q] += above
+            equal[q] += level
+
+
+@exact
+def top(  # type: ignore[no-untyped-def]
+    candidates, steep, order, centre, paired, single, offset, queries, pool, starts, counts, first, last, scores, ids
+):
+    """Keep in scores[Q, k] and ids[Q, k], both descending, the best candidates of tiles first..last; excluded ones out."""
+    tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
+    k = scores.shape[1]
+    known = np.empty(len(queries), np.int64)
+    for q in range(len(queries)):
+        known[q] = first_at_least(pool, starts[q], starts[q] + counts[q], first * TILE)
+    for t in range(first, last):
+        start = t * TILE
+        stop = min(len(candidates), start + TILE)
+        _pack_tile(candidates, start, steep, order, centre, paired + single, tile)
+        for q in range(len(queries)):
+            _score_tile(tile, queries[q], paired, single, offset, total)
+            while known[q] < starts[q] + counts[q] and pool[known[q]] < stop:
+                total[pool[known[q]] - start] = -np.inf
+                known[q] += 1
+            for e in range(stop - start):
+                if total[e] > scores[q, k - 1]:
+                    insert(scores[q], ids[q], total[e], start + e)
+
+
+@reordered
+def backward(  # type: ignore[no-untyped-def]
+    candidates, steep, order, centre, paired, single, queries, upstream, first, last, of_queries, of_candidates
+):
+    """Add to of_queries[W, Q], and set in of_candidates[C, W], what tiles first..last give; queries is [W, Q] here.
+
+    The slope of 1 / (1 + u) is u / (1 + u)^2; two windows share one division.
+    """
+    windows, size = queries.shape
+    tile, gradient = np.empty((windows, TILE), np.float32), np.empty((windows, TILE), np.float32)
+    weight = np.empty((size, TILE), np.float32)
+    for t in range(first, last):
+        start = t * TILE
+        width = min(len(candidates) - start, TILE)
+        _pack_tile(candidates, start, steep, order, centre, paired + single, tile)
+        for q in range(size):
+            for e in range(width):
+                weight[q, e] = upstream[q, start + e]
+            for e in range(width, TILE):
+                weight[q, e] = _ZERO
+        for j in range(windows):
+            for e in range(TILE):
+                gradient[j, e] = _ZERO
+        for j in range(0, paired, 2):
+            left, right, left_out, right_out = tile[j], tile[j + 1], gradient[j], gradient[j + 1]
+            for q in range(size):
+                a, b, g = queries[j, q], queries[j + 1, q], weight[q]
+                left_sum, right_sum = _ZERO, _ZERO
+                for e in range(TILE):
+                    u = a * left[e]
+                    v = b * right[e]
+                    share = _ONE / ((_ONE + u) * (_ONE + v))
+                    su = (_ONE + v) * share
+                    sv = (_ONE + u) * share
+                    du = g[e] * ((u * su) * su)
+                    dv = g[e] * ((v * sv) * sv)
+                    left_sum += du
+                    right_sum += dv
+                    left_out[e] += du
+                    right_out[e] += dv
+                of_queries[j, q] += left_sum
+                of_queries[j + 1, q] += right_sum
+        for j in range(paired, windows):
+            row, out = tile[j], gradient[j]
+            for q in range(size):
+                a, g = queries[j, q], weight[q]
+                row_sum = _ZERO
+                for e in range(TILE):
+                    u = a * row[e] if j < paired + single else np.exp(-(a + row[e]))
+                    s = _ONE / (_ONE + u)
+                    d = g[e] * (s * (_ONE - s))
+                    row_sum += d
+                    out[e] += d
+                of_queries[j, q] += row_sum
+        for j in range(windows):
+            column, out = of_candidates[start : start + width].T[order[j]], gradient[j]
+            for e in range(width):
+                column[e] = out[e]

@@ -1,0 +1,86 @@
+"""Parts of a job run side by side, also after a fork and from many callers at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from relatum.kernels import parallel
+
+
+@pytest.fixture(autouse=True)
+def default_threads() -> Iterator[None]:
+    yield
+    parallel.set_threads(None)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_every_part_is_run_once(threads: int) -> None:
+    parallel.set_threads(threads)
+    for count in (0, 1, 2, 50):
+        done: list[int] = []
+        parallel.run(done.append, count)
+        assert sorted(done) == list(range(count))
+
+
+def test_cuts_cover_all_and_depend_on_the_size_alone() -> None:
+    for size in range(40):
+        for parts in range(1, 20):
+            ranges = parallel.cuts(size, parts)
+            assert [number for first, last in ranges for number in range(first, last)] == list(range(size))
+            assert len(ranges) == min(parts, size)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_in_a_part_reaches_the_caller(threads: int) -> None:
+    parallel.set_threads(threads)
+
+    def part(number: int) -> None:
+        if number == 3:
+            raise FloatingPointError("three")
+
+    with pytest.raises(FloatingPointError, match="three"):
+        parallel.run(part, 8)
+    parallel.run(lambda _: None, 8)  # and the pool still works
+
+
+def test_the_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELATUM_THREADS", "3")
+    assert parallel.threads() == 3
+    monkeypatch.setenv("RELATUM_THREADS", "many")
+    assert parallel.threads() >= 1
+    with pytest.raises(ValueError, match="at least one thread"):
+        parallel.set_threads(0)
+
+
+def count_in_child(total: multiprocessing.Queue) -> None:  # type: ignore[type-arg]
+    done: list[int] = []
+    parallel.run(done.append, 10)
+    total.put(len(done))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_has_threads_of_its_own() -> None:
+    parallel.set_threads(2)
+    parallel.run(lambda _: None, 4)
+    context = multiprocessing.get_context("fork")
+    total = context.Queue()
+    child = context.Process(target=count_in_child, args=(total,))
+    child.start()
+    assert total.get(timeout=30) == 10
+    child.join(30)
+    assert child.exitcode == 0
+
+
+def test_many_callers_at_once_do_not_wait_for_each_other() -> None:
+    parallel.set_threads(2)
+    done: list[int] = []
+    callers = [threading.Thread(target=parallel.run, args=(done.append, 100)) for _ in range(8)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(30)
+    assert len(done) == 800

@@ -1,0 +1,46 @@
+"""Counting and picking in a matrix of scores agree with plain numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from kernels_known import known_of
+from relatum.kernels import ranking, reference
+
+
+def drawn(seed: int) -> tuple[np.random.Generator, np.ndarray]:
+    chance = np.random.default_rng(seed)
+    shape = int(chance.integers(1, 9)), int(chance.integers(1, 300))
+    return chance, chance.integers(-3, 3, shape).astype(np.float32)
+
+
+def test_counts_equal_a_plain_count_with_ties_and_filters(count: Callable[[int, int], int]) -> None:
+    for seed in range(count(100, 10_000)):
+        chance, scores = drawn(seed)
+        targets = chance.integers(0, scores.shape[1], len(scores))
+        known, lists = known_of(chance, *scores.shape)
+        assert np.array_equal(ranking.count_better(scores, targets, known), reference.count_better(scores, targets, lists))
+
+
+def test_the_best_equal_a_plain_sort(count: Callable[[int, int], int]) -> None:
+    for seed in range(count(100, 10_000)):
+        chance, scores = drawn(seed)
+        excluded, lists = known_of(chance, *scores.shape)
+        ids, best = ranking.top(scores, 7, excluded)
+        for row, expected in enumerate(reference.top(scores, 7, lists)):
+            assert ids[row].tolist() == expected.tolist() + [-1] * (7 - len(expected))
+            assert np.array_equal(best[row, : len(expected)], scores[row, expected])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_score_that_is_not_finite_is_an_error(value: float) -> None:
+    scores = np.zeros((4, 50), np.float32)
+    scores[2, 30] = value
+    known, _ = known_of(np.random.default_rng(0), 4, 50)
+    with pytest.raises(FloatingPointError):
+        ranking.count_better(scores, np.zeros(4, np.int64), known)
+    with pytest.raises(FloatingPointError):
+        ranking.top(scores, 3, known)
