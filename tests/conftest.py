@@ -9,6 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Tests run side by side, one to a processor: torch's threads would spin against each other. Set before torch is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# Compiled kernels are kept between runs, not compiled anew for each test's own cache.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba"))
+
 settings.register_profile("default", max_examples=60, deadline=None, derandomize=True)
 settings.register_profile("full", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

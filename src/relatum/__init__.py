@@ -15,21 +15,35 @@ if TYPE_CHECKING:
     from relatum.data.schema import RelationSchema, Schema
     from relatum.data.table import TupleTable
     from relatum.data.vocabulary import Vocabulary
-    from relatum.errors import DataError, DownloadError, FormatError, RelatumError, UnknownNameError
+    from relatum.errors import (
+        DataError,
+        DownloadError,
+        FormatError,
+        NumericError,
+        RelatumError,
+        SettingError,
+        StoreError,
+        UnknownNameError,
+    )
+    from relatum.models import MODELS
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "MODELS",
     "DataError",
     "DownloadError",
     "FormatError",
     "Hypergraph",
     "KnownAnswers",
     "Layout",
+    "NumericError",
     "RelationSchema",
     "RelatumError",
     "Schema",
+    "SettingError",
     "Split",
+    "StoreError",
     "TupleTable",
     "UnknownNameError",
     "Vocabulary",
@@ -45,7 +59,17 @@ _HOMES = {
     "relatum.data.schema": ("RelationSchema", "Schema"),
     "relatum.data.table": ("TupleTable",),
     "relatum.data.vocabulary": ("Vocabulary",),
-    "relatum.errors": ("DataError", "DownloadError", "FormatError", "RelatumError", "UnknownNameError"),
+    "relatum.errors": (
+        "DataError",
+        "DownloadError",
+        "FormatError",
+        "NumericError",
+        "RelatumError",
+        "SettingError",
+        "StoreError",
+        "UnknownNameError",
+    ),
+    "relatum.models": ("MODELS",),
 }
 
 

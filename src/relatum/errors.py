@@ -4,7 +4,10 @@ RelatumError                 anything a caller can mend; its text is one sentenc
 ├── DataError                facts, names or schemas that cannot be used as they are
 │   └── FormatError          a file that breaks its format: file, line and reason
 ├── UnknownNameError         a name that is not there, with the nearest ones that are
-└── DownloadError            a dataset that could not be fetched
+├── DownloadError            a dataset that could not be fetched
+├── SettingError             a setting that cannot be, with its path
+├── NumericError             a score that is not a finite number
+└── StoreError               a saved model that cannot be read back
 """
 
 from __future__ import annotations
@@ -14,7 +17,17 @@ import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["DataError", "DownloadError", "FormatError", "RelatumError", "UnknownNameError", "nearest_names"]
+__all__ = [
+    "DataError",
+    "DownloadError",
+    "FormatError",
+    "NumericError",
+    "RelatumError",
+    "SettingError",
+    "StoreError",
+    "UnknownNameError",
+    "nearest_names",
+]
 
 # difflib compares about 50,000 names a second; past this many the best of a plausible part is good enough.
 _MOST_COMPARED = 20_000
@@ -54,6 +67,18 @@ class UnknownNameError(RelatumError, LookupError):
 
 class DownloadError(RelatumError):
     """A dataset that could not be fetched."""
+
+
+class SettingError(RelatumError, ValueError):
+    """A setting that cannot be, with its path."""
+
+
+class NumericError(RelatumError, ArithmeticError):
+    """A score that is not a finite number."""
+
+
+class StoreError(RelatumError):
+    """A saved model that cannot be read back."""
 
 
 def nearest_names(name: str, known: Iterable[str], most: int = 3) -> tuple[str, ...]:

@@ -1,0 +1,172 @@
+"""How query side and candidate side meet: one class for each kind of score, for pairs and for all against all."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from relatum.kernels.known import Known, known_part
+from relatum.models import picking
+from relatum.models.backend import as_array, backend_for
+from relatum.models.minimum_scores import minimum_scores, pair_scores
+from relatum.models.sigma_sums import sigma_sums
+
+__all__ = ["SIGMAS", "Combine", "Dot", "MinimumOfPairs", "SquaredDistance", "WindowedSigma"]
+
+SIGMAS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh, "exp": torch.exp}
+
+Ints = npt.NDArray[np.int64]
+
+_EDGE = 64
+_SCORES = 1 << 23  # scores that are held at once while counting: 32 MB
+
+
+class Combine(ABC):
+    """Scores from a query side and a candidate side; features are in the last dimension."""
+
+    @abstractmethod
+    def pairs(self, queries: Tensor, candidates: Tensor) -> Tensor:
+        """Return the score of each query with its own candidate; leading dimensions broadcast."""
+
+    @abstractmethod
+    def matrix(self, queries: Tensor, candidates: Tensor) -> Tensor:
+        """Return the score of every query with every candidate, [Q, C]."""
+
+    @torch.no_grad()
+    def count_better(self, queries: Tensor, candidates: Tensor, targets: Tensor, known: Known) -> tuple[Ints, Ints]:
+        """Return how many candidates score above each query's target, and how many exactly as much, int64[Q] both.
+
+        `targets` are places in the candidates. The target itself and the other known answers are not counted. A score
+        that is not finite is a FloatingPointError: it must not rank first, nor anywhere.
+        """
+        counts = np.empty((2, len(queries)), np.int64)
+        for part in self._parts(queries, candidates):
+            scores = self.matrix(queries[part], candidates)
+            counts[:, part] = picking.count_better(scores, targets[part], known_part(known, part))
+        return counts[0], counts[1]
+
+    @torch.no_grad()
+    def top(self, queries: Tensor, candidates: Tensor, k: int, excluded: Known) -> tuple[Tensor, Tensor]:
+        """Return places and scores of the k best candidates of each query, [Q, k], best first, smaller place on ties.
+
+        Where fewer than k are left after the exclusions, the place is -1 and the score -inf.
+        """
+        places = torch.empty(len(queries), k, dtype=torch.int64, device=queries.device)
+        values = torch.empty(len(queries), k, dtype=queries.dtype, device=queries.device)
+        for part in self._parts(queries, candidates):
+            scores = self.matrix(queries[part], candidates)
+            places[part], values[part] = picking.top(scores, k, known_part(excluded, part))
+        return places, values
+
+    def _parts(self, queries: Tensor, candidates: Tensor) -> list[slice]:
+        """Return the queries in parts whose scores with all candidates fit in bounded memory.
+
+        All scores of one query come from one call of `matrix`, so that equal candidates have equal scores.
+        """
+        step = max(1, _SCORES // max(1, len(candidates)))
+        return [slice(start, start + step) for start in range(0, len(queries), step)]
+
+
+class Dot(Combine):
+    """The dot product."""
+
+    def pairs(self, queries: Tensor, candidates: Tensor) -> Tensor:
+        """Return query . candidate."""
+        return (queries * candidates).sum(-1)
+
+    def matrix(self, queries: Tensor, candidates: Tensor) -> Tensor:
+        """Return all dot products."""
+        return _products(queries, candidates)
+
+
+class SquaredDistance(Combine):
+    """Minus the squared length of query + candidate."""
+
+    def pairs(self, queries: Tensor, candidates: Tensor) -> Tensor:
+        """Return - |q + k|^2."""
+        return -(queries + candidates).square().sum(-1)
+
+    def matrix(self, queries: Tensor, candidates: Tensor) -> Tensor:
+        """Return - |q|^2 - 2 q . k - |k|^2, by one matrix product."""
+        lengths = queries.square().sum(-1)[:, None] + candidates.square().sum(-1)
+        return -(lengths + 2 * _products(queries, candidates))
+
+
+class WindowedSigma(Combine):
+    """factor * sum over windows of sigma(query + candidate), for sigmoid, tanh or exp."""
+
+    def __init__(self, sigma: str, factor: float) -> None:
+        self.sigma, self.factor = sigma, factor
+
+    def pairs(self, queries: Tensor, candidates: Tensor) -> Tensor:
+        """Return the sum of each pair."""
+        return self.factor * SIGMAS[self.sigma](queries + candidates).sum(-1)
+
+    def matrix(self, queries: Tensor, candidates: Tensor) -> Tensor:
+        """Return all sums, without an array of (queries, candidates, windows)."""
+        if self.sigma == "exp":
+            # exp(a + k) = exp(a + m) exp(k - m): a product of matrices. With m the largest k, only what is truly too large
+            # for a number overflows.
+            largest = candidates.detach().amax(0) if len(candidates) else torch.zeros_like(queries[0])
+            return self.factor * _products(torch.exp(queries + largest), torch.exp(candidates - largest))
+        sums = sigma_sums(self.sigma, queries, candidates)
+        return sums if self.factor == 1 else self.factor * sums
+
+    def count_better(self, queries: Tensor, candidates: Tensor, targets: Tensor, known: Known) -> tuple[Ints, Ints]:
+        """Return the counts by the fused kernel where there is one: no score is kept."""
+        if self.sigma == "exp" or backend_for(queries) != "numba":
+            return super().count_better(queries, candidates, targets, known)
+        from relatum.kernels import sigmoid
+
+        asked, offered = as_array(queries), as_array(candidates)
+        plan = sigmoid.plan(offered, tanh=self.sigma == "tanh")
+        return sigmoid.count_better(plan, asked, offered, as_array(targets), known)
+
+    def top(self, queries: Tensor, candidates: Tensor, k: int, excluded: Known) -> tuple[Tensor, Tensor]:
+        """Return the best by the fused kernel where there is one."""
+        if self.sigma == "exp" or backend_for(queries) != "numba":
+            return super().top(queries, candidates, k, excluded)
+        from relatum.kernels import sigmoid
+
+        asked, offered = as_array(queries), as_array(candidates)
+        plan = sigmoid.plan(offered, tanh=self.sigma == "tanh")
+        places, sums = sigmoid.top(plan, asked, offered, k, excluded)
+        return torch.from_numpy(places), self.factor * torch.from_numpy(sums)
+
+
+class MinimumOfPairs(Combine):
+    """v . relu(min(p, p') + min(q, q') + b) + c, where a side is [p; q] (NaLP)."""
+
+    def __init__(self, bias: Tensor, weights: Tensor, offset: Tensor) -> None:
+        self.bias, self.weights, self.offset = bias, weights, offset
+
+    def pairs(self, queries: Tensor, candidates: Tensor) -> Tensor:
+        """Return the score of each pair."""
+        return pair_scores(queries, candidates, self.bias, self.weights, self.offset)
+
+    def matrix(self, queries: Tensor, candidates: Tensor) -> Tensor:
+        """Return all scores, without an array of (queries, candidates, features)."""
+        return minimum_scores(queries, candidates, self.bias, self.weights, self.offset)
+
+
+def _products(queries: Tensor, candidates: Tensor) -> Tensor:
+    """Return all dot products, [Q, C]; where ranks are taken from them, equal candidates have equal columns.
+
+    A matrix product sums the columns at its edge in another order than the rest, so equal rows can differ in their last
+    bit, and ties would depend on where a candidate stands. Whole blocks of columns have no edge; the rest is padded to one.
+    """
+    if torch.is_grad_enabled():
+        return queries @ candidates.T
+    whole = len(candidates) // _EDGE * _EDGE
+    products = queries.new_empty(len(queries), len(candidates))
+    torch.mm(queries, candidates[:whole].T, out=products[:, :whole])
+    rest = candidates[whole:]
+    if len(rest):
+        padded = torch.nn.functional.pad(rest, (0, 0, 0, _EDGE - len(rest)))
+        products[:, whole:] = (queries @ padded.T)[:, : len(rest)]
+    return products

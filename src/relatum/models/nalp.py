@@ -1,0 +1,88 @@
+"""NaLP (Guan et al., Link Prediction on N-ary Relational Data, WWW 2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from relatum.models.base import Model, Parameters, Settings, normal, require, rows
+from relatum.models.combine import Combine, MinimumOfPairs
+
+__all__ = ["NaLP", "NaLPSettings"]
+
+
+@dataclass(frozen=True)
+class NaLPSettings(Settings):
+    """Settings of NaLP.
+
+    Attributes:
+        filters: how many filters the convolution over [role; value] has.
+        hidden: the width of the fully connected layer over pairs.
+    """
+
+    filters: int = 200
+    hidden: int = 200
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.filters >= 1, "filters", "must be at least 1")
+        require(self.hidden >= 1, "hidden", "must be at least 1")
+
+
+class NaLP(Model):
+    """NaLP: v . min over pairs (i, j) of relu(A o_i + B o_j + b), plus c, with o_i = relu(K [role_i; x_i] + k).
+
+    A relation's positions are its roles. The minimum over all pairs, each with itself included, splits:
+    min over (i, j) of relu(A o_i + B o_j + b) = relu(min over i of A o_i + min over j of B o_j + b),
+    so each side carries two minima, and no pair is ever formed.
+    """
+
+    settings_type = NaLPSettings
+    settings: NaLPSettings
+
+    def initial(self, generator: torch.Generator) -> Parameters:
+        """Return normal embeddings and weights."""
+        dim, filters, hidden = self.settings.dim, self.settings.filters, self.settings.hidden
+        return {
+            "entities": normal(generator, self.entity_count, dim, spread=dim**-0.5),
+            "roles": normal(generator, self.place_count, dim, spread=dim**-0.5),
+            "kernel": normal(generator, 2, dim, filters, spread=1.0),
+            "kernel_bias": torch.zeros(filters, device=generator.device),
+            "pair": normal(generator, filters, 2 * hidden, spread=(2 / filters) ** 0.5),
+            "pair_bias": torch.zeros(hidden, device=generator.device),
+            "out": normal(generator, hidden, spread=hidden**-0.5),
+            "out_bias": torch.zeros((), device=generator.device),
+        }
+
+    def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
+        """Return the tables with roles and entities already convolved: the kernel is linear in each."""
+        tables = super().encode(parameters, noise)
+        of_role, of_entity = tables.pop("kernel")
+        tables["roles"] = tables["roles"] @ of_role + tables.pop("kernel_bias")
+        return {**tables, "entities": tables["entities"] @ of_entity}
+
+    def score(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor:
+        """Return the score of each fact by forming every pair, [n]."""
+        sides = torch.stack([self.candidates(tables, relations, i, entities) for i, entities in enumerate(columns)])
+        left, right = sides.chunk(2, -1)  # [arity, n, hidden]
+        pairs = torch.relu(left[:, None] + right[None, :] + tables["pair_bias"])
+        return pairs.flatten(0, 1).amin(0) @ tables["out"] + tables["out_bias"]
+
+    def queries(self, tables: Parameters, relations: Tensor, columns: Tensor, position: int) -> Tensor:
+        """Return the minima of A o_i and of B o_i over the given entities, [n, 2 * hidden]; infinite if there are none."""
+        shape = (len(relations), 2 * self.settings.hidden)
+        lowest = torch.full(shape, torch.inf, dtype=tables["pair"].dtype, device=relations.device)
+        for place in self.others(columns, position):
+            lowest = torch.minimum(lowest, self.candidates(tables, relations, place, columns[place]))
+        return lowest
+
+    def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
+        """Return A o and B o of the candidates, [..., 2 * hidden]."""
+        roles = rows(tables["roles"], self.places(relations, position))
+        return torch.relu(roles + rows(tables["entities"], entities)) @ tables["pair"]
+
+    def combine(self, tables: Parameters) -> Combine:
+        """Return v . relu(min(query, candidate) + min(query, candidate) + b) + c, over the two halves."""
+        return MinimumOfPairs(tables["pair_bias"], tables["out"], tables["out_bias"])

@@ -1,0 +1,83 @@
+"""Models whose score is a sum of products: m-DistMult, m-CP and HSimplE (Fatemi et al., IJCAI 2020)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor
+
+from relatum.models.base import Model, Parameters, normal, rows
+from relatum.models.combine import Combine, Dot
+
+__all__ = ["MCP", "HSimplE", "MDistMult", "ProductModel"]
+
+
+class ProductModel(Model):
+    """The sum over coordinates of r times the product over positions of each entity as it is seen there."""
+
+    def initial(self, generator: torch.Generator) -> Parameters:
+        """Return normal embeddings of entities and relations."""
+        dim = self.settings.dim
+        return {
+            "entities": normal(generator, self.entity_count, dim, spread=(2 / (self.entity_count + dim)) ** 0.5),
+            "relations": normal(generator, len(self.schema), dim, spread=(2 / (len(self.schema) + dim)) ** 0.5),
+        }
+
+    @abstractmethod
+    def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
+        """Return entities (None: all) as they are seen at a position, [..., dim]."""
+
+    def score(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor:
+        """Return sum over coordinates of r * product over i of x_i as seen at i, [n]."""
+        product = rows(tables["relations"], relations)
+        for position, entities in enumerate(columns):
+            product = product * self.seen_at(tables, entities, position)
+        return product.sum(-1)
+
+    def queries(self, tables: Parameters, relations: Tensor, columns: Tensor, position: int) -> Tensor:
+        """Return r times the product of the given entities, [n, dim]."""
+        product = rows(tables["relations"], relations)
+        for place in self.others(columns, position):
+            product = product * self.seen_at(tables, columns[place], place)
+        return product
+
+    def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
+        """Return the candidates as they are seen at the position, [..., dim]."""
+        return self.seen_at(tables, entities, position)
+
+    def combine(self, tables: Parameters) -> Combine:
+        """Return the dot product."""
+        return Dot()
+
+
+class MDistMult(ProductModel):
+    """m-DistMult: sum over coordinates of r * x_1 * ... * x_n; the order of entities makes no difference."""
+
+    def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
+        """Return the embedding itself."""
+        return rows(tables["entities"], entities)
+
+
+class MCP(ProductModel):
+    """m-CP: sum over coordinates of r * x_1^(1) * ... * x_n^(n), each entity with an embedding for each position."""
+
+    def initial(self, generator: torch.Generator) -> Parameters:
+        """Return normal embeddings; those of entities are [entities, positions, dim]."""
+        dim, count, positions = self.settings.dim, self.entity_count, self.max_arity
+        spread = (2 / (count + dim)) ** 0.5
+        entities = normal(generator, count, positions, dim, spread=spread)
+        return {**super().initial(generator), "entities": entities}
+
+    def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
+        """Return the embedding for the position."""
+        return rows(tables["entities"][:, position], entities)
+
+
+class HSimplE(ProductModel):
+    """HSimplE: at position i (from 0) an embedding is shifted cyclically by i * dim / (maximum arity) coordinates."""
+
+    def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
+        """Return the shifted embedding."""
+        shift = position * self.settings.dim // self.max_arity
+        return torch.roll(rows(tables["entities"], entities), -shift, -1)

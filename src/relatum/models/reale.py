@@ -1,0 +1,121 @@
+"""ReAlE (Fatemi et al., Knowledge Hypergraph Embedding Meets Relational Algebra, 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from relatum.models.base import Model, Parameters, Settings, drop, normal, require, rows
+from relatum.models.combine import SIGMAS, Combine, WindowedSigma
+
+__all__ = ["ReAlE", "ReAlESettings"]
+
+ENTITY_MAPS: dict[str, Callable[[Tensor], Tensor]] = {
+    "sigmoid": torch.sigmoid,
+    "none": lambda values: values,
+    "clamp": lambda values: values.clamp(0, 1),
+}
+
+
+@dataclass(frozen=True)
+class ReAlESettings(Settings):
+    """Settings of ReAlE.
+
+    Attributes:
+        window: how many neighbouring coordinates interact; it divides `dim`. window = dim is Eq. 1.
+        sigma: what turns the sum in a window into its contribution: sigmoid, tanh or exp.
+        entity_map: what entity parameters pass through. The theorems ask for entities in [0, 1]: sigmoid or clamp.
+        scale: what the mean over windows is multiplied with, by default the number of windows. The paper averages, but
+            under its softmax a mean of sigmoids cannot fall below log(1 + K / e); its results come from the sum.
+        window_dropout: the share of windows left out of a training step, for all facts of the step alike.
+    """
+
+    window: int = 2
+    sigma: str = "sigmoid"
+    entity_map: str = "sigmoid"
+    scale: float | None = None
+    window_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.window >= 1, "window", "must be at least 1")
+        require(self.dim % self.window == 0, "window", f"must divide dim = {self.dim}, and {self.window} does not")
+        require(self.sigma in SIGMAS, "sigma", f"must be one of {', '.join(SIGMAS)}")
+        require(self.entity_map in ENTITY_MAPS, "entity_map", f"must be one of {', '.join(ENTITY_MAPS)}")
+        require(self.scale is None or self.scale > 0, "scale", "must be above 0")
+        require(0 <= self.window_dropout < 1, "window_dropout", "must be at least 0 and below 1")
+
+
+class ReAlE(Model):
+    """Eq. 2: scale * mean over windows j of sigma(b_r[j] + sum over positions i and k in window j of x_i[k] r[i][k])."""
+
+    settings_type = ReAlESettings
+    settings: ReAlESettings
+
+    @property
+    def windows(self) -> int:
+        """The number of windows."""
+        return self.settings.dim // self.settings.window
+
+    @property
+    def scale(self) -> float:
+        """What the mean over windows, the degree of truth, is multiplied with."""
+        return float(self.windows) if self.settings.scale is None else self.settings.scale
+
+    def initial(self, generator: torch.Generator) -> Parameters:
+        """Return normal entities and relations, of the spread of Glorot's rule, and no bias."""
+        dim, places = self.settings.dim, self.place_count
+        entities = normal(generator, self.entity_count, dim, spread=(2 / (self.entity_count + dim)) ** 0.5)
+        return {
+            "entities": entities + (0.5 if self.settings.entity_map == "clamp" else 0.0),
+            "relations": normal(generator, places, dim, spread=(2 / (len(self.schema) + dim * self.max_arity)) ** 0.5),
+            "bias": torch.zeros(len(self.schema), self.windows, device=generator.device),
+        }
+
+    def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
+        """Return entities in [0, 1] and the rest; window dropout leaves whole windows out of all three tables."""
+        entities, relations, bias = (parameters[name] for name in ("entities", "relations", "bias"))
+        if noise is not None and self.settings.window_dropout:
+            kept = max(1, round(self.windows * (1 - self.settings.window_dropout)))
+            chosen = torch.randperm(self.windows, generator=noise, device=noise.device)[:kept].sort().values
+            inside = torch.arange(self.settings.window, device=noise.device)
+            coordinates = (chosen[:, None] * self.settings.window + inside).flatten()
+            entities, relations = entities[:, coordinates], relations[:, coordinates]
+            bias = bias[:, chosen]
+        # Dropout comes after the map: before it, a dropped coordinate would be 0.5.
+        entities = drop(ENTITY_MAPS[self.settings.entity_map](entities), self.settings.input_dropout, noise)
+        return {"entities": entities, "relations": relations, "bias": bias}
+
+    def score(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor:
+        """Return Eq. 2 of each fact, [n]."""
+        weights = torch.stack([rows(tables["relations"], self.places(relations, i)) for i in range(len(columns))])
+        products = (rows(tables["entities"], columns) * weights).sum(0)  # [n, dim]
+        inside = rows(tables["bias"], relations) + self._window_sums(products)  # [n, windows]
+        return self.scale * SIGMAS[self.settings.sigma](inside).mean(-1)
+
+    def queries(self, tables: Parameters, relations: Tensor, columns: Tensor, position: int) -> Tensor:
+        """Return the bias and the windowed sums of the given entities, [n, windows]."""
+        bias = rows(tables["bias"], relations)
+        given = self.others(columns, position)
+        if not given:
+            return bias
+        weights = torch.stack([rows(tables["relations"], self.places(relations, i)) for i in given])
+        return bias + self._window_sums((rows(tables["entities"], columns[given]) * weights).sum(0))
+
+    def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
+        """Return the windowed sums of the candidates, [..., windows]."""
+        return self._window_sums(
+            rows(tables["entities"], entities) * rows(tables["relations"], self.places(relations, position))
+        )
+
+    def combine(self, tables: Parameters) -> Combine:
+        """Return the sum over windows of sigma(query + candidate), scaled."""
+        return WindowedSigma(self.settings.sigma, self.scale / tables["bias"].shape[-1])
+
+    def _window_sums(self, values: Tensor) -> Tensor:
+        if self.settings.window == 1:
+            return values
+        return values.reshape(*values.shape[:-1], -1, self.settings.window).sum(-1)

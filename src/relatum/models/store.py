@@ -1,0 +1,112 @@
+"""Saved models: `model.safetensors`, `config.json`, `entities.txt`, `relations.txt`. No pickle is written or read."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from relatum.data.hypergraph import Block, Hypergraph
+from relatum.data.schema import RelationSchema, Schema
+from relatum.data.vocabulary import Vocabulary
+from relatum.errors import RelatumError, StoreError
+from relatum.files import atomic_file
+from relatum.models.base import Model, Parameters
+
+__all__ = ["load_model", "save_model"]
+
+_VERSION = 1
+_FACTS = "facts/"  # tensors of a model that reads facts: facts/ARITY, int32[1 + arity, n]
+
+
+def save_model(folder: Path, kinds: Mapping[str, type[Model]], model: Model, parameters: Parameters) -> None:
+    """Write a model into an existing folder; each file is written beside its place and then renamed."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in parameters.items()}
+    if model.reads_facts:
+        for arity, block in model.graph.blocks.items():
+            tensors[f"{_FACTS}{arity}"] = torch.from_numpy(np.stack(block.rows))
+    entities = "".join(f"{name}\n" for name in model.graph.entities).encode()
+    relations = "".join(_line(relation) for relation in model.schema).encode()
+    config = {
+        "format": _VERSION,
+        "model": next(name for name, kind in kinds.items() if kind is type(model)),
+        "settings": dataclasses.asdict(model.settings),
+        "entities": hashlib.sha256(entities).hexdigest(),
+        "relations": hashlib.sha256(relations).hexdigest(),
+        "parameters": {name: list(tensor.shape) for name, tensor in parameters.items()},
+    }
+    contents = {
+        "entities.txt": entities,
+        "relations.txt": relations,
+        "model.safetensors": safetensors.torch.save(tensors),
+        "config.json": (json.dumps(config, indent=2) + "\n").encode(),  # last: a folder without it is no model
+    }
+    for name, content in contents.items():
+        with atomic_file(folder / name) as file:
+            file.write(content)
+
+
+def load_model(folder: Path, kinds: Mapping[str, type[Model]]) -> tuple[Model, Parameters]:
+    """Return a saved model and its parameters, on the CPU; whatever does not fit together is refused."""
+    try:
+        config = json.loads((folder / "config.json").read_text())
+        if config["format"] != _VERSION:
+            raise StoreError(f"{folder}: saved in format {config['format']}, but this version of relatum reads {_VERSION}")
+        if config["model"] not in kinds:
+            raise StoreError(f"{folder}: unknown model {config['model']!r}")
+        entities = _checked(folder / "entities.txt", config["entities"])
+        relations = _checked(folder / "relations.txt", config["relations"])
+        tensors = safetensors.torch.load((folder / "model.safetensors").read_bytes())
+        vocabulary = Vocabulary(entities)
+        schema = Schema(map(_relation, relations))
+        facts = [tensors.pop(name).numpy() for name in sorted(tensors) if name.startswith(_FACTS)]
+        graph = Hypergraph(vocabulary, schema, (Block(rows[0], rows[1:]) for rows in facts))
+        kind = kinds[config["model"]]
+        model = kind(graph, kind.settings_type(**config["settings"]))
+        return model, _fitting(folder, model, tensors)
+    except StoreError:
+        raise
+    except FileNotFoundError as error:
+        raise StoreError(f"{folder}: not a saved model, for {Path(str(error.filename)).name} is missing") from None
+    except (KeyError, TypeError, ValueError, SafetensorError, RelatumError) as error:
+        reason = " ".join(str(error).split())
+        raise StoreError(f"{folder}: a damaged or foreign model ({type(error).__name__}: {reason})") from None
+
+
+def _fitting(folder: Path, model: Model, tensors: dict[str, Tensor]) -> Parameters:
+    """Return the parameters if they are exactly those that the model has, in name, shape and type."""
+    with torch.device("meta"):
+        expected = model.initial(torch.Generator())
+    for name in sorted(expected.keys() ^ tensors.keys()):
+        raise StoreError(f"{folder}: parameter {name!r} is {'missing' if name in expected else 'not one of the model'}")
+    for name, wanted in expected.items():
+        found = tensors[name]
+        if found.shape != wanted.shape:
+            raise StoreError(f"{folder}: parameter {name!r} has shape {list(found.shape)}, not {list(wanted.shape)}")
+        if found.dtype != wanted.dtype:
+            raise StoreError(f"{folder}: parameter {name!r} is {found.dtype}, not {wanted.dtype}")
+    return {name: tensors[name] for name in expected}
+
+
+def _checked(path: Path, checksum: str) -> list[str]:
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != checksum:
+        raise StoreError(f"{path}: not the names that the model was trained with")
+    return content.decode().removesuffix("\n").split("\n") if content else []
+
+
+def _line(relation: RelationSchema) -> str:
+    return "\t".join((relation.name, str(relation.arity), *(relation.roles or ()))) + "\n"
+
+
+def _relation(line: str) -> RelationSchema:
+    name, arity, *roles = line.split("\t")
+    return RelationSchema(name, int(arity), tuple(roles) or None)

@@ -1,0 +1,109 @@
+"""Models by distance: m-TransH (Wen et al., IJCAI 2016) and RAE (Zhang et al., WWW 2018)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from relatum.models.base import Model, Parameters, Settings, normal, require, rows
+from relatum.models.combine import Combine, SquaredDistance
+
+__all__ = ["RAE", "MTransH", "RAESettings"]
+
+
+class MTransH(Model):
+    """m-TransH: minus || r + sum over i of a_r[i] P(x_i) ||^2, P the projection on the hyperplane with unit normal n_r."""
+
+    def initial(self, generator: torch.Generator) -> Parameters:
+        """Return normal embeddings, translations, normals and weights."""
+        dim, count = self.settings.dim, len(self.schema)
+        return {
+            "entities": normal(generator, self.entity_count, dim, spread=dim**-0.5),
+            "relations": normal(generator, count, dim, spread=dim**-0.5),
+            "normals": normal(generator, count, dim, spread=dim**-0.5),
+            "weights": normal(generator, self.place_count, spread=1.0),
+        }
+
+    def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
+        """Return the tables with normals of length 1."""
+        tables = super().encode(parameters, noise)
+        return {**tables, "normals": functional.normalize(tables["normals"], dim=-1)}
+
+    def score(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor:
+        """Return minus the squared distance of each fact, [n]."""
+        total = rows(tables["relations"], relations)
+        for position, entities in enumerate(columns):
+            total = total + self.candidates(tables, relations, position, entities)
+        return -total.square().sum(-1)
+
+    def queries(self, tables: Parameters, relations: Tensor, columns: Tensor, position: int) -> Tensor:
+        """Return the translation and the weighted projections of the given entities, [n, dim]."""
+        total = rows(tables["relations"], relations)
+        for place in self.others(columns, position):
+            total = total + self.candidates(tables, relations, place, columns[place])
+        return total
+
+    def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
+        """Return a_r[position] P(x), [..., dim]."""
+        normals, x = rows(tables["normals"], relations), rows(tables["entities"], entities)
+        flat = x - (x * normals).sum(-1, keepdim=True) * normals
+        return rows(tables["weights"], self.places(relations, position)).unsqueeze(-1) * flat
+
+    def combine(self, tables: Parameters) -> Combine:
+        """Return minus the squared length of query + candidate."""
+        return SquaredDistance()
+
+
+@dataclass(frozen=True)
+class RAESettings(Settings):
+    """Settings of RAE.
+
+    Attributes:
+        hidden: the width of the network that tells whether two entities are related.
+        relatedness: the weight of its loss.
+    """
+
+    hidden: int = 100
+    relatedness: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.hidden >= 1, "hidden", "must be at least 1")
+        require(self.relatedness >= 0, "relatedness", "must not be negative")
+
+
+class RAE(MTransH):
+    """RAE: the score of m-TransH, and a loss that asks entities of one fact to be related, by a network over pairs.
+
+    relatedness(x, y) = v . relu(A x + B y + b) + c is asked to be high for two entities of one fact and low for an entity
+    and one of another fact. Facts are ranked by the score of m-TransH alone.
+    """
+
+    settings_type = RAESettings
+    settings: RAESettings
+
+    def initial(self, generator: torch.Generator) -> Parameters:
+        """Return those of m-TransH and the network's."""
+        dim, hidden = self.settings.dim, self.settings.hidden
+        return {
+            **super().initial(generator),
+            "pair": normal(generator, 2, dim, hidden, spread=(2 / dim) ** 0.5),
+            "pair_bias": torch.zeros(hidden, device=generator.device),
+            "pair_out": normal(generator, hidden, spread=hidden**-0.5),
+        }
+
+    def penalty(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor | None:
+        """Return the relatedness loss of a batch: each fact's pairs against pairs with the next fact's entities."""
+        if len(columns) < 2:
+            return None
+        left, right = (rows(tables["entities"], columns) @ matrix for matrix in tables["pair"])  # [arity, n, hidden]
+        first, second = torch.triu_indices(len(columns), len(columns), 1, device=columns.device)
+
+        def related(partner: Tensor) -> Tensor:
+            return torch.relu(left[first] + partner[second] + tables["pair_bias"]) @ tables["pair_out"]
+
+        true, false = related(right), related(right.roll(1, dims=1))
+        return self.settings.relatedness * (functional.softplus(-true) + functional.softplus(false)).mean()

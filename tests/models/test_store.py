@@ -1,0 +1,105 @@
+"""Saved models: what does not fit together is refused in one sentence, and a kill leaves no half of anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+
+from made_models import made_case
+from relatum import load
+from relatum.errors import StoreError
+from relatum.models import MODELS
+from relatum.models.store import load_model, save_model
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    case = made_case("reale")
+    save_model(tmp_path, MODELS, case.model, case.parameters())
+    return tmp_path
+
+
+def edit_config(**changes: object) -> Callable[[Path], None]:
+    def edit(folder: Path) -> None:
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, **changes}))
+
+    return edit
+
+
+def edit_tensors(change: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], None]:
+    def edit(folder: Path) -> None:
+        tensors = safetensors.torch.load((folder / "model.safetensors").read_bytes())
+        change(tensors)
+        (folder / "model.safetensors").write_bytes(safetensors.torch.save(tensors))
+
+    return edit
+
+
+def truncate(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[:-20])  # type: ignore[return-value]
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no config": (lambda folder: (folder / "config.json").unlink(), "config.json is missing"),
+    "no tensors": (lambda folder: (folder / "model.safetensors").unlink(), "model.safetensors is missing"),
+    "no entities": (lambda folder: (folder / "entities.txt").unlink(), "entities.txt is missing"),
+    "cut config": (truncate("config.json"), "damaged or foreign"),
+    "cut tensors": (truncate("model.safetensors"), "damaged or foreign"),
+    "cut entities": (truncate("entities.txt"), "not the names that the model was trained with"),
+    "other relations": (
+        lambda folder: (folder / "relations.txt").write_text("sold\t3\n"),
+        "not the names that the model was trained with",
+    ),
+    "pickle": (lambda folder: (folder / "model.safetensors").write_bytes(b"\x80\x04cos\nsystem\n."), "damaged or foreign"),
+    "newer format": (edit_config(format=2), "saved in format 2, but this version of relatum reads 1"),
+    "unknown model": (edit_config(model="transformer"), "unknown model 'transformer'"),
+    "unknown setting": (edit_config(settings={"depth": 3}), "damaged or foreign"),
+    "impossible setting": (edit_config(settings={"dim": 12, "window": 5}), "must divide dim = 12"),
+    "other dimension": (edit_config(settings={"dim": 9, "window": 3}), "has shape"),
+    "list for a config": (lambda folder: (folder / "config.json").write_text("[]"), "damaged or foreign"),
+    "missing parameter": (edit_tensors(lambda tensors: tensors.pop("bias")), "parameter 'bias' is missing"),
+    "extra parameter": (edit_tensors(lambda t: t.update(more=torch.zeros(2))), "parameter 'more' is not one of the model"),
+    "other type": (edit_tensors(lambda t: t.update(bias=t["bias"].double())), "parameter 'bias' is torch.float64"),
+    "wrong facts": (
+        edit_tensors(lambda t: t.update({"facts/2": torch.tensor([[9], [9], [99]]).int()})),
+        "ids run from",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_does_not_fit_is_refused_in_one_sentence(damage: str, saved: Path) -> None:
+    harm, reason = DAMAGES[damage]
+    harm(saved)
+    with pytest.raises(StoreError, match=reason) as caught:
+        load_model(saved, MODELS)
+    assert "\n" not in str(caught.value)
+    assert str(saved) in str(caught.value)
+
+
+def test_a_model_of_facts_brings_them_along(tmp_path: Path) -> None:
+    case = made_case("g-mpnn")
+    save_model(tmp_path, MODELS, case.model, case.parameters())
+    model, _ = load_model(tmp_path, MODELS)
+    assert model.graph == case.graph
+
+
+def test_roles_survive(tmp_path: Path) -> None:
+    graph = load("example").train
+    model = MODELS["m-distmult"](graph)
+    save_model(tmp_path, MODELS, model, model.initial(torch.Generator().manual_seed(0)))
+    assert load_model(tmp_path, MODELS)[0].schema == graph.schema
+    assert load_model(tmp_path, MODELS)[0].schema["sold"].roles == ("seller", "buyer", "item")
+
+
+def test_saving_twice_gives_the_same_bytes(saved: Path) -> None:
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+    model, parameters = load_model(saved, MODELS)
+    save_model(saved, MODELS, model, parameters)
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
