@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.measure import Ratio, report
 
-FILES = ("reading",)
+FILES = ("reading", "scoring")
 
 
 def main() -> int:

@@ -37,15 +37,21 @@ def seconds(work: Callable[[], object], repeats: int = 3) -> float:
     return best
 
 
-def peak_memory(work: Callable[..., object], *arguments: Any) -> int:
-    """Return how many bytes `work` adds, at its worst, to a process that has only been started for it."""
+def peak_memory(work: Callable[..., object], *small: Any, large: tuple[Any, ...] = ()) -> int:
+    """Return how many bytes work(*large) adds, at its worst, to a process of its own that has just done work(*small).
+
+    The small job loads libraries and compiles kernels, so that they are not counted; without `large`, it is all there is.
+    """
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_peak_of, (work, arguments))
+        return pool.apply(_peak_of, (work, small, large))
 
 
-def _peak_of(work: Callable[..., object], arguments: tuple[Any, ...]) -> int:
+def _peak_of(work: Callable[..., object], small: tuple[Any, ...], large: tuple[Any, ...]) -> int:
+    if large:
+        work(*small)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
     before = _memory("VmRSS")
-    work(*arguments)
+    work(*(large or small))
     return max(1, _memory("VmHWM") - before)
 
 
