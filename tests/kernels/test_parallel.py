@@ -27,11 +27,20 @@ def test_every_part_is_run_once(threads: int) -> None:
 
 
 def test_cuts_cover_all_and_depend_on_the_size_alone() -> None:
-    for size in range(40):
-        for parts in range(1, 20):
-            ranges = parallel.cuts(size, parts)
+    for size in range(100):
+        for least in range(1, 20):
+            ranges = parallel.cuts(size, least)
             assert [number for first, last in ranges for number in range(first, last)] == list(range(size))
-            assert len(ranges) == min(parts, size)
+            assert len(ranges) <= parallel.PARTS
+            assert len(ranges) <= 1 or all(last - first >= least // 2 for first, last in ranges)
+
+
+def test_alone_a_thread_does_all_by_itself() -> None:
+    parallel.set_threads(2)
+    workers: set[int] = set()
+    with parallel.alone():
+        parallel.run(lambda _: workers.add(threading.get_ident()), 50)
+    assert workers == {threading.get_ident()}
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -12,7 +12,7 @@ __all__ = ["adagrad"]
 
 Floats = npt.NDArray[np.float32]
 
-_ROWS = 512  # in one part
+_ROWS = 512  # in a part at least
 
 
 def adagrad(
@@ -35,7 +35,7 @@ def adagrad(
         decay: weight decay, added to the gradient as decay * parameter.
         epsilon: what keeps the first step finite.
     """
-    ranges = parallel.cuts(len(rows), -(-len(rows) // _ROWS))
+    ranges = parallel.cuts(len(rows), _ROWS)
     numbers = (np.float32(rate), np.float32(decay), np.float32(epsilon))
     parallel.run(lambda n: _step(table, history, rows, gradient, *numbers, *ranges[n]), len(ranges))
 

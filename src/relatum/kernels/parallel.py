@@ -10,11 +10,15 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
-__all__ = ["cuts", "run", "set_threads", "threads"]
+__all__ = ["PARTS", "alone", "cuts", "run", "set_threads", "threads"]
 
+PARTS = 16  # into how many parts a job is cut at most
+
+_local = threading.local()
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 _threads: int | None = None
@@ -40,8 +44,23 @@ def set_threads(number: int | None) -> None:
     _forget_pool()
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """Let the calling thread run its jobs by itself: for callers that are many threads already."""
+    before = getattr(_local, "alone", False)
+    _local.alone = True
+    try:
+        yield
+    finally:
+        _local.alone = before
+
+
 def run(part: Callable[[int], None], count: int) -> None:
     """Call `part(0)` to `part(count - 1)`, side by side where there is more than one; the first error is raised."""
+    if getattr(_local, "alone", False):
+        for number in range(count):
+            part(number)
+        return
     numbers = itertools.count()
 
     def work() -> None:
@@ -55,9 +74,12 @@ def run(part: Callable[[int], None], count: int) -> None:
         helper.result()
 
 
-def cuts(size: int, parts: int) -> list[tuple[int, int]]:
-    """Return at most `parts` ranges of nearly equal length that cover 0 to size; none if there is nothing to cover."""
-    parts = min(parts, size)
+def cuts(size: int, least: int = 1) -> list[tuple[int, int]]:
+    """Return ranges of nearly equal length that cover 0 to size: few enough to be added up, many enough to share out.
+
+    They are about `least` long or longer: less is not worth handing over.
+    """
+    parts = min(PARTS, -(-size // least))
     bounds = [size * number // parts for number in range(parts + 1)] if parts else []
     return list(itertools.pairwise(bounds))
 

@@ -15,8 +15,6 @@ __all__ = ["count_better", "top"]
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
-_PARTS = 16
-
 
 def count_better(scores: Floats, targets: Ints, known: Known) -> tuple[Ints, Ints]:
     """Return, per row of [Q, C], how many scores are above that of the target, and how many equal it, both int64[Q].
@@ -39,7 +37,7 @@ def top(scores: Floats, k: int, excluded: Known) -> tuple[Ints, Floats]:
 
 
 def _over_rows(scores: Floats, work: Callable[[int, int], int]) -> None:
-    ranges = parallel.cuts(len(scores), _PARTS)
+    ranges = parallel.cuts(len(scores))
     doubtful = [0] * len(ranges)
 
     def part(n: int) -> None:

@@ -33,7 +33,7 @@ Ints = npt.NDArray[np.int64]
 
 _CLAMP = 20.0
 _PAIRED, _SINGLE = 12.0, 34.0
-_PARTS = 16  # into how many parts a job is cut at most: enough for the threads to end together, few enough to add up
+_TILES = 4  # in a part at least
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -95,7 +95,7 @@ def forward(plan: Plan, queries: Floats, candidates: Floats) -> Floats:
 def backward(plan: Plan, queries: Floats, candidates: Floats, upstream: Floats) -> tuple[Floats, Floats]:
     """Return the gradients with respect to queries [Q, W] and candidates [C, W], given that of the sums, [Q, C]."""
     start = (*plan.arguments(candidates), np.ascontiguousarray(plan.query_side(queries).T), upstream)
-    parts = np.zeros((_PARTS, *queries.shape[::-1]), np.float32)
+    parts = np.zeros((parallel.PARTS, *queries.shape[::-1]), np.float32)
     of_queries, of_candidates = np.empty_like(queries), np.empty_like(candidates)
     _over_tiles(candidates, lambda n, first, last: sigmoid_loops.backward(*start, first, last, parts[n], of_candidates))
     of_queries[:, plan.order] = parts.sum(0).T
@@ -112,9 +112,9 @@ def count_better(plan: Plan, queries: Floats, candidates: Floats, targets: Ints,
     """
     start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries), targets)
     bars = np.empty(len(queries), np.float32)
-    ranges = parallel.cuts(len(queries), _PARTS)
+    ranges = parallel.cuts(len(queries), 16)
     parallel.run(lambda n: sigmoid_loops.target_scores(*start, *ranges[n], bars), len(ranges))
-    counts = np.zeros((2, _PARTS, len(queries)), np.int64)
+    counts = np.zeros((2, parallel.PARTS, len(queries)), np.int64)
     middle = (bars, known.pool, known.starts, known.counts)
     _over_tiles(
         candidates,
@@ -129,8 +129,8 @@ def top(plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Known
 
     Where fewer than k are left after the exclusions, the id is -1 and the sum -inf.
     """
-    scores = np.full((_PARTS, len(queries), k), -np.inf, np.float32)
-    ids = np.full((_PARTS, len(queries), k), -1, np.int64)
+    scores = np.full((parallel.PARTS, len(queries), k), -np.inf, np.float32)
+    ids = np.full((parallel.PARTS, len(queries), k), -1, np.int64)
     start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries))
     start += (excluded.pool, excluded.starts, excluded.counts)
     _over_tiles(candidates, lambda n, first, last: sigmoid_loops.top(*start, first, last, scores[n], ids[n]))
@@ -149,13 +149,13 @@ def _finished(plan: Plan, sums: Floats) -> Floats:
 
 def _over_tiles(candidates: Floats, work: Callable[[int, int, int], None]) -> None:
     """Call work(part, first tile, last tile) for every part of the candidates."""
-    ranges = parallel.cuts(-(-len(candidates) // TILE), _PARTS)
+    ranges = parallel.cuts(-(-len(candidates) // TILE), _TILES)
     parallel.run(lambda n: work(n, *ranges[n]), len(ranges))
 
 
 def _range(candidates: Floats) -> tuple[Floats, Floats]:
     """Return the smallest and the largest value of each window, float32[W] both."""
-    ranges = parallel.cuts(len(candidates), min(_PARTS, -(-len(candidates) // 1024)))
+    ranges = parallel.cuts(len(candidates), 1024)
     low, high = np.empty((2, len(ranges), candidates.shape[1]), np.float32)
 
     def look(n: int) -> None:

@@ -11,6 +11,7 @@ Ids are int64 tensors. Facts come in batches of one arity: relations[n] and colu
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
@@ -44,7 +45,10 @@ class Model(ABC):
     """What a model states; see the module's text for the contract."""
 
     settings_type: ClassVar[type[Settings]] = Settings
-    entity_tables: ClassVar[tuple[str, ...]] = ("entities",)  # parameters with one row per entity
+    # Parameters with one row per entity, per relation, and per (relation, position): a step touches few of their rows.
+    entity_tables: ClassVar[tuple[str, ...]] = ("entities",)
+    relation_tables: ClassVar[tuple[str, ...]] = ("relations",)
+    place_tables: ClassVar[tuple[str, ...]] = ()
     reads_facts: ClassVar[bool] = False  # whether `encode` looks at the facts of the hypergraph and needs all entities
 
     def __init__(self, graph: Hypergraph, settings: Settings | None = None) -> None:
@@ -54,10 +58,10 @@ class Model(ABC):
         self.graph = graph
         self.schema: Schema = graph.schema
         self.entity_count = len(graph.entities)
-        arities = torch.tensor([relation.arity for relation in self.schema], dtype=torch.int64)
-        self.max_arity = int(arities.max()) if len(arities) else 1
-        self.place_count = int(arities.sum())
-        self._first_place = torch.cumsum(arities, 0) - arities
+        self._arities = torch.tensor([relation.arity for relation in self.schema], dtype=torch.int64)
+        self.max_arity = int(self._arities.max()) if len(self.schema) else 1
+        self.place_count = int(self._arities.sum())
+        self._first_place = torch.cumsum(self._arities, 0) - self._arities
 
     @abstractmethod
     def initial(self, generator: torch.Generator) -> Parameters:
@@ -99,6 +103,18 @@ class Model(ABC):
     def places(self, relations: Tensor, position: int) -> Tensor:
         """Return the row of (relation, position) in tables that have one row for each; no row is padding."""
         return self._first_place.to(relations.device)[relations] + position
+
+    def narrowed(self, relations: Tensor) -> tuple[Model, Tensor]:
+        """Return the model for tables that hold only some relations, and the rows of the place tables that are theirs.
+
+        Relation ids are then places among `relations`, ascending and distinct. A step of training needs few relations, and
+        the gradient of a whole table is mostly zeros.
+        """
+        narrow = copy.copy(self)
+        narrow._arities = self._arities[relations]
+        narrow._first_place = torch.cumsum(narrow._arities, 0) - narrow._arities
+        starts = torch.repeat_interleave(self._first_place[relations] - narrow._first_place, narrow._arities)
+        return narrow, starts + torch.arange(len(starts))
 
     def others(self, columns: Tensor, position: int) -> list[int]:
         """Return the positions of a question that are given."""

@@ -41,6 +41,8 @@ class NaLP(Model):
 
     settings_type = NaLPSettings
     settings: NaLPSettings
+    relation_tables = ()
+    place_tables = ("roles",)
 
     def initial(self, generator: torch.Generator) -> Parameters:
         """Return normal embeddings and weights."""

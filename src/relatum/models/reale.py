@@ -10,6 +10,7 @@ from torch import Tensor
 
 from relatum.models.base import Model, Parameters, Settings, drop, normal, require, rows
 from relatum.models.combine import SIGMAS, Combine, WindowedSigma
+from relatum.models.window_sums import window_sums
 
 __all__ = ["ReAlE", "ReAlESettings"]
 
@@ -54,6 +55,8 @@ class ReAlE(Model):
 
     settings_type = ReAlESettings
     settings: ReAlESettings
+    relation_tables = ("bias",)
+    place_tables = ("relations",)
 
     @property
     def windows(self) -> int:
@@ -83,8 +86,8 @@ class ReAlE(Model):
             chosen = torch.randperm(self.windows, generator=noise, device=noise.device)[:kept].sort().values
             inside = torch.arange(self.settings.window, device=noise.device)
             coordinates = (chosen[:, None] * self.settings.window + inside).flatten()
-            entities, relations = entities[:, coordinates], relations[:, coordinates]
-            bias = bias[:, chosen]
+            entities, relations = (table.index_select(1, coordinates) for table in (entities, relations))
+            bias = bias.index_select(1, chosen)
         # Dropout comes after the map: before it, a dropped coordinate would be 0.5.
         entities = drop(ENTITY_MAPS[self.settings.entity_map](entities), self.settings.input_dropout, noise)
         return {"entities": entities, "relations": relations, "bias": bias}
@@ -93,7 +96,7 @@ class ReAlE(Model):
         """Return Eq. 2 of each fact, [n]."""
         weights = torch.stack([rows(tables["relations"], self.places(relations, i)) for i in range(len(columns))])
         products = (rows(tables["entities"], columns) * weights).sum(0)  # [n, dim]
-        inside = rows(tables["bias"], relations) + self._window_sums(products)  # [n, windows]
+        inside = rows(tables["bias"], relations) + self._sums(products)  # [n, windows]
         return self.scale * SIGMAS[self.settings.sigma](inside).mean(-1)
 
     def queries(self, tables: Parameters, relations: Tensor, columns: Tensor, position: int) -> Tensor:
@@ -103,19 +106,17 @@ class ReAlE(Model):
         if not given:
             return bias
         weights = torch.stack([rows(tables["relations"], self.places(relations, i)) for i in given])
-        return bias + self._window_sums((rows(tables["entities"], columns[given]) * weights).sum(0))
+        return bias + self._sums((rows(tables["entities"], columns[given]) * weights).sum(0))
 
     def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
         """Return the windowed sums of the candidates, [..., windows]."""
-        return self._window_sums(
-            rows(tables["entities"], entities) * rows(tables["relations"], self.places(relations, position))
-        )
+        weights = rows(tables["relations"], self.places(relations, position))
+        return window_sums(rows(tables["entities"], entities), weights, self.settings.window)
 
     def combine(self, tables: Parameters) -> Combine:
         """Return the sum over windows of sigma(query + candidate), scaled."""
         return WindowedSigma(self.settings.sigma, self.scale / tables["bias"].shape[-1])
 
-    def _window_sums(self, values: Tensor) -> Tensor:
-        if self.settings.window == 1:
-            return values
-        return values.reshape(*values.shape[:-1], -1, self.settings.window).sum(-1)
+    def _sums(self, products: Tensor) -> Tensor:
+        """Return the sums over windows, [n, windows], of products [n, dim]."""
+        return products.reshape(len(products), products.shape[-1] // self.settings.window, self.settings.window).sum(-1)

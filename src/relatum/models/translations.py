@@ -17,6 +17,9 @@ __all__ = ["RAE", "MTransH", "RAESettings"]
 class MTransH(Model):
     """m-TransH: minus || r + sum over i of a_r[i] P(x_i) ||^2, P the projection on the hyperplane with unit normal n_r."""
 
+    relation_tables = ("relations", "normals")
+    place_tables = ("weights",)
+
     def initial(self, generator: torch.Generator) -> Parameters:
         """Return normal embeddings, translations, normals and weights."""
         dim, count = self.settings.dim, len(self.schema)

@@ -1,0 +1,161 @@
+"""The training loop: epochs of steps, validation, the best parameters kept, a checkpoint whenever asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.known_answers import KnownAnswers
+from relatum.errors import NumericError
+from relatum.kernels import parallel
+from relatum.models.base import Model, Parameters
+from relatum.training.batches import chance_of, epoch_batches
+from relatum.training.optimizer import History, Optimizer
+from relatum.training.settings import TrainingSettings
+from relatum.training.steps import Gradient, gradients
+
+__all__ = ["State", "train"]
+
+
+@dataclass
+class State:
+    """All that is needed to go on: what is next, the parameters, what the optimizer remembers, and the best so far."""
+
+    parameters: Parameters
+    history: History
+    epoch: int = 0
+    step: int = 0  # the next one of the epoch
+    loss: float = 0.0  # summed over the epoch's facts so far
+    best: Parameters = field(default_factory=dict)
+    best_score: float = -math.inf
+    best_epoch: int = 0
+    stale: int = 0  # validations since the best
+    done: bool = False
+
+
+def train(
+    model: Model,
+    facts: Hypergraph,
+    settings: TrainingSettings,
+    seed: int,
+    state: State | None = None,
+    validate: Callable[[Parameters], float] | None = None,
+    watch: Callable[[str, State, dict[str, Any]], None] = lambda *_: None,
+) -> State:
+    """Return the state after training; `state.best` holds the best parameters, or the last without validation.
+
+    Args:
+        model: the model.
+        facts: the training facts; repeated ones are seen once.
+        settings: how to train.
+        seed: of everything that is drawn.
+        state: where to go on from; None starts anew.
+        validate: returns how good parameters are, more is better; nothing else decides which are kept.
+        watch: is told after each "step", "epoch", "validation" and at the "end", with the state and what there is to say.
+            What it does must not change the state. It may raise, KeyboardInterrupt included, to stop.
+    """
+    facts = facts.distinct()
+    state = state if state is not None else start(model, settings, seed)
+    optimizer = Optimizer(state.parameters, settings, state.history)
+    known = KnownAnswers(facts) if settings.mask_true else None
+    with _one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool:
+        while not state.done:
+            _epoch(model, facts, settings, seed, state, optimizer, known, pool, watch)
+            state.epoch, state.step, loss, state.loss = state.epoch + 1, 0, state.loss / max(1, len(facts)), 0.0
+            watch("epoch", state, {"loss": loss})
+            last = state.epoch >= settings.epochs
+            if validate is not None and (last or state.epoch % settings.validate_every == 0):
+                _validate(state, validate, watch)
+            state.done = last or (settings.patience > 0 and state.stale >= settings.patience)
+    if validate is None:
+        state.best, state.best_epoch = _copy(state.parameters), state.epoch
+    watch("end", state, {})
+    return state
+
+
+def start(model: Model, settings: TrainingSettings, seed: int) -> State:
+    """Return the state before the first step."""
+    parameters = model.initial(torch.Generator().manual_seed(seed))
+    return State(parameters, Optimizer(parameters, settings).history)
+
+
+def _epoch(
+    model: Model,
+    facts: Hypergraph,
+    settings: TrainingSettings,
+    seed: int,
+    state: State,
+    optimizer: Optimizer,
+    known: KnownAnswers | None,
+    pool: ThreadPoolExecutor,
+    watch: Callable[[str, State, dict[str, Any]], None],
+) -> None:
+    groups = epoch_batches(facts, settings.batch, seed, state.epoch, mixed=settings.candidates == "per-position")
+    steps = -(-len(groups) // settings.groups)
+
+    def work(number: int) -> tuple[float, list[Gradient]]:
+        chance = chance_of(seed, state.epoch, number)
+        with parallel.alone():  # groups are what is shared out among threads here
+            return gradients(model, state.parameters, groups[number], known, settings, chance)
+
+    while state.step < steps:
+        chosen = range(len(groups))[state.step * settings.groups : (state.step + 1) * settings.groups]
+        rate = _rate(settings, state.epoch + state.step / steps)
+        size, total = 0, 0.0
+        for number, (loss, found) in zip(chosen, list(pool.map(work, chosen)), strict=True):
+            if not math.isfinite(loss):
+                raise NumericError(f"the loss is {loss} in epoch {state.epoch + 1}: try a smaller training.rate")
+            for gradient in found:
+                optimizer.step(gradient.name, gradient.rows, gradient.values, rate)
+            size += sum(map(len, groups[number]))
+            total += loss * sum(map(len, groups[number]))
+        state.step += 1
+        state.loss += total
+        watch("step", state, {"loss": total / size, "facts": size, "steps": steps})
+
+
+def _validate(
+    state: State, validate: Callable[[Parameters], float], watch: Callable[[str, State, dict[str, Any]], None]
+) -> None:
+    score = validate(state.parameters)
+    better = score > state.best_score
+    if better:
+        state.best, state.best_score, state.best_epoch, state.stale = _copy(state.parameters), score, state.epoch, 0
+    else:
+        state.stale += 1
+    watch("validation", state, {"score": score, "best": better})
+
+
+def _rate(settings: TrainingSettings, passed: float) -> float:
+    """Return the learning rate after so many epochs."""
+    share = min(1.0, passed / settings.epochs)
+    if settings.schedule == "linear":
+        return settings.rate * (1 - share * (1 - settings.rate_end))
+    if settings.schedule == "cosine":
+        return settings.rate * (settings.rate_end + (1 - settings.rate_end) * (1 + math.cos(math.pi * share)) / 2)
+    return settings.rate
+
+
+def _copy(parameters: Parameters) -> Parameters:
+    return {name: tensor.detach().clone() for name, tensor in parameters.items()}
+
+
+@contextmanager
+def _one_torch_thread() -> Iterator[None]:
+    """Let torch work with one thread while the kernels have theirs.
+
+    The two would spin against each other, and what torch sums with many threads it sums in another order than with one.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,167 @@
+"""One step: the loss of some facts and its gradient, on the rows of the parameters that it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from relatum.data.known_answers import KnownAnswers
+from relatum.models.base import Model, Parameters
+from relatum.training.batches import Batch
+from relatum.training.losses import loss_of
+from relatum.training.settings import TrainingSettings
+
+__all__ = ["Gradient", "gradients"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Gradient:
+    """The gradient of some rows of a parameter; of all if `rows` is None."""
+
+    name: str
+    rows: Ints | None
+    values: Tensor
+
+
+def gradients(
+    model: Model,
+    parameters: Parameters,
+    step: list[Batch],
+    known: KnownAnswers | None,
+    settings: TrainingSettings,
+    chance: np.random.Generator,
+) -> tuple[float, list[Gradient]]:
+    """Return the mean loss per fact of a step and the gradients of what it touches.
+
+    Args:
+        model: the model.
+        parameters: its parameters; they are read, not changed.
+        step: facts, one batch per arity.
+        known: the training facts, to leave true answers out of what facts are compared with; None leaves nothing out.
+        settings: of training.
+        chance: the generator of this step.
+    """
+    drawn = _draw(model, step, settings, chance)
+    entities = _entities(model, step, drawn, settings)
+    touched = None if model.reads_facts else np.unique(np.concatenate([batch.relations for batch in step]))
+    narrow, touched_rows = _narrow(model, entities, touched)
+    leaves = {
+        name: (tensor if (rows := touched_rows.get(name)) is None else tensor.index_select(0, rows))
+        .detach()
+        .requires_grad_()
+        for name, tensor in parameters.items()
+    }
+    noise = torch.Generator(device=leaves["entities"].device).manual_seed(int(chance.integers(2**62)))
+    tables = narrow.encode(leaves, noise)
+    total = torch.zeros((), dtype=leaves["entities"].dtype, device=leaves["entities"].device)
+    for batch, replacements in zip(step, drawn, strict=True):
+        columns = torch.from_numpy(_local(batch.columns, entities))
+        relations = torch.from_numpy(_local(batch.relations, touched))
+        if settings.candidates == "per-position":
+            total = total + _own(narrow, tables, relations, columns, _local(replacements, entities), settings)
+        else:
+            total = total + _shared(narrow, tables, batch, relations, columns, entities, known, settings)
+        penalty = narrow.penalty(tables, relations, columns)
+        if penalty is not None:
+            total = total + penalty * len(batch)
+    size = sum(map(len, step))
+    torch.autograd.backward(total / size)
+    found = [
+        Gradient(name, touched_rows[name].numpy() if name in touched_rows else None, leaf.grad)
+        for name, leaf in leaves.items()
+        if leaf.grad is not None
+    ]
+    return float(total.detach()) / size, found
+
+
+def _narrow(model: Model, entities: Ints | None, relations: Ints | None) -> tuple[Model, dict[str, Tensor]]:
+    """Return the model for the rows that a step needs, and for each parameter those rows; one not named needs all."""
+    found: dict[str, Tensor] = {}
+    if entities is not None:
+        found.update(dict.fromkeys(model.entity_tables, torch.from_numpy(entities)))
+    if relations is not None:
+        chosen = torch.from_numpy(relations)
+        model, places = model.narrowed(chosen)
+        found.update(dict.fromkeys(model.relation_tables, chosen))
+        found.update(dict.fromkeys(model.place_tables, places))
+    return model, found
+
+
+def _draw(model: Model, step: list[Batch], settings: TrainingSettings, chance: np.random.Generator) -> list[Ints]:
+    """Return what is drawn for each batch: a pool, or replacements [arity, n, negatives]; nothing if all are candidates."""
+    if settings.candidates == "all":
+        return [np.empty(0, np.int64)] * len(step)
+    if settings.candidates == "shared":
+        return [chance.integers(0, model.entity_count, settings.negatives) for _ in step]
+    return [chance.integers(0, model.entity_count, (*batch.columns.shape, settings.negatives)) for batch in step]
+
+
+def _entities(model: Model, step: list[Batch], drawn: list[Ints], settings: TrainingSettings) -> Ints | None:
+    """Return the entities that a step needs, ascending; None for all of them."""
+    if model.reads_facts or settings.candidates == "all":
+        return None
+    return np.unique(np.concatenate([*(batch.columns.ravel() for batch in step), *(ids.ravel() for ids in drawn)]))
+
+
+def _local(ids: Ints, entities: Ints | None) -> Ints:
+    """Return the places of ids among the entities of the step."""
+    return ids if entities is None else np.searchsorted(entities, ids)
+
+
+def _shared(
+    model: Model,
+    tables: Parameters,
+    batch: Batch,
+    relations: Tensor,
+    columns: Tensor,
+    entities: Ints | None,
+    known: KnownAnswers | None,
+    settings: TrainingSettings,
+) -> Tensor:
+    """Return the loss of facts of one relation, summed over facts and positions, each against all entities of the step."""
+    combine = model.combine(tables)
+    total = torch.zeros((), dtype=tables["entities"].dtype, device=tables["entities"].device)
+    for position in range(len(columns)):
+        queries = model.queries(tables, relations, columns, position)
+        candidates = model.candidates(tables, relations[0], position, None)
+        scores = combine.matrix(queries, candidates)
+        masked = _others(batch, position, entities, known)
+        total = total + loss_of(scores, columns[position], masked, settings)
+    return total
+
+
+def _others(batch: Batch, position: int, entities: Ints | None, known: KnownAnswers | None) -> tuple[Tensor, Tensor] | None:
+    """Return (fact, candidate) of every candidate that is true too, other than the fact's own."""
+    if known is None:
+        return None
+    answers = known.lookup(batch.relations.astype(np.int32), batch.columns.astype(np.int32), position)
+    facts, found = answers.pairs()
+    other = found != batch.columns[position][facts]
+    facts, ids = facts[other], found[other].astype(np.int64)
+    if entities is not None:
+        places = np.minimum(np.searchsorted(entities, ids), len(entities) - 1)
+        there = entities[places] == ids
+        facts, ids = facts[there], places[there]
+    return (torch.from_numpy(facts), torch.from_numpy(ids)) if len(facts) else None
+
+
+def _own(
+    model: Model, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Ints, settings: TrainingSettings
+) -> Tensor:
+    """Return Eq. 3: each fact against all replacements of all its positions, in one softmax."""
+    combine = model.combine(tables)
+    scores = []
+    for position, entities in enumerate(torch.from_numpy(replacements)):
+        queries = model.queries(tables, relations, columns, position)
+        if position == 0:
+            own = model.candidates(tables, relations, 0, columns[0])
+            scores.append(combine.pairs(queries, own)[:, None])
+        candidates = model.candidates(tables, relations[:, None], position, entities)
+        scores.append(combine.pairs(queries[:, None], candidates))
+    return loss_of(torch.cat(scores, 1), torch.zeros_like(relations), None, settings)
