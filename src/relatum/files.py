@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from relatum.errors import RelatumError
 
-__all__ = ["atomic_directory", "atomic_file", "cache_directory", "sha256_of"]
+__all__ = ["atomic_directory", "atomic_file", "cache_directory", "read_sealed", "sha256_of", "write_sealed"]
 
 
 @contextmanager
@@ -52,6 +52,26 @@ def atomic_directory(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     _sync_directory(path.parent)
+
+
+def write_sealed(path: Path, kind: str, version: int, body: bytes) -> None:
+    """Write `body` behind one line that names its kind, version and SHA-256; atomically."""
+    with atomic_file(path) as file:
+        file.write(_seal(kind, version, body))
+        file.write(body)
+
+
+def read_sealed(path: Path, kind: str, version: int) -> bytes | None:
+    """Return what `write_sealed` wrote, or None if there is no file, or another, older or damaged one."""
+    try:
+        seal, _, body = path.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    return body if seal + b"\n" == _seal(kind, version, body) else None
+
+
+def _seal(kind: str, version: int, body: bytes) -> bytes:
+    return f"{kind} {version} {hashlib.sha256(body).hexdigest()}\n".encode()
 
 
 def sha256_of(path: Path) -> str:

@@ -9,7 +9,8 @@ import typer
 from typer.exceptions import TyperException
 
 from relatum import __version__
-from relatum.cli import data
+from relatum.cli import ask, data
+from relatum.cli.train import train
 from relatum.errors import RelatumError
 
 __all__ = ["app", "main"]
@@ -21,6 +22,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data.app, name="data")
+for verb in (train, ask.evaluate, ask.complete, ask.score):
+    app.command()(verb)
 
 
 def _show_version(wanted: bool) -> None:

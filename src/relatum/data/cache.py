@@ -6,7 +6,6 @@ is JSON that repeats the key under which the copy was made: what the split's fil
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,11 @@ from relatum.data.hypergraph import Block, Hypergraph, Split
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
-from relatum.files import atomic_file
+from relatum.files import read_sealed, write_sealed
 
 __all__ = ["load_columns", "save_columns"]
 
-_VERSION = 1
+_KIND, _VERSION = "relatum-columns", 1
 
 Key = dict[str, Any]
 
@@ -48,23 +47,21 @@ def save_columns(path: Path, key: Key, split: Split) -> None:
             arrays[f"{part}/{arity}"] = np.stack(block.rows)
     body = safetensors.numpy.save(arrays)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_file(path) as file:
-        file.write(_title(body))
-        file.write(body)
+    write_sealed(path, _KIND, _VERSION, body)
 
 
 def load_columns(path: Path, key: Key) -> Split | None:
     """Return the split copied under `key`, or None if there is no copy, or an older, other or damaged one."""
+    body = read_sealed(path, _KIND, _VERSION)
+    if body is None:
+        return None
     try:
-        title, _, body = path.read_bytes().partition(b"\n")
-        if title + b"\n" != _title(body):
-            return None
         arrays = safetensors.numpy.load(body)
         about = json.loads(_to_text(arrays["about"]))
         if about["key"] != key:
             return None
         return _split(about, arrays)
-    except (OSError, SafetensorError, DataError, KeyError, TypeError, ValueError):
+    except (SafetensorError, DataError, KeyError, TypeError, ValueError):
         return None
 
 
@@ -79,10 +76,6 @@ def _split(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Split:
         for part, arities in about["blocks"].items()
     }
     return Split(**graphs, origin=about["origin"], checksums=about["checksums"], skipped=tuple(about["skipped"]))
-
-
-def _title(body: bytes) -> bytes:
-    return f"relatum-columns {_VERSION} {hashlib.sha256(body).hexdigest()}\n".encode()
 
 
 def _to_bytes(text: str) -> npt.NDArray[np.uint8]:

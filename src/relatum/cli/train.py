@@ -1,0 +1,111 @@
+"""`relatum train`: from facts to a run directory."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from relatum.training.loop import State
+
+__all__ = ["train"]
+
+
+def train(
+    data: Annotated[str | None, typer.Option(metavar="NAME_OR_DIR", help="What to learn from.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model; by default that of the spec, or reale.")] = None,
+    spec: Annotated[Path | None, typer.Option(help="A TOML file with settings.")] = None,
+    change: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as training.epochs=20.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed of everything that is drawn.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="RUN", help="The run directory to make.")] = None,
+    resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped.")] = None,
+) -> None:
+    """Train a model into a run directory; stop it with Ctrl-C and go on with --resume."""
+    from relatum.errors import SettingError
+    from relatum.runs import fit
+    from relatum.runs.spec import Spec, changed
+
+    changes = [
+        *(change or []),
+        *([f'data = "{data}"'] if data else []),
+        *([f'model.name = "{model}"'] if model else []),
+        *([f"seed = {seed}"] if seed is not None else []),
+    ]
+    if resume is not None and (changes or spec or out):
+        raise SettingError("--resume goes on with a run as it is: it takes no other option")
+    folder = resume or out
+    if folder is None:
+        raise SettingError("say where the run is to be kept: --out RUN")
+    shown = _Display()
+    try:
+        if resume is not None:
+            fit.resume(folder, shown)
+        else:
+            fit.fit(Spec.read(spec, changes) if spec else Spec.from_dict(changed({}, changes)), folder, shown)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"stopped; go on with: relatum train --resume {folder}\n")
+        raise
+    finally:
+        shown.close()
+    typer.echo(f"trained into {folder}; ask it with: relatum evaluate {folder}")
+
+
+class _Display:
+    """A bar in a terminal, a line per epoch elsewhere."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._facts, self._score = 0, "-"
+        self._bar: Progress | None = None
+
+    def __call__(self, event: str, state: State, facts: dict[str, Any]) -> None:
+        if event == "step":
+            self._facts += facts["facts"]
+            self._update(state, facts)
+        elif event == "validation":
+            self._score = f"{state.best_score:.4f}"
+        elif event == "epoch" and self._bar is None:
+            rate = self._facts / (time.monotonic() - self._start)
+            sys.stderr.write(
+                f"epoch {state.epoch}: loss {facts['loss']:.4f}, {rate:.0f} facts/s, best validation MRR {self._score}\n"
+            )
+
+    def _update(self, state: State, facts: dict[str, Any]) -> None:
+        if not sys.stderr.isatty():
+            return
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+            self._bar = Progress(
+                TextColumn("epoch {task.fields[epoch]}"),
+                BarColumn(),
+                TextColumn("loss {task.fields[loss]:.3f}  {task.fields[rate]:.0f} facts/s  MRR {task.fields[score]}"),
+                TimeElapsedColumn(),
+                console=Console(stderr=True),
+            )
+            self._bar.add_task("", total=1, epoch=1, loss=0.0, rate=0.0, score="-")
+            self._bar.start()
+        rate = self._facts / (time.monotonic() - self._start)
+        self._bar.update(
+            self._bar.task_ids[0],
+            total=facts["steps"],
+            completed=state.step,
+            epoch=state.epoch + 1,
+            loss=facts["loss"],
+            rate=rate,
+            score=self._score,
+        )
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()

@@ -1,0 +1,36 @@
+"""A run's journal: one JSON record per event, appended, each whole once it is there."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Journal"]
+
+
+class Journal:
+    """Appends events to a file; a line torn by a kill is dropped when the journal is opened again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if path.exists():
+            whole, _, torn = path.read_bytes().rpartition(b"\n")
+            if torn:
+                path.write_bytes(whole + b"\n" if whole else b"")
+
+    def write(self, event: str, **facts: Any) -> None:
+        """Append one event with what there is to say of it and the time."""
+        line = json.dumps({"event": event, "time": round(time.time(), 3), **facts}, ensure_ascii=False)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def read(self) -> list[dict[str, Any]]:
+        """Return all events so far."""
+        if not self.path.exists():
+            return []
+        return [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]

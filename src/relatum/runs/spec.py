@@ -1,0 +1,144 @@
+"""What a run is made from: data, model, training and seed, as one TOML file; refused as a whole if any of it cannot be."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tomllib
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from relatum.errors import SettingError, nearest_names
+from relatum.models import MODELS
+from relatum.models.base import Settings
+from relatum.training.settings import TrainingSettings
+
+__all__ = ["Spec"]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The settings of a run; see `from_dict` for its form as a file."""
+
+    data: str
+    model: str = "reale"
+    settings: Settings = field(default_factory=lambda: MODELS["reale"].settings_type())
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    seed: int = 0
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Spec:
+        """Return the spec of `{data, seed, model: {name, ...}, training: {...}}`; what is unknown or bad is refused."""
+        _known("", given, ("data", "seed", "model", "training"))
+        model = dict(_table("model", given.get("model", {})))
+        name = model.pop("name", "reale")
+        if name not in MODELS:
+            near = nearest_names(str(name), MODELS) or MODELS
+            raise SettingError(f"model.name: unknown model {name!r}; known: {', '.join(near)}")
+        if not isinstance(given.get("data"), str):
+            raise SettingError("data: name a dataset or a directory")
+        return cls(
+            data=given["data"],
+            model=name,
+            settings=_build(MODELS[name].settings_type, "model", model),
+            training=_build(TrainingSettings, "training", _table("training", given.get("training", {}))),
+            seed=_whole("seed", given.get("seed", 0)),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spec as plain data, every setting written out."""
+        return {
+            "data": self.data,
+            "seed": self.seed,
+            "model": {"name": self.model, **_plain(self.settings)},
+            "training": _plain(self.training),
+        }
+
+    @classmethod
+    def read(cls, path: Path, changes: Iterable[str] = ()) -> Spec:
+        """Return the spec in a TOML file, with changes such as `training.epochs=20` made to it."""
+        try:
+            given = tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise SettingError(f"{path}: no such file") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingError(f"{path}: not valid TOML ({error})") from None
+        return cls.from_dict(changed(given, changes))
+
+    def to_toml(self) -> str:
+        """Return the spec as TOML."""
+        plain = self.to_dict()
+        lines = [f"{key} = {_toml(value)}" for key, value in plain.items() if not isinstance(value, dict)]
+        for key, table in plain.items():
+            if isinstance(table, dict):
+                lines += ["", f"[{key}]", *(f"{name} = {_toml(value)}" for name, value in table.items())]
+        return "\n".join(lines) + "\n"
+
+
+def changed(given: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:
+    """Return a spec's plain data with `path=value` changes; a value is TOML, or else a plain word."""
+    result: dict[str, Any] = json.loads(json.dumps(given))
+    for change in changes:
+        path, equals, text = change.partition("=")
+        if not equals:
+            raise SettingError(f"{change!r}: say path=value, such as training.epochs=20")
+        *tables, key = path.strip().split(".")
+        target = result
+        for table in tables:
+            target = target.setdefault(table, {})
+            if not isinstance(target, dict):
+                raise SettingError(f"{path}: {table} is not a table")
+        try:
+            target[key] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            target[key] = text
+    return result
+
+
+def _build(kind: type[Any], path: str, given: Mapping[str, Any]) -> Any:
+    types_of = typing.get_type_hints(kind)
+    _known(f"{path}.", given, [known.name for known in dataclasses.fields(kind)])
+    return kind(**{name: _typed(f"{path}.{name}", types_of[name], value) for name, value in given.items()})
+
+
+def _typed(path: str, wanted: Any, value: Any) -> Any:
+    choices = typing.get_args(wanted) if isinstance(wanted, types.UnionType) else (wanted,)
+    if float in choices and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not any(type(value) is choice for choice in choices):
+        names = " or ".join(choice.__name__ for choice in choices if choice is not type(None))
+        raise SettingError(f"{path}: must be {names}, not {value!r}")
+    return value
+
+
+def _known(prefix: str, given: Mapping[str, Any], names: Iterable[str]) -> None:
+    names = list(names)
+    for key in given:
+        if key not in names:
+            near = nearest_names(key, names)
+            hint = f"; did you mean {' or '.join(near)}?" if near else f"; known: {', '.join(names)}"
+            raise SettingError(f"{prefix}{key}: no such setting{hint}")
+
+
+def _table(path: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise SettingError(f"{path}: must be a table")
+    return value
+
+
+def _whole(path: str, value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise SettingError(f"{path}: must be a whole number from 0 up, not {value!r}")
+    return value
+
+
+def _plain(settings: Any) -> dict[str, Any]:
+    return {name: value for name, value in dataclasses.asdict(settings).items() if value is not None}
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)  # for strings, numbers and truth values TOML and JSON agree
