@@ -22,7 +22,11 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: $(STAMP)  ## Show what relatum does, on data that it brings along
 	$(BIN)/relatum data info example
-	$(BIN)/relatum data check example
+	@rm -rf build/demo
+	$(BIN)/relatum train --spec experiments/example.toml --out build/demo
+	$(BIN)/relatum evaluate build/demo
+	$(BIN)/relatum complete build/demo 'bought(buyer=alex, seller=?, item=book)' -k 5
+	$(BIN)/relatum score build/demo 'sold(drew, alex, book)' 'sold(drew, alex, tv)'
 
 test: $(STAMP)  ## Run the default tests
 	$(PYTEST)

@@ -22,14 +22,18 @@ def test_public_names_are_pinned() -> None:
         "NumericError",
         "RelationSchema",
         "RelatumError",
+        "Run",
         "Schema",
         "SettingError",
+        "Spec",
         "Split",
         "StoreError",
         "TupleTable",
         "UnknownNameError",
         "Vocabulary",
+        "fit",
         "load",
+        "resume",
         "save",
     ]
 

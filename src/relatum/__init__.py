@@ -26,6 +26,9 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from relatum.models import MODELS
+    from relatum.runs.fit import fit, resume
+    from relatum.runs.run import Run
+    from relatum.runs.spec import Spec
 
 __version__ = "0.1.0"
 
@@ -40,14 +43,18 @@ __all__ = [
     "NumericError",
     "RelationSchema",
     "RelatumError",
+    "Run",
     "Schema",
     "SettingError",
+    "Spec",
     "Split",
     "StoreError",
     "TupleTable",
     "UnknownNameError",
     "Vocabulary",
+    "fit",
     "load",
+    "resume",
     "save",
 ]
 
@@ -70,6 +77,9 @@ _HOMES = {
         "UnknownNameError",
     ),
     "relatum.models": ("MODELS",),
+    "relatum.runs.fit": ("fit", "resume"),
+    "relatum.runs.run": ("Run",),
+    "relatum.runs.spec": ("Spec",),
 }
 
 

@@ -61,10 +61,13 @@ def complete(
 
     answers = Run(run).complete(question, k, new_only=new)
     if json:
-        found = [{"entity": a.entity, "score": a.score, "known": a.known} for a in answers]
+        found = [{"entity": a.entity, "score": a.score, "known": a.known, "source": a.source} for a in answers]
         print_json({"question": question, "answers": found})
         return
-    rows = [(str(n), a.entity, f"{a.score:.3f}", "known" if a.known else "") for n, a in enumerate(answers, start=1)]
+    rows = [
+        (str(n), a.entity, f"{a.score:.3f}", f"known, in {a.source}" if a.source else "new")
+        for n, a in enumerate(answers, start=1)
+    ]
     print_table(question, ("", "answer", "score", ""), rows, ("score",))
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
+_LINE_EVERY = 10.0  # seconds, where there is no terminal
+
 
 def train(
     data: Annotated[str | None, typer.Option(metavar="NAME_OR_DIR", help="What to learn from.")] = None,
@@ -59,23 +61,32 @@ def train(
 
 
 class _Display:
-    """A bar in a terminal, a line per epoch elsewhere."""
+    """A bar in a terminal, now and then a line elsewhere."""
 
     def __init__(self) -> None:
-        self._start = time.monotonic()
-        self._facts, self._score = 0, "-"
+        self._start = self._said = time.monotonic()
+        self._facts, self._loss, self._score = 0, 0.0, "-"
         self._bar: Progress | None = None
 
     def __call__(self, event: str, state: State, facts: dict[str, Any]) -> None:
         if event == "step":
             self._facts += facts["facts"]
             self._update(state, facts)
+        elif event == "epoch":
+            self._loss = facts["loss"]
         elif event == "validation":
             self._score = f"{state.best_score:.4f}"
-        elif event == "epoch" and self._bar is None:
-            rate = self._facts / (time.monotonic() - self._start)
+        if event in ("epoch", "validation") and self._bar is None:
+            self._say(state, now=event == "validation")
+
+    def _say(self, state: State, now: bool) -> None:
+        """Write a line, at each validation and else every few seconds."""
+        time_since = time.monotonic() - self._said
+        if now or time_since > _LINE_EVERY:
+            self._said = time.monotonic()
+            rate = self._facts / (self._said - self._start)
             sys.stderr.write(
-                f"epoch {state.epoch}: loss {facts['loss']:.4f}, {rate:.0f} facts/s, best validation MRR {self._score}\n"
+                f"epoch {state.epoch}: loss {self._loss:.4f}, {rate:.0f} facts/s, best validation MRR {self._score}\n"
             )
 
     def _update(self, state: State, facts: dict[str, Any]) -> None:

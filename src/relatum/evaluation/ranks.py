@@ -60,6 +60,11 @@ class Ranks:
     def __len__(self) -> int:
         return len(self.better)
 
+    @property
+    def metrics(self) -> Metrics:
+        """What is reported of these questions."""
+        return Metrics.of(self)
+
     def where(self, chosen: npt.NDArray[np.bool_]) -> Ranks:
         """Return the chosen questions."""
         return Ranks(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})

@@ -6,6 +6,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import numpy as np
 import torch
 from filelock import FileLock, Timeout
 
-from relatum.data.cache import load_columns, save_columns
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.loading import load
@@ -24,58 +24,58 @@ from relatum.files import atomic_file
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.models.store import save_model
+from relatum.runs.directory import CHECKPOINT, JOURNAL, LOCK, PROVENANCE, SPEC, load_facts, save_facts
 from relatum.runs.journal import Journal
+from relatum.runs.run import Run
 from relatum.runs.spec import Spec
 from relatum.training.checkpoint import load_state, save_state
 from relatum.training.loop import State, train
 
-__all__ = ["FACTS_KEY", "fit", "resume"]
+__all__ = ["fit", "resume"]
 
 Watch = Callable[[str, State, dict[str, Any]], None]
 
-FACTS_KEY = {"run": "facts"}
 _CHECKPOINT_EVERY = 120.0  # seconds
 _VALIDATED = 4000  # facts that validation ranks at most; the same ones each time
 
 
-def fit(spec: Spec, out: Path, watch: Watch = lambda *_: None) -> Path:
-    """Train what `spec` says into the new directory `out`, and return it.
+def fit(spec: Spec, out: str | PathLike[str], watch: Watch = lambda *_: None) -> Run:
+    """Train what `spec` says into the new directory `out`, and return the trained run.
 
     The directory holds all that a trained model needs, the facts included: it works when the data has moved.
     """
-    if out.exists() and any(out.iterdir()):
-        raise RelatumError(f"{out}: already holds something; go on with it (--resume {out}) or choose another place")
+    folder = Path(out)
+    if folder.exists() and any(folder.iterdir()):
+        raise RelatumError(f"{folder}: already holds something; go on with it (--resume {folder}) or choose another place")
     split = load(spec.data)
-    out.mkdir(parents=True, exist_ok=True)
-    save_columns(out / "facts.columns", FACTS_KEY, split)
-    _write(out / "provenance.json", json.dumps(_provenance(split), indent=2) + "\n")
-    _write(out / "spec.toml", spec.to_toml())  # last: a directory with a spec can be resumed
-    return _train(out, spec, split, watch)
+    folder.mkdir(parents=True, exist_ok=True)
+    save_facts(folder, split)
+    _write(folder / PROVENANCE, json.dumps(_provenance(split), indent=2) + "\n")
+    _write(folder / SPEC, spec.to_toml())  # last: a directory with a spec can be resumed
+    return _train(folder, spec, split, watch)
 
 
-def resume(out: Path, watch: Watch = lambda *_: None) -> Path:
+def resume(out: str | PathLike[str], watch: Watch = lambda *_: None) -> Run:
     """Go on with a run from its last checkpoint; what comes out is the same, to the bit, as without the break."""
-    if not (out / "spec.toml").exists():
-        raise RelatumError(f"{out}: not a run (there is no spec.toml)")
-    split = load_columns(out / "facts.columns", FACTS_KEY)
-    if split is None:
-        raise RelatumError(f"{out}: its facts are missing or damaged, so it cannot go on")
-    return _train(out, Spec.read(out / "spec.toml"), split, watch)
+    folder = Path(out)
+    if not (folder / SPEC).exists():
+        raise RelatumError(f"{folder}: not a run (there is no {SPEC})")
+    return _train(folder, Spec.read(folder / SPEC), load_facts(folder), watch)
 
 
-def _train(out: Path, spec: Spec, split: Split, watch: Watch) -> Path:
+def _train(folder: Path, spec: Spec, split: Split, watch: Watch) -> Run:
     try:
-        with FileLock(out / ".lock", timeout=0):
-            _run(out, spec, split, watch)
+        with FileLock(folder / LOCK, timeout=0):
+            _run(folder, spec, split, watch)
     except Timeout:
-        raise RelatumError(f"{out}: another process is training this run") from None
-    return out
+        raise RelatumError(f"{folder}: another process is training this run") from None
+    return Run(folder)
 
 
 def _run(out: Path, spec: Spec, split: Split, watch: Watch) -> None:
     model = MODELS[spec.model](split.train, spec.settings)
-    journal = Journal(out / "journal.jsonl")
-    state = load_state(out / "checkpoint")
+    journal = Journal(out / JOURNAL)
+    state = load_state(out / CHECKPOINT)
     journal.write("resume" if state is not None else "start", epoch=0 if state is None else state.epoch)
     if state is not None and state.done:
         return
@@ -86,7 +86,7 @@ def _run(out: Path, spec: Spec, split: Split, watch: Watch) -> None:
         if event != "step":
             journal.write(event, epoch=now.epoch, **facts)
         if event in ("validation", "end") or time.monotonic() - saved > _CHECKPOINT_EVERY:
-            save_state(out / "checkpoint", now)
+            save_state(out / CHECKPOINT, now)
             saved = time.monotonic()
         watch(event, now, facts)
 

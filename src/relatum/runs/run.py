@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from relatum.data.cache import load_columns
 from relatum.data.hypergraph import Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.errors import DataError, RelatumError
@@ -20,7 +19,7 @@ from relatum.evaluation.ranks import Ranks
 from relatum.kernels.known import nothing_known
 from relatum.models import MODELS, scoring
 from relatum.models.store import load_model
-from relatum.runs.fit import FACTS_KEY
+from relatum.runs.directory import SPEC, load_facts
 from relatum.runs.questions import Question, parse_question
 
 __all__ = ["Answer", "Run"]
@@ -28,11 +27,16 @@ __all__ = ["Answer", "Run"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An entity that completes a question, its score, and whether the fact is known already (from train, valid or test)."""
+    """An entity that completes a question, its score, and the part that holds the fact already: train, valid, test or none."""
 
     entity: str
     score: float
-    known: bool
+    source: str | None
+
+    @property
+    def known(self) -> bool:
+        """Whether the fact is among those that the run was given."""
+        return self.source is not None
 
 
 class Run:
@@ -40,7 +44,7 @@ class Run:
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         self.folder = Path(folder)
-        if not (self.folder / "config.json").exists() and (self.folder / "spec.toml").exists():
+        if not (self.folder / "config.json").exists() and (self.folder / SPEC).exists():
             raise RelatumError(
                 f"{self.folder}: training has not ended yet; go on with: relatum train --resume {self.folder}"
             )
@@ -50,10 +54,7 @@ class Run:
     @cached_property
     def split(self) -> Split:
         """The facts that the run was trained, validated and is tested on."""
-        found = load_columns(self.folder / "facts.columns", FACTS_KEY)
-        if found is None:
-            raise RelatumError(f"{self.folder}: its facts are missing or damaged")
-        return found
+        return load_facts(self.folder)
 
     @cached_property
     def known(self) -> KnownAnswers:
@@ -84,13 +85,13 @@ class Run:
         answers = self.known.lookup(np.array([relation], np.int32), columns.numpy().astype(np.int32), position)
         excluded = answers if new_only else nothing_known(1)
         places, scores = scoring.top(self.model, self.tables, relation, columns, position, k, excluded)
-        known = set(answers[0].tolist())
         names = self.model.graph.entities
-        return [
-            Answer(names[place], score, place in known)
-            for place, score in zip(places[0].tolist(), scores[0].tolist(), strict=True)
-            if place >= 0
-        ]
+        found = []
+        for place, score in zip(places[0].tolist(), scores[0].tolist(), strict=True):
+            if place >= 0:
+                columns[position] = place
+                found.append(Answer(names[place], score, self._source(relation, columns)))
+        return found
 
     def score(self, fact: str | Question) -> float:
         """Return the score of a fact; more is more likely, among facts of one relation."""
@@ -99,6 +100,14 @@ class Run:
             raise DataError(f"{question}: a fact to score has no open position")
         relation = torch.tensor([self.model.schema.id(question.relation)])
         return float(scoring.score(self.model, self.tables, relation, self._ids(question))[0])
+
+    def _source(self, relation: int, columns: Tensor) -> str | None:
+        """Return the part that holds a fact, columns int64[arity, 1]."""
+        for part, graph in self.split.parts.items():
+            table = graph.table(self.model.schema[relation].name).columns
+            if np.any(np.all(table == columns.numpy(), axis=0)):
+                return part
+        return None
 
     def _question(self, question: str | Question) -> Question:
         return parse_question(question, self.model.schema) if isinstance(question, str) else question
