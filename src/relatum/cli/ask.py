@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relatum.cli.output import number, print_json, print_table
+from relatum.cli.output import console, number, print_json, print_table
 
 if TYPE_CHECKING:
     from relatum.evaluation.ranks import Metrics
@@ -28,8 +28,8 @@ def evaluate(
     """Rank held-out facts among all entities: MRR and Hit@k, by realistic ties, filtered by all that is known."""
     from relatum.data.datasets import PARTS
     from relatum.errors import UnknownNameError
-    from relatum.evaluation.breakdown import breakdown
-    from relatum.evaluation.ranks import Metrics
+    from relatum.evaluation.breakdown import breakdown, macro_mrr
+    from relatum.evaluation.interval import mrr_interval
     from relatum.runs.run import Run
 
     if split not in PARTS:
@@ -37,16 +37,19 @@ def evaluate(
     loaded = Run(run)
     ranks = loaded.evaluate(split, raw=raw)
     parts = {key: breakdown(ranks, key, loaded.model.schema) for key in by.split(",") if key}
-    whole = Metrics.of(ranks)
+    whole, (low, high) = ranks.metrics, mrr_interval(ranks)
+    macro = {key: macro_mrr(breakdown(ranks, key, loaded.model.schema)) for key in ("arity", "relation")}
     if json:
         by_part = {key: {name: metrics.to_json() for name, metrics in found.items()} for key, found in parts.items()}
-        print_json({**whole.to_json(), "by": by_part})
+        print_json({**whole.to_json(), "mrr_interval": [low, high], "mrr_macro": macro, "by": by_part})
         return
     heads = ("", "questions", "MRR", "Hit@1", "Hit@3", "Hit@10", "mean rank", "pessimistic MRR")
     for key, found in parts.items():
         rows = [_row(name, metrics) for name, metrics in found.items()]
         print_table(f"by {key}", heads, rows, heads[1:])
     print_table(f"{split}, {'raw' if raw else 'filtered'}", heads, [_row("all", whole)], heads[1:])
+    console().print(f"MRR {whole.mrr:.4f}, 95 % of resampled facts between {low:.4f} and {high:.4f}; ", end="")
+    console().print(f"mean over arities {macro['arity']:.4f}, over relations {macro['relation']:.4f}")
 
 
 def complete(

@@ -27,7 +27,7 @@ __all__ = ["Answer", "Run"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An entity that completes a question, its score, and the part that holds the fact already: train, valid, test or none."""
+    """An entity that completes a question, its score, and the part that holds the fact already, if one does."""
 
     entity: str
     score: float
