@@ -13,7 +13,9 @@ from relatum.kernels.windows import window_gradients, window_sums
 @pytest.mark.parametrize("window", [1, 2, 3, 4, 12])
 def test_sums_and_gradients_agree_with_numpy(count: int, window: int) -> None:
     chance = np.random.default_rng(window)
-    values, weights = chance.normal(size=(count, 12)).astype(np.float32), chance.normal(size=12).astype(np.float32)
+    groups = 1 if count % 7 else 7
+    values = chance.normal(size=(count, 12)).astype(np.float32)
+    weights = chance.normal(size=(groups, 12)).astype(np.float32)
     upstream = chance.normal(size=(count, 12 // window)).astype(np.float32)
     results = []
     for threads in (1, 2):
@@ -22,6 +24,8 @@ def test_sums_and_gradients_agree_with_numpy(count: int, window: int) -> None:
     parallel.set_threads(None)
     assert all(np.array_equal(mine, theirs) for mine, theirs in zip(*results, strict=True))
     slopes = np.repeat(upstream.astype(np.float64), window, axis=1)
-    expected = [(values * weights).reshape(count, 12 // window, window).sum(-1), slopes * weights, (slopes * values).sum(0)]
+    each = np.repeat(weights, count // groups, axis=0)
+    of_weights = (slopes * values).reshape(groups, count // groups, 12).sum(1)
+    expected = [(values * each).reshape(count, 12 // window, window).sum(-1), slopes * each, of_weights]
     for found, wanted in zip(results[0], expected, strict=True):
         assert np.allclose(found, wanted, rtol=1e-4, atol=1e-4)
