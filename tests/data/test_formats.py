@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum import DataError, FormatError, Hypergraph, Layout
-from relatum.data import formats
+from relatum.data import chunks, formats
 from relatum.data.formats import TupleReader, read_roles, read_tuples, write_roles, write_tuples
 from strategies import hypergraphs
 
@@ -141,8 +141,8 @@ def test_a_damaged_archive_is_one_clean_error(content: bytes, path: Path) -> Non
 
 
 def test_a_file_without_line_ends_does_not_fill_the_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "LONGEST_LINE", 1 << 10)
-    monkeypatch.setattr(formats, "CHUNK_BYTES", 1 << 8)
+    monkeypatch.setattr(chunks, "LONGEST_LINE", 1 << 10)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1 << 8)
     with pytest.raises(FormatError, match="a line is longer than"):
         read(gzip.compress(b"x" * (1 << 20)), path)
 
@@ -265,7 +265,7 @@ def test_every_file_gives_a_hypergraph_or_a_clean_error_and_both_readers_agree(
             blank_lines=chance.random() < 0.3,
         )
         skip_bad = chance.random() < 0.5
-        monkeypatch.setattr(formats, "CHUNK_BYTES", chance.choice((1, 7, 40, 1 << 20)))
+        monkeypatch.setattr(chunks, "CHUNK_BYTES", chance.choice((1, 7, 40, 1 << 20)))
         fast = outcome(TupleReader(skip_bad=skip_bad), path, layout)
         assert fast == outcome(LineReader(skip_bad=skip_bad), path, layout), path.read_bytes()
         clean += not isinstance(fast, str)

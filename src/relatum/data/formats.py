@@ -7,27 +7,22 @@ it. The two agree by test, so the slow one is also the definition of the format.
 
 from __future__ import annotations
 
-import gzip
 import itertools
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
+from relatum.data.chunks import whole_lines
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Ids, Vocabulary, fault_of
 from relatum.errors import DataError, FormatError
-from relatum.progress import progress
 
 __all__ = ["Layout", "TupleReader", "read_roles", "read_tuples", "write_roles", "write_tuples"]
 
-CHUNK_BYTES = 4 << 20  # about 60 MB of Python strings while it is being read
-LONGEST_LINE = 16 << 20  # a file without line ends must not fill the memory
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MOST_LISTED = 1000  # skipped lines that are kept with their reasons; the rest are counted
 _COMMENT = "#"
 _TAB, _LINE_FEED = 9, 10
@@ -99,7 +94,7 @@ class TupleReader:
         """Read one file."""
         facts: Facts = {}
         line = 1
-        for chunk in _chunks(path):
+        for chunk in whole_lines(path):
             chunk = chunk.replace(b"\r\n", b"\n")
             try:
                 pieces = self._read_columns(chunk, layout)
@@ -243,7 +238,7 @@ def read_roles(path: Path) -> list[RelationSchema]:
     """Return the relations in a file of roles: `relation<TAB>role<TAB>...`, one a line."""
     relations: dict[str, RelationSchema] = {}
     line = 0
-    for chunk in _chunks(path):
+    for chunk in whole_lines(path):
         for raw in chunk.replace(b"\r\n", b"\n")[:-1].split(b"\n"):
             line += 1
             try:
@@ -261,38 +256,6 @@ def write_roles(schema: Schema, file: BinaryIO) -> None:
     for relation in schema:
         if relation.roles:
             file.write(("\t".join((relation.name, *relation.roles)) + "\n").encode())
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    """Yield a file's bytes in pieces of whole lines, each ending in a line feed."""
-    size = path.stat().st_size
-    with path.open("rb") as raw, progress(f"reading {path.name}", size) as advance:
-        packed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        source = gzip.GzipFile(fileobj=raw) if packed else raw
-        rest, first, told = b"", True, 0
-        while piece := _read(path, source.read):
-            if first:
-                piece, first = piece.removeprefix(_BYTE_ORDER_MARK), False
-            whole, end, tail = piece.rpartition(b"\n")
-            if end:
-                yield rest + whole + end
-                rest = tail
-            else:
-                rest += piece
-            if len(rest) > LONGEST_LINE:
-                raise FormatError(path, None, f"a line is longer than {LONGEST_LINE >> 20} MiB: not a file of facts")
-            told, before = raw.tell(), told
-            advance(told - before)
-        if rest:
-            yield rest + b"\n"
-
-
-def _read(path: Path, read: Callable[[int], bytes]) -> bytes:
-    try:
-        return read(CHUNK_BYTES)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FormatError(path, None, f"damaged gzip file ({error})") from None
 
 
 def _numbers(interner: _Interner, names: list[str]) -> Ids:
