@@ -100,6 +100,10 @@ class Model(ABC):
         """Return a loss of the model's own that is added in training, or None."""
         return None
 
+    def own_loss(self, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Tensor) -> Tensor | None:
+        """Return Eq. 3 summed over facts, each against its replacements [arity, n, K], or None without a fused way."""
+        return None
+
     def places(self, relations: Tensor, position: int) -> Tensor:
         """Return the row of (relation, position) in tables that have one row for each; no row is padding."""
         return self._first_place.to(relations.device)[relations] + position

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from relatum.models.backend import backend_for
 from relatum.models.base import Model, Parameters, Settings, drop, normal, require, rows
 from relatum.models.combine import SIGMAS, Combine, WindowedSigma
+from relatum.models.own_loss import own_loss
 from relatum.models.window_sums import window_sums
 
 __all__ = ["ReAlE", "ReAlESettings"]
@@ -116,6 +118,15 @@ class ReAlE(Model):
     def combine(self, tables: Parameters) -> Combine:
         """Return the sum over windows of sigma(query + candidate), scaled."""
         return WindowedSigma(self.settings.sigma, self.scale / tables["bias"].shape[-1])
+
+    def own_loss(self, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Tensor) -> Tensor | None:
+        """Return Eq. 3 by a kernel, for the sigmoid on the CPU."""
+        if self.settings.sigma != "sigmoid" or backend_for(tables["entities"]) != "numba":
+            return None
+        places = torch.stack([self.places(relations, position) for position in range(len(columns))])
+        factor = self.scale / tables["bias"].shape[-1]
+        ids = (relations, places, columns, replacements)
+        return own_loss(tables["entities"], tables["relations"], tables["bias"], ids, factor)
 
     def _sums(self, products: Tensor) -> Tensor:
         """Return the sums over windows, [n, windows], of products [n, dim]."""

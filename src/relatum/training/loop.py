@@ -103,7 +103,10 @@ def _epoch(
     def work(number: int) -> tuple[float, list[Gradient]]:
         chance = chance_of(seed, state.epoch, number)
         with parallel.alone():  # groups are what is shared out among threads here
-            return gradients(model, state.parameters, groups[number], known, settings, chance)
+            try:
+                return gradients(model, state.parameters, groups[number], known, settings, chance)
+            except FloatingPointError:
+                return math.nan, []
 
     while state.step < steps:
         chosen = range(len(groups))[state.step * settings.groups : (state.step + 1) * settings.groups]

@@ -155,6 +155,10 @@ def _own(
     model: Model, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Ints, settings: TrainingSettings
 ) -> Tensor:
     """Return Eq. 3: each fact against all replacements of all its positions, in one softmax."""
+    if settings.loss == "softmax" and not settings.label_smoothing:
+        fused = model.own_loss(tables, relations, columns, torch.from_numpy(replacements))
+        if fused is not None:
+            return fused
     combine = model.combine(tables)
     scores = []
     for position, entities in enumerate(torch.from_numpy(replacements)):

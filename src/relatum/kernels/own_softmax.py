@@ -1,0 +1,166 @@
+"""ReAlE's loss of facts against replacements of their own (Eq. 3), with its gradient, fact by fact, in one pass.
+
+For a fact with entities x_1 .. x_n, the argument of sigma in window j is the bias plus the windowed sums of all positions. A
+replacement at position p changes the sum of p alone. So a fact with its n K replacements costs n (K + 1) windowed sums and
+n K + 1 sums of sigmoids, and the gradient of all of them flows into n (K + 1) entities, n relation rows and one bias.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from relatum.kernels.jit import reordered
+
+__all__ = ["own_softmax"]
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+_F = np.float32
+_ZERO, _HALF, _ONE, _LIMIT = _F(0), _F(0.5), _F(1), _F(30)
+
+
+def own_softmax(
+    entities: Floats,
+    weights: Floats,
+    bias: Floats,
+    relations: Ints,
+    places: Ints,
+    columns: Ints,
+    replacements: Ints,
+    factor: float,
+) -> tuple[float, Floats, Floats, Floats]:
+    """Return the summed loss, and its gradients with respect to entities, weights and bias.
+
+    Args:
+        entities: [C, d].
+        weights: [P, d], one row for each (relation, position).
+        bias: [R, W]; the window size is d / W.
+        relations: [n], the bias row of each fact.
+        places: [arity, n], the row of weights of each position of each fact.
+        columns: [arity, n], the entities of the facts.
+        replacements: [arity, n, K], what each position is replaced with in turn.
+        factor: what a sum of sigmoids is multiplied with to give a score.
+    """
+    gradients = np.zeros_like(entities), np.zeros_like(weights), np.zeros_like(bias)
+    if not (np.isfinite(bias).all() and np.isfinite(weights).all() and np.isfinite(entities).all()):
+        raise FloatingPointError("a parameter is not finite")
+    loss = _facts(entities, weights, bias, relations, places, columns, replacements, _F(factor), *gradients)
+    return float(loss), *gradients
+
+
+@reordered
+def _sums(row, weight, out):  # type: ignore[no-untyped-def]
+    """Fill out[W] with the windowed sums of row * weight."""
+    window = len(row) // len(out)
+    if window == 2:  # written out: a stride that is known can be vectorised
+        for j in range(len(out)):
+            out[j] = row[2 * j] * weight[2 * j] + row[2 * j + 1] * weight[2 * j + 1]
+    else:
+        for j in range(len(out)):
+            total = _ZERO
+            for k in range(j * window, (j + 1) * window):
+                total += row[k] * weight[k]
+            out[j] = total
+
+
+@reordered
+def _spread(slopes, row, weight, of_row, of_weight):  # type: ignore[no-untyped-def]
+    """Add the gradients of the windowed sums to those of row and weight."""
+    window = len(row) // len(slopes)
+    if window == 2:
+        for j in range(len(slopes)):
+            of_row[2 * j] += slopes[j] * weight[2 * j]
+            of_row[2 * j + 1] += slopes[j] * weight[2 * j + 1]
+            of_weight[2 * j] += slopes[j] * row[2 * j]
+            of_weight[2 * j + 1] += slopes[j] * row[2 * j + 1]
+    else:
+        for j in range(len(slopes)):
+            for k in range(j * window, (j + 1) * window):
+                of_row[k] += slopes[j] * weight[k]
+                of_weight[k] += slopes[j] * row[k]
+
+
+@reordered
+def _sigmoids(inside, bits, power, out):  # type: ignore[no-untyped-def]
+    """Fill out[W] with sigmoid(inside), and return their sum; beyond 30 a sigmoid is 1 or 0 to the last bit of its sum."""
+    for j in range(len(out)):
+        x = min(max(-inside[j], -_LIMIT), _LIMIT)
+        n = np.floor(x * _F(1.4426950408889634) + _HALF)
+        bits[j] = (np.int32(n) + np.int32(127)) << np.int32(23)
+        r = x - n * _F(0.6931471805599453)
+        p = _F(1.3888889e-3)
+        p = p * r + _F(8.3333333e-3)
+        p = p * r + _F(4.1666668e-2)
+        p = p * r + _F(0.16666667)
+        p = p * r + _HALF
+        p = p * r + _ONE
+        out[j] = p * r + _ONE
+    total = _ZERO
+    for j in range(len(out)):
+        value = _ONE / (_ONE + out[j] * power[j])
+        out[j] = value
+        total += value
+    return total
+
+
+@reordered
+def _facts(  # type: ignore[no-untyped-def]
+    entities, weights, bias, relations, places, columns, replacements, factor, of_entities, of_weights, of_bias
+):
+    arity, count, each = replacements.shape
+    windows = bias.shape[1]
+    rivals = arity * each + 1  # the fact itself first
+    sums = np.empty((arity, windows), np.float32)
+    inside, whole = np.empty(windows, np.float32), np.empty(windows, np.float32)
+    values = np.empty((rivals, windows), np.float32)
+    scores = np.empty(rivals, np.float32)
+    all_slopes, slopes = np.empty(windows, np.float32), np.empty((arity, windows), np.float32)
+    bits = np.empty(windows, np.int32)
+    power = bits.view(np.float32)
+    loss = 0.0
+    for i in range(count):
+        for j in range(windows):
+            whole[j] = bias[relations[i], j]
+        for p in range(arity):
+            _sums(entities[columns[p, i]], weights[places[p, i]], sums[p])
+            for j in range(windows):
+                whole[j] += sums[p, j]
+        scores[0] = factor * _sigmoids(whole, bits, power, values[0])
+        for p in range(arity):
+            for m in range(each):
+                _sums(entities[replacements[p, i, m]], weights[places[p, i]], inside)
+                for j in range(windows):
+                    inside[j] += whole[j] - sums[p, j]
+                rival = 1 + p * each + m
+                scores[rival] = factor * _sigmoids(inside, bits, power, values[rival])
+        largest = scores.max()
+        normal = 0.0
+        for rival in range(rivals):
+            normal += np.exp(scores[rival] - largest)
+        loss += np.log(normal) + largest - scores[0]
+        # The slope of each rival's score, and with it of the argument of sigma in each of its windows.
+        for j in range(windows):
+            all_slopes[j] = _ZERO
+        for rival in range(rivals):
+            share = factor * _F(np.exp(scores[rival] - largest) / normal)
+            if rival == 0:
+                share -= factor
+            for j in range(windows):
+                values[rival, j] = share * values[rival, j] * (_ONE - values[rival, j])
+                all_slopes[j] += values[rival, j]
+        for j in range(windows):
+            of_bias[relations[i], j] += all_slopes[j]
+        for p in range(arity):
+            for j in range(windows):
+                slopes[p, j] = all_slopes[j]
+            for m in range(each):
+                rival = 1 + p * each + m
+                entity, place = replacements[p, i, m], places[p, i]
+                _spread(values[rival], entities[entity], weights[place], of_entities[entity], of_weights[place])
+                for j in range(windows):
+                    slopes[p, j] -= values[rival, j]
+            entity, place = columns[p, i], places[p, i]
+            _spread(slopes[p], entities[entity], weights[place], of_entities[entity], of_weights[place])
+    return loss
