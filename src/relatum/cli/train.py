@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from pathlib import Path
@@ -47,6 +48,7 @@ def train(
     if folder is None:
         raise SettingError("say where the run is to be kept: --out RUN")
     shown = _Display()
+    before = signal.signal(signal.SIGINT, shown.interrupt)
     try:
         if resume is not None:
             fit.resume(folder, shown)
@@ -56,6 +58,7 @@ def train(
         sys.stderr.write(f"stopped; go on with: relatum train --resume {folder}\n")
         raise
     finally:
+        signal.signal(signal.SIGINT, before)
         shown.close()
     typer.echo(f"trained into {folder}; ask it with: relatum evaluate {folder}")
 
@@ -67,6 +70,13 @@ class _Display:
         self._start = self._said = time.monotonic()
         self._facts, self._loss, self._score = 0, 0.0, "-"
         self._bar: Progress | None = None
+        self._interrupted = False
+
+    def interrupt(self, *_: object) -> None:
+        """Stop at the end of the step, where nothing is lost; asked twice, at once."""
+        if self._interrupted:
+            raise KeyboardInterrupt
+        self._interrupted = True
 
     def __call__(self, event: str, state: State, facts: dict[str, Any]) -> None:
         if event == "step":
@@ -78,6 +88,8 @@ class _Display:
             self._score = f"{state.best_score:.4f}"
         if event in ("epoch", "validation") and self._bar is None:
             self._say(state, now=event == "validation")
+        if self._interrupted:
+            raise KeyboardInterrupt
 
     def _say(self, state: State, now: bool) -> None:
         """Write a line, at each validation and else every few seconds."""

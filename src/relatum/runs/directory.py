@@ -8,9 +8,10 @@ from relatum.data.cache import load_columns, save_columns
 from relatum.data.hypergraph import Split
 from relatum.errors import RelatumError
 
-__all__ = ["CHECKPOINT", "JOURNAL", "LOCK", "PROVENANCE", "SPEC", "load_facts", "save_facts"]
+__all__ = ["CARD", "CHECKPOINT", "JOURNAL", "LOCK", "PROVENANCE", "SPEC", "load_facts", "save_facts"]
 
-SPEC, JOURNAL, CHECKPOINT, PROVENANCE, LOCK = "spec.toml", "journal.jsonl", "checkpoint", "provenance.json", ".lock"
+SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint", ".lock"
+PROVENANCE, CARD = "provenance.json", "README.md"
 
 _FACTS, _KEY = "facts.columns", {"run": "facts"}
 

@@ -24,7 +24,8 @@ from relatum.files import atomic_file
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.models.store import save_model
-from relatum.runs.directory import CHECKPOINT, JOURNAL, LOCK, PROVENANCE, SPEC, load_facts, save_facts
+from relatum.runs.card import card
+from relatum.runs.directory import CARD, CHECKPOINT, JOURNAL, LOCK, PROVENANCE, SPEC, load_facts, save_facts
 from relatum.runs.journal import Journal
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
@@ -72,26 +73,30 @@ def _train(folder: Path, spec: Spec, split: Split, watch: Watch) -> Run:
     return Run(folder)
 
 
-def _run(out: Path, spec: Spec, split: Split, watch: Watch) -> None:
+def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
     model = MODELS[spec.model](split.train, spec.settings)
-    journal = Journal(out / JOURNAL)
-    state = load_state(out / CHECKPOINT)
+    journal = Journal(folder / JOURNAL)
+    state = load_state(folder / CHECKPOINT)
     journal.write("resume" if state is not None else "start", epoch=0 if state is None else state.epoch)
-    if state is not None and state.done:
-        return
     saved = time.monotonic()
 
     def note(event: str, now: State, facts: dict[str, Any]) -> None:
         nonlocal saved
         if event != "step":
             journal.write(event, epoch=now.epoch, **facts)
-        if event in ("validation", "end") or time.monotonic() - saved > _CHECKPOINT_EVERY:
-            save_state(out / CHECKPOINT, now)
+        if event == "validation" or time.monotonic() - saved > _CHECKPOINT_EVERY:
+            save_state(folder / CHECKPOINT, now)
             saved = time.monotonic()
-        watch(event, now, facts)
+        try:
+            watch(event, now, facts)
+        except KeyboardInterrupt:
+            save_state(folder / CHECKPOINT, now)
+            raise
 
     trained = train(model, split.train, spec.training, spec.seed, state, _validator(model, split), note)
-    save_model(out, MODELS, model, trained.best)
+    save_state(folder / CHECKPOINT, trained)
+    save_model(folder, MODELS, model, trained.best)
+    _write(folder / CARD, card(spec, split, trained))
 
 
 def _validator(model: Model, split: Split) -> Callable[[Parameters], float] | None:

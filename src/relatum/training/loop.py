@@ -58,8 +58,8 @@ def train(
         seed: of everything that is drawn.
         state: where to go on from; None starts anew.
         validate: returns how good parameters are, more is better; nothing else decides which are kept.
-        watch: is told after each "step", "epoch", "validation" and at the "end", with the state and what there is to say.
-            What it does must not change the state. It may raise, KeyboardInterrupt included, to stop.
+        watch: is told after each "step", "epoch" and "validation" and at the "end", with the state, from which training
+            could go on, and what there is to say. It must not change the state. It may raise to stop.
     """
     facts = facts.distinct()
     state = state if state is not None else start(model, settings, seed)
@@ -67,15 +67,8 @@ def train(
     known = KnownAnswers(facts) if settings.mask_true else None
     with _one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool:
         while not state.done:
-            _epoch(model, facts, settings, seed, state, optimizer, known, pool, watch)
-            state.epoch, state.step, loss, state.loss = state.epoch + 1, 0, state.loss / max(1, len(facts)), 0.0
-            watch("epoch", state, {"loss": loss})
-            last = state.epoch >= settings.epochs
-            if validate is not None and (last or state.epoch % settings.validate_every == 0):
-                _validate(state, validate, watch)
-            state.done = last or (settings.patience > 0 and state.stale >= settings.patience)
-    if validate is None:
-        state.best, state.best_epoch = _copy(state.parameters), state.epoch
+            _steps(model, facts, settings, seed, state, optimizer, known, pool, watch)
+            _close_epoch(facts, settings, state, validate, watch)
     watch("end", state, {})
     return state
 
@@ -86,7 +79,7 @@ def start(model: Model, settings: TrainingSettings, seed: int) -> State:
     return State(parameters, Optimizer(parameters, settings).history)
 
 
-def _epoch(
+def _steps(
     model: Model,
     facts: Hypergraph,
     settings: TrainingSettings,
@@ -124,16 +117,30 @@ def _epoch(
         watch("step", state, {"loss": total / size, "facts": size, "steps": steps})
 
 
-def _validate(
-    state: State, validate: Callable[[Parameters], float], watch: Callable[[str, State, dict[str, Any]], None]
+def _close_epoch(
+    facts: Hypergraph,
+    settings: TrainingSettings,
+    state: State,
+    validate: Callable[[Parameters], float] | None,
+    watch: Callable[[str, State, dict[str, Any]], None],
 ) -> None:
-    score = validate(state.parameters)
-    better = score > state.best_score
-    if better:
-        state.best, state.best_score, state.best_epoch, state.stale = _copy(state.parameters), score, state.epoch, 0
-    else:
-        state.stale += 1
-    watch("validation", state, {"score": score, "best": better})
+    """Validate if it is time, and go over to the next epoch; only then is anyone told, so that no state is half way."""
+    loss, epoch = state.loss / max(1, len(facts)), state.epoch + 1
+    last = epoch >= settings.epochs
+    told = [("epoch", {"loss": loss})]
+    if validate is not None and (last or epoch % settings.validate_every == 0):
+        score = validate(state.parameters)
+        better = score > state.best_score
+        state.stale = 0 if better else state.stale + 1
+        if better:
+            state.best, state.best_score, state.best_epoch = _copy(state.parameters), score, epoch
+        told.append(("validation", {"score": score, "best": better}))
+    state.epoch, state.step, state.loss = epoch, 0, 0.0
+    state.done = last or (settings.patience > 0 and state.stale >= settings.patience)
+    if validate is None and state.done:
+        state.best, state.best_epoch = _copy(state.parameters), epoch
+    for event, said in told:
+        watch(event, state, said)
 
 
 def _rate(settings: TrainingSettings, passed: float) -> float:

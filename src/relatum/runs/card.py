@@ -1,0 +1,43 @@
+"""A run's model card: what it is, what it learned from, how good it is, how to ask it."""
+
+from __future__ import annotations
+
+from relatum.data.datasets import DATASETS
+from relatum.data.hypergraph import Split
+from relatum.runs.spec import Spec
+from relatum.training.loop import State
+
+__all__ = ["card"]
+
+
+def card(spec: Spec, split: Split, state: State) -> str:
+    """Return the card as Markdown."""
+    sizes = ", ".join(f"{part} {len(graph):,}" for part, graph in split.parts.items())
+    score = f"{state.best_score:.4f}" if len(split.valid) else "not measured: there are no valid facts"
+    dataset = DATASETS.get(split.origin)
+    origin = f"{split.origin} ({dataset.licence}; {dataset.cite})" if dataset else split.origin
+    relation = split.schema[0] if len(split.schema) else None
+    gaps = ", ".join(["?", *["..."] * (relation.arity - 1)]) if relation else "?"
+    return f"""# {spec.model} on {split.origin}
+
+| | |
+|---|---|
+| facts | {origin}: {sizes} |
+| names | {len(split.entities):,} entities, {len(split.schema):,} relations, arity {_arities(split)} |
+| best validation MRR | {score} (filtered by train and valid, realistic ties), epoch {state.best_epoch} of {state.epoch} |
+| seed | {spec.seed} |
+
+Settings are in `spec.toml`, versions and checksums in `provenance.json`, the course of training in `journal.jsonl`. The
+facts are in `facts.columns`, so this directory works by itself:
+
+```
+relatum evaluate RUN
+relatum complete RUN '{relation.name if relation else "relation"}({gaps})'
+```
+
+Scores of one relation can be compared with each other; scores of different relations cannot.
+"""
+
+
+def _arities(split: Split) -> str:
+    return ", ".join(map(str, sorted(split.schema.arities)))
