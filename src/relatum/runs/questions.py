@@ -45,6 +45,7 @@ def parse_question(text: str, schema: Schema) -> Question:
     while not reader.ahead(")"):
         if found:
             reader.expect(",")
+        reader.skip()
         start = reader.place
         argument = reader.argument()
         place: int | str = len(found)
@@ -74,7 +75,7 @@ class _Reader:
         return DataError(f"{self.text!r}, column {(self.place if place is None else place) + 1}: {reason}")
 
     def ahead(self, sign: str) -> bool:
-        self._skip()
+        self.skip()
         return self.text.startswith(sign, self.place)
 
     def expect(self, sign: str) -> None:
@@ -83,7 +84,7 @@ class _Reader:
         self.place += len(sign)
 
     def end(self) -> None:
-        self._skip()
+        self.skip()
         if self.place < len(self.text):
             raise self.error("nothing should follow")
 
@@ -93,7 +94,7 @@ class _Reader:
         return None if name == "?" and not quoted else name
 
     def name(self, what: str) -> str:
-        self._skip()
+        self.skip()
         if found := _QUOTED.match(self.text, self.place):
             self.place = found.end()
             return re.sub(r"\\(.)", r"\1", found[1])
@@ -102,5 +103,5 @@ class _Reader:
             return found[0].strip()
         raise self.error(f"expected {what}")
 
-    def _skip(self) -> None:
+    def skip(self) -> None:
         self.place = _SPACE.match(self.text, self.place).end()  # type: ignore[union-attr]

@@ -1,0 +1,110 @@
+"""Adagrad and Adam take the steps that torch.optim takes, and touch only the rows that they are given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from relatum.training.optimizer import Optimizer
+from relatum.training.settings import TrainingSettings
+
+SHAPES = {"entities": (9, 4), "filters": (3, 2, 5), "weights": (6,), "offset": ()}
+KINDS = pytest.mark.parametrize("kind", ["adagrad", "adam"])
+
+
+def drawn(seed: int, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
+    chance = torch.Generator().manual_seed(seed)
+    return {name: torch.randn(shape, generator=chance, dtype=torch.float64).to(dtype) for name, shape in SHAPES.items()}
+
+
+def reference(parameters: dict[str, Tensor], settings: TrainingSettings) -> torch.optim.Optimizer:
+    kind = {"adagrad": torch.optim.Adagrad, "adam": torch.optim.Adam}[settings.optimizer]
+    return kind(list(parameters.values()), lr=settings.rate, weight_decay=settings.weight_decay)  # type: ignore[operator]
+
+
+@KINDS
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_dense_steps_are_those_of_torch(kind: str, dtype: torch.dtype, decay: float) -> None:
+    settings = TrainingSettings(optimizer=kind, rate=0.3, weight_decay=decay)
+    mine, theirs = drawn(0, dtype), drawn(0, dtype)
+    optimizer, torch_optimizer = Optimizer(mine, settings), reference(theirs, settings)
+    for step in range(1, 8):
+        slopes = drawn(step, dtype)
+        for name, slope in slopes.items():
+            optimizer.step(name, None, slope, settings.rate)
+            theirs[name].grad = slope.clone()
+        torch_optimizer.step()
+        for name, tensor in mine.items():
+            assert tensor.dtype == dtype
+            close = 1e-4 if dtype == torch.float32 else 1e-11
+            assert torch.allclose(tensor, theirs[name].detach(), rtol=close, atol=close), (name, step)
+
+
+@KINDS
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_only_the_given_rows_change(kind: str, dtype: torch.dtype) -> None:
+    settings = TrainingSettings(optimizer=kind, weight_decay=0.1)
+    parameters = drawn(0, dtype)
+    optimizer = Optimizer(parameters, settings)
+    for name, slope in drawn(1, dtype).items():
+        optimizer.step(name, None, slope, 0.3)
+    before = {name: tensor.clone() for name, tensor in parameters.items()}
+    history = {name: tensor.clone() for name, tensor in optimizer.history.items()}
+    rows = np.array([1, 4, 8])
+    optimizer.step("entities", rows, drawn(2, dtype)["entities"][:3], 0.3)
+    untouched = np.setdiff1d(np.arange(9), rows)
+    assert torch.equal(parameters["entities"][untouched], before["entities"][untouched])
+    assert (parameters["entities"][rows] != before["entities"][rows]).all()
+    for name, tensor in optimizer.history.items():
+        if name.startswith("entities/"):
+            assert torch.equal(tensor[untouched], history[name][untouched]), name
+            assert (tensor[rows] != history[name][rows]).all(), name
+        else:
+            assert torch.equal(tensor, history[name]), name
+    assert all(torch.equal(parameters[name], before[name]) for name in SHAPES if name != "entities")
+
+
+@KINDS
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_row_fares_as_if_it_were_alone(kind: str, dtype: torch.dtype) -> None:
+    """What a row has been through counts, not how many steps others have taken: Adam's correction included."""
+    settings = TrainingSettings(optimizer=kind, rate=0.3, weight_decay=0.05)
+    together = drawn(0, dtype)
+    alone = {row: {"entities": together["entities"][row : row + 1].clone()} for row in range(9)}
+    theirs = {row: reference(tables, settings) for row, tables in alone.items()}
+    optimizer = Optimizer(together, settings)
+    chance = np.random.default_rng(0)
+    for step in range(12):
+        rows = np.flatnonzero(chance.random(9) < 0.4)
+        slopes = drawn(step, dtype)["entities"][: len(rows)]
+        optimizer.step("entities", rows, slopes, settings.rate)
+        for row, slope in zip(rows.tolist(), slopes, strict=True):
+            alone[row]["entities"].grad = slope[None].clone()
+            theirs[row].step()
+    expected = torch.cat([alone[row]["entities"] for row in range(9)])
+    assert torch.allclose(together["entities"], expected, rtol=1e-4, atol=1e-4 if dtype == torch.float32 else 1e-10)
+
+
+@KINDS
+def test_a_history_handed_over_goes_on_where_it_was(kind: str) -> None:
+    settings = TrainingSettings(optimizer=kind)
+    straight, broken = drawn(0), drawn(0)
+    first, second = Optimizer(straight, settings), Optimizer(broken, settings)
+    for step in range(1, 5):
+        if step == 3:
+            second = Optimizer(broken, settings, {name: tensor.clone() for name, tensor in second.history.items()})
+        for name, slope in drawn(step).items():
+            first.step(name, None, slope, 0.3)
+            second.step(name, None, slope, 0.3)
+    assert all(torch.equal(straight[name], broken[name]) for name in SHAPES)
+
+
+@KINDS
+def test_no_rows_is_no_step(kind: str) -> None:
+    parameters = drawn(0)
+    optimizer = Optimizer(parameters, TrainingSettings(optimizer=kind))
+    optimizer.step("entities", np.empty(0, np.int64), torch.empty(0, 4), 0.3)
+    assert torch.equal(parameters["entities"], drawn(0)["entities"])
