@@ -1,0 +1,221 @@
+"""`relatum train`, `evaluate`, `complete` and `score`: what people see and what programs read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from relatum import load, save
+from relatum.evaluation.breakdown import breakdown, macro_mrr
+from relatum.runs.fit import fit
+from relatum.runs.journal import Journal
+from relatum.runs.run import Run as Trained
+from relatum.runs.spec import Spec
+
+Run = Callable[..., tuple[int, str, str]]
+
+METRICS = {"mrr", "hits@1", "hits@3", "hits@10", "mean_rank", "questions", "ties", "mrr_pessimistic", "mrr_optimistic"}
+SMALL = ("--set", "model.dim=20", "--set", "training.epochs=2")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the directory of a run on the example, to be read only."""
+    spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 3}})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield str(fit(spec, tmp_path_factory.mktemp("runs") / "example").folder)
+
+
+def test_train_makes_a_run_and_says_how_to_ask_it(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    code, said, err = run("train", "--data", "example", *SMALL, "--seed", "7", "--out", str(out))
+    assert code == 0
+    assert said == f"trained into {out}; ask it with: relatum evaluate {out}\n"
+    assert "epoch 2: loss " in err
+    assert "best validation MRR 0." in err
+    spec = Spec.read(out / "spec.toml")
+    assert (spec.data, spec.model, spec.seed, spec.settings.dim, spec.training.epochs) == ("example", "reale", 7, 20, 2)
+
+
+def test_options_come_before_changes_and_changes_before_the_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "spec.toml").write_text('data = "x"\nseed = 1\n[model]\nname = "hype"\n[training]\nepochs = 9\nbatch = 9\n')
+    out = tmp_path / "run"
+    options = ("--spec", str(tmp_path / "spec.toml"), "--model", "m-distmult", "--data", "example", "--seed", "3")
+    code, _, _ = run("train", *options, *SMALL, "--set", "seed=2", "--out", str(out))
+    assert code == 0
+    spec = Spec.read(out / "spec.toml")
+    assert (spec.data, spec.model, spec.seed, spec.settings.dim) == ("example", "m-distmult", 3, 20)
+    assert (spec.training.epochs, spec.training.batch) == (2, 9)
+
+
+def test_a_directory_with_spaces_can_be_learned_from(run: Run, tmp_path: Path) -> None:
+    save(load("example"), tmp_path / "my data")
+    assert run("train", "--data", str(tmp_path / "my data"), *SMALL, "--out", str(tmp_path / "my run"))[0] == 0
+    assert run("evaluate", str(tmp_path / "my run"))[0] == 0
+
+
+def test_resume_goes_on_with_a_run(run: Run, tmp_path: Path) -> None:
+    out = str(tmp_path / "run")
+    run("train", "--data", "example", *SMALL, "--out", out)
+    code, said, _ = run("train", "--resume", out)
+    assert (code, said) == (0, f"trained into {out}; ask it with: relatum evaluate {out}\n")
+    events = [record["event"] for record in Journal(tmp_path / "run" / "journal.jsonl").read()]
+    assert events.count("epoch") == 2
+    assert "resume" in events
+
+
+@pytest.mark.parametrize("split", ["train", "valid", "test"])
+@pytest.mark.parametrize("raw", [False, True])
+def test_evaluate_is_one_json_object_for_programs(run: Run, trained: str, split: str, raw: bool) -> None:
+    code, out, err = run("evaluate", trained, "--split", split, *["--raw"] * raw, "--json")
+    assert (code, err) == (0, "")
+    assert out.count("\n") == 1
+    found = json.loads(out)
+    loaded = Trained(trained)
+    ranks = loaded.evaluate(split, raw=raw)
+    assert found.keys() == METRICS | {"mrr_interval", "mrr_macro", "by"}
+    assert {key: found[key] for key in METRICS} == ranks.metrics.to_json()
+    low, high = found["mrr_interval"]
+    assert low <= found["mrr"] <= high
+    for key in ("arity", "relation"):
+        assert found["mrr_macro"][key] == macro_mrr(breakdown(ranks, key, loaded.model.schema))
+    assert list(found["by"]) == ["arity"]
+    assert list(found["by"]["arity"]) == ["2", "3"]
+
+
+def test_evaluate_breaks_down_by_what_is_asked(run: Run, trained: str) -> None:
+    found = json.loads(run("evaluate", trained, "--by", "relation,position,seen", "--json")[1])
+    assert {key: list(parts) for key, parts in found["by"].items()} == {
+        "relation": ["bought", "buyer", "sold"],
+        "position": ["0", "1", "2"],
+        "seen": ["seen"],
+    }
+    for parts in found["by"].values():
+        assert sum(part["questions"] for part in parts.values()) == found["questions"] == 13
+        assert all(part.keys() == METRICS for part in parts.values())
+
+
+def test_evaluate_is_tables_for_people(run: Run, trained: str) -> None:
+    code, out, err = run("evaluate", trained, "--by", "arity,relation")
+    assert (code, err) == (0, "")
+    for text in ("by arity", "by relation", "bought", "test, filtered", "questions", "MRR", "Hit@10", "95 %"):
+        assert text in out
+    assert f"{Trained(trained).evaluate().metrics.mrr:.4f}" in out
+    assert "valid, raw" in run("evaluate", trained, "--split", "valid", "--raw")[1]
+
+
+def test_complete_lists_the_best_answers(run: Run, trained: str) -> None:
+    question = "sold(drew, buyer=?, item=book)"
+    code, out, err = run("complete", trained, question, "-k", "3", "--json")
+    assert (code, err) == (0, "")
+    expected = Trained(trained).complete(question, 3)
+    answers = [{"entity": a.entity, "score": a.score, "known": a.known, "source": a.source} for a in expected]
+    assert json.loads(out) == {"question": question, "answers": answers}
+    assert len(answers) == 3
+    code, out, err = run("complete", trained, question, "-k", "3")
+    assert (code, err) == (0, "")
+    assert question in out
+    assert all(answer.entity in out and f"{answer.score:.3f}" in out for answer in expected)
+
+
+def test_complete_says_what_is_known_and_can_leave_it_out(run: Run, trained: str) -> None:
+    question = ("complete", trained, "sold(drew, ?, book)", "-k", "100")
+    everyone = json.loads(run(*question, "--json")[1])["answers"]
+    assert len(everyone) == 15
+    assert [answer["entity"] for answer in everyone if answer["known"]] == ["alex"]
+    assert json.loads(run(*question, "--new", "--json")[1])["answers"] == [a for a in everyone if a["entity"] != "alex"]
+    assert "known, in train" in run(*question)[1]
+    assert "known" not in run(*question, "--new")[1]
+
+
+def test_score_scores_facts_in_their_order(run: Run, trained: str) -> None:
+    facts = ["sold(drew, alex, book)", "buyer(item=tv, person=sam)"]
+    code, out, err = run("score", trained, *facts, "--json")
+    assert (code, err) == (0, "")
+    scores = [Trained(trained).score(fact) for fact in facts]
+    expected = [{"fact": fact, "score": score} for fact, score in zip(facts, scores, strict=True)]
+    assert json.loads(out) == {"scores": expected}
+    out = run("score", trained, *facts)[1]
+    assert all(fact in out and f"{score:.4f}" in out for fact, score in zip(facts, scores, strict=True))
+
+
+@pytest.mark.parametrize("verb", ["train", "evaluate", "complete", "score"])
+def test_every_verb_has_help(run: Run, verb: str) -> None:
+    code, out, err = run(verb, "--help")
+    assert (code, err) == (0, "")
+    assert verb in out
+
+
+TRAIN, OUT = ("train", "--data", "example"), ("--out", "OUT")
+
+MISTAKES: list[tuple[tuple[str, ...], str]] = [
+    ((*TRAIN, "--model", "realee", *OUT), "model.name: unknown model 'realee'; known: reale"),
+    ((*TRAIN, "--set", "training.epoch=3", *OUT), "training.epoch: no such setting; did you mean epochs"),
+    ((*TRAIN, "--set", "training.epochs=few", *OUT), "training.epochs: must be int, not 'few'"),
+    ((*TRAIN, "--set", "training.epochs=0", *OUT), "training.epochs: must be at least 1"),
+    ((*TRAIN, "--set", "model.window=3", *OUT), "model.window: must divide dim = 200, and 3 does not"),
+    ((*TRAIN, "--set", "training.epochs", *OUT), "'training.epochs': say path=value, such as training.epochs=20"),
+    ((*TRAIN, "--seed", "-1", *OUT), "seed: must be a whole number from 0 up, not -1"),
+    ((*TRAIN, "--seed", "x", *OUT), "Invalid value for '--seed'"),
+    (TRAIN, "say where the run is to be kept: --out RUN"),
+    (("train", *OUT), "data: name a dataset or a directory"),
+    (("train", "--data", "exampel", *OUT), "unknown dataset 'exampel'; did you mean 'example'?"),
+    (("train", "--data", "/no/such/place", *OUT), "/no/such/place: no such file or directory"),
+    (("train", "--spec", "/no/such.toml", *OUT), "/no/such.toml: no such file"),
+    ((*TRAIN, "--out", "RUN"), "already holds something; go on with it"),
+    (("train", "--resume", "/no/such/run"), "/no/such/run: not a run"),
+    (("train", "--resume", "RUN", "--seed", "1"), "--resume goes on with a run as it is: it takes no other option"),
+    (("train", "--resume", "RUN", *OUT), "--resume goes on with a run as it is: it takes no other option"),
+    (("evaluate", "/no/such/run"), "/no/such/run: not a saved model, for config.json is missing"),
+    (("evaluate", "RUN", "--split", "tset"), "unknown split 'tset'; did you mean 'test'?"),
+    (("evaluate", "RUN", "--by", "relations"), "unknown breakdown 'relations'; did you mean 'relation'?"),
+    (("evaluate", "RUN", "--by", "arity,xyz"), "unknown breakdown 'xyz'; known: arity, position, relation, seen"),
+    (("complete", "/no/such/run", "sold(drew, ?, book)"), "/no/such/run: not a saved model"),
+    (("complete", "RUN", "sold(drwe, ?, book)"), "unknown entity 'drwe'; did you mean 'drew'?"),
+    (("complete", "RUN", "solt(drew, ?, book)"), "unknown relation 'solt'; did you mean 'sold'?"),
+    (("complete", "RUN", "sold(drew, ?)"), "column 13: sold(seller, buyer, item) takes 3 arguments, not 2"),
+    (("complete", "RUN", "sold(a,?,b,c)"), "column 12: sold(seller, buyer, item) takes 3 arguments, and here is one more"),
+    (("complete", "RUN", "sold(?, ?, book)"), "exactly one position must be open (a ?), and here are 2"),
+    (("complete", "RUN", "sold(drew, alex, book)"), "exactly one position must be open (a ?), and here are 0"),
+    (("complete", "RUN", "sold(byer=?, 0=drew, 2=tv)"), "unknown role of sold 'byer'; did you mean 'buyer'?"),
+    (("complete", "RUN", "sold"), "column 5: expected '('"),
+    (("complete", "RUN", "buyer(drew, ?)", "-k", "0"), "Invalid value for '-k'"),
+    (("complete", "RUN"), "Missing argument 'question'"),
+    (("score", "RUN", "sold(drew, ?, book)"), "a fact to score has no open position"),
+    (("score", "RUN", "buyer(drew, tv)", "buyer(drew, tvv)"), "unknown entity 'tvv'; did you mean 'tv'?"),
+    (("score", "RUN", "buyers(drew, tv)"), "unknown relation 'buyers'; did you mean 'buyer'?"),
+    (("score", "RUN"), "Missing argument 'facts'"),
+    (("score", "/no/such/run", "buyer(drew, tv)"), "/no/such/run: not a saved model"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_mistake_is_one_line_and_exit_code_2(
+    run: Run, trained: str, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    places = {"RUN": trained, "OUT": str(tmp_path / "out")}
+    code, out, err = run(*(places.get(argument, argument) for argument in arguments))
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.startswith("relatum: ")
+    assert err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_that_is_not_done_says_how_to_go_on(run: Run, tmp_path: Path) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 2}})
+    with pytest.raises(KeyboardInterrupt):
+        fit(spec, tmp_path / "run", stop)
+    out = str(tmp_path / "run")
+    code, _, err = run("evaluate", out)
+    assert code == 2
+    assert err == f"relatum: {out}: training has not ended yet; go on with: relatum train --resume {out}\n"
+    assert run("train", "--resume", out)[0] == 0
+    assert run("evaluate", out)[0] == 0

@@ -1,0 +1,375 @@
+"""Runs: a directory that works by itself, can be stopped or killed at any moment, and goes on to the same bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from filelock import FileLock
+
+from relatum import KnownAnswers, load, save
+from relatum.errors import DataError, RelatumError
+from relatum.evaluation.ranking import rank
+from relatum.runs.fit import fit, resume
+from relatum.runs.journal import Journal
+from relatum.runs.run import Run
+from relatum.runs.spec import Spec
+from relatum.training.checkpoint import load_state
+from relatum.training.loop import State
+
+FILES = {
+    "README.md",
+    "checkpoint",
+    "config.json",
+    "entities.txt",
+    "facts.columns",
+    "journal.jsonl",
+    "model.safetensors",
+    "provenance.json",
+    "relations.txt",
+    "spec.toml",
+}
+
+
+def spec_of(data: str = "example", **training: Any) -> Spec:
+    return Spec.from_dict({"data": data, "model": {"dim": 20}, "training": {"epochs": 4, "validate_every": 2, **training}})
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the directory of a run on the example, to be read only."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield fit(spec_of(), tmp_path_factory.mktemp("runs") / "example").folder
+
+
+def visible(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+
+
+def model_bytes(folder: Path) -> bytes:
+    return (folder / "model.safetensors").read_bytes()
+
+
+def events(folder: Path) -> list[str]:
+    return [record["event"] for record in Journal(folder / "journal.jsonl").read()]
+
+
+def test_a_run_leaves_its_files_and_nothing_half_done(trained: Path) -> None:
+    assert visible(trained) == FILES
+    assert not list(trained.glob(".*.tmp"))
+    assert Spec.read(trained / "spec.toml") == spec_of()
+
+
+def test_a_run_says_where_it_came_from(trained: Path) -> None:
+    provenance = json.loads((trained / "provenance.json").read_text())
+    assert provenance["data"] == "example"
+    assert provenance["checksums"] == dict(load("example").checksums)
+    assert {"relatum", "torch", "numpy"} <= provenance["versions"].keys()
+
+
+def test_the_journal_tells_what_happened(trained: Path) -> None:
+    assert events(trained) == ["start", "epoch", "epoch", "validation", "epoch", "epoch", "validation", "end"]
+    records = Journal(trained / "journal.jsonl").read()
+    assert [record["epoch"] for record in records] == [0, 1, 2, 2, 3, 4, 4, 4]
+    assert all(record["loss"] > 0 for record in records if record["event"] == "epoch")
+    assert all(0 < record["score"] <= 1 for record in records if record["event"] == "validation")
+
+
+def test_fit_returns_the_run_that_the_directory_holds(tmp_path: Path) -> None:
+    run = fit(spec_of(epochs=1), tmp_path / "deep" / "run")
+    assert run.folder == tmp_path / "deep" / "run"
+    again = Run(run.folder)
+    assert run.score("sold(drew, alex, book)") == again.score("sold(drew, alex, book)")
+
+
+def test_the_same_spec_gives_the_same_bytes_and_another_seed_others(trained: Path, tmp_path: Path) -> None:
+    assert model_bytes(fit(spec_of(), tmp_path / "again").folder) == model_bytes(trained)
+    other = Spec.from_dict({**spec_of().to_dict(), "seed": 1})
+    assert model_bytes(fit(other, tmp_path / "other").folder) != model_bytes(trained)
+
+
+@pytest.mark.parametrize("part", ["train", "valid", "test"])
+def test_evaluation_ranks_a_part_filtered_by_all_that_is_known_or_raw(trained: Path, part: str) -> None:
+    run, split = Run(trained), load("example")
+    facts = split.parts[part]
+    for raw in (False, True):
+        found = run.evaluate(part, raw=raw)
+        known = None if raw else KnownAnswers(split.train, split.valid, split.test)
+        expected = rank(run.model, run.parameters, facts, known, split.train)
+        assert len(found) == sum(len(fact) - 1 for fact in facts)
+        for name in ("better", "equal", "relation", "position", "unseen"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+
+
+def test_completing_gives_every_entity_by_its_score_and_says_what_is_known(trained: Path) -> None:
+    run, split = Run(trained), load("example")
+    known = {fact: part for part, graph in split.parts.items() for fact in graph}
+    for question in ("sold({}, alex, book)", "sold(drew, {}, book)", "bought({}, ana, coffee)", "buyer(alex, {})"):
+        answers = run.complete(question.format("?"), k=100)
+        assert {answer.entity for answer in answers} == set(split.entities)
+        scores = [answer.score for answer in answers]
+        assert scores == sorted(scores, reverse=True)
+        for answer in answers:
+            fact = question.format(answer.entity)
+            assert answer.score == pytest.approx(run.score(fact), rel=1e-5)
+            relation, _, rest = fact.rstrip(")").partition("(")
+            assert answer.source == known.get((relation, *rest.split(", ")))
+            assert answer.known == (answer.source is not None)
+        assert run.complete(question.format("?"), k=3) == answers[:3]
+        new = [answer for answer in answers if not answer.known]
+        assert len(new) < len(answers)
+        assert run.complete(question.format("?"), k=100, new_only=True) == new
+
+
+def test_questions_can_be_asked_by_role(trained: Path) -> None:
+    run = Run(trained)
+    assert run.complete("sold(item=book, buyer=?, seller=drew)") == run.complete("sold(drew, ?, book)")
+    assert run.score("sold(item=book, buyer=alex, seller=drew)") == run.score("sold(drew, alex, book)")
+
+
+def test_a_question_has_one_gap_and_a_fact_none(trained: Path) -> None:
+    run = Run(trained)
+    with pytest.raises(DataError, match=r"exactly one position must be open .* and here are 2"):
+        run.complete("sold(?, ?, book)")
+    with pytest.raises(DataError, match=r"exactly one position must be open .* and here are 0"):
+        run.complete("sold(drew, alex, book)")
+    with pytest.raises(DataError, match="a fact to score has no open position"):
+        run.score("sold(drew, ?, book)")
+
+
+def asked(run: Run) -> tuple[object, ...]:
+    best = run.complete("sold(drew, ?, book)", k=4)
+    return run.evaluate().metrics, run.evaluate("valid", raw=True).metrics, best, run.score("buyer(sam, tv)")
+
+
+def test_a_run_works_after_it_has_moved_and_without_its_data(tmp_path: Path, cache: Path) -> None:
+    save(load("example"), tmp_path / "data")
+    run = fit(spec_of(str(tmp_path / "data"), epochs=2), tmp_path / "run")
+    before = asked(run)
+    shutil.rmtree(tmp_path / "data")
+    shutil.rmtree(cache)
+    moved = tmp_path / "else" / "where"
+    moved.parent.mkdir()
+    shutil.move(tmp_path / "run", moved)
+    assert asked(Run(moved)) == before
+    assert asked(resume(moved)) == before
+
+
+def test_a_stopped_run_goes_on_after_it_has_moved_and_without_its_data(trained: Path, tmp_path: Path, cache: Path) -> None:
+    save(load("example"), tmp_path / "data")
+    with pytest.raises(KeyboardInterrupt):
+        fit(spec_of(str(tmp_path / "data")), tmp_path / "run", stopping_at(4))
+    shutil.rmtree(tmp_path / "data")
+    shutil.rmtree(cache)
+    shutil.move(tmp_path / "run", tmp_path / "moved")
+    assert model_bytes(resume(tmp_path / "moved").folder) == model_bytes(trained)
+
+
+def test_data_of_training_facts_alone_can_be_learned_but_not_tested_on(tmp_path: Path) -> None:
+    (tmp_path / "facts.txt").write_text("is\tdrew\nsold\tdrew\talex\tbook\n")
+    run = fit(spec_of(str(tmp_path / "facts.txt")), tmp_path / "run")
+    assert "validation" not in events(run.folder)
+    assert run.complete("is(?)", k=1, new_only=True)[0].entity in ("alex", "book")
+    with pytest.raises(DataError, match="there are no test facts"):
+        run.evaluate()
+
+
+def test_a_directory_that_holds_something_is_refused_and_left_as_it_is(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(RelatumError, match=r"already holds something; go on with it .* or choose another place"):
+        fit(spec_of(), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    with pytest.raises(RelatumError, match="already holds something"):
+        fit(spec_of(), trained)
+
+
+def test_an_empty_directory_will_do(tmp_path: Path) -> None:
+    assert visible(fit(spec_of(epochs=1), tmp_path).folder) == FILES
+
+
+def test_data_that_is_not_there_leaves_no_directory(tmp_path: Path) -> None:
+    with pytest.raises(RelatumError, match="no such file or directory"):
+        fit(spec_of("/no/such/place"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_resuming_a_finished_run_trains_no_more(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "run")
+    told: list[str] = []
+    run = resume(tmp_path / "run", lambda event, *_: told.append(event))
+    assert not {"step", "epoch", "validation"} & set(told)
+    assert events(tmp_path / "run").count("epoch") == 4
+    assert asked(run) == asked(Run(trained))
+    for name in FILES - {"journal.jsonl", "config.json"}:
+        assert (tmp_path / "run" / name).read_bytes() == (trained / name).read_bytes(), name
+
+
+def test_what_cannot_be_resumed_is_refused_in_one_sentence(trained: Path, tmp_path: Path) -> None:
+    with pytest.raises(RelatumError, match="not a run"):
+        resume(tmp_path / "nothing")
+    shutil.copytree(trained, tmp_path / "run")
+    facts = (tmp_path / "run" / "facts.columns").read_bytes()
+    (tmp_path / "run" / "facts.columns").write_bytes(facts[:-1])
+    with pytest.raises(RelatumError, match=r"its facts .* are missing or damaged"):
+        resume(tmp_path / "run")
+    with pytest.raises(RelatumError, match=r"its facts .* are missing or damaged"):
+        Run(tmp_path / "run").evaluate()
+
+
+def test_two_processes_do_not_train_one_run(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "run")
+    before = (tmp_path / "run" / "journal.jsonl").read_bytes()
+    with FileLock(tmp_path / "run" / ".lock"), pytest.raises(RelatumError, match="another process is training this run"):
+        resume(tmp_path / "run")
+    assert (tmp_path / "run" / "journal.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", ["cut", "missing"])
+def test_without_a_whole_checkpoint_a_run_starts_anew_and_ends_the_same(trained: Path, tmp_path: Path, damage: str) -> None:
+    shutil.copytree(trained, tmp_path / "run")
+    checkpoint = tmp_path / "run" / "checkpoint"
+    content = checkpoint.read_bytes()
+    checkpoint.unlink()
+    if damage == "cut":
+        checkpoint.write_bytes(content[: len(content) // 2])
+    (tmp_path / "run" / "model.safetensors").unlink()
+    assert model_bytes(resume(tmp_path / "run").folder) == model_bytes(trained)
+
+
+def stopping_at(number: int) -> Callable[[str, State, dict[str, Any]], None]:
+    """Return a watcher that raises KeyboardInterrupt at an event."""
+    left = iter(range(number, -1, -1))
+
+    def watch(*_: object) -> None:
+        if next(left) == 0:
+            raise KeyboardInterrupt
+
+    return watch
+
+
+def test_a_run_interrupted_at_any_event_ends_in_the_same_bytes(trained: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    fit(spec_of(), tmp_path / "straight", lambda event, *_: told.append(event))
+    for number in range(len(told)):
+        folder = tmp_path / str(number)
+        with pytest.raises(KeyboardInterrupt):
+            fit(spec_of(), folder, stopping_at(number))
+        state = load_state(folder / "checkpoint")
+        assert state is not None
+        with pytest.raises(RelatumError, match="training has not ended yet; go on with: relatum train --resume"):
+            Run(folder)
+        assert model_bytes(resume(folder).folder) == model_bytes(trained), told[number]
+        assert visible(folder) == FILES
+        assert events(folder).count("resume") == 1
+
+
+def test_interrupted_again_and_again_it_still_ends_in_the_same_bytes(trained: Path, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        fit(spec_of(), tmp_path / "run", stopping_at(0))
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            resume(tmp_path / "run", stopping_at(1))
+    assert model_bytes(resume(tmp_path / "run").folder) == model_bytes(trained)
+
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals are another thing on Windows")
+LONGER = {"epochs": 20, "validate_every": 2}
+
+
+@contextlib.contextmanager
+def command(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
+    """Run `relatum train ARGUMENTS` in a process of its own, which does not outlive the block."""
+    code = "from relatum.cli import main; main()"
+    line = [sys.executable, "-c", code, "train", *map(str, arguments)]
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def options(spec: Spec, folder: Path) -> list[str]:
+    path = folder.with_suffix(".toml")
+    path.write_text(spec.to_toml())
+    return ["--spec", str(path), "--out", str(folder)]
+
+
+def lines(folder: Path) -> int:
+    journal = folder / "journal.jsonl"
+    return journal.read_bytes().count(b"\n") if journal.exists() else 0
+
+
+def await_lines(process: subprocess.Popen[str], folder: Path, more: int) -> None:
+    """Wait until a process has written so many lines to the journal of its run, or has ended."""
+    wanted, limit = lines(folder) + more, time.monotonic() + 60
+    while process.poll() is None and lines(folder) < wanted:
+        assert time.monotonic() < limit
+        time.sleep(0.002)
+
+
+def kill_while_training(folder: Path, arguments: list[str], chance: random.Random) -> None:
+    """Kill a process after some line of its journal, from the first to the last, or a moment later."""
+    with command(*arguments) as process:
+        await_lines(process, folder, chance.randint(1, 32))
+        time.sleep(chance.uniform(0, 0.02))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert visible(folder) <= FILES
+    assert Spec.read(folder / "spec.toml") == spec_of(**LONGER)
+    assert not (folder / "checkpoint").exists() or load_state(folder / "checkpoint") is not None
+
+
+@POSIX
+def test_a_run_killed_at_any_moment_and_resumed_gives_the_same_bytes(
+    tmp_path: Path, count: Callable[[int, int], int]
+) -> None:
+    expected = model_bytes(fit(spec_of(**LONGER), tmp_path / "straight").folder)
+    chance = random.Random(0)
+    for number in range(count(1, 30)):
+        folder = tmp_path / f"run{number}"
+        kill_while_training(folder, options(spec_of(**LONGER), folder), chance)
+        assert model_bytes(resume(folder).folder) == expected
+        assert visible(folder) == FILES
+
+
+@POSIX
+def test_a_run_killed_while_it_resumes_gives_the_same_bytes_too(tmp_path: Path, count: Callable[[int, int], int]) -> None:
+    expected = model_bytes(fit(spec_of(**LONGER), tmp_path / "straight").folder)
+    chance = random.Random(1)
+    for number in range(count(1, 10)):
+        folder = tmp_path / f"run{number}"
+        with pytest.raises(KeyboardInterrupt):
+            fit(spec_of(**LONGER), folder, stopping_at(5))
+        for _ in range(count(1, 2)):
+            kill_while_training(folder, ["--resume", str(folder)], chance)
+        assert model_bytes(resume(folder).folder) == expected
+        assert visible(folder) == FILES
+
+
+@POSIX
+def test_ctrl_c_says_how_to_go_on_and_ends_with_130(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with command(*options(spec_of(epochs=1_000_000, validate_every=1_000_000), folder)) as process:
+        await_lines(process, folder, 2)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.splitlines()[-2:] == [f"stopped; go on with: relatum train --resume {folder}", "relatum: interrupted"]
+    assert "Traceback" not in err
+    state = load_state(folder / "checkpoint")
+    assert state is not None
+    assert state.epoch + state.step > 0
+    with pytest.raises(RelatumError, match="training has not ended yet"):
+        Run(folder)

@@ -1,0 +1,171 @@
+"""Specs: the same after a trip through TOML, and refused as a whole, with a path and a hint, if any of it cannot be."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relatum.errors import SettingError
+from relatum.models import MODELS
+from relatum.runs.spec import Spec, changed
+from relatum.training.settings import TrainingSettings
+
+texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
+
+
+@given(
+    data=st.one_of(st.sampled_from(["example", "C:\\data", 'a "b" c', "日本", "a\tb", "#", "x = 1"]), texts),
+    seed=st.integers(0, 2**63 - 1),
+    model=st.sampled_from(list(MODELS)),
+    dim=st.integers(1, 500).map(lambda half: 2 * half),
+    dropout=st.floats(0, 1, exclude_max=True),
+    rate=st.floats(1e-300, 1e300),
+    epochs=st.integers(1, 10**12),
+    mask=st.booleans(),
+)
+def test_a_spec_survives_toml(
+    data: str, seed: int, model: str, dim: int, dropout: float, rate: float, epochs: int, mask: bool
+) -> None:
+    settings = MODELS[model].settings_type(dim=dim, input_dropout=dropout)
+    spec = Spec(data, model, settings, TrainingSettings(epochs=epochs, rate=rate, mask_true=mask), seed)
+    text = spec.to_toml()
+    assert Spec.from_dict(tomllib.loads(text)) == spec
+    assert Spec.from_dict(spec.to_dict()) == spec
+
+
+def test_a_spec_survives_a_file(tmp_path: Path) -> None:
+    spec = Spec.from_dict({"data": "日本 data", "seed": 3, "model": {"name": "hype", "width": 3}, "training": {"batch": 9}})
+    (tmp_path / "spec.toml").write_text(spec.to_toml(), encoding="utf-8")
+    assert Spec.read(tmp_path / "spec.toml") == spec
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_setting_is_written_out(name: str) -> None:
+    spec = Spec.from_dict({"data": "example", "model": {"name": name}})
+    written = tomllib.loads(spec.to_toml())
+    assert written["training"] == dataclasses.asdict(TrainingSettings())
+    settings = {key: value for key, value in dataclasses.asdict(spec.settings).items() if value is not None}
+    assert written["model"] == {"name": name, **settings}
+    assert (written["data"], written["seed"]) == ("example", 0)
+
+
+def test_what_is_not_said_is_the_default() -> None:
+    spec = Spec.from_dict({"data": "example"})
+    assert spec == Spec("example")
+    assert (spec.model, spec.seed, spec.training) == ("reale", 0, TrainingSettings())
+    assert type(spec.settings) is MODELS["reale"].settings_type
+
+
+def test_a_whole_number_will_do_where_a_number_is_wanted() -> None:
+    spec = Spec.from_dict({"data": "example", "model": {"scale": 3}, "training": {"rate": 1}})
+    assert (spec.training.rate, spec.settings.scale) == (1.0, 3.0)  # type: ignore[attr-defined]
+    assert isinstance(spec.training.rate, float)
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({}, "data: name a dataset or a directory"),
+    ({"data": 3}, "data: name a dataset or a directory"),
+    ({"sed": 3}, "sed: no such setting; did you mean seed?"),
+    ({"xyz": 3}, "xyz: no such setting; known: data, seed, model, training"),
+    ({"model": "hype"}, "model: must be a table"),
+    ({"training": [1]}, "training: must be a table"),
+    ({"model": {"name": "realee"}}, "model.name: unknown model 'realee'; known: reale"),
+    ({"model": {"name": "xyz"}}, f"model.name: unknown model 'xyz'; known: {', '.join(MODELS)}"),
+    ({"model": {"name": 3}}, f"model.name: unknown model 3; known: {', '.join(MODELS)}"),
+    ({"model": {"dims": 3}}, "model.dims: no such setting; did you mean dim?"),
+    ({"model": {"layers": 3}}, "model.layers: no such setting; known: dim, input_dropout, window, sigma, "),
+    ({"model": {"name": "g-mpnn", "window": 2}}, "model.window: no such setting; known: dim, input_dropout, layers"),
+    ({"model": {"dim": "20"}}, "model.dim: must be int, not '20'"),
+    ({"model": {"dim": 20.0}}, "model.dim: must be int, not 20.0"),
+    ({"model": {"dim": True}}, "model.dim: must be int, not True"),
+    ({"model": {"scale": "big"}}, "model.scale: must be float, not 'big'"),
+    ({"model": {"sigma": 1}}, "model.sigma: must be str, not 1"),
+    ({"model": {"dim": {"x": 1}}}, "model.dim: must be int, not {'x': 1}"),
+    ({"model": {"dim": 20, "window": 3}}, "model.window: must divide dim = 20, and 3 does not"),
+    ({"training": {"epoch": 3}}, "training.epoch: no such setting; did you mean epochs"),
+    ({"training": {"rate": "fast"}}, "training.rate: must be float, not 'fast'"),
+    ({"training": {"rate": True}}, "training.rate: must be float, not True"),
+    ({"training": {"mask_true": 1}}, "training.mask_true: must be bool, not 1"),
+    ({"training": {"epochs": 0}}, "training.epochs: must be at least 1"),
+    ({"training": {"loss": "hinge"}}, "training.loss: must be one of softmax, margin, softplus"),
+    ({"seed": -1}, "seed: must be a whole number from 0 up, not -1"),
+    ({"seed": 1.0}, "seed: must be a whole number from 0 up, not 1.0"),
+    ({"seed": True}, "seed: must be a whole number from 0 up, not True"),
+    ({"seed": "1"}, "seed: must be a whole number from 0 up, not '1'"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), MISTAKES, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_mistake_is_refused_with_its_path_and_a_hint(given: dict[str, Any], message: str) -> None:
+    given = {"data": "example", **given} if given else given
+    with pytest.raises(SettingError) as caught:
+        Spec.from_dict(given)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_or_not_toml_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "spec.toml"
+    with pytest.raises(SettingError, match=r"spec\.toml: no such file"):
+        Spec.read(path)
+    for content in (b"data = ", b"data = example", b'data = "\xff"'):
+        path.write_bytes(content)
+        with pytest.raises(SettingError, match=r"spec\.toml: not valid TOML"):
+            Spec.read(path)
+
+
+def test_changes_are_made_to_what_a_file_says(tmp_path: Path) -> None:
+    path = tmp_path / "spec.toml"
+    path.write_text('data = "example"\n[model]\nname = "hype"\ndim = 10\n[training]\nepochs = 3\n')
+    spec = Spec.read(path, ["training.epochs=7", "model.dim=12", "seed = 5", "training.loss=margin"])
+    assert (spec.training.epochs, spec.settings.dim, spec.seed, spec.training.loss) == (7, 12, 5, "margin")
+    assert (spec.data, spec.model) == ("example", "hype")
+    with pytest.raises(SettingError, match=r"model\.dims: no such setting; did you mean dim\?"):
+        Spec.read(path, ["model.dims=3"])
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("seed=3", {"seed": 3}),
+        (" seed = 3", {"seed": 3}),
+        ("data=example", {"data": "example"}),
+        ('data="a = b"', {"data": "a = b"}),
+        ("data=/some/where else", {"data": "/some/where else"}),
+        ("data=", {"data": ""}),
+        ("training.rate=0.5", {"training": {"rate": 0.5}}),
+        ("training.rate=1e-3", {"training": {"rate": 1e-3}}),
+        ("training.mask_true=false", {"training": {"mask_true": False}}),
+        ("model.name=m-distmult", {"model": {"name": "m-distmult"}}),
+        ("a.b.c=1", {"a": {"b": {"c": 1}}}),
+    ],
+)
+def test_a_change_is_a_path_and_a_value_in_toml_or_a_plain_word(change: str, expected: dict[str, Any]) -> None:
+    assert changed({}, [change]) == expected
+
+
+def test_changes_leave_what_they_are_made_to_alone_and_the_last_one_wins() -> None:
+    given = {"seed": 1, "model": {"dim": 3, "name": "hype"}}
+    assert changed(given, ["seed=2", "model.dim=4", "model.dim=5"]) == {"seed": 2, "model": {"dim": 5, "name": "hype"}}
+    assert given == {"seed": 1, "model": {"dim": 3, "name": "hype"}}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("seed", "'seed': say path=value, such as training.epochs=20"),
+        ("", "'': say path=value"),
+        ("seed.x=3", "seed.x: seed is not a table"),
+        ("model.dim.x=3", "model.dim.x: dim is not a table"),
+    ],
+)
+def test_a_change_that_cannot_be_made_is_refused(change: str, message: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        changed({"seed": 1, "model": {"dim": 3}}, [change])
+    assert str(caught.value).startswith(message)

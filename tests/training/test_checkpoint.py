@@ -1,0 +1,169 @@
+"""Checkpoints: what is loaded is what was saved or nothing, and training goes on from any of them to the same bits."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from made_models import made_case
+from relatum import Hypergraph
+from relatum.files import write_sealed
+from relatum.models.base import Parameters
+from relatum.training.checkpoint import load_state, save_state
+from relatum.training.loop import State, start, train
+from relatum.training.settings import TrainingSettings
+
+SMALL = Hypergraph.of([("is", "a"), ("is", "b"), *(("knows", *pair) for pair in ("ab", "bc", "cd", "da", "ac", "bd"))])
+TINY = TrainingSettings(epochs=3, batch=3, groups=2, negatives=5, validate_every=2)
+RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "reale": ("reale", {}, {}),
+    "reale, no validation": ("reale", {}, {}),
+    "reale, dropout": ("reale", {"input_dropout": 0.2, "window_dropout": 0.3}, {}),
+    "reale, adam, cosine": ("reale", {}, {"optimizer": "adam", "rate": 0.05, "schedule": "cosine"}),
+    "reale, own replacements": ("reale", {}, {"candidates": "per-position", "groups": 1}),
+    "nalp, all": ("nalp", {}, {"candidates": "all"}),
+    "m-distmult, patience": ("m-distmult", {}, {"epochs": 9, "validate_every": 1, "patience": 1}),
+}
+
+
+class Stopped(Exception):  # noqa: N818
+    """Raised by a watcher."""
+
+
+def same(first: State, second: State) -> bool:
+    """Return whether two states are equal to the bit."""
+    for field in dataclasses.fields(State):
+        mine, theirs = getattr(first, field.name), getattr(second, field.name)
+        if not isinstance(mine, dict):
+            if mine != theirs:
+                return False
+        elif mine.keys() != theirs.keys() or not all(
+            torch.equal(mine[name], theirs[name]) and mine[name].dtype == theirs[name].dtype for name in mine
+        ):
+            return False
+    return True
+
+
+def quality(parameters: Parameters) -> float:
+    """Return something that goes up and down while parameters change."""
+    return math.sin(1e4 * float(parameters["entities"].double().abs().sum()))
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
+@pytest.mark.parametrize("name", ["reale", "nalp", "getd", "m-cp"])
+def test_saving_and_loading_is_the_identity(name: str, optimizer: str, tmp_path: Path) -> None:
+    case = made_case(name, SMALL)
+    settings = dataclasses.replace(TINY, epochs=1, optimizer=optimizer)
+    fresh = start(case.model, settings, 0)
+    assert fresh.best_score == -math.inf
+    ended = train(case.model, case.graph, settings, 0, validate=quality)
+    for state in (fresh, ended, dataclasses.replace(ended, epoch=7, step=3, loss=0.1 + 0.2, stale=2, done=False)):
+        save_state(tmp_path / "checkpoint", state)
+        loaded = load_state(tmp_path / "checkpoint")
+        assert loaded is not None
+        assert same(loaded, state)
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+
+
+def test_what_is_loaded_can_be_trained_on_and_shares_nothing(tmp_path: Path) -> None:
+    case = made_case("reale", SMALL)
+    state = start(case.model, TINY, 0)
+    save_state(tmp_path / "checkpoint", state)
+    loaded = load_state(tmp_path / "checkpoint")
+    assert loaded is not None
+    train(case.model, case.graph, TINY, 0, state=loaded)
+    again = load_state(tmp_path / "checkpoint")
+    assert again is not None
+    assert same(again, state)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    case = made_case("reale", SMALL, dim=3, window=3)
+    save_state(tmp_path / "checkpoint", train(case.model, case.graph, TINY, 0))
+    return tmp_path / "checkpoint"
+
+
+def test_no_checkpoint_is_none(tmp_path: Path) -> None:
+    assert load_state(tmp_path / "checkpoint") is None
+    assert load_state(tmp_path) is None  # a directory
+
+
+def test_a_cut_checkpoint_is_none(saved: Path, count: Callable[[int, int], int]) -> None:
+    content = saved.read_bytes()
+    for length in [0, 1, len(content) - 1, *random.Random(0).sample(range(len(content)), count(50, 1000))]:
+        saved.write_bytes(content[:length])
+        assert load_state(saved) is None
+    saved.write_bytes(content + b"\0")
+    assert load_state(saved) is None
+    saved.write_bytes(content)
+    assert load_state(saved) is not None
+
+
+def test_a_checkpoint_with_a_changed_byte_is_none(saved: Path, count: Callable[[int, int], int]) -> None:
+    content = saved.read_bytes()
+    chance = random.Random(0)
+    for place in chance.sample(range(len(content)), count(100, 2000)):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << chance.randrange(8)
+        saved.write_bytes(damaged)
+        assert load_state(saved) is None, place
+
+
+@pytest.mark.parametrize("body", [b"", b"nonsense", b"\x08\0\0\0\0\0\0\0{}      "])
+def test_a_whole_file_that_holds_no_state_is_none(tmp_path: Path, body: bytes) -> None:
+    write_sealed(tmp_path / "checkpoint", "relatum-checkpoint", 1, body)
+    assert load_state(tmp_path / "checkpoint") is None
+
+
+def test_another_version_or_kind_is_none(saved: Path) -> None:
+    body = saved.read_bytes().partition(b"\n")[2]
+    write_sealed(saved, "relatum-checkpoint", 1, body)
+    assert load_state(saved) is not None
+    for kind, version in (("relatum-checkpoint", 2), ("relatum-columns", 1)):
+        write_sealed(saved, kind, version, body)
+        assert load_state(saved) is None
+
+
+def stopped_and_resumed(name: str, saves: str, path: Path) -> tuple[State, list[str]]:
+    """Stop a run at each of its events in turn and go on from the last checkpoint; it must end as if never stopped."""
+    kind, model_settings, changes = RUNS[name]
+    case = made_case(kind, SMALL, **model_settings)
+    settings = dataclasses.replace(TINY, **changes)
+    validate = None if name == "reale, no validation" else quality
+    events: list[str] = []
+    straight = train(case.model, SMALL, settings, 5, None, validate, lambda event, *_: events.append(event))
+    for stop in range(len(events)):
+        path.unlink(missing_ok=True)
+        left = iter(range(stop, -1, -1))
+
+        def watch(event: str, state: State, _: dict[str, Any], left: Iterator[int] = left) -> None:
+            if event in saves.split():
+                save_state(path, state)
+            if next(left) == 0:
+                raise Stopped
+
+        with pytest.raises(Stopped):
+            train(case.model, SMALL, settings, 5, None, validate, watch)
+        resumed = train(case.model, SMALL, settings, 5, load_state(path), validate)
+        assert same(resumed, straight), (stop, events[stop])
+    return straight, events
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_stopped_at_any_event_ends_in_the_same_bits(name: str, tmp_path: Path) -> None:
+    straight, events = stopped_and_resumed(name, "step epoch validation end", tmp_path / "checkpoint")
+    assert set(events) == {"step", "epoch", "end"} | (set() if "no validation" in name else {"validation"})
+    assert straight.epoch == events.count("epoch") == (2 if "patience" in name else 3)
+
+
+@pytest.mark.parametrize("saves", ["step", "epoch", "validation", "nothing"])
+def test_it_does_so_however_old_the_last_checkpoint_is(saves: str, tmp_path: Path) -> None:
+    stopped_and_resumed("reale", saves, tmp_path / "checkpoint")

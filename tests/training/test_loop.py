@@ -1,0 +1,268 @@
+"""The loop: the loss falls, validation alone decides what is kept, and one seed gives the same bits on any threads."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from made_models import Case, made_case
+from relatum import Hypergraph
+from relatum.errors import NumericError
+from relatum.kernels import parallel
+from relatum.models import MODELS
+from relatum.models.base import Parameters
+from relatum.training.loop import State, _rate, start, train
+from relatum.training.settings import CANDIDATES, LOSSES, SCHEDULES, TrainingSettings
+
+SHORT = TrainingSettings(epochs=3, batch=8, groups=2, negatives=8, validate_every=1)
+
+
+def made_graph(entities: int, facts: int) -> Hypergraph:
+    """Return random facts of three relations, of arity 1 to 3."""
+    chance = np.random.default_rng(0)
+    return Hypergraph.of(
+        (f"r{arity}", *(f"e{entity}" for entity in chance.integers(0, entities, arity)))
+        for arity in (1, 2, 3)
+        for _ in range(facts)
+    )
+
+
+@pytest.fixture(autouse=True)
+def default_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+    parallel.set_threads(None)
+
+
+@pytest.fixture
+def case() -> Case:
+    return made_case("reale", made_graph(20, 15))
+
+
+def same(first: Parameters, second: Parameters) -> bool:
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+def run(case: Case, settings: TrainingSettings = SHORT, seed: int = 0, **more: Any) -> State:
+    return train(case.model, case.graph, settings, seed, **more)
+
+
+def changed(**changes: Any) -> TrainingSettings:
+    return dataclasses.replace(SHORT, **changes)
+
+
+def scripted(scores: list[float]) -> Callable[[Parameters], float]:
+    """Return a validation that gives these scores, one after the other, whatever the parameters are."""
+    left = iter(scores)
+    return lambda _: next(left)
+
+
+class Events(list[tuple[str, int, dict[str, Any]]]):
+    """What a watcher was told, and the parameters at each validation."""
+
+    def __init__(self) -> None:
+        self.parameters: list[Parameters] = []
+
+    def __call__(self, event: str, state: State, said: dict[str, Any]) -> None:
+        self.append((event, state.epoch, said))
+        if event == "validation":
+            self.parameters.append({name: tensor.clone() for name, tensor in state.parameters.items()})
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("candidates", CANDIDATES)
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
+def test_the_loss_falls(case: Case, loss: str, candidates: str, optimizer: str) -> None:
+    told = Events()
+    rate = {"adagrad": 0.3, "adam": 0.1}[optimizer]
+    run(case, changed(epochs=12, loss=loss, candidates=candidates, optimizer=optimizer, rate=rate), watch=told)
+    losses = [said["loss"] for event, _, said in told if event == "epoch"]
+    assert len(losses) == 12
+    assert losses[-1] < 0.95 * losses[0]
+
+
+def test_a_watcher_is_told_of_every_step_epoch_validation_and_the_end(case: Case) -> None:
+    told = Events()
+    run(case, changed(validate_every=2), validate=lambda _: 0.0, watch=told)
+    steps = next(said["steps"] for event, _, said in told if event == "step")
+    epoch = ["step"] * steps + ["epoch"]
+    assert [event for event, *_ in told] == [*epoch, *epoch, "validation", *epoch, "validation", "end"]
+    facts = len(case.graph.distinct())
+    assert sum(said["facts"] for event, _, said in told if event == "step") == 3 * facts
+    in_steps = [said["loss"] * said["facts"] for event, epochs, said in told if event == "step" and epochs == 0]
+    assert sum(in_steps) / facts == pytest.approx(next(said["loss"] for event, _, said in told if event == "epoch"))
+
+
+def test_training_ends_when_patience_does(case: Case) -> None:
+    settings = changed(epochs=50, validate_every=2, patience=3)
+    state = run(case, settings, validate=scripted([0.1, 0.5, 0.5, 0.4, 0.2, 0.9]))
+    assert (state.epoch, state.best_epoch, state.best_score, state.stale) == (10, 4, 0.5, 3)
+    assert state.done
+
+
+def test_a_better_validation_renews_patience(case: Case) -> None:
+    state = run(case, changed(epochs=50, patience=2), validate=scripted([0.3, 0.1, 0.4, 0.1, 0.2, 0.9]))
+    assert (state.epoch, state.best_epoch) == (5, 3)
+
+
+def test_without_patience_all_epochs_are_trained(case: Case) -> None:
+    state = run(case, changed(epochs=6, patience=0), validate=lambda _: 0.0)
+    assert (state.epoch, state.best_epoch, state.stale) == (6, 1, 5)
+
+
+def test_the_last_epoch_is_validated_whatever_its_number(case: Case) -> None:
+    told = Events()
+    state = run(case, changed(epochs=5, validate_every=3), validate=scripted([0.1, 0.2]), watch=told)
+    assert [epoch for event, epoch, _ in told if event == "validation"] == [3, 5]
+    assert state.best_epoch == 5
+
+
+@pytest.mark.parametrize("best", range(5))
+def test_the_best_parameters_are_a_copy_that_later_steps_do_not_change(case: Case, best: int) -> None:
+    told = Events()
+    scores = [1.0 if number == best else 0.5 - number for number in range(5)]
+    state = run(case, changed(epochs=5), validate=scripted(scores), watch=told)
+    assert state.best_epoch == best + 1
+    assert same(state.best, told.parameters[best])
+    assert same(state.best, state.parameters) == (best == 4)
+    assert not any(state.best[name] is state.parameters[name] for name in state.best)
+
+
+def test_validation_decides_what_is_kept_and_nothing_else(case: Case) -> None:
+    rising, falling = Events(), Events()
+    first = run(case, validate=scripted([1.0, 2.0, 3.0]), watch=rising)
+    second = run(case, validate=scripted([3.0, 2.0, 1.0]), watch=falling)
+    third = run(case)
+    assert same(first.parameters, second.parameters)
+    assert same(first.parameters, third.parameters)
+    assert same(first.best, rising.parameters[2])
+    assert same(second.best, rising.parameters[0])
+
+
+def test_without_validation_the_last_parameters_are_the_best(case: Case) -> None:
+    state = run(case)
+    assert same(state.best, state.parameters)
+    assert state.best_epoch == state.epoch == 3
+    assert state.best_score == -math.inf
+
+
+def test_validation_is_handed_the_parameters_of_now(case: Case) -> None:
+    seen: list[Parameters] = []
+
+    def validate(parameters: Parameters) -> float:
+        seen.append({name: tensor.clone() for name, tensor in parameters.items()})
+        return 0.0
+
+    told = Events()
+    run(case, validate=validate, watch=told)
+    assert len(seen) == 3
+    assert all(map(same, seen, told.parameters))
+    assert not same(seen[0], seen[1])
+
+
+def test_schedules_start_at_the_rate_and_fall_to_their_end() -> None:
+    settings = {name: changed(epochs=10, rate=0.8, rate_end=0.25, schedule=name) for name in SCHEDULES}
+    shares = [passed / 100 for passed in range(101)]
+    for name, each in settings.items():
+        rates = [_rate(each, 10 * share) for share in shares]
+        assert rates[0] == pytest.approx(0.8)
+        assert rates[-1] == pytest.approx(0.8 if name == "constant" else 0.2)
+        assert all(later <= earlier + 1e-12 for earlier, later in itertools.pairwise(rates))
+        assert rates[50] == pytest.approx(0.8 if name == "constant" else 0.5)
+    assert _rate(settings["linear"], 2.5) == pytest.approx(0.8 - 0.6 * 0.25)
+    assert _rate(settings["cosine"], 2.5) == pytest.approx(0.2 + 0.6 * (1 + math.cos(math.pi / 4)) / 2)
+
+
+def test_a_schedule_is_followed_step_by_step(case: Case) -> None:
+    told = {name: Events() for name in SCHEDULES}
+    ends = [run(case, changed(schedule=name), watch=told[name]) for name in SCHEDULES]
+    losses = [[said["loss"] for event, _, said in told[name] if event == "step"] for name in SCHEDULES]
+    assert losses[0][:2] != losses[0][1:3]
+    assert len({each[0] for each in losses}) == 1  # the first step is taken at the same rate
+    assert len({each[-1] for each in losses}) == 3
+    assert not same(ends[0].parameters, ends[1].parameters)
+
+
+WIDE = {"nalp": {"filters": 48, "hidden": 48}, "getd": {"rank": 16}}
+
+
+def bits(case: Case, settings: TrainingSettings, threads: int, seed: int = 3) -> State:
+    torch.set_num_threads(threads)
+    parallel.set_threads(threads)
+    return run(case, settings, seed)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_one_seed_gives_the_same_bits_with_one_thread_or_two(name: str) -> None:
+    case = made_case(name, made_graph(300, 60), dim=48, input_dropout=0.1, **WIDE.get(name, {}))
+    first, *others = (bits(case, changed(epochs=1, batch=30, negatives=100), threads) for threads in (1, 2, 2))
+    assert all(same(first.parameters, other.parameters) and same(first.history, other.history) for other in others)
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
+@pytest.mark.parametrize("candidates", CANDIDATES)
+def test_any_candidates_and_optimizer_give_the_same_bits_on_any_threads(candidates: str, optimizer: str) -> None:
+    case = made_case("reale", made_graph(300, 60), dim=48, window_dropout=0.2)
+    settings = changed(epochs=1, batch=30, candidates=candidates, negatives=50, optimizer=optimizer)
+    first, second = (bits(case, settings, threads) for threads in (1, 2))
+    assert same(first.parameters, second.parameters)
+    assert same(first.history, second.history)
+
+
+def test_another_seed_gives_other_bits(case: Case) -> None:
+    first, second = run(case, seed=0), run(case, seed=1)
+    assert not any(torch.equal(first.parameters[name], second.parameters[name]) for name in first.parameters)
+
+
+def test_repeated_facts_are_seen_once(case: Case) -> None:
+    twice = Hypergraph.union([case.graph, case.graph])
+    assert len(twice) == 2 * len(case.graph)
+    assert same(train(case.model, twice, SHORT, 0).parameters, run(case).parameters)
+
+
+def test_torch_has_its_threads_back(case: Case) -> None:
+    torch.set_num_threads(2)
+    run(case)
+    assert torch.get_num_threads() == 2
+    with pytest.raises(KeyboardInterrupt):
+        run(case, watch=raising)
+    assert torch.get_num_threads() == 2
+
+
+def raising(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_state_that_is_done_is_only_told_so(case: Case) -> None:
+    state = run(case)
+    before = {name: tensor.clone() for name, tensor in state.parameters.items()}
+    told = Events()
+    again = run(case, state=state, watch=told)
+    assert [event for event, *_ in told] == ["end"]
+    assert same(again.parameters, before)
+    assert again.epoch == 3
+
+
+@pytest.mark.parametrize("candidates", CANDIDATES)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("name", ["reale", "m-distmult"])
+def test_a_loss_that_is_not_a_number_is_an_error_that_says_what_to_try(name: str, loss: str, candidates: str) -> None:
+    case = made_case(name, made_graph(20, 15))
+    settings = changed(loss=loss, candidates=candidates)
+    state = start(case.model, settings, 0)
+    state.parameters["relations"][:] = torch.nan
+    with pytest.raises(NumericError, match=r"the loss is nan in epoch 1: try a smaller training\.rate"):
+        run(case, settings, state=state)
+
+
+def test_a_rate_that_is_far_too_large_is_an_error_too() -> None:
+    with pytest.raises(NumericError, match="the loss is"):
+        run(made_case("m-distmult", made_graph(20, 15)), changed(epochs=10, rate=1e20))
