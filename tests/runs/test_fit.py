@@ -186,6 +186,28 @@ def test_data_of_training_facts_alone_can_be_learned_but_not_tested_on(tmp_path:
         run.evaluate()
 
 
+def test_test_facts_decide_nothing(tmp_path: Path) -> None:
+    chance = random.Random(0)
+    facts = [f"r\te{chance.randrange(30)}\te{chance.randrange(8)}\n" for _ in range(400)]
+    every = "".join(f"every\te{number}\n" for number in range(30))
+    runs = []
+    for name, test in (("one", facts[100:250]), ("other", facts[250:])):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.txt").write_text(every + "".join(facts[:50]))
+        (tmp_path / name / "valid.txt").write_text("".join(facts[50:100]))
+        (tmp_path / name / "test.txt").write_text("".join(test))
+        runs.append(fit(spec_of(str(tmp_path / name)), tmp_path / f"{name} run"))
+    assert model_bytes(runs[0].folder) == model_bytes(runs[1].folder)
+    run, split = runs[0], runs[0].split
+    state = load_state(run.folder / "checkpoint")
+    assert state is not None
+    honest, leaking = (
+        rank(run.model, run.parameters, split.valid, known).metrics.mrr
+        for known in (KnownAnswers(split.train, split.valid), run.known)
+    )
+    assert state.best_score == honest != leaking
+
+
 def test_a_directory_that_holds_something_is_refused_and_left_as_it_is(trained: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(RelatumError, match=r"already holds something; go on with it .* or choose another place"):

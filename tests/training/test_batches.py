@@ -89,6 +89,14 @@ def test_facts_that_meet_in_a_step_change_from_epoch_to_epoch(mixed: bool) -> No
     assert len(met[0] & met[1]) < 0.5 * len(met[0])
 
 
+def test_relations_take_turns_in_an_order_that_changes() -> None:
+    turns = [
+        [int(batch.relations[0]) for (batch,) in epoch_batches(made_graph(), 3, 0, epoch, mixed=False)] for epoch in range(2)
+    ]
+    assert turns[0] != turns[1]
+    assert turns[0] != sorted(turns[0])
+
+
 def test_every_group_of_every_epoch_draws_its_own_numbers() -> None:
     drawn = {
         tuple(chance_of(seed, epoch, group).integers(0, 1 << 30, 4).tolist())

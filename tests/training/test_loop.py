@@ -20,6 +20,7 @@ from relatum.models import MODELS
 from relatum.models.base import Parameters
 from relatum.training.loop import State, _rate, start, train
 from relatum.training.settings import CANDIDATES, LOSSES, SCHEDULES, TrainingSettings
+from strategies import restrict
 
 SHORT = TrainingSettings(epochs=3, batch=8, groups=2, negatives=8, validate_every=1)
 
@@ -189,6 +190,33 @@ def test_a_schedule_is_followed_step_by_step(case: Case) -> None:
     assert len({each[0] for each in losses}) == 1  # the first step is taken at the same rate
     assert len({each[-1] for each in losses}) == 3
     assert not same(ends[0].parameters, ends[1].parameters)
+
+
+def test_a_rate_falls_within_an_epoch_too(case: Case) -> None:
+    constant, linear = (run(case, changed(epochs=1, schedule=name)) for name in ("constant", "linear"))
+    assert not same(constant.parameters, linear.parameters)
+
+
+@pytest.mark.parametrize("candidates", ["shared", "per-position"])
+def test_every_epoch_draws_anew(candidates: str) -> None:
+    graph = made_graph(200, 60)
+    case, one = made_case("m-distmult", graph), restrict(graph, [("r3", *next(iter(graph.table("r3"))))])
+    told = Events()
+    settings = changed(epochs=4, candidates=candidates, rate=1e-30)  # nothing is learned: what differs is what is drawn
+    train(case.model, one, settings, 0, watch=told)
+    assert len({said["loss"] for event, _, said in told if event == "epoch"}) == 4
+
+
+def test_every_group_of_an_epoch_draws_for_itself() -> None:
+    graph = made_graph(200, 60)
+    first, second = [("r1", *fact) for fact in graph.table("r1")][:2]
+    case, twins = made_case("m-distmult", graph), restrict(graph, [first, second])
+    settings = changed(epochs=1, batch=1, groups=1, candidates="per-position", rate=1e-30)
+    state = start(case.model, settings, 0)
+    state.parameters["entities"][graph.entities.id(first[1])] = state.parameters["entities"][graph.entities.id(second[1])]
+    told = Events()
+    train(case.model, twins, settings, 0, state, watch=told)
+    assert len({said["loss"] for event, _, said in told if event == "step"}) == 2
 
 
 WIDE = {"nalp": {"filters": 48, "hidden": 48}, "getd": {"rank": 16}}

@@ -22,10 +22,10 @@ FACTS = {tuple(fact) for fact in GRAPH}
 
 
 def chosen_steps(graph: Hypergraph, candidates: str) -> list[list[Batch]]:
-    """Return a step of each relation's arity, or two that mix all."""
+    """Return a step of each arity, small enough that not all that is true is in its pool, or two that mix all."""
     if candidates == "per-position":
         return epoch_batches(graph, 25, 0, 0, mixed=True)[:2]
-    steps = epoch_batches(graph, 100, 0, 0, mixed=False)
+    steps = epoch_batches(graph, 3, 0, 0, mixed=False)
     return list({len(step[0].columns): step for step in steps}.values())
 
 
