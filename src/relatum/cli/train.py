@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 import time
@@ -38,8 +39,8 @@ def train(
 
     changes = [
         *(change or []),
-        *([f'data = "{data}"'] if data else []),
-        *([f'model.name = "{model}"'] if model else []),
+        *([f"data = {json.dumps(data)}"] if data else []),
+        *([f"model.name = {json.dumps(model)}"] if model else []),
         *([f"seed = {seed}"] if seed is not None else []),
     ]
     if resume is not None and (changes or spec or out):
