@@ -98,7 +98,7 @@ def test_no_checkpoint_is_none(tmp_path: Path) -> None:
 
 def test_a_cut_checkpoint_is_none(saved: Path, count: Callable[[int, int], int]) -> None:
     content = saved.read_bytes()
-    for length in [0, 1, len(content) - 1, *random.Random(0).sample(range(len(content)), count(50, 1000))]:
+    for length in [0, 1, len(content) - 1, *random.Random(0).choices(range(len(content)), k=count(50, 1000))]:
         saved.write_bytes(content[:length])
         assert load_state(saved) is None
     saved.write_bytes(content + b"\0")
@@ -110,7 +110,7 @@ def test_a_cut_checkpoint_is_none(saved: Path, count: Callable[[int, int], int])
 def test_a_checkpoint_with_a_changed_byte_is_none(saved: Path, count: Callable[[int, int], int]) -> None:
     content = saved.read_bytes()
     chance = random.Random(0)
-    for place in chance.sample(range(len(content)), count(100, 2000)):
+    for place in chance.choices(range(len(content)), k=count(100, 2000)):
         damaged = bytearray(content)
         damaged[place] ^= 1 << chance.randrange(8)
         saved.write_bytes(damaged)
