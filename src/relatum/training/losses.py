@@ -61,7 +61,10 @@ class _Softmax(torch.autograd.Function):
         loss = (sums.log() + largest - true)[:, 0] + smoothing * (true[:, 0] - mean)
         work.div_(sums)  # the probabilities: the gradient, less the target
         if smoothing:
-            work.sub_((work > 0) * (smoothing / count)[:, None])
+            counted = torch.ones_like(work)
+            if masked is not None:
+                counted[masked] = 0
+            work.sub_(counted * (smoothing / count)[:, None])
         work.scatter_add_(1, targets[:, None], torch.full_like(true, smoothing - 1))
         ctx.save_for_backward(work)
         return loss.sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from relatum.errors import SettingError
@@ -27,7 +28,7 @@ class TrainingSettings:
             softmax per position; `all`: every entity; `per-position`: replacements drawn for each fact and position, and one
             softmax over the fact and all of them (Eq. 3 of the paper).
         negatives: the size of the pool, or the replacements per position.
-        mask_true: leave known training facts out of what a fact is compared with.
+        mask_true: leave known training facts out of what a fact is compared with; not with `per-position`, as in the paper.
         loss: `softmax` cross-entropy (Eq. 3), `margin` (m-TransH, RAE) or `softplus` (NaLP).
         margin: the margin of that loss.
         label_smoothing: the share of the target that is spread over all candidates.
@@ -76,3 +77,6 @@ class TrainingSettings:
             raise SettingError("training.rate: must be above 0")
         if not 0 <= self.label_smoothing < 1:
             raise SettingError("training.label_smoothing: must be at least 0 and below 1")
+        for name in ("weight_decay", "rate_end", "margin", "rate"):
+            if not math.isfinite(getattr(self, name)):
+                raise SettingError(f"training.{name}: must be a finite number")
