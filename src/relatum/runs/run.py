@@ -13,7 +13,7 @@ from torch import Tensor
 
 from relatum.data.hypergraph import Split
 from relatum.data.known_answers import KnownAnswers
-from relatum.errors import DataError, RelatumError
+from relatum.errors import DataError, RelatumError, UnknownNameError
 from relatum.evaluation.ranking import rank
 from relatum.evaluation.ranks import Ranks
 from relatum.kernels.known import nothing_known
@@ -63,6 +63,8 @@ class Run:
 
     def evaluate(self, part: str = "test", *, raw: bool = False) -> Ranks:
         """Return how every position of every fact of a part ranks, filtered by all that is known, or raw."""
+        if part not in self.split.parts:
+            raise UnknownNameError("split", part, self.split.parts)
         facts = self.split.parts[part]
         if not len(facts):
             raise DataError(f"{self.folder}: there are no {part} facts")

@@ -36,7 +36,7 @@ class Spec:
         _known("", given, ("data", "seed", "model", "training"))
         model = dict(_table("model", given.get("model", {})))
         name = model.pop("name", "reale")
-        if name not in MODELS:
+        if not isinstance(name, str) or name not in MODELS:
             near = nearest_names(str(name), MODELS) or MODELS
             raise SettingError(f"model.name: unknown model {name!r}; known: {', '.join(near)}")
         if not isinstance(given.get("data"), str):
@@ -131,7 +131,7 @@ def _table(path: str, value: Any) -> Mapping[str, Any]:
 
 
 def _whole(path: str, value: Any) -> int:
-    if type(value) is not int or value < 0:
+    if type(value) is not int or not 0 <= value < 1 << 63:
         raise SettingError(f"{path}: must be a whole number from 0 up, not {value!r}")
     return value
 
