@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Known", "known_part", "nothing_known"]
+__all__ = ["Known", "known_pairs", "known_part", "nothing_known"]
 
 
 class Known(Protocol):
@@ -31,6 +31,12 @@ def nothing_known(queries: int) -> Known:
     """Return that no query has anything to leave out."""
     none = np.zeros(queries, np.int64)
     return _Arrays(np.empty(0, np.int32), none, none)
+
+
+def known_pairs(queries: npt.NDArray[np.int64], candidates: npt.NDArray[np.int64], count: int) -> Known:
+    """Return what is known from pairs of a query and a candidate, ordered by both; `count` is the number of queries."""
+    counts = np.bincount(queries, minlength=count)
+    return _Arrays(candidates.astype(np.int32), np.cumsum(counts) - counts, counts)
 
 
 def known_part(known: Known, part: slice) -> Known:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from relatum.kernels.exponentials import exponentials
 from relatum.kernels.jit import reordered
+from relatum.kernels.windows import spread_row, sum_row
 
 __all__ = ["own_softmax"]
 
@@ -18,7 +20,7 @@ Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
 _F = np.float32
-_ZERO, _HALF, _ONE, _LIMIT = _F(0), _F(0.5), _F(1), _F(30)
+_ZERO, _ONE, _LIMIT = _F(0), _F(1), _F(30)
 
 
 def own_softmax(
@@ -51,55 +53,14 @@ def own_softmax(
 
 
 @reordered
-def _sums(row, weight, out):  # type: ignore[no-untyped-def]
-    """Fill out[W] with the windowed sums of row * weight."""
-    window = len(row) // len(out)
-    if window == 2:  # written out: a stride that is known can be vectorised
-        for j in range(len(out)):
-            out[j] = row[2 * j] * weight[2 * j] + row[2 * j + 1] * weight[2 * j + 1]
-    else:
-        for j in range(len(out)):
-            total = _ZERO
-            for k in range(j * window, (j + 1) * window):
-                total += row[k] * weight[k]
-            out[j] = total
-
-
-@reordered
-def _spread(slopes, row, weight, of_row, of_weight):  # type: ignore[no-untyped-def]
-    """Add the gradients of the windowed sums to those of row and weight."""
-    window = len(row) // len(slopes)
-    if window == 2:
-        for j in range(len(slopes)):
-            of_row[2 * j] += slopes[j] * weight[2 * j]
-            of_row[2 * j + 1] += slopes[j] * weight[2 * j + 1]
-            of_weight[2 * j] += slopes[j] * row[2 * j]
-            of_weight[2 * j + 1] += slopes[j] * row[2 * j + 1]
-    else:
-        for j in range(len(slopes)):
-            for k in range(j * window, (j + 1) * window):
-                of_row[k] += slopes[j] * weight[k]
-                of_weight[k] += slopes[j] * row[k]
-
-
-@reordered
-def _sigmoids(inside, bits, power, out):  # type: ignore[no-untyped-def]
+def _sigmoids(inside, bits, out):  # type: ignore[no-untyped-def]
     """Fill out[W] with sigmoid(inside), and return their sum; beyond 30 a sigmoid is 1 or 0 to the last bit of its sum."""
     for j in range(len(out)):
-        x = min(max(-inside[j], -_LIMIT), _LIMIT)
-        n = np.floor(x * _F(1.4426950408889634) + _HALF)
-        bits[j] = (np.int32(n) + np.int32(127)) << np.int32(23)
-        r = x - n * _F(0.6931471805599453)
-        p = _F(1.3888889e-3)
-        p = p * r + _F(8.3333333e-3)
-        p = p * r + _F(4.1666668e-2)
-        p = p * r + _F(0.16666667)
-        p = p * r + _HALF
-        p = p * r + _ONE
-        out[j] = p * r + _ONE
+        out[j] = min(max(-inside[j], -_LIMIT), _LIMIT)
+    exponentials(out, bits)
     total = _ZERO
     for j in range(len(out)):
-        value = _ONE / (_ONE + out[j] * power[j])
+        value = _ONE / (_ONE + out[j])
         out[j] = value
         total += value
     return total
@@ -118,23 +79,22 @@ def _facts(  # type: ignore[no-untyped-def]
     scores = np.empty(rivals, np.float32)
     all_slopes, slopes = np.empty(windows, np.float32), np.empty((arity, windows), np.float32)
     bits = np.empty(windows, np.int32)
-    power = bits.view(np.float32)
     loss = 0.0
     for i in range(count):
         for j in range(windows):
             whole[j] = bias[relations[i], j]
         for p in range(arity):
-            _sums(entities[columns[p, i]], weights[places[p, i]], sums[p])
+            sum_row(entities[columns[p, i]], weights[places[p, i]], sums[p])
             for j in range(windows):
                 whole[j] += sums[p, j]
-        scores[0] = factor * _sigmoids(whole, bits, power, values[0])
+        scores[0] = factor * _sigmoids(whole, bits, values[0])
         for p in range(arity):
             for m in range(each):
-                _sums(entities[replacements[p, i, m]], weights[places[p, i]], inside)
+                sum_row(entities[replacements[p, i, m]], weights[places[p, i]], inside)
                 for j in range(windows):
                     inside[j] += whole[j] - sums[p, j]
                 rival = 1 + p * each + m
-                scores[rival] = factor * _sigmoids(inside, bits, power, values[rival])
+                scores[rival] = factor * _sigmoids(inside, bits, values[rival])
         largest = scores.max()
         normal = 0.0
         for rival in range(rivals):
@@ -158,9 +118,9 @@ def _facts(  # type: ignore[no-untyped-def]
             for m in range(each):
                 rival = 1 + p * each + m
                 entity, place = replacements[p, i, m], places[p, i]
-                _spread(values[rival], entities[entity], weights[place], of_entities[entity], of_weights[place])
+                spread_row(values[rival], entities[entity], weights[place], of_entities[entity], of_weights[place])
                 for j in range(windows):
                     slopes[p, j] -= values[rival, j]
             entity, place = columns[p, i], places[p, i]
-            _spread(slopes[p], entities[entity], weights[place], of_entities[entity], of_weights[place])
+            spread_row(slopes[p], entities[entity], weights[place], of_entities[entity], of_weights[place])
     return loss

@@ -31,8 +31,8 @@ __all__ = ["Plan", "backward", "count_better", "forward", "plan", "top"]
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
-_CLAMP = 20.0
-_PAIRED, _SINGLE = 12.0, 34.0
+CLAMP = 20.0
+PAIRED, SINGLE = 12.0, 34.0
 _TILES = 4  # in a part at least
 
 
@@ -66,7 +66,7 @@ class Plan:
         if not np.isfinite(values).all():
             raise FloatingPointError("a query holds a number that is not finite")
         exponents = self.paired + self.single
-        limit = (_CLAMP + self.half[:exponents]).astype(np.float32)
+        limit = (CLAMP + self.half[:exponents]).astype(np.float32)
         values[:, :exponents] = np.exp(-np.clip(values[:, :exponents], -limit, limit))
         return np.ascontiguousarray(values)
 
@@ -77,7 +77,7 @@ def plan(candidates: Floats, *, tanh: bool = False) -> Plan:
     low, high = _range(candidates) if len(candidates) else (np.zeros(windows, np.float32),) * 2
     steep = np.float32(2 if tanh else 1)
     half = (high - low) / np.float32(2) * steep
-    kind = np.where(half <= _PAIRED, 0, np.where(half <= _SINGLE, 1, 2))
+    kind = np.where(half <= PAIRED, 0, np.where(half <= SINGLE, 1, 2))
     order = np.argsort(kind, kind="stable")
     paired = int(np.sum(kind == 0)) // 2 * 2  # an odd one out of the pairs is taken alone
     single = int(np.sum(kind <= 1)) - paired

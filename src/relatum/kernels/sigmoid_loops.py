@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from relatum.kernels.exponentials import exponentials
 from relatum.kernels.jit import TILE, exact, reordered
 from relatum.kernels.ranking_loops import first_at_least, insert
 
@@ -29,33 +30,19 @@ _ZERO, _HALF, _ONE = _F(0), _F(0.5), _F(1)
 def _pack_tile(candidates, start, steep, order, centre, exponents, tile):  # type: ignore[no-untyped-def]
     """Fill tile[W, TILE] from candidates[start : start + TILE], windows in their order, centred; lanes beyond hold x = 0.
 
-    The first `exponents` windows hold exp(-x), by a polynomial over [-ln 2 / 2, ln 2 / 2] times a power of two that is put
-    together from its bits; the rest hold x itself.
+    The first `exponents` windows hold exp(-x), the rest x itself.
     """
     columns = candidates[start : start + TILE].T
     bits = np.empty(TILE, np.int32)
-    power = bits.view(np.float32)
     for j in range(len(order)):
         column, middle, x = columns[order[j]], centre[j], tile[j]
+        sign = -_ONE if j < exponents else _ONE
         for e in range(len(column)):
-            x[e] = column[e] * steep - middle
+            x[e] = sign * (column[e] * steep - middle)
         for e in range(len(column), TILE):
             x[e] = _ZERO
         if j < exponents:
-            for e in range(TILE):
-                n = np.floor(x[e] * _F(-1.4426950408889634) + _HALF)
-                bits[e] = (np.int32(n) + np.int32(127)) << np.int32(23)
-                # -x - n ln 2, with ln 2 in two parts so that nothing is lost
-                r = -x[e] - n * _F(0.693145751953125) - n * _F(1.428606765330187e-06)
-                p = _F(1.3888889e-3)
-                p = p * r + _F(8.3333333e-3)
-                p = p * r + _F(4.1666668e-2)
-                p = p * r + _F(0.16666667)
-                p = p * r + _HALF
-                p = p * r + _ONE
-                x[e] = p * r + _ONE
-            for e in range(TILE):
-                x[e] *= power[e]
+            exponentials(x, bits)
 
 
 @exact

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.kernels import parallel
-from relatum.kernels.jit import exact
+from relatum.kernels.jit import exact, reordered
 
-__all__ = ["window_gradients", "window_sums"]
+__all__ = ["spread_row", "sum_row", "window_gradients", "window_sums"]
 
 Floats = npt.NDArray[np.float32]
 
@@ -26,7 +26,7 @@ def window_sums(values: Floats, weights: Floats, window: int) -> Floats:
     sums = np.empty((len(values), values.shape[1] // window), np.float32)
     ranges = parallel.cuts(len(values), _ROWS)
     share = len(values) // max(1, len(weights))
-    parallel.run(lambda n: _sum_rows(values, weights, share, window, *ranges[n], sums), len(ranges))
+    parallel.run(lambda n: _sum_rows(values, weights, share, *ranges[n], sums), len(ranges))
     return sums
 
 
@@ -34,45 +34,58 @@ def window_gradients(values: Floats, weights: Floats, window: int, upstream: Flo
     """Return the gradients with respect to values and weights, given that of the sums, [n, d / window]."""
     share = len(values) // max(1, len(weights))
     ranges = parallel.cuts(len(values), _ROWS)
-    of_values = np.empty_like(values)
+    of_values = np.zeros_like(values)
     of_weights = np.zeros((len(ranges), *weights.shape), np.float32)
-    parallel.run(
-        lambda n: _spread_rows(values, weights, share, window, upstream, *ranges[n], of_values, of_weights[n]), len(ranges)
-    )
+    parallel.run(lambda n: _spread_rows(values, weights, share, upstream, *ranges[n], of_values, of_weights[n]), len(ranges))
     return of_values, of_weights.sum(0)
 
 
 @exact
-def _sum_rows(values, weights, share, window, first, last, sums):  # type: ignore[no-untyped-def]
-    for i in range(first, last):
-        row, out, weight = values[i], sums[i], weights[i // share]
-        if window == 1:
-            for j in range(len(out)):
-                out[j] = row[j] * weight[j]
-        elif window == 2:  # written out: a stride that is known can be vectorised
-            for j in range(len(out)):
-                out[j] = row[2 * j] * weight[2 * j] + row[2 * j + 1] * weight[2 * j + 1]
-        else:
-            for j in range(len(out)):
-                total = np.float32(0)
-                for k in range(j * window, (j + 1) * window):
-                    total += row[k] * weight[k]
-                out[j] = total
+def sum_row(row, weight, out):  # type: ignore[no-untyped-def]
+    """Fill out[W] with the sums over windows of row * weight."""
+    window = len(row) // len(out)
+    if window == 1:  # written out: a stride that is known can be vectorised
+        for j in range(len(out)):
+            out[j] = row[j] * weight[j]
+    elif window == 2:
+        for j in range(len(out)):
+            out[j] = row[2 * j] * weight[2 * j] + row[2 * j + 1] * weight[2 * j + 1]
+    else:
+        for j in range(len(out)):
+            total = np.float32(0)
+            for k in range(j * window, (j + 1) * window):
+                total += row[k] * weight[k]
+            out[j] = total
+
+
+@reordered
+def spread_row(slopes, row, weight, of_row, of_weight):  # type: ignore[no-untyped-def]
+    """Add the gradients of the sums over windows to those of row and weight."""
+    window = len(row) // len(slopes)
+    if window == 1:
+        for j in range(len(slopes)):
+            of_row[j] += slopes[j] * weight[j]
+            of_weight[j] += slopes[j] * row[j]
+    elif window == 2:
+        for j in range(len(slopes)):
+            of_row[2 * j] += slopes[j] * weight[2 * j]
+            of_row[2 * j + 1] += slopes[j] * weight[2 * j + 1]
+            of_weight[2 * j] += slopes[j] * row[2 * j]
+            of_weight[2 * j + 1] += slopes[j] * row[2 * j + 1]
+    else:
+        for j in range(len(slopes)):
+            for k in range(j * window, (j + 1) * window):
+                of_row[k] += slopes[j] * weight[k]
+                of_weight[k] += slopes[j] * row[k]
 
 
 @exact
-def _spread_rows(values, weights, share, window, upstream, first, last, of_values, of_weights):  # type: ignore[no-untyped-def]
+def _sum_rows(values, weights, share, first, last, sums):  # type: ignore[no-untyped-def]
     for i in range(first, last):
-        row, out, slopes = values[i], of_values[i], upstream[i]
-        weight, of_weight = weights[i // share], of_weights[i // share]
-        if window == 2:
-            for j in range(len(slopes)):
-                out[2 * j] = slopes[j] * weight[2 * j]
-                out[2 * j + 1] = slopes[j] * weight[2 * j + 1]
-                of_weight[2 * j] += slopes[j] * row[2 * j]
-                of_weight[2 * j + 1] += slopes[j] * row[2 * j + 1]
-        else:
-            for j in range(len(slopes)):
-                for k in range(j * window, (j + 1) * window):
-                    out[k] = slopes[j] * weight[k]
-                    of_weight[k] += slopes[j] * row[k]
+        sum_row(values[i], weights[i // share], sums[i])
+
+
+@reordered
+def _spread_rows(values, weights, share, upstream, first, last, of_values, of_weights):  # type: ignore[no-untyped-def]
+    for i in range(first, last):
+        spread_row(upstream[i], values[i], weights[i // share], of_values[i], of_weights[i // share])

@@ -22,6 +22,7 @@ from torch import Tensor
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import Schema
 from relatum.errors import SettingError
+from relatum.kernels.known import Known
 from relatum.models.combine import Combine
 
 __all__ = ["Model", "Parameters", "Settings", "drop", "normal", "require", "rows"]
@@ -102,6 +103,13 @@ class Model(ABC):
 
     def own_loss(self, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Tensor) -> Tensor | None:
         """Return Eq. 3 summed over facts, each against its replacements [arity, n, K], or None without a fused way."""
+        return None
+
+    def shared_loss(self, tables: Parameters, relation: Tensor, columns: Tensor, hidden: list[Known]) -> Tensor | None:
+        """Return the softmax loss summed over facts of one relation and positions, each against all entities of the tables.
+
+        `hidden` holds, per position, the candidates that a fact is not compared with. None says that there is no fused way.
+        """
         return None
 
     def places(self, relations: Tensor, position: int) -> Tensor:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from relatum.kernels.known import Known
 from relatum.models.backend import backend_for
 from relatum.models.base import Model, Parameters, Settings, drop, normal, require, rows
 from relatum.models.combine import SIGMAS, Combine, WindowedSigma
-from relatum.models.own_loss import own_loss
+from relatum.models.fused_losses import own_loss, shared_loss
 from relatum.models.window_sums import window_sums
 
 __all__ = ["ReAlE", "ReAlESettings"]
@@ -121,12 +122,23 @@ class ReAlE(Model):
 
     def own_loss(self, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Tensor) -> Tensor | None:
         """Return Eq. 3 by a kernel, for the sigmoid on the CPU."""
-        if self.settings.sigma != "sigmoid" or backend_for(tables["entities"]) != "numba":
+        if not self._fusible(tables):
             return None
         places = torch.stack([self.places(relations, position) for position in range(len(columns))])
         factor = self.scale / tables["bias"].shape[-1]
         ids = (relations, places, columns, replacements)
         return own_loss(tables["entities"], tables["relations"], tables["bias"], ids, factor)
+
+    def shared_loss(self, tables: Parameters, relation: Tensor, columns: Tensor, hidden: list[Known]) -> Tensor | None:
+        """Return the loss against shared candidates by a kernel, for the sigmoid on the CPU."""
+        if not self._fusible(tables):
+            return None
+        weights = rows(tables["relations"], self.places(relation, 0) + torch.arange(len(columns)))
+        bias = rows(tables["bias"], relation)
+        return shared_loss(tables["entities"], weights, bias, columns, hidden, self.scale / len(bias))
+
+    def _fusible(self, tables: Parameters) -> bool:
+        return self.settings.sigma == "sigmoid" and backend_for(tables["entities"]) == "numba"
 
     def _sums(self, products: Tensor) -> Tensor:
         """Return the sums over windows, [n, windows], of products [n, dim]."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from relatum.data.known_answers import KnownAnswers
+from relatum.kernels.known import Known, known_pairs, nothing_known
 from relatum.models.base import Model, Parameters
 from relatum.training.batches import Batch
 from relatum.training.losses import loss_of
@@ -125,21 +126,25 @@ def _shared(
     settings: TrainingSettings,
 ) -> Tensor:
     """Return the loss of facts of one relation, summed over facts and positions, each against all entities of the step."""
+    hidden = [_others(batch, position, entities, known) for position in range(len(columns))]
+    if settings.loss == "softmax" and not settings.label_smoothing:
+        fused = model.shared_loss(tables, relations[0], columns, hidden)
+        if fused is not None:
+            return fused
     combine = model.combine(tables)
     total = torch.zeros((), dtype=tables["entities"].dtype, device=tables["entities"].device)
     for position in range(len(columns)):
         queries = model.queries(tables, relations, columns, position)
         candidates = model.candidates(tables, relations[0], position, None)
         scores = combine.matrix(queries, candidates)
-        masked = _others(batch, position, entities, known)
-        total = total + loss_of(scores, columns[position], masked, settings)
+        total = total + loss_of(scores, columns[position], _pairs(hidden[position]), settings)
     return total
 
 
-def _others(batch: Batch, position: int, entities: Ints | None, known: KnownAnswers | None) -> tuple[Tensor, Tensor] | None:
-    """Return (fact, candidate) of every candidate that is true too, other than the fact's own."""
+def _others(batch: Batch, position: int, entities: Ints | None, known: KnownAnswers | None) -> Known:
+    """Return for every fact the candidates that are true too, other than its own entity."""
     if known is None:
-        return None
+        return nothing_known(len(batch))
     answers = known.lookup(batch.relations.astype(np.int32), batch.columns.astype(np.int32), position)
     facts, found = answers.pairs()
     other = found != batch.columns[position][facts]
@@ -148,7 +153,15 @@ def _others(batch: Batch, position: int, entities: Ints | None, known: KnownAnsw
         places = np.minimum(np.searchsorted(entities, ids), len(entities) - 1)
         there = entities[places] == ids
         facts, ids = facts[there], places[there]
-    return (torch.from_numpy(facts), torch.from_numpy(ids)) if len(facts) else None
+    return known_pairs(facts, ids, len(batch))
+
+
+def _pairs(hidden: Known) -> tuple[Tensor, Tensor] | None:
+    """Return (fact, candidate) of every candidate that is hidden; what `_others` gives is in order."""
+    if not len(hidden.pool):
+        return None
+    rows = np.repeat(np.arange(len(hidden.counts)), hidden.counts)
+    return torch.from_numpy(rows), torch.from_numpy(hidden.pool.astype(np.int64))
 
 
 def _own(
