@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from made_models import Case, made_case, made_graph
-from relatum import Hypergraph, KnownAnswers
+from relatum import Hypergraph
 from relatum.models import MODELS
 from relatum.models.base import Parameters
 from relatum.training.batches import Batch, chance_of, epoch_batches
+from relatum.training.candidates import Candidates
 from relatum.training.settings import CANDIDATES, LOSSES, TrainingSettings
 from relatum.training.steps import Gradient, gradients
 
@@ -103,14 +104,14 @@ def whole(found: list[Gradient], parameters: Parameters) -> Parameters:
 
 def compare(case: Case, settings: TrainingSettings) -> None:
     """Compare a step of each kind, in double and in single precision, with the plain loss."""
-    known = KnownAnswers(case.graph) if settings.mask_true else None
+    candidates = Candidates(case.graph, settings)
     for group, step in enumerate(chosen_steps(case.graph, settings.candidates)):
         precise = {name: tensor.requires_grad_() for name, tensor in case.parameters(dtype=torch.float64).items()}
         expected = plain_loss(case, precise, step, settings, group)
         expected.backward()
         for dtype, close in ((torch.float64, 1e-9), (torch.float32, 2e-4)):
             parameters = {name: tensor.detach().to(dtype) for name, tensor in precise.items()}
-            loss, found = gradients(case.model, parameters, step, known, settings, chance_of(0, 0, group))
+            loss, found = gradients(case.model, parameters, step, candidates, settings, chance_of(0, 0, group))
             assert loss == pytest.approx(float(expected.detach()), rel=max(close, 1e-9))
             for name, gradient in whole(found, parameters).items():
                 wanted = precise[name].grad
@@ -148,13 +149,14 @@ def test_a_true_answer_other_than_the_fact_gets_no_gradient(name: str, candidate
     graph = Hypergraph.of([("is", "a"), ("is", "b"), ("is", "c"), ("was", "d"), ("was", "e")])
     case = made_case(name, graph)
     (step,) = ([batch] for (batch,) in epoch_batches(graph, 1, 0, 0, mixed=False) if facts_in(batch, graph) == [("is", "a")])
-    settings = TrainingSettings(candidates=candidates, negatives=50)
-    for known in (KnownAnswers(graph), None):
-        _, found = gradients(case.model, case.parameters(), step, known, settings, chance_of(0, 0, 0))
+    for mask in (True, False):
+        settings = TrainingSettings(candidates=candidates, negatives=50, mask_true=mask)
+        drawn = Candidates(graph, settings)
+        _, found = gradients(case.model, case.parameters(), step, drawn, settings, chance_of(0, 0, 0))
         touched = whole(found, case.parameters())["entities"].flatten(1).abs().sum(1) > 0
         also_true, never_true = touched[1:3], touched[3:]
         assert touched[0]
-        assert not also_true.any() if known else also_true.any()
+        assert not also_true.any() if mask else also_true.any()
         assert never_true.any()
 
 
@@ -172,7 +174,8 @@ def test_a_step_reads_parameters_and_draws_all_from_its_generator(name: str, can
     settings = TrainingSettings(candidates=candidates, negatives=6)
     parameters = case.parameters()
     (step, *_) = chosen_steps(GRAPH, candidates)
-    results = [gradients(case.model, parameters, step, None, settings, chance_of(0, 0, group)) for group in (1, 1, 2)]
+    drawn = Candidates(GRAPH, settings)
+    results = [gradients(case.model, parameters, step, drawn, settings, chance_of(0, 0, group)) for group in (1, 1, 2)]
     assert all(torch.equal(tensor, case.parameters()[key]) for key, tensor in parameters.items())
     assert results[0][0] == results[1][0] != results[2][0]
     first, again = (whole(found, parameters) for _, found in results[:2])
@@ -185,7 +188,7 @@ def test_a_step_touches_few_rows() -> None:
     for candidates in ("shared", "per-position"):
         settings = TrainingSettings(candidates=candidates, negatives=2)
         step = epoch_batches(graph, 4, 0, 0, mixed=candidates == "per-position")[0]
-        _, found = gradients(case.model, case.parameters(), step, None, settings, chance_of(0, 0, 0))
+        _, found = gradients(case.model, case.parameters(), step, Candidates(graph, settings), settings, chance_of(0, 0, 0))
         rows = {gradient.name: gradient.rows for gradient in found}
         relations = {int(relation) for batch in step for relation in batch.relations}
         assert rows["entities"] is not None
@@ -201,7 +204,7 @@ def test_label_smoothing_reaches_own_replacements() -> None:
     (step, *_) = chosen_steps(GRAPH, "per-position")
     settings = TrainingSettings(candidates="per-position", negatives=6)
     losses = [
-        gradients(case.model, case.parameters(), step, None, each, chance_of(0, 0, 0))[0]
+        gradients(case.model, case.parameters(), step, Candidates(GRAPH, each), each, chance_of(0, 0, 0))[0]
         for each in (settings, dataclasses.replace(settings, label_smoothing=0.2))
     ]
     assert losses[0] != losses[1]

@@ -12,11 +12,11 @@ from typing import Any
 import torch
 
 from relatum.data.hypergraph import Hypergraph
-from relatum.data.known_answers import KnownAnswers
 from relatum.errors import NumericError
 from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters
 from relatum.training.batches import chance_of, epoch_batches
+from relatum.training.candidates import Candidates
 from relatum.training.optimizer import History, Optimizer
 from relatum.training.settings import TrainingSettings
 from relatum.training.steps import Gradient, gradients
@@ -64,10 +64,10 @@ def train(
     facts = facts.distinct()
     state = state if state is not None else start(model, settings, seed)
     optimizer = Optimizer(state.parameters, settings, state.history)
-    known = KnownAnswers(facts) if settings.mask_true else None
+    candidates = Candidates(facts, settings)
     with _one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool:
         while not state.done:
-            _steps(model, facts, settings, seed, state, optimizer, known, pool, watch)
+            _steps(model, facts, settings, seed, state, optimizer, candidates, pool, watch)
             _close_epoch(facts, settings, state, validate, watch)
     watch("end", state, {})
     return state
@@ -86,7 +86,7 @@ def _steps(
     seed: int,
     state: State,
     optimizer: Optimizer,
-    known: KnownAnswers | None,
+    candidates: Candidates,
     pool: ThreadPoolExecutor,
     watch: Callable[[str, State, dict[str, Any]], None],
 ) -> None:
@@ -97,7 +97,7 @@ def _steps(
         chance = chance_of(seed, state.epoch, number)
         with parallel.alone():  # groups are what is shared out among threads here
             try:
-                return gradients(model, state.parameters, groups[number], known, settings, chance)
+                return gradients(model, state.parameters, groups[number], candidates, settings, chance)
             except FloatingPointError:
                 return math.nan, []
 

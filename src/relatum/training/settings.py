@@ -28,6 +28,7 @@ class TrainingSettings:
             softmax per position; `all`: every entity; `per-position`: replacements drawn for each fact and position, and one
             softmax over the fact and all of them (Eq. 3 of the paper).
         negatives: the size of the pool, or the replacements per position.
+        near: the share of a shared pool that is drawn from the entities that the relation is known with, and not from all.
         mask_true: leave known training facts out of what a fact is compared with; not with `per-position`, as in the paper.
         loss: `softmax` cross-entropy (Eq. 3), `margin` (m-TransH, RAE) or `softplus` (NaLP).
         margin: the margin of that loss.
@@ -46,6 +47,7 @@ class TrainingSettings:
     groups: int = 4
     candidates: str = "shared"
     negatives: int = 1000
+    near: float = 0.0
     mask_true: bool = True
     loss: str = "softmax"
     margin: float = 1.0
@@ -75,6 +77,8 @@ class TrainingSettings:
                 raise SettingError(f"training.{name}: must not be negative")
         if not self.rate > 0:
             raise SettingError("training.rate: must be above 0")
+        if not 0 <= self.near <= 1:
+            raise SettingError("training.near: must be at least 0 and at most 1")
         if not 0 <= self.label_smoothing < 1:
             raise SettingError("training.label_smoothing: must be at least 0 and below 1")
         for name in ("weight_decay", "rate_end", "margin", "rate"):

@@ -9,10 +9,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from relatum.data.known_answers import KnownAnswers
-from relatum.kernels.known import Known, known_pairs, nothing_known
+from relatum.kernels.known import Known
 from relatum.models.base import Model, Parameters
 from relatum.training.batches import Batch
+from relatum.training.candidates import Candidates
 from relatum.training.losses import loss_of
 from relatum.training.settings import TrainingSettings
 
@@ -34,7 +34,7 @@ def gradients(
     model: Model,
     parameters: Parameters,
     step: list[Batch],
-    known: KnownAnswers | None,
+    candidates: Candidates,
     settings: TrainingSettings,
     chance: np.random.Generator,
 ) -> tuple[float, list[Gradient]]:
@@ -44,11 +44,11 @@ def gradients(
         model: the model.
         parameters: its parameters; they are read, not changed.
         step: facts, one batch per arity.
-        known: the training facts, to leave true answers out of what facts are compared with; None leaves nothing out.
+        candidates: what the facts are compared with.
         settings: of training.
         chance: the generator of this step.
     """
-    drawn = _draw(model, step, settings, chance)
+    drawn = candidates.draw(step, chance)
     entities = _entities(model, step, drawn, settings)
     touched = None if model.reads_facts else np.unique(np.concatenate([batch.relations for batch in step]))
     narrow, touched_rows = _narrow(model, entities, touched)
@@ -67,7 +67,7 @@ def gradients(
         if settings.candidates == "per-position":
             total = total + _own(narrow, tables, relations, columns, _local(replacements, entities), settings)
         else:
-            total = total + _shared(narrow, tables, batch, relations, columns, entities, known, settings)
+            total = total + _shared(narrow, tables, batch, relations, columns, entities, candidates, settings)
         penalty = narrow.penalty(tables, relations, columns)
         if penalty is not None:
             total = total + penalty * len(batch)
@@ -94,15 +94,6 @@ def _narrow(model: Model, entities: Ints | None, relations: Ints | None) -> tupl
     return model, found
 
 
-def _draw(model: Model, step: list[Batch], settings: TrainingSettings, chance: np.random.Generator) -> list[Ints]:
-    """Return what is drawn for each batch: a pool, or replacements [arity, n, negatives]; nothing if all are candidates."""
-    if settings.candidates == "all":
-        return [np.empty(0, np.int64)] * len(step)
-    if settings.candidates == "shared":
-        return [chance.integers(0, model.entity_count, settings.negatives) for _ in step]
-    return [chance.integers(0, model.entity_count, (*batch.columns.shape, settings.negatives)) for batch in step]
-
-
 def _entities(model: Model, step: list[Batch], drawn: list[Ints], settings: TrainingSettings) -> Ints | None:
     """Return the entities that a step needs, ascending; None for all of them."""
     if model.reads_facts or settings.candidates == "all":
@@ -122,11 +113,11 @@ def _shared(
     relations: Tensor,
     columns: Tensor,
     entities: Ints | None,
-    known: KnownAnswers | None,
+    candidates: Candidates,
     settings: TrainingSettings,
 ) -> Tensor:
     """Return the loss of facts of one relation, summed over facts and positions, each against all entities of the step."""
-    hidden = [_others(batch, position, entities, known) for position in range(len(columns))]
+    hidden = [candidates.hidden(batch, position, entities) for position in range(len(columns))]
     if settings.loss == "softmax" and not settings.label_smoothing:
         fused = model.shared_loss(tables, relations[0], columns, hidden)
         if fused is not None:
@@ -135,29 +126,13 @@ def _shared(
     total = torch.zeros((), dtype=tables["entities"].dtype, device=tables["entities"].device)
     for position in range(len(columns)):
         queries = model.queries(tables, relations, columns, position)
-        candidates = model.candidates(tables, relations[0], position, None)
-        scores = combine.matrix(queries, candidates)
+        scores = combine.matrix(queries, model.candidates(tables, relations[0], position, None))
         total = total + loss_of(scores, columns[position], _pairs(hidden[position]), settings)
     return total
 
 
-def _others(batch: Batch, position: int, entities: Ints | None, known: KnownAnswers | None) -> Known:
-    """Return for every fact the candidates that are true too, other than its own entity."""
-    if known is None:
-        return nothing_known(len(batch))
-    answers = known.lookup(batch.relations.astype(np.int32), batch.columns.astype(np.int32), position)
-    facts, found = answers.pairs()
-    other = found != batch.columns[position][facts]
-    facts, ids = facts[other], found[other].astype(np.int64)
-    if entities is not None:
-        places = np.minimum(np.searchsorted(entities, ids), len(entities) - 1)
-        there = entities[places] == ids
-        facts, ids = facts[there], places[there]
-    return known_pairs(facts, ids, len(batch))
-
-
 def _pairs(hidden: Known) -> tuple[Tensor, Tensor] | None:
-    """Return (fact, candidate) of every candidate that is hidden; what `_others` gives is in order."""
+    """Return (fact, candidate) of every candidate that is hidden; what `Candidates.hidden` gives is in order."""
     if not len(hidden.pool):
         return None
     rows = np.repeat(np.arange(len(hidden.counts)), hidden.counts)
