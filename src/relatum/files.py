@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -14,7 +15,9 @@ from typing import BinaryIO
 
 from relatum.errors import RelatumError
 
-__all__ = ["atomic_directory", "atomic_file", "cache_directory", "read_sealed", "sha256_of", "write_sealed"]
+__all__ = ["atomic_directory", "atomic_file", "cache_directory", "leftovers", "read_sealed", "sha256_of", "write_sealed"]
+
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")  # what `_beside` makes
 
 
 @contextmanager
@@ -52,6 +55,11 @@ def atomic_directory(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     _sync_directory(path.parent)
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """Return the temporary files in a folder; where nobody is writing, these are what killed writers have left."""
+    return [path for path in folder.iterdir() if _TEMPORARY.fullmatch(path.name) and path.is_file()]
 
 
 def write_sealed(path: Path, kind: str, version: int, body: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -52,9 +53,10 @@ def test_options_come_before_changes_and_changes_before_the_file(run: Run, tmp_p
     assert (spec.training.epochs, spec.training.batch) == (2, 9)
 
 
-def test_a_directory_with_spaces_can_be_learned_from(run: Run, tmp_path: Path) -> None:
-    save(load("example"), tmp_path / "my data")
-    assert run("train", "--data", str(tmp_path / "my data"), *SMALL, "--out", str(tmp_path / "my run"))[0] == 0
+@pytest.mark.parametrize("name", ["my data", "😀"])
+def test_a_directory_of_any_name_can_be_learned_from(run: Run, tmp_path: Path, name: str) -> None:
+    save(load("example"), tmp_path / name)
+    assert run("train", "--data", str(tmp_path / name), *SMALL, "--out", str(tmp_path / "my run"))[0] == 0
     assert run("evaluate", str(tmp_path / "my run"))[0] == 0
 
 
@@ -77,7 +79,7 @@ def test_evaluate_is_one_json_object_for_programs(run: Run, trained: str, split:
     found = json.loads(out)
     loaded = Trained(trained)
     ranks = loaded.evaluate(split, raw=raw)
-    assert found.keys() == METRICS | {"mrr_interval", "mrr_macro", "by"}
+    assert found.keys() == METRICS | {"mrr_interval", "mrr_macro", "by", "calibration"}
     assert {key: found[key] for key in METRICS} == ranks.metrics.to_json()
     low, high = found["mrr_interval"]
     assert low <= found["mrr"] <= high
@@ -113,7 +115,10 @@ def test_complete_lists_the_best_answers(run: Run, trained: str) -> None:
     code, out, err = run("complete", trained, question, "-k", "3", "--json")
     assert (code, err) == (0, "")
     expected = Trained(trained).complete(question, 3)
-    answers = [{"entity": a.entity, "score": a.score, "known": a.known, "source": a.source} for a in expected]
+    answers = [
+        {**asdict(a), "entity": a.entity, "entities": list(a.entities), "known": a.known, "source": a.source}
+        for a in expected
+    ]
     assert json.loads(out) == {"question": question, "answers": answers}
     assert len(answers) == 3
     code, out, err = run("complete", trained, question, "-k", "3")
@@ -137,10 +142,10 @@ def test_score_scores_facts_in_their_order(run: Run, trained: str) -> None:
     code, out, err = run("score", trained, *facts, "--json")
     assert (code, err) == (0, "")
     scores = [Trained(trained).score(fact) for fact in facts]
-    expected = [{"fact": fact, "score": score} for fact, score in zip(facts, scores, strict=True)]
+    expected = [{"fact": fact, **asdict(score)} for fact, score in zip(facts, scores, strict=True)]
     assert json.loads(out) == {"scores": expected}
     out = run("score", trained, *facts)[1]
-    assert all(fact in out and f"{score:.4f}" in out for fact, score in zip(facts, scores, strict=True))
+    assert all(fact in out and f"{score.score:.3f}" in out for fact, score in zip(facts, scores, strict=True))
 
 
 @pytest.mark.parametrize("verb", ["train", "evaluate", "complete", "score"])
@@ -179,8 +184,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("complete", "RUN", "solt(drew, ?, book)"), "unknown relation 'solt'; did you mean 'sold'?"),
     (("complete", "RUN", "sold(drew, ?)"), "column 13: sold(seller, buyer, item) takes 3 arguments, not 2"),
     (("complete", "RUN", "sold(a,?,b,c)"), "column 12: sold(seller, buyer, item) takes 3 arguments, and here is one more"),
-    (("complete", "RUN", "sold(?, ?, book)"), "exactly one position must be open (a ?), and here are 2"),
-    (("complete", "RUN", "sold(drew, alex, book)"), "exactly one position must be open (a ?), and here are 0"),
+    (("complete", "RUN", "sold(drew, alex, book)"), "at least one position must be open (a ?)"),
     (("complete", "RUN", "sold(byer=?, 0=drew, 2=tv)"), "unknown role of sold 'byer'; did you mean 'buyer'?"),
     (("complete", "RUN", "sold"), "column 5: expected '('"),
     (("complete", "RUN", "buyer(drew, ?)", "-k", "0"), "Invalid value for '-k'"),

@@ -112,7 +112,7 @@ def test_counts_and_best_follow_the_scores_with_ties_and_filters(
     name: str, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RELATUM_BACKEND", backend)
-    monkeypatch.setattr("relatum.models.combine._SCORES", 700)  # several parts
+    monkeypatch.setattr("relatum.models.combine.budget", lambda: 2800)  # several parts
     combine = combines()[name]
     for seed in range(15):
         chance = np.random.default_rng(seed)

@@ -98,6 +98,13 @@ def test_roles_survive(tmp_path: Path) -> None:
     assert load_model(tmp_path, MODELS)[0].schema["sold"].roles == ("seller", "buyer", "item")
 
 
+def test_the_order_of_the_parameters_makes_no_difference(saved: Path) -> None:
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+    model, parameters = load_model(saved, MODELS)
+    save_model(saved, MODELS, model, dict(reversed(parameters.items())))
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+
+
 def test_saving_twice_gives_the_same_bytes(saved: Path) -> None:
     before = {path.name: path.read_bytes() for path in saved.iterdir()}
     model, parameters = load_model(saved, MODELS)

@@ -29,6 +29,7 @@ from relatum.training.checkpoint import load_state
 from relatum.training.loop import State
 
 FILES = {
+    "calibration.json",
     "README.md",
     "checkpoint",
     "config.json",
@@ -123,7 +124,7 @@ def test_completing_gives_every_entity_by_its_score_and_says_what_is_known(train
         assert scores == sorted(scores, reverse=True)
         for answer in answers:
             fact = question.format(answer.entity)
-            assert answer.score == pytest.approx(run.score(fact), rel=1e-5)
+            assert answer.score == pytest.approx(run.score(fact).score, rel=1e-5)
             relation, _, rest = fact.rstrip(")").partition("(")
             assert answer.source == known.get((relation, *rest.split(", ")))
             assert answer.known == (answer.source is not None)
@@ -139,11 +140,9 @@ def test_questions_can_be_asked_by_role(trained: Path) -> None:
     assert run.score("sold(item=book, buyer=alex, seller=drew)") == run.score("sold(drew, alex, book)")
 
 
-def test_a_question_has_one_gap_and_a_fact_none(trained: Path) -> None:
+def test_a_question_has_a_gap_and_a_fact_none(trained: Path) -> None:
     run = Run(trained)
-    with pytest.raises(DataError, match=r"exactly one position must be open .* and here are 2"):
-        run.complete("sold(?, ?, book)")
-    with pytest.raises(DataError, match=r"exactly one position must be open .* and here are 0"):
+    with pytest.raises(DataError, match="at least one position must be open"):
         run.complete("sold(drew, alex, book)")
     with pytest.raises(DataError, match="a fact to score has no open position"):
         run.score("sold(drew, ?, book)")
@@ -234,7 +233,7 @@ def test_resuming_a_finished_run_trains_no_more(trained: Path, tmp_path: Path) -
     assert not {"step", "epoch", "validation"} & set(told)
     assert events(tmp_path / "run").count("epoch") == 4
     assert asked(run) == asked(Run(trained))
-    for name in FILES - {"journal.jsonl", "config.json"}:
+    for name in FILES - {"journal.jsonl"}:
         assert (tmp_path / "run" / name).read_bytes() == (trained / name).read_bytes(), name
 
 

@@ -41,6 +41,23 @@ def test_an_event_is_one_line_of_json_that_is_there_at_once(path: Path) -> None:
         assert [json.loads(line)["epoch"] for line in lines] == list(range(number + 1))
 
 
+def test_signs_that_end_a_line_elsewhere_stay_within_their_event(path: Path) -> None:
+    journal = Journal(path)
+    signs = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\rh"
+    journal.write("note", text=signs)
+    journal.write("end")
+    note, end = journal.read()
+    assert (note["text"], end["event"]) == (signs, "end")
+
+
+def test_an_event_that_is_being_written_is_not_read_yet(path: Path) -> None:
+    journal = Journal(path)
+    journal.write("start", epoch=0)
+    with path.open("ab") as file:
+        file.write('{"event": "日'.encode()[:-1])
+    assert said(journal) == [("start", 0)]
+
+
 def test_no_journal_has_no_events(path: Path) -> None:
     assert Journal(path).read() == []
     assert not path.exists()

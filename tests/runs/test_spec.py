@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,16 @@ from hypothesis import strategies as st
 
 from relatum.errors import SettingError
 from relatum.models import MODELS
-from relatum.runs.spec import Spec, changed
+from relatum.runs.spec import Spec, changed, toml_of
 from relatum.training.settings import TrainingSettings
 
-texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+
+CONTROLS = "".join(map(chr, (*range(32), *range(127, 160), 0x2028)))
 
 
 @given(
-    data=st.one_of(st.sampled_from(["example", "C:\\data", 'a "b" c', "日本", "a\tb", "#", "x = 1"]), texts),
+    data=st.one_of(st.sampled_from(["example", "C:\\data", 'a "b" c', "日本", "a\tb", "#", "x = 1", CONTROLS]), texts),
     seed=st.integers(0, 2**63 - 1),
     model=st.sampled_from(list(MODELS)),
     dim=st.integers(1, 500).map(lambda half: 2 * half),
@@ -37,6 +40,7 @@ def test_a_spec_survives_toml(
     text = spec.to_toml()
     assert Spec.from_dict(tomllib.loads(text)) == spec
     assert Spec.from_dict(spec.to_dict()) == spec
+    assert changed({}, [f"data = {toml_of(data)}"]) == {"data": data}
 
 
 def test_a_spec_survives_a_file(tmp_path: Path) -> None:
@@ -71,6 +75,8 @@ def test_a_whole_number_will_do_where_a_number_is_wanted() -> None:
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({}, "data: name a dataset or a directory"),
     ({"data": 3}, "data: name a dataset or a directory"),
+    ({"data": datetime.date(2020, 1, 1)}, "data: name a dataset or a directory"),
+    ({"data": "caf\udce9"}, r"data: 'caf\udce9' is not Unicode"),
     ({"sed": 3}, "sed: no such setting; did you mean seed?"),
     ({"xyz": 3}, "xyz: no such setting; known: data, seed, model, training"),
     ({"model": "hype"}, "model: must be a table"),
@@ -110,6 +116,16 @@ def test_a_mistake_is_refused_with_its_path_and_a_hint(given: dict[str, Any], me
     assert "\n" not in str(caught.value)
 
 
+def test_a_spec_made_by_hand_has_a_model_and_settings_of_that_model() -> None:
+    with pytest.raises(SettingError, match=r"^model: hype takes HypESettings, not ReAlESettings$"):
+        Spec("example", "hype")
+    with pytest.raises(SettingError, match=r"^model\.name: unknown model 'hipe'; known: hype"):
+        Spec("example", "hipe", MODELS["hype"].settings_type())
+    assert Spec("example", "hype", MODELS["hype"].settings_type()) == Spec.from_dict(
+        {"data": "example", "model": {"name": "hype"}}
+    )
+
+
 def test_a_file_that_is_not_there_or_not_toml_is_named(tmp_path: Path) -> None:
     path = tmp_path / "spec.toml"
     with pytest.raises(SettingError, match=r"spec\.toml: no such file"):
@@ -118,6 +134,19 @@ def test_a_file_that_is_not_there_or_not_toml_is_named(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(SettingError, match=r"spec\.toml: not valid TOML"):
             Spec.read(path)
+
+
+@pytest.mark.parametrize("value", ["2020-01-01", "07:32:00", "1979-05-27T07:32:00Z", "[1, 2020-01-01]"])
+def test_a_date_is_refused_like_any_other_value_that_cannot_be(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "spec.toml"
+    path.write_text(f'data = "example"\ntraining.epochs = {value}\n')
+    with pytest.raises(SettingError, match=r"training\.epochs: must be int"):
+        Spec.read(path)
+    path.write_text(f"data = {value}\n")
+    with pytest.raises(SettingError, match="data: name a dataset or a directory"):
+        Spec.read(path)
+    with pytest.raises(SettingError, match=r"training\.rate: must be float"):
+        Spec.read(path, ["data=example", f"training.rate={value}"])
 
 
 def test_changes_are_made_to_what_a_file_says(tmp_path: Path) -> None:
@@ -169,3 +198,8 @@ def test_a_change_that_cannot_be_made_is_refused(change: str, message: str) -> N
     with pytest.raises(SettingError) as caught:
         changed({"seed": 1, "model": {"dim": 3}}, [change])
     assert str(caught.value).startswith(message)
+
+
+def test_a_number_beyond_all_floats_is_refused() -> None:
+    with pytest.raises(SettingError, match=r"training\.rate: too large"):
+        Spec.from_dict({"data": "example", "training": {"rate": 10**400}})

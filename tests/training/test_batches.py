@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from made_models import made_graph
 from relatum import Hypergraph
+from relatum.errors import DataError
 from relatum.training.batches import Batch, chance_of, epoch_batches
 from strategies import Fact, hypergraphs
 
@@ -43,6 +44,7 @@ def test_an_epoch_holds_every_fact_exactly_once(mixed: bool, graph: Hypergraph, 
 
 @given(graph=hypergraphs, size=sizes, seed=seeds)
 def test_a_step_with_shared_candidates_is_of_one_relation(graph: Hypergraph, size: int, seed: int) -> None:
+    assume(len(graph))
     for step in epoch_batches(graph, size, seed, 0, mixed=False):
         (batch,) = step
         assert len(set(batch.relations.tolist())) == 1
@@ -59,6 +61,14 @@ def test_a_mixed_step_is_full_and_holds_one_batch_per_arity(graph: Hypergraph, s
         assert sum(map(len, step)) == size or number == len(steps) - 1
         for batch in step:
             assert all(graph.schema[relation].arity == len(batch.columns) for relation in batch.relations.tolist())
+
+
+@MIXED
+def test_without_facts_there_is_nothing_to_train_on(mixed: bool) -> None:
+    graph = made_graph()
+    for empty in (Hypergraph.of([]), Hypergraph(graph.entities, graph.schema, ())):
+        with pytest.raises(DataError, match="there are no facts to train on"):
+            epoch_batches(empty, 4, 0, 0, mixed=mixed)
 
 
 @MIXED

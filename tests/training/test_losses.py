@@ -128,6 +128,22 @@ def test_large_scores_do_not_overflow(settings: TrainingSettings) -> None:
     assert torch.isfinite(scores.grad).all()
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_score_that_is_not_finite_reaches_the_loss_unless_it_is_masked(settings: TrainingSettings, value: float) -> None:
+    scores, targets, masked = drawn(5)
+    assert masked is not None
+    row, column = masked[0][-1], masked[1][-1]
+    wrong = scores.clone()
+    wrong[row, column] = value
+    assert not torch.isfinite(loss_of(wrong, targets, None, settings))
+    wrong.requires_grad_()
+    loss = loss_of(wrong, targets, masked, settings)
+    assert torch.equal(loss, loss_of(scores, targets, masked, settings))
+    loss.backward()
+    assert wrong.grad is not None
+    assert torch.isfinite(wrong.grad).all()
+
+
 def test_the_scores_are_read_not_changed(settings: TrainingSettings) -> None:
     scores, targets, masked = drawn(4)
     before = scores.clone()

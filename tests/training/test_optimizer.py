@@ -102,6 +102,28 @@ def test_a_history_handed_over_goes_on_where_it_was(kind: str) -> None:
     assert all(torch.equal(straight[name], broken[name]) for name in SHAPES)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_under_a_constant_slope_adam_moves_by_the_rate_at_every_step(dtype: torch.dtype) -> None:
+    """Both means are then the slope's, once what they lack at the start is made up for: to the last digits."""
+    parameters = {"entities": torch.zeros(3, 2, dtype=dtype)}
+    optimizer = Optimizer(parameters, TrainingSettings(optimizer="adam"))
+    for _ in range(50):
+        before = parameters["entities"].clone()
+        optimizer.step("entities", None, torch.full((3, 2), 7.0, dtype=dtype), 1.0)
+        moved = before - parameters["entities"]
+        parameters["entities"].zero_()  # or its size would hide the last digits of the next step
+        assert torch.allclose(moved, torch.ones_like(moved), rtol=0, atol=2e-6 if dtype == torch.float32 else 1e-8)
+
+
+@KINDS
+def test_a_table_without_rows_is_taken(kind: str) -> None:
+    parameters = {"entities": torch.empty(0, 4), "bias": torch.empty(0)}
+    optimizer = Optimizer(parameters, TrainingSettings(optimizer=kind))
+    for name, tensor in parameters.items():
+        optimizer.step(name, None, torch.empty_like(tensor), 0.3)
+    assert all(len(tensor) == 0 for tensor in optimizer.history.values())
+
+
 @KINDS
 def test_no_rows_is_no_step(kind: str) -> None:
     parameters = drawn(0)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from relatum.cli.output import console, number, print_json, print_table
 
 if TYPE_CHECKING:
+    from relatum.evaluation.calibration import Reliability
     from relatum.evaluation.ranks import Metrics
+    from relatum.runs.run import Answer
 
 __all__ = ["complete", "evaluate", "score"]
 
@@ -39,9 +41,11 @@ def evaluate(
     parts = {key: breakdown(ranks, key, loaded.model.schema) for key in by.split(",") if key}
     whole, (low, high) = ranks.metrics, mrr_interval(ranks)
     macro = {key: macro_mrr(breakdown(ranks, key, loaded.model.schema)) for key in ("arity", "relation")}
+    trust = loaded.reliability(split)
     if json:
         by_part = {key: {name: metrics.to_json() for name, metrics in found.items()} for key, found in parts.items()}
-        print_json({**whole.to_json(), "mrr_interval": [low, high], "mrr_macro": macro, "by": by_part})
+        found = {**whole.to_json(), "mrr_interval": [low, high], "mrr_macro": macro, "by": by_part}
+        print_json({**found, "calibration": None if trust is None else trust.to_json()})
         return
     heads = ("", "questions", "MRR", "Hit@1", "Hit@3", "Hit@10", "mean rank", "pessimistic MRR")
     for key, found in parts.items():
@@ -50,28 +54,38 @@ def evaluate(
     print_table(f"{split}, {'raw' if raw else 'filtered'}", heads, [_row("all", whole)], heads[1:])
     console().print(f"MRR {whole.mrr:.4f}, 95 % of resampled facts between {low:.4f} and {high:.4f}; ", end="")
     console().print(f"mean over arities {macro['arity']:.4f}, over relations {macro['relation']:.4f}")
+    if trust is not None:
+        _show(trust)
 
 
 def complete(
     run: RunFolder,
-    question: Annotated[str, typer.Argument(help="A fact with one open position: 'sold(drew, ?, book)'.")],
+    question: Annotated[str, typer.Argument(help="A fact with open positions: 'sold(drew, ?, book)'.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many answers.")] = 10,
     new: Annotated[bool, typer.Option("--new", help="Leave out what is known already.")] = False,
+    beam: Annotated[
+        int | None,
+        typer.Option(min=1, help="With several open positions: keep so many partial facts at a time, not all."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Fill the gap in a fact."""
+    """Fill the gaps in a fact."""
+    from relatum.runs.questions import parse_question
     from relatum.runs.run import Run
 
-    answers = Run(run).complete(question, k, new_only=new)
+    loaded = Run(run)
+    asked = parse_question(question, loaded.model.schema)
+    answers = loaded.complete(asked, k, new_only=new, beam=beam)
+    roles = loaded.model.schema[asked.relation].roles
+    heads = [roles[position] if roles else f"position {position}" for position in asked.open]
     if json:
-        found = [{"entity": a.entity, "score": a.score, "known": a.known, "source": a.source} for a in answers]
-        print_json({"question": question, "answers": found})
+        print_json({"question": question, "answers": [_plain(answer) for answer in answers]})
         return
     rows = [
-        (str(n), a.entity, f"{a.score:.3f}", f"known, in {a.source}" if a.source else "new")
+        (str(n), *a.entities, f"{a.score:.3f}", _percent(a.probability), f"known, in {a.source}" if a.source else "new")
         for n, a in enumerate(answers, start=1)
     ]
-    print_table(question, ("", "answer", "score", ""), rows, ("score",))
+    print_table(question, ("", *heads, "score", "probability", ""), rows, ("score", "probability"))
 
 
 def score(
@@ -79,15 +93,55 @@ def score(
     facts: Annotated[list[str], typer.Argument(help="Facts such as 'sold(drew, alex, book)'.")],
     json: Json = False,
 ) -> None:
-    """Score facts; more is more likely, among facts of one relation."""
+    """Say how likely facts are: a probability, and how many of their alternatives they beat."""
+    from dataclasses import asdict
+
     from relatum.runs.run import Run
 
     loaded = Run(run)
-    scores = [loaded.score(fact) for fact in facts]
+    found = [loaded.score(fact) for fact in facts]
     if json:
-        print_json({"scores": [{"fact": fact, "score": value} for fact, value in zip(facts, scores, strict=True)]})
+        print_json({"scores": [{"fact": fact, **asdict(one)} for fact, one in zip(facts, found, strict=True)]})
         return
-    print_table("scores", ("fact", "score"), [(f, f"{s:.4f}") for f, s in zip(facts, scores, strict=True)], ("score",))
+    rows = [
+        (
+            fact,
+            f"{one.score:.3f}",
+            _percent(one.probability),
+            f"{one.percentile:.2f} %",
+            f"known, in {one.source}" if one.source else "new",
+        )
+        for fact, one in zip(facts, found, strict=True)
+    ]
+    heads = ("fact", "score", "probability", "beats", "")
+    print_table("scores; a fact beats so many of those that differ in one entity", heads, rows, heads[1:4])
+
+
+def _plain(answer: Answer) -> dict[str, Any]:
+    entity = {"entity": answer.entity} if len(answer.entities) == 1 else {}
+    return {
+        **entity,
+        "entities": list(answer.entities),
+        "score": answer.score,
+        "probability": answer.probability,
+        "known": answer.known,
+        "source": answer.source,
+    }
+
+
+def _percent(probability: float | None) -> str:
+    return "-" if probability is None else f"{100 * probability:.1f} %"
+
+
+def _show(trust: Reliability) -> None:
+    """Print how far probabilities can be trusted, with a bar for each range of them."""
+    rows = [
+        (f"{100 * predicted:.1f} %", f"{100 * observed:.1f} %", f"{100 * share:.1f} %", "\u2588" * round(40 * observed))
+        for predicted, observed, share in trust.curve
+    ]
+    heads = ("said", "true", "of all", "")
+    print_table("probabilities, on these facts and as many non-facts", heads, rows, heads[:3])
+    console().print(f"Brier score {trust.brier:.4f}, expected calibration error {trust.error:.4f}")
 
 
 def _row(name: str, metrics: Metrics) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import time
@@ -35,12 +34,13 @@ def train(
     """Train a model into a run directory; stop it with Ctrl-C and go on with --resume."""
     from relatum.errors import SettingError
     from relatum.runs import fit
-    from relatum.runs.spec import Spec, changed
+    from relatum.runs.directory import SPEC
+    from relatum.runs.spec import Spec, changed, toml_of
 
     changes = [
         *(change or []),
-        *([f"data = {json.dumps(data)}"] if data else []),
-        *([f"model.name = {json.dumps(model)}"] if model else []),
+        *([f"data = {toml_of(data)}"] if data else []),
+        *([f"model.name = {toml_of(model)}"] if model else []),
         *([f"seed = {seed}"] if seed is not None else []),
     ]
     if resume is not None and (changes or spec or out):
@@ -56,7 +56,8 @@ def train(
         else:
             fit.fit(Spec.read(spec, changes) if spec else Spec.from_dict(changed({}, changes)), folder, shown)
     except KeyboardInterrupt:
-        sys.stderr.write(f"stopped; go on with: relatum train --resume {folder}\n")
+        if (folder / SPEC).exists():
+            sys.stderr.write(f"stopped; go on with: relatum train --resume {folder}\n")
         raise
     finally:
         signal.signal(signal.SIGINT, before)
@@ -71,15 +72,16 @@ class _Display:
         self._start = self._said = time.monotonic()
         self._facts, self._loss, self._score = 0, 0.0, "-"
         self._bar: Progress | None = None
-        self._interrupted = False
+        self._training = self._interrupted = False
 
     def interrupt(self, *_: object) -> None:
-        """Stop at the end of the step, where nothing is lost; asked twice, at once."""
-        if self._interrupted:
+        """Stop at the end of the step, where nothing is lost; before the first one or asked twice, at once."""
+        if self._interrupted or not self._training:
             raise KeyboardInterrupt
         self._interrupted = True
 
     def __call__(self, event: str, state: State, facts: dict[str, Any]) -> None:
+        self._training = True
         if event == "step":
             self._facts += facts["facts"]
             self._update(state, facts)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from relatum.kernels.known import Known, known_part
+from relatum.memory import budget
 from relatum.models import picking
 from relatum.models.backend import as_array, backend_for
 from relatum.models.minimum_scores import minimum_scores, pair_scores
@@ -23,7 +24,7 @@ SIGMAS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh
 Ints = npt.NDArray[np.int64]
 
 _EDGE = 64
-_SCORES = 1 << 23  # scores that are held at once while counting: 32 MB
+_BYTES = 4  # of a score
 
 
 class Combine(ABC):
@@ -68,7 +69,7 @@ class Combine(ABC):
 
         All scores of one query come from one call of `matrix`, so that equal candidates have equal scores.
         """
-        step = max(1, _SCORES // max(1, len(candidates)))
+        step = max(1, budget() // (_BYTES * max(1, len(candidates))))
         return [slice(start, start + step) for start in range(0, len(queries), step)]
 
 

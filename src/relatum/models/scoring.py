@@ -15,16 +15,20 @@ from torch import Tensor
 
 from relatum.data.schema import RelationSchema
 from relatum.errors import NumericError
-from relatum.kernels.known import Known
+from relatum.kernels.known import Known, known_part
+from relatum.memory import budget
 from relatum.models.base import Model, Parameters
 
-__all__ = ["count_better", "score", "top"]
+__all__ = ["count_better", "naming", "score", "top"]
+
+_FACTS = 1 << 12  # that are scored at once: memory is bounded
 
 
 @torch.no_grad()
 def score(model: Model, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor:
     """Return the score of each fact, [n], for relations[n] and columns[arity, n]."""
-    scores = model.score(tables, relations, columns)
+    parts = zip(torch.split(relations, _FACTS), torch.split(columns, _FACTS, 1), strict=True)
+    scores = torch.cat([model.score(tables, *part) for part in parts])
     wrong = ~torch.isfinite(scores)
     if wrong.any():
         raise _not_finite(model.schema[int(relations[wrong][0])])
@@ -45,9 +49,13 @@ def count_better(
         position: the open position.
         known: entities that are not counted, for each question.
     """
-    with _naming(model.schema[relation]):
-        queries, candidates = _sides(model, tables, relation, columns, position)
-        return model.combine(tables).count_better(queries, candidates, columns[position], known)
+    combine = model.combine(tables)
+    counts = np.empty((2, columns.shape[1]), np.int64)
+    with naming(model.schema[relation]):
+        for part, queries, candidates in _sides(model, tables, relation, columns, position):
+            targets = columns[position, part]
+            counts[:, part] = combine.count_better(queries, candidates, targets, known_part(known, part))
+    return counts[0], counts[1]
 
 
 @torch.no_grad()
@@ -55,19 +63,33 @@ def top(
     model: Model, tables: Parameters, relation: int, columns: Tensor, position: int, k: int, excluded: Known
 ) -> tuple[Tensor, Tensor]:
     """Return the k best entities at `position` and their scores, [n, k] both, best first; -1 where there are no more."""
-    with _naming(model.schema[relation]):
-        queries, candidates = _sides(model, tables, relation, columns, position)
-        return model.combine(tables).top(queries, candidates, k, excluded)
+    combine = model.combine(tables)
+    with naming(model.schema[relation]):
+        found = [
+            combine.top(queries, candidates, k, known_part(excluded, part))
+            for part, queries, candidates in _sides(model, tables, relation, columns, position)
+        ]
+    places, scores = zip(*found, strict=True)
+    return torch.cat(places), torch.cat(scores)
 
 
-def _sides(model: Model, tables: Parameters, relation: int, columns: Tensor, position: int) -> tuple[Tensor, Tensor]:
+def _sides(
+    model: Model, tables: Parameters, relation: int, columns: Tensor, position: int
+) -> Iterator[tuple[slice, Tensor, Tensor]]:
+    """Yield the questions in parts whose query sides fit in memory, with the query side and the candidate side."""
     one = torch.tensor(relation, device=columns.device)
-    queries = model.queries(tables, one.expand(columns.shape[1]), columns, position)
-    return queries, model.candidates(tables, one, position, None)
+    candidates = model.candidates(tables, one, position, None)
+    row = len(columns) * candidates[:1].numel() * candidates.element_size()  # given entities are looked up on the way
+    size = max(1, budget() // max(1, row))
+    for start in range(0, columns.shape[1], size):
+        part = slice(start, start + size)
+        asked = columns[:, part]
+        yield part, model.queries(tables, one.expand(asked.shape[1]), asked, position), candidates
 
 
 @contextmanager
-def _naming(relation: RelationSchema) -> Iterator[None]:
+def naming(relation: RelationSchema) -> Iterator[None]:
+    """Turn a number that is not finite into an error that names the relation."""
     try:
         yield
     except FloatingPointError:

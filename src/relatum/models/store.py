@@ -41,7 +41,8 @@ def save_model(folder: Path, kinds: Mapping[str, type[Model]], model: Model, par
         "settings": dataclasses.asdict(model.settings),
         "entities": hashlib.sha256(entities).hexdigest(),
         "relations": hashlib.sha256(relations).hexdigest(),
-        "parameters": {name: list(tensor.shape) for name, tensor in parameters.items()},
+        # Sorted, for a checkpoint keeps no order, and a resumed run is to have the same bytes.
+        "parameters": {name: list(parameters[name].shape) for name in sorted(parameters)},
     }
     contents = {
         "entities.txt": entities,

@@ -7,13 +7,36 @@ from pathlib import Path
 from relatum.data.cache import load_columns, save_columns
 from relatum.data.hypergraph import Split
 from relatum.errors import RelatumError
+from relatum.files import leftovers
 
-__all__ = ["CARD", "CHECKPOINT", "JOURNAL", "LOCK", "PROVENANCE", "SPEC", "load_facts", "save_facts"]
+__all__ = [
+    "CALIBRATION",
+    "CARD",
+    "CHECKPOINT",
+    "JOURNAL",
+    "LOCK",
+    "PROVENANCE",
+    "SPEC",
+    "is_free",
+    "load_facts",
+    "save_facts",
+]
 
 SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint", ".lock"
-PROVENANCE, CARD = "provenance.json", "README.md"
+PROVENANCE, CARD, CALIBRATION = "provenance.json", "README.md", "calibration.json"
 
 _FACTS, _KEY = "facts.columns", {"run": "facts"}
+
+
+def is_free(folder: Path) -> bool:
+    """Return whether a run can begin in a folder: nothing is there, or only what a start has left that was killed.
+
+    The spec comes last, so without it there is no run, and what is there can be made again.
+    """
+    if not folder.exists():
+        return True
+    found = {path.name for path in folder.iterdir()} - {path.name for path in leftovers(folder)} - {LOCK}
+    return found in (set(), {_FACTS}, {_FACTS, PROVENANCE})
 
 
 def save_facts(folder: Path, split: Split) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,15 +18,27 @@ from filelock import FileLock, Timeout
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.loading import load
-from relatum.errors import RelatumError
+from relatum.errors import DataError, RelatumError
+from relatum.evaluation.calibration import fit_calibration, label
 from relatum.evaluation.ranking import rank
 from relatum.evaluation.ranks import Metrics
-from relatum.files import atomic_file
+from relatum.files import atomic_file, leftovers
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.models.store import save_model
 from relatum.runs.card import card
-from relatum.runs.directory import CARD, CHECKPOINT, JOURNAL, LOCK, PROVENANCE, SPEC, load_facts, save_facts
+from relatum.runs.directory import (
+    CALIBRATION,
+    CARD,
+    CHECKPOINT,
+    JOURNAL,
+    LOCK,
+    PROVENANCE,
+    SPEC,
+    is_free,
+    load_facts,
+    save_facts,
+)
 from relatum.runs.journal import Journal
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
@@ -46,14 +59,18 @@ def fit(spec: Spec, out: str | PathLike[str], watch: Watch = lambda *_: None) ->
     The directory holds all that a trained model needs, the facts included: it works when the data has moved.
     """
     folder = Path(out)
-    if folder.exists() and any(folder.iterdir()):
-        raise RelatumError(f"{folder}: already holds something; go on with it (--resume {folder}) or choose another place")
+    _require_free(folder)
     split = load(spec.data)
+    if not len(split.train):
+        raise DataError(f"{spec.data}: there are no facts to train on")
     folder.mkdir(parents=True, exist_ok=True)
-    save_facts(folder, split)
-    _write(folder / PROVENANCE, json.dumps(_provenance(split), indent=2) + "\n")
-    _write(folder / SPEC, spec.to_toml())  # last: a directory with a spec can be resumed
-    return _train(folder, spec, split, watch)
+    with _held(folder):
+        _require_free(folder)  # once more: another process may have begun here while this one was reading
+        save_facts(folder, split)
+        _write(folder / PROVENANCE, json.dumps(_provenance(split), indent=2) + "\n")
+        _write(folder / SPEC, spec.to_toml())  # last: a directory with a spec can be resumed, one without it begun anew
+        _run(folder, spec, split, watch)
+    return Run(folder)
 
 
 def resume(out: str | PathLike[str], watch: Watch = lambda *_: None) -> Run:
@@ -61,16 +78,26 @@ def resume(out: str | PathLike[str], watch: Watch = lambda *_: None) -> Run:
     folder = Path(out)
     if not (folder / SPEC).exists():
         raise RelatumError(f"{folder}: not a run (there is no {SPEC})")
-    return _train(folder, Spec.read(folder / SPEC), load_facts(folder), watch)
+    with _held(folder):
+        _run(folder, Spec.read(folder / SPEC), load_facts(folder), watch)
+    return Run(folder)
 
 
-def _train(folder: Path, spec: Spec, split: Split, watch: Watch) -> Run:
+def _require_free(folder: Path) -> None:
+    if not is_free(folder):
+        raise RelatumError(f"{folder}: already holds something; go on with it (--resume {folder}) or choose another place")
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Keep other processes off a run, and first remove what killed ones have left half written."""
     try:
         with FileLock(folder / LOCK, timeout=0):
-            _run(folder, spec, split, watch)
+            for path in leftovers(folder):
+                path.unlink()
+            yield
     except Timeout:
         raise RelatumError(f"{folder}: another process is training this run") from None
-    return Run(folder)
 
 
 def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
@@ -95,7 +122,8 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
 
     trained = train(model, split.train, spec.training, spec.seed, state, _validator(model, split), note)
     save_state(folder / CHECKPOINT, trained)
-    save_model(folder, MODELS, model, trained.best)
+    _calibrate(folder, model, split, trained.best)
+    save_model(folder, MODELS, model, trained.best)  # a run with a model counts as done
     _write(folder / CARD, card(spec, split, trained))
 
 
@@ -106,6 +134,17 @@ def _validator(model: Model, split: Split) -> Callable[[Parameters], float] | No
     facts = _sample(split.valid, _VALIDATED)
     known = KnownAnswers(split.train, split.valid)
     return lambda parameters: Metrics.of(rank(model, parameters, facts, known)).mrr
+
+
+def _calibrate(folder: Path, model: Model, split: Split, parameters: Parameters) -> None:
+    """Fit on validation facts what turns scores into probabilities, and keep it with the run."""
+    if not len(split.valid):
+        return
+    with torch.no_grad():
+        tables = model.encode(parameters)
+    labelled = label(model, tables, _sample(split.valid, _VALIDATED), KnownAnswers(split.train, split.valid), split.train)
+    found = fit_calibration(labelled, len(model.schema)).to_json()
+    _write(folder / CALIBRATION, json.dumps(found) + "\n")
 
 
 def _sample(graph: Hypergraph, most: int) -> Hypergraph:

@@ -30,7 +30,8 @@ class Journal:
             os.fsync(file.fileno())
 
     def read(self) -> list[dict[str, Any]]:
-        """Return all events so far."""
+        """Return all events so far that are whole."""
         if not self.path.exists():
             return []
-        return [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+        # Not splitlines, which also splits at signs that may stand in a text. What follows the last line feed is not whole.
+        return [json.loads(line) for line in self.path.read_bytes().split(b"\n")[:-1]]

@@ -50,8 +50,10 @@ def parse_question(text: str, schema: Schema) -> Question:
         argument = reader.argument()
         place: int | str = len(found)
         if reader.ahead("="):
+            if argument is None:
+                raise reader.error("before '=' stands a role or a position, not ?", start)
             reader.expect("=")
-            place, argument = str(argument), reader.argument()
+            place, argument = argument, reader.argument()
         if isinstance(place, int) and place >= relation.arity:
             raise reader.error(f"{relation} takes {relation.arity} arguments, and here is one more", start)
         position = relation.position(place)

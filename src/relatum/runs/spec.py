@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import tomllib
@@ -14,10 +15,10 @@ from typing import Any
 
 from relatum.errors import SettingError, nearest_names
 from relatum.models import MODELS
-from relatum.models.base import Settings
+from relatum.models.base import Model, Settings
 from relatum.training.settings import TrainingSettings
 
-__all__ = ["Spec"]
+__all__ = ["Spec", "changed", "toml_of"]
 
 
 @dataclass(frozen=True)
@@ -30,21 +31,28 @@ class Spec:
     training: TrainingSettings = field(default_factory=TrainingSettings)
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        wanted, given = _kind(self.model).settings_type, type(self.settings)
+        if given is not wanted:
+            raise SettingError(f"model: {self.model} takes {wanted.__name__}, not {given.__name__}")
+        try:
+            self.data.encode()
+        except UnicodeEncodeError:
+            raise SettingError(f"data: {self.data!r} is not Unicode, so no spec can name it; rename it") from None
+
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Spec:
         """Return the spec of `{data, seed, model: {name, ...}, training: {...}}`; what is unknown or bad is refused."""
         _known("", given, ("data", "seed", "model", "training"))
         model = dict(_table("model", given.get("model", {})))
         name = model.pop("name", "reale")
-        if not isinstance(name, str) or name not in MODELS:
-            near = nearest_names(str(name), MODELS) or MODELS
-            raise SettingError(f"model.name: unknown model {name!r}; known: {', '.join(near)}")
+        settings_type = _kind(name).settings_type
         if not isinstance(given.get("data"), str):
             raise SettingError("data: name a dataset or a directory")
         return cls(
             data=given["data"],
             model=name,
-            settings=_build(MODELS[name].settings_type, "model", model),
+            settings=_build(settings_type, "model", model),
             training=_build(TrainingSettings, "training", _table("training", given.get("training", {}))),
             seed=_whole("seed", given.get("seed", 0)),
         )
@@ -72,16 +80,16 @@ class Spec:
     def to_toml(self) -> str:
         """Return the spec as TOML."""
         plain = self.to_dict()
-        lines = [f"{key} = {_toml(value)}" for key, value in plain.items() if not isinstance(value, dict)]
+        lines = [f"{key} = {toml_of(value)}" for key, value in plain.items() if not isinstance(value, dict)]
         for key, table in plain.items():
             if isinstance(table, dict):
-                lines += ["", f"[{key}]", *(f"{name} = {_toml(value)}" for name, value in table.items())]
+                lines += ["", f"[{key}]", *(f"{name} = {toml_of(value)}" for name, value in table.items())]
         return "\n".join(lines) + "\n"
 
 
 def changed(given: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:
     """Return a spec's plain data with `path=value` changes; a value is TOML, or else a plain word."""
-    result: dict[str, Any] = json.loads(json.dumps(given))
+    result = copy.deepcopy(dict(given))
     for change in changes:
         path, equals, text = change.partition("=")
         if not equals:
@@ -99,6 +107,18 @@ def changed(given: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:
     return result
 
 
+def toml_of(value: str | float | bool) -> str:
+    """Return a value as TOML; JSON writes it alike, but for one control character that TOML wants escaped."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _kind(name: Any) -> type[Model]:
+    if not isinstance(name, str) or name not in MODELS:
+        near = nearest_names(str(name), MODELS) or MODELS
+        raise SettingError(f"model.name: unknown model {name!r}; known: {', '.join(near)}")
+    return MODELS[name]
+
+
 def _build(kind: type[Any], path: str, given: Mapping[str, Any]) -> Any:
     types_of = typing.get_type_hints(kind)
     _known(f"{path}.", given, [known.name for known in dataclasses.fields(kind)])
@@ -108,7 +128,10 @@ def _build(kind: type[Any], path: str, given: Mapping[str, Any]) -> Any:
 def _typed(path: str, wanted: Any, value: Any) -> Any:
     choices = typing.get_args(wanted) if isinstance(wanted, types.UnionType) else (wanted,)
     if float in choices and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise SettingError(f"{path}: too large a number") from None
     if not any(type(value) is choice for choice in choices):
         names = " or ".join(choice.__name__ for choice in choices if choice is not type(None))
         raise SettingError(f"{path}: must be {names}, not {value!r}")
@@ -138,7 +161,3 @@ def _whole(path: str, value: Any) -> int:
 
 def _plain(settings: Any) -> dict[str, Any]:
     return {name: value for name, value in dataclasses.asdict(settings).items() if value is not None}
-
-
-def _toml(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)  # for strings, numbers and truth values TOML and JSON agree

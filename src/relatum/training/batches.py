@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.data.hypergraph import Hypergraph
+from relatum.errors import DataError
 
 __all__ = ["Batch", "chance_of", "epoch_batches"]
 
@@ -41,6 +42,8 @@ def epoch_batches(facts: Hypergraph, size: int, seed: int, epoch: int, *, mixed:
         epoch: its number.
         mixed: whether a step mixes relations (then it holds one batch per arity), or is of one relation.
     """
+    if not len(facts):
+        raise DataError("there are no facts to train on")
     chance = chance_of(seed, epoch)
     if mixed:
         return _mixed(facts, size, chance)

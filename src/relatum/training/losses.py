@@ -25,14 +25,12 @@ def loss_of(scores: Tensor, targets: Tensor, masked: tuple[Tensor, Tensor] | Non
     if settings.loss == "softmax":
         loss: Tensor = _Softmax.apply(scores, targets, masked, settings.label_smoothing)  # type: ignore[no-untyped-call]
         return loss
-    if masked is not None:
-        hidden = torch.zeros(scores.shape, dtype=torch.bool, device=scores.device)
-        hidden[masked] = True
-        scores = scores.masked_fill(hidden, -torch.inf)
     true = scores.gather(1, targets[:, None])
-    other = torch.isfinite(scores)
+    other = torch.ones(scores.shape, dtype=torch.bool, device=scores.device)
+    if masked is not None:
+        other[masked] = False
     other.scatter_(1, targets[:, None], False)
-    scores = scores.masked_fill(~other, 0.0)
+    scores = scores.masked_fill(~other, 0.0)  # the rest stay as they are: a NaN among them must reach the loss
     if settings.loss == "margin":  # the mean over the false facts of max(0, margin - true + false)
         each = torch.relu(settings.margin - true + scores) * other
         return (each.sum(1) / other.sum(1).clamp(min=1)).sum()

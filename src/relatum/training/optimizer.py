@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -59,10 +61,15 @@ class Optimizer:
         steps[rows] += 1
         mean[rows] = _FIRST * mean[rows] + (1 - _FIRST) * slope
         squares[rows] = _SECOND * squares[rows] + (1 - _SECOND) * slope.square()
-        first, second = 1 - _FIRST ** steps[rows], 1 - _SECOND ** steps[rows]
+        first, second = (_correction(kept, steps[rows]) for kept in (_FIRST, _SECOND))
         table[rows] -= rate * (mean[rows] / first) / ((squares[rows] / second).sqrt() + _EPSILON)
+
+
+def _correction(kept: float, steps: Tensor) -> Tensor:
+    """Return 1 - kept ** steps; written so, float32 would lose three of its seven digits where the power is near 1."""
+    return -torch.expm1(steps * math.log(kept))
 
 
 def _table(tensor: Tensor) -> Tensor:
     """Return a view of a parameter as rows."""
-    return tensor.view(len(tensor), -1) if tensor.ndim else tensor.view(1, 1)
+    return tensor.view(len(tensor), math.prod(tensor.shape[1:])) if tensor.ndim else tensor.view(1, 1)

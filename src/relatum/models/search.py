@@ -1,0 +1,127 @@
+"""The best facts with several open positions: by trying all of them, or by a beam where there are too many."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relatum.data.known_answers import KnownAnswers
+from relatum.kernels.known import Known, nothing_known
+from relatum.models.base import Model, Parameters, rows
+from relatum.models.scoring import naming
+
+__all__ = ["EXACT_LIMIT", "best_facts"]
+
+EXACT_LIMIT = 2_000_000_000  # facts that may be tried: seconds to a minute
+
+_QUERIES = 1024  # met with all entities at once
+_ROUNDS = 5  # in which a beam is improved
+
+
+@torch.no_grad()
+def best_facts(
+    model: Model,
+    tables: Parameters,
+    relation: int,
+    columns: Tensor,
+    positions: list[int],
+    k: int,
+    excluded: KnownAnswers | None = None,
+    beam: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Return the best facts, int64[arity, found], and their scores, best first, at most k.
+
+    Args:
+        model: the model.
+        tables: what `model.encode` gave.
+        relation: the relation's id.
+        columns: int64[arity, 1], the given entities; what stands at an open position is not looked at.
+        positions: the open positions, at least one.
+        k: how many facts.
+        excluded: facts that are left out.
+        beam: how many partial facts are kept at each step; None tries all facts.
+    """
+    search = _Search(model, tables, relation, k, excluded)
+    with naming(model.schema[relation]):
+        return search.exact(columns, positions) if beam is None else search.by_beam(columns, positions, max(beam, k))
+
+
+class _Search:
+    def __init__(self, model: Model, tables: Parameters, relation: int, k: int, excluded: KnownAnswers | None) -> None:
+        self.model, self.tables, self.k, self.excluded = model, tables, k, excluded
+        self.relation = torch.tensor(relation)
+        self.combine = model.combine(tables)
+
+    def exact(self, columns: Tensor, positions: list[int]) -> tuple[Tensor, Tensor]:
+        """Meet every filling of all open positions but the last with all entities."""
+        *first, last = positions
+        candidates = self.model.candidates(self.tables, self.relation, last, None)
+        best, scores = columns[:, :0], torch.empty(0)
+        fillings = itertools.product(range(self.model.entity_count), repeat=len(first))
+        while part := list(itertools.islice(fillings, _QUERIES)):
+            asked = columns.repeat(1, len(part))
+            asked[first] = torch.tensor(part, dtype=torch.int64).T
+            found = self._filled(self.tables, asked, last, candidates, self.k)
+            best, scores = _best(torch.cat([best, found[0]], 1), torch.cat([scores, found[1]]), self.k)
+        return best, scores
+
+    def by_beam(self, columns: Tensor, positions: list[int], beam: int) -> tuple[Tensor, Tensor]:
+        """Fill one position after the other, the rest held by a mean entity, then each anew for as long as that helps."""
+        tables, held = self._with_means(positions)
+        found = columns.clone()
+        found[positions] = held[:, None]
+        scores = torch.empty(0)
+        for place, position in enumerate(positions):
+            candidates = self.model.candidates(self.tables, self.relation, position, None)
+            width = beam if place + 1 < len(positions) else max(beam, self.k)
+            whole = place + 1 == len(positions)
+            found, scores = _best(*self._filled(tables, found, position, candidates, width, known=whole), beam)
+        for _ in range(_ROUNDS):
+            before = found
+            for position in positions:
+                candidates = self.model.candidates(self.tables, self.relation, position, None)
+                more, more_scores = self._filled(self.tables, found, position, candidates, self.k)
+                found, scores = _best(torch.cat([found, more], 1), torch.cat([scores, more_scores]), beam)
+            if found.shape == before.shape and torch.equal(found, before):
+                break
+        return found[:, : self.k], scores[: self.k]
+
+    def _filled(
+        self, tables: Parameters, asked: Tensor, position: int, candidates: Tensor, k: int, *, known: bool = True
+    ) -> tuple[Tensor, Tensor]:
+        """Return the facts that the k best entities at a position make of each partial fact, and their scores."""
+        relations = self.relation.expand(asked.shape[1])
+        queries = self.model.queries(tables, relations, asked, position)
+        excluded: Known = nothing_known(asked.shape[1])
+        if known and self.excluded is not None:
+            ids = relations.numpy().astype(np.int32)
+            excluded = self.excluded.lookup(ids, asked.numpy().astype(np.int32), position)
+        places, scores = self.combine.top(queries, candidates, min(k, len(candidates)), excluded)
+        made = asked.repeat_interleave(places.shape[1], 1)
+        made[position] = places.flatten()
+        there = made[position] >= 0
+        return made[:, there], scores.flatten()[there]
+
+    def _with_means(self, positions: list[int]) -> tuple[Parameters, Tensor]:
+        """Return tables with an entity more for each position, the mean of those known there, and the ids of these."""
+        tables = dict(self.tables)
+        facts = self.model.graph.table(self.model.schema[int(self.relation)].name).columns
+        for name in self.model.entity_tables:
+            table = self.tables[name]
+            means = []
+            for position in positions:
+                there = torch.from_numpy(np.unique(facts[position]).astype(np.int64))
+                means.append((rows(table, there) if len(there) else table).mean(0, keepdim=True))
+            tables[name] = torch.cat([table, *means])
+        return tables, self.model.entity_count + torch.arange(len(positions))
+
+
+def _best(facts: Tensor, scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Return the k best distinct facts, smaller ids first on ties."""
+    distinct, places = np.unique(facts.numpy(), axis=1, return_index=True)
+    scores = scores[torch.from_numpy(places)]
+    order = torch.argsort(scores, descending=True, stable=True)[:k]
+    return torch.from_numpy(distinct[:, order.numpy()]), scores[order]

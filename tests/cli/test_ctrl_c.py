@@ -1,0 +1,73 @@
+"""Ctrl-C while `relatum train` is not training yet: it ends at once, and leaves nothing that stands in the way."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from relatum.cli.train import _Display
+from relatum.runs import fit
+from relatum.training.loop import State
+
+Run = Callable[..., tuple[int, str, str]]
+CtrlC = Callable[[str], pytest.MonkeyPatch]
+
+
+@pytest.fixture
+def ctrl_c_after(monkeypatch: pytest.MonkeyPatch) -> CtrlC:
+    """Return a function that has Ctrl-C come right after `fit` has called the function named, until it is undone."""
+
+    def interrupt(name: str) -> pytest.MonkeyPatch:
+        real = getattr(fit, name)
+
+        def interrupted(*arguments: Any) -> Any:
+            result = real(*arguments)
+            signal.raise_signal(signal.SIGINT)
+            return result
+
+        monkeypatch.setattr(fit, name, interrupted)
+        return monkeypatch
+
+    return interrupt
+
+
+def options(folder: Path) -> list[str]:
+    return ["train", "--data", "example", "--set", "model.dim=20", "--set", "training.epochs=2", "--out", str(folder)]
+
+
+def test_while_the_data_is_read_nothing_is_left(run: Run, tmp_path: Path, ctrl_c_after: CtrlC) -> None:
+    ctrl_c_after("load")
+    assert run(*options(tmp_path / "run")) == (130, "", "relatum: interrupted\n")
+    assert not (tmp_path / "run").exists()
+
+
+def test_while_a_run_is_begun_it_can_be_begun_again(run: Run, tmp_path: Path, ctrl_c_after: CtrlC) -> None:
+    patch = ctrl_c_after("save_facts")
+    assert run(*options(tmp_path / "run")) == (130, "", "relatum: interrupted\n")
+    patch.undo()
+    assert run(*options(tmp_path / "run"))[0] == 0
+
+
+def test_before_the_first_step_it_is_said_how_to_go_on(run: Run, tmp_path: Path, ctrl_c_after: CtrlC) -> None:
+    folder = tmp_path / "run"
+    patch = ctrl_c_after("load_state")
+    said = f"stopped; go on with: relatum train --resume {folder}\nrelatum: interrupted\n"
+    assert run(*options(folder)) == (130, "", said)
+    assert run("train", "--resume", str(folder)) == (130, "", said)
+    assert not (folder / "checkpoint").exists()  # no step was taken first
+    patch.undo()
+    assert run("train", "--resume", str(folder))[0] == 0
+
+
+def test_in_training_the_step_is_ended_first_unless_asked_twice() -> None:
+    shown, state = _Display(), State({}, {})
+    shown("epoch", state, {"loss": 1.0})
+    shown.interrupt()
+    with pytest.raises(KeyboardInterrupt):
+        shown("epoch", state, {"loss": 1.0})
+    with pytest.raises(KeyboardInterrupt):
+        shown.interrupt()

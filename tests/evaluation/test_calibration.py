@@ -1,0 +1,85 @@
+"""Scores become probabilities that hold what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from made_models import made_case, made_graph
+from relatum import DataError, KnownAnswers
+from relatum.evaluation.calibration import Calibration, Labelled, fit_calibration, label, reliability
+
+
+def drawn(counts: list[int], slopes: list[float], offsets: list[float], seed: int = 0) -> Labelled:
+    """Return facts whose truth is drawn by known slopes and offsets."""
+    chance = np.random.default_rng(seed)
+    relation = np.repeat(np.arange(len(counts)), counts)
+    score = chance.normal(3, 2, len(relation))
+    truth = Calibration(np.array(slopes), np.array(offsets)).probability(relation, score)
+    return Labelled(relation, score, chance.random(len(relation)) < truth, np.ones(len(relation)))
+
+
+def test_a_fit_finds_the_slopes_and_offsets_that_made_the_facts() -> None:
+    slopes, offsets = [1.0, 2.5, 0.3], [-3.0, -9.0, 1.0]
+    found = fit_calibration(drawn([20_000] * 3, slopes, offsets), 3)
+    assert found.slope == pytest.approx(slopes, rel=0.1)
+    assert found.offset == pytest.approx(offsets, rel=0.15)
+    trust = reliability(found, drawn([20_000] * 3, slopes, offsets, seed=1))
+    assert trust.error < 0.01
+    assert sum(share for *_, share in trust.curve) == pytest.approx(1)
+
+
+def test_a_relation_with_few_facts_stays_near_the_rest() -> None:
+    found = fit_calibration(drawn([20_000, 3], [1.0, 1.0], [-3.0, -3.0]), 3)
+    assert found.slope[1:] == pytest.approx([found.slope[0]] * 2, rel=0.5)
+    assert found.slope[2] == pytest.approx(1.0, rel=0.1)
+
+
+def test_facts_that_are_wholly_apart_have_a_finite_fit() -> None:
+    score = np.array([0.0, 1.0, 9.0, 10.0] * 50)
+    found = fit_calibration(Labelled(np.zeros(200, np.int64), score, score > 5, np.ones(200)), 1)
+    assert np.isfinite(found.slope).all()
+    assert np.all((found.probability(0, np.array([0.0, 10.0])) > 0.5) == [False, True])
+
+
+def test_a_score_that_says_the_opposite_is_not_turned_round() -> None:
+    score = np.arange(200.0)
+    found = fit_calibration(Labelled(np.zeros(200, np.int64), score, score < 100, np.ones(200)), 1)
+    assert found.slope[0] == 0
+    assert found.probability(0, 0.0) == found.probability(0, 199.0)
+
+
+def test_the_numbers_are_what_they_are_called() -> None:
+    calibration = Calibration(np.array([0.0]), np.array([np.log(3.0)]))  # always 0.75
+    facts = Labelled(np.zeros(4, np.int64), np.arange(4.0), np.array([True, True, True, False]), np.array([1, 1, 1, 3.0]))
+    trust = reliability(calibration, facts)
+    assert trust.brier == pytest.approx((3 * 0.25**2 + 3 * 0.75**2) / 6)
+    assert trust.error == pytest.approx(0.25)
+    assert trust.curve == [(pytest.approx(0.75), pytest.approx(0.5), pytest.approx(1.0))]
+
+
+def test_non_facts_are_facts_with_one_entity_replaced_and_never_known() -> None:
+    graph = made_graph(entities=40, facts=30)
+    case = made_case("m-distmult", graph)
+    known = KnownAnswers(graph)
+    made = label(case.model, case.model.encode(case.parameters()), graph, known, graph)
+    for number, schema in enumerate(graph.schema):
+        chosen = made.relation == number
+        size = graph.table(schema.name).columns.shape[1]
+        assert made.true[chosen].sum() == size
+        assert made.weight[chosen & ~made.true].sum() <= size + 1e-9
+    false = ~made.true
+    assert false.sum() > made.true.sum() / 2
+    assert np.isfinite(made.score).all()
+
+
+@pytest.mark.parametrize(
+    "data", [{}, {"slope": [1], "offset": "x"}, {"slope": [1.0], "offset": [1.0]}, {"slope": [1, np.inf], "offset": [0, 0]}]
+)
+def test_a_damaged_calibration_is_refused(data: dict[str, object]) -> None:
+    with pytest.raises(DataError, match="calibration"):
+        Calibration.from_json(data, 2)
+    good = Calibration(np.array([1.0, 2.0]), np.array([0.0, 3.5]))
+    again = Calibration.from_json(good.to_json(), 2)
+    assert np.array_equal(again.slope, good.slope)
+    assert np.array_equal(again.offset, good.offset)

@@ -1,0 +1,64 @@
+"""The best facts with several open positions: trying all is right, and a beam comes near it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from made_models import made_case, made_graph
+from relatum import KnownAnswers
+from relatum.models import MODELS
+from relatum.models.scoring import score
+from relatum.models.search import best_facts
+
+GRAPH = made_graph(entities=12, facts=40)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_trying_all_finds_the_best(name: str, count: int) -> None:
+    case = made_case(name, GRAPH)
+    relations, columns = next(batch for batch in case.batches() if len(batch[1]) == 3)
+    tables = case.model.encode(case.parameters())
+    relation, given = int(relations[0]), columns[:, :1]
+    for positions in map(list, itertools.combinations(range(3), count)):
+        facts, scores = best_facts(case.model, tables, relation, given, positions, 7)
+        all_facts = given.repeat(1, 12**count)
+        all_facts[positions] = torch.tensor(list(itertools.product(range(12), repeat=count))).T
+        every = score(case.model, tables, torch.full((12**count,), relation), all_facts)
+        assert torch.allclose(scores, every.sort(descending=True).values[:7], rtol=1e-4, atol=1e-5)
+        assert torch.allclose(scores, score(case.model, tables, torch.full((7,), relation), facts), rtol=1e-4, atol=1e-5)
+        assert len(np.unique(facts.numpy(), axis=1).T) == 7
+        others = [place for place in range(3) if place not in positions]
+        assert torch.equal(facts[others], given[others].expand(-1, 7))
+
+
+@pytest.mark.parametrize("beam", [None, 20])
+def test_known_facts_can_be_left_out(beam: int | None) -> None:
+    case = made_case("reale", GRAPH)
+    relations, columns = next(batch for batch in case.batches() if len(batch[1]) == 3)
+    tables = case.model.encode(case.parameters())
+    known = KnownAnswers(GRAPH)
+    facts, _ = best_facts(case.model, tables, int(relations[0]), columns[:, :1], [0, 1, 2], 10**4, known, beam)
+    name = GRAPH.schema[int(relations[0])].name
+    stored = set(map(tuple, GRAPH.table(name).columns.T.tolist()))
+    found = set(map(tuple, facts.T.tolist()))
+    assert stored
+    assert not stored & found
+    assert beam is not None or len(found) == 12**3 - len(stored)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_beam_finds_most_of_the_best(name: str) -> None:
+    case = made_case(name, GRAPH)
+    relations, columns = next(batch for batch in case.batches() if len(batch[1]) == 3)
+    tables = case.model.encode(case.parameters())
+    arguments = (case.model, tables, int(relations[0]), columns[:, :1], [0, 1, 2], 5)
+    exact, _ = best_facts(*arguments)
+    found, scores = best_facts(*arguments, beam=60)
+    best = set(map(tuple, exact.T.tolist()))
+    assert len(best & set(map(tuple, found.T.tolist()))) >= 3
+    assert torch.equal(scores, scores.sort(descending=True).values)

@@ -1,0 +1,114 @@
+"""Starting a run: refused before anything is written, or begun so that a kill leaves what can be begun or resumed again."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from relatum.errors import DataError, RelatumError, SettingError
+from relatum.runs import fit as fitting
+from relatum.runs.fit import fit, resume
+from relatum.runs.spec import Spec
+
+
+def spec_of(data: str | Path = "example", **training: Any) -> Spec:
+    return Spec.from_dict({"data": str(data), "model": {"dim": 20}, "training": {"epochs": 2, **training}})
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Return all of a directory but what tells the time."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "journal.jsonl"}
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from relatum.runs.fit import fit
+from relatum.runs.spec import Spec
+
+replace, (_, last, spec, folder) = Path.replace, sys.argv
+def replace_or_die(source, target):
+    if target == Path(folder, last):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return replace(source, target)
+Path.replace = replace_or_die
+fit(Spec.read(Path(spec)), folder)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
+@pytest.mark.parametrize("last", ["facts.columns", "provenance.json", "spec.toml"])
+def test_a_start_that_was_killed_can_be_made_again(tmp_path: Path, last: str) -> None:
+    folder = tmp_path / "run"
+    (tmp_path / "spec.toml").write_text(spec_of().to_toml())
+    done = subprocess.run([sys.executable, "-c", KILLED, last, str(tmp_path / "spec.toml"), str(folder)])
+    assert done.returncode == -signal.SIGKILL
+    assert len(list(folder.glob(f".{last}.*.tmp"))) == 1
+    with pytest.raises(RelatumError, match=r"not a run \(there is no spec\.toml\)"):
+        resume(folder)
+    assert files(fit(spec_of(), folder).folder) == files(fit(spec_of(), tmp_path / "straight").folder)
+
+
+@pytest.mark.parametrize("name", ["provenance.json", "mine.txt", ".hidden", "notes.0123456789ab.tmp"])
+def test_what_is_somebody_elses_is_refused_and_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(RelatumError, match="already holds something"):
+        fit(spec_of(), tmp_path)
+    assert files(tmp_path) == {name: b"mine"}
+
+
+def test_a_run_begun_by_another_process_while_the_data_was_read_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, load = tmp_path / "run", fitting.load
+
+    def slow(source: str) -> Any:
+        folder.mkdir()
+        (folder / "spec.toml").write_text("another's")
+        return load(source)
+
+    monkeypatch.setattr(fitting, "load", slow)
+    with pytest.raises(RelatumError, match="already holds something"):
+        fit(spec_of(), folder)
+    assert (folder / "spec.toml").read_text() == "another's"
+
+
+def test_two_processes_do_not_begin_one_run(tmp_path: Path) -> None:
+    writing = tmp_path / ".facts.columns.0123456789ab.tmp"
+    writing.write_bytes(b"half")
+    with FileLock(tmp_path / ".lock"), pytest.raises(RelatumError, match="another process is training this run"):
+        fit(spec_of(), tmp_path)
+    assert writing.exists()
+
+
+def test_what_killed_writers_have_left_goes_when_a_run_is_resumed(tmp_path: Path) -> None:
+    run = fit(spec_of(), tmp_path / "run").folder
+    before = files(run)
+    for name in ("checkpoint", "model.safetensors"):
+        (run / f".{name}.0123456789ab.tmp").write_bytes(b"half")
+    (run / ".mine.tmp").write_bytes(b"mine")
+    resume(run)
+    assert files(run) == {**before, ".mine.tmp": b"mine"}
+
+
+@pytest.mark.parametrize("candidates", ["shared", "per-position"])
+@pytest.mark.parametrize("valid", ["", "r\ta\tb\n"])
+def test_no_facts_to_train_on_is_said_before_a_directory_is_made(tmp_path: Path, candidates: str, valid: str) -> None:
+    (tmp_path / "train.txt").write_text("")
+    (tmp_path / "valid.txt").write_text(valid)
+    with pytest.raises(DataError) as caught:
+        fit(spec_of(tmp_path, candidates=candidates), tmp_path / "run")
+    assert str(caught.value) == f"{tmp_path}: there are no facts to train on"
+    assert not (tmp_path / "run").exists()
+
+
+def test_settings_of_another_model_are_refused_before_a_directory_is_made(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="hype takes HypESettings"):
+        fit(Spec("example", "hype"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()

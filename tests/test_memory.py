@@ -1,0 +1,47 @@
+"""Work takes a share of what is free."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from relatum import memory
+
+
+def lay_out(monkeypatch: pytest.MonkeyPatch, folder: Path, available: int | None, limit: str, used: int) -> None:
+    """Let the machine have `available` bytes, and the group of the process `limit`, of which some are used."""
+    meminfo = folder / "meminfo"
+    if available is not None:
+        meminfo.write_text(f"MemTotal: 99 kB\nMemAvailable: {available >> 10} kB\n")
+    (folder / "memory.max").write_text(f"{limit}\n")
+    (folder / "memory.current").write_text(f"{used}\n")
+    monkeypatch.setattr(memory, "_MEMINFO", meminfo)
+    monkeypatch.setattr(memory, "_GROUP", folder)
+
+
+@pytest.mark.parametrize(
+    ("available", "limit", "used", "free"),
+    [
+        (1 << 30, "max", 5, 1 << 30),
+        (1 << 30, str(1 << 29), 1 << 28, 1 << 28),
+        (1 << 20, str(1 << 29), 1 << 28, 1 << 20),
+        (1 << 30, "100", 200, 0),
+        (None, "max", 0, 1 << 28),
+    ],
+)
+def test_what_is_free_is_the_least_of_machine_and_group(
+    available: int | None, limit: str, used: int, free: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lay_out(monkeypatch, tmp_path, available, limit, used)
+    assert memory.free() == free
+
+
+@pytest.mark.parametrize(("free", "budget"), [(0, 1 << 24), (3 << 30, 1 << 27), (1 << 40, 1 << 28)])
+def test_the_budget_is_a_power_of_two_within_bounds(free: int, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "free", lambda: free)
+    assert memory.budget() == budget
+
+
+def test_this_machine_says_what_is_free() -> None:
+    assert memory.free() > 1 << 24
