@@ -78,7 +78,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"data": datetime.date(2020, 1, 1)}, "data: name a dataset or a directory"),
     ({"data": "caf\udce9"}, r"data: 'caf\udce9' is not Unicode"),
     ({"sed": 3}, "sed: no such setting; did you mean seed?"),
-    ({"xyz": 3}, "xyz: no such setting; known: data, seed, model, training"),
+    ({"xyz": 3}, "xyz: no such setting; known: data, seed, recipe, model, training"),
     ({"model": "hype"}, "model: must be a table"),
     ({"training": [1]}, "training: must be a table"),
     ({"model": {"name": "realee"}}, "model.name: unknown model 'realee'; known: reale"),
@@ -203,3 +203,19 @@ def test_a_change_that_cannot_be_made_is_refused(change: str, message: str) -> N
 def test_a_number_beyond_all_floats_is_refused() -> None:
     with pytest.raises(SettingError, match=r"training\.rate: too large"):
         Spec.from_dict({"data": "example", "training": {"rate": 10**400}})
+
+
+def test_a_recipe_is_where_a_spec_begins() -> None:
+    paper = Spec.from_dict({"data": "example", "recipe": "paper", "training": {"rate": 0.05}})
+    assert paper.training.candidates == "per-position"
+    assert (paper.training.batch, paper.training.negatives, paper.training.rate) == (128, 10, 0.05)
+    assert Spec.from_dict({"data": "example", "recipe": "fast"}) == Spec.from_dict({"data": "example"}) == Spec("example")
+    assert Spec.from_dict(paper.to_dict()) == paper
+    hype = Spec.from_dict({"data": "example", "recipe": "paper", "model": {"name": "hype"}})
+    assert hype.training.batch == 128
+
+
+@pytest.mark.parametrize("recipe", ["slow", 3, ["fast"]])
+def test_an_unknown_recipe_is_refused(recipe: object) -> None:
+    with pytest.raises(SettingError, match="recipe: must be one of fast, paper"):
+        Spec.from_dict({"data": "example", "recipe": recipe})

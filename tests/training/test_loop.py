@@ -93,7 +93,10 @@ def test_the_loss_falls(case: Case, loss: str, candidates: str, optimizer: str) 
 def test_a_watcher_is_told_of_every_step_epoch_validation_and_the_end(case: Case) -> None:
     told = Events()
     run(case, changed(validate_every=2), validate=lambda _: 0.0, watch=told)
-    steps = next(said["steps"] for event, _, said in told if event == "step")
+    done = [said["done"] for event, _, said in told if event in ("step", "epoch")]
+    assert done == sorted(done)
+    assert done[-1] == 1
+    steps = sum(event == "step" for event, *_ in told) // 3
     epoch = ["step"] * steps + ["epoch"]
     assert [event for event, *_ in told] == [*epoch, *epoch, "validation", *epoch, "validation", "end"]
     facts = len(case.graph.distinct())

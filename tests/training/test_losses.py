@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from relatum.training.losses import loss_of
-from relatum.training.settings import TrainingSettings
+from relatum.training.settings import LOSSES, TrainingSettings
 
 SETTINGS = {
     "softmax": TrainingSettings(),
@@ -149,3 +149,21 @@ def test_the_scores_are_read_not_changed(settings: TrainingSettings) -> None:
     before = scores.clone()
     loss_of(scores, targets, masked, settings)
     assert torch.equal(scores, before)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_binary_term_is_the_cross_entropy_around_the_midpoint(loss: str) -> None:
+    scores = torch.randn(3, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    targets = torch.tensor([4, 0, 2])
+    masked = (torch.tensor([0, 2]), torch.tensor([1, 0]))
+    plain, both = (
+        loss_of(scores, targets, masked, TrainingSettings(loss=loss, binary=weight), midpoint=0.3) for weight in (0.0, 0.7)
+    )
+    expected = 0.0
+    for row, target in enumerate(targets.tolist()):
+        hidden = [int(column) for which, column in zip(*masked, strict=True) if which == row]
+        false = [float(scores[row, column]) for column in range(5) if column not in (target, *hidden)]
+        chance = [1 / (1 + math.exp(0.3 - score)) for score in false]
+        expected -= math.log(1 / (1 + math.exp(0.3 - float(scores[row, target]))))
+        expected -= sum(math.log(1 - p) for p in chance) / len(chance)
+    assert float(both - plain) == pytest.approx(0.7 * expected)

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from relatum.training.optimizer import Optimizer
-from relatum.training.settings import TrainingSettings
+from relatum.training.optimizer import Gradient, Optimizer
+from relatum.training.settings import OPTIMIZERS, TrainingSettings
 
 SHAPES = {"entities": (9, 4), "filters": (3, 2, 5), "weights": (6,), "offset": ()}
 KINDS = pytest.mark.parametrize("kind", ["adagrad", "adam"])
@@ -130,3 +130,40 @@ def test_no_rows_is_no_step(kind: str) -> None:
     optimizer = Optimizer(parameters, TrainingSettings(optimizer=kind))
     optimizer.step("entities", np.empty(0, np.int64), torch.empty(0, 4), 0.3)
     assert torch.equal(parameters["entities"], drawn(0)["entities"])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_step_on_some_columns_is_that_on_a_table_of_these_columns(optimizer: str, dtype: torch.dtype) -> None:
+    settings = TrainingSettings(optimizer=optimizer, weight_decay=0.01)
+    chance = torch.Generator().manual_seed(0)
+    table = torch.randn(6, 8, generator=chance, dtype=dtype)
+    rows, columns = np.array([4, 0, 3]), np.array([1, 2, 7])
+    whole, part = table.clone(), table[:, columns].clone()
+    on_whole, on_part = (Optimizer({"entities": each}, settings) for each in (whole, part))
+    for _ in range(3):
+        slope = torch.randn(3, 3, generator=chance, dtype=dtype)
+        on_whole.step("entities", rows, slope, 0.3, columns)
+        on_part.step("entities", rows, slope, 0.3)
+    assert torch.equal(whole[:, columns], part)
+    others = [0, 3, 4, 5, 6]
+    assert torch.equal(whole[:, others], table[:, others])
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_many_gradients_at_once_are_steps_one_after_the_other(optimizer: str) -> None:
+    settings = TrainingSettings(optimizer=optimizer, weight_decay=0.01)
+    chance = torch.Generator().manual_seed(0)
+    parameters = {"entities": torch.randn(5000, 6, generator=chance), "bias": torch.randn(3, 2, generator=chance)}
+    found = []
+    for number in range(4):
+        rows = np.unique(np.random.default_rng(number).integers(0, 5000, 700))
+        columns = np.array([0, 2, 5])
+        found.append(Gradient("entities", rows, columns, torch.randn(len(rows), 3, generator=chance)))
+        found.append(Gradient("bias", None, None, torch.randn(3, 2, generator=chance)))
+    together, alone = ({name: tensor.clone() for name, tensor in parameters.items()} for _ in range(2))
+    Optimizer(together, settings).apply(found, 0.3)
+    stepper = Optimizer(alone, settings)
+    for gradient in found:
+        stepper.step(gradient.name, gradient.rows, gradient.values, 0.3, gradient.columns)
+    assert all(torch.equal(together[name], alone[name]) for name in parameters)

@@ -15,8 +15,9 @@ from relatum.models import MODELS
 from relatum.models.base import Parameters
 from relatum.training.batches import Batch, chance_of, epoch_batches
 from relatum.training.candidates import Candidates
+from relatum.training.optimizer import Gradient
 from relatum.training.settings import CANDIDATES, LOSSES, TrainingSettings
-from relatum.training.steps import Gradient, gradients
+from relatum.training.steps import gradients
 
 GRAPH = made_graph(entities=20, facts=5)
 FACTS = {tuple(fact) for fact in GRAPH}
@@ -94,11 +95,16 @@ def whole(found: list[Gradient], parameters: Parameters) -> Parameters:
     """Return the gradients of all rows."""
     full = {name: torch.zeros_like(tensor) for name, tensor in parameters.items()}
     for gradient in found:
-        if gradient.rows is None:
-            full[gradient.name] += gradient.values
+        table = full[gradient.name]
+        if gradient.rows is None and gradient.columns is None:
+            table += gradient.values
+            continue
+        rows = np.arange(len(table)) if gradient.rows is None else gradient.rows
+        assert len(set(rows.tolist())) == len(rows)
+        if gradient.columns is None:
+            table[rows] += gradient.values
         else:
-            assert len(set(gradient.rows.tolist())) == len(gradient.rows)
-            full[gradient.name][gradient.rows] += gradient.values
+            table[rows[:, None], gradient.columns] += gradient.values
     return full
 
 
@@ -208,3 +214,18 @@ def test_label_smoothing_reaches_own_replacements() -> None:
         for each in (settings, dataclasses.replace(settings, label_smoothing=0.2))
     ]
     assert losses[0] != losses[1]
+
+
+def test_a_thinned_step_touches_the_kept_windows_alone() -> None:
+    case = made_case("reale", GRAPH, window_dropout=0.5)
+    (step, *_) = chosen_steps(GRAPH, "shared")
+    settings = TrainingSettings(negatives=6)
+    _, found = gradients(case.model, case.parameters(), step, Candidates(GRAPH, settings), settings, chance_of(0, 0, 0))
+    kept = {gradient.name: gradient.columns for gradient in found}
+    assert {name: len(columns) for name, columns in kept.items() if columns is not None} == {
+        "entities": 6,
+        "relations": 6,
+        "bias": 2,
+    }
+    for gradient in found:
+        assert gradient.values.shape[1] == len(kept[gradient.name])  # type: ignore[arg-type]

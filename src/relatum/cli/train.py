@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import time
@@ -23,6 +24,7 @@ _LINE_EVERY = 10.0  # seconds, where there is no terminal
 def train(
     data: Annotated[str | None, typer.Option(metavar="NAME_OR_DIR", help="What to learn from.")] = None,
     model: Annotated[str | None, typer.Option(help="The model; by default that of the spec, or reale.")] = None,
+    recipe: Annotated[str | None, typer.Option(help="Settings to begin from: fast (the default) or paper.")] = None,
     spec: Annotated[Path | None, typer.Option(help="A TOML file with settings.")] = None,
     change: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as training.epochs=20.")
@@ -41,6 +43,7 @@ def train(
         *(change or []),
         *([f"data = {toml_of(data)}"] if data else []),
         *([f"model.name = {toml_of(model)}"] if model else []),
+        *([f"recipe = {toml_of(recipe)}"] if recipe else []),
         *([f"seed = {seed}"] if seed is not None else []),
     ]
     if resume is not None and (changes or spec or out):
@@ -71,6 +74,8 @@ class _Display:
     def __init__(self) -> None:
         self._start = self._said = time.monotonic()
         self._facts, self._loss, self._score = 0, 0.0, "-"
+        self._done = 0.0  # the share of training that is behind
+        self._first: float | None = None  # and what it was when this process began
         self._bar: Progress | None = None
         self._training = self._interrupted = False
 
@@ -86,52 +91,67 @@ class _Display:
             self._facts += facts["facts"]
             self._update(state, facts)
         elif event == "epoch":
-            self._loss = facts["loss"]
+            self._loss, self._done = facts["loss"], facts["done"]
         elif event == "validation":
             self._score = f"{state.best_score:.4f}"
         if event in ("epoch", "validation") and self._bar is None:
-            self._say(state, now=event == "validation")
+            self._say(state, self._done, now=event == "validation")
         if self._interrupted:
             raise KeyboardInterrupt
 
-    def _say(self, state: State, now: bool) -> None:
+    def _say(self, state: State, done: float, *, now: bool) -> None:
         """Write a line, at each validation and else every few seconds."""
-        time_since = time.monotonic() - self._said
-        if now or time_since > _LINE_EVERY:
-            self._said = time.monotonic()
-            rate = self._facts / (self._said - self._start)
-            sys.stderr.write(
-                f"epoch {state.epoch}: loss {self._loss:.4f}, {rate:.0f} facts/s, best validation MRR {self._score}\n"
-            )
+        moment = time.monotonic()
+        if now or moment - self._said > _LINE_EVERY:
+            self._said = moment
+            rate = self._facts / (moment - self._start)
+            line = f"epoch {state.epoch}: loss {self._loss:.4f}, {rate:.0f} facts/s, best validation MRR {self._score}"
+            sys.stderr.write(f"{line}, {_duration(self._left(done))} left\n")
+
+    def _left(self, done: float) -> float:
+        """Return how many seconds the rest takes if it goes on as since the start of this process."""
+        if self._first is None:
+            self._first = done
+        passed = done - self._first
+        return (time.monotonic() - self._start) * (1 - done) / passed if passed > 0 else math.inf
 
     def _update(self, state: State, facts: dict[str, Any]) -> None:
+        left = _duration(self._left(facts["done"]))
         if not sys.stderr.isatty():
             return
         if self._bar is None:
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+            from rich.progress import BarColumn, Progress, TextColumn
 
+            said = "loss {task.fields[loss]:.3f}  {task.fields[rate]:.0f} facts/s  MRR {task.fields[score]}"
             self._bar = Progress(
                 TextColumn("epoch {task.fields[epoch]}"),
                 BarColumn(),
-                TextColumn("loss {task.fields[loss]:.3f}  {task.fields[rate]:.0f} facts/s  MRR {task.fields[score]}"),
-                TimeElapsedColumn(),
+                TextColumn(said + "  {task.fields[left]} left"),
                 console=Console(stderr=True),
             )
-            self._bar.add_task("", total=1, epoch=1, loss=0.0, rate=0.0, score="-")
+            self._bar.add_task("", total=1.0, epoch=1, loss=0.0, rate=0.0, score="-", left="")
             self._bar.start()
-        rate = self._facts / (time.monotonic() - self._start)
         self._bar.update(
             self._bar.task_ids[0],
-            total=facts["steps"],
-            completed=state.step,
+            completed=facts["done"],
             epoch=state.epoch + 1,
             loss=facts["loss"],
-            rate=rate,
+            rate=self._facts / (time.monotonic() - self._start),
             score=self._score,
+            left=left,
         )
 
     def close(self) -> None:
         """Take the bar away."""
         if self._bar is not None:
             self._bar.stop()
+
+
+def _duration(seconds: float) -> str:
+    """Return a time as people say it."""
+    if not math.isfinite(seconds):
+        return "?"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

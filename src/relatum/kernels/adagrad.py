@@ -23,6 +23,7 @@ def adagrad(
     rate: float,
     decay: float = 0.0,
     epsilon: float = 1e-10,
+    columns: npt.NDArray[np.int64] | None = None,
 ) -> None:
     """Take one step, in place, on the given distinct rows of table [n, d] and its sums of squares, history [n, d].
 
@@ -30,14 +31,18 @@ def adagrad(
         table: the parameters.
         history: the sum of squared slopes of each parameter so far.
         rows: int64[m], distinct; the other rows are not touched.
-        gradient: [m, d], of those rows.
+        gradient: [m, d], of those rows; [m, c] if columns are given.
         rate: the learning rate.
         decay: weight decay, added to the gradient as decay * parameter.
         epsilon: what keeps the first step finite.
+        columns: int64[c], distinct; the other columns are not touched. None takes all.
     """
     ranges = parallel.cuts(len(rows), _ROWS)
     numbers = (np.float32(rate), np.float32(decay), np.float32(epsilon))
-    parallel.run(lambda n: _step(table, history, rows, gradient, *numbers, *ranges[n]), len(ranges))
+    if columns is None:
+        parallel.run(lambda n: _step(table, history, rows, gradient, *numbers, *ranges[n]), len(ranges))
+    else:
+        parallel.run(lambda n: _step_block(table, history, rows, columns, gradient, *numbers, *ranges[n]), len(ranges))
 
 
 @exact
@@ -49,3 +54,15 @@ def _step(table, history, rows, gradient, rate, decay, epsilon, first, last):  #
             slope = slopes[k] + decay * values[k]
             sums[k] += slope * slope
             values[k] -= rate * slope / (np.sqrt(sums[k]) + epsilon)
+
+
+@exact
+def _step_block(table, history, rows, columns, gradient, rate, decay, epsilon, first, last):  # type: ignore[no-untyped-def]
+    """Take one Adagrad step on table[rows[i], columns] for i in first..last, in place."""
+    for i in range(first, last):
+        values, sums, slopes = table[rows[i]], history[rows[i]], gradient[i]
+        for k in range(len(columns)):
+            c = columns[k]
+            slope = slopes[k] + decay * values[c]
+            sums[c] += slope * slope
+            values[c] -= rate * slope / (np.sqrt(sums[c]) + epsilon)

@@ -64,6 +64,11 @@ class Model(ABC):
         self.place_count = int(self._arities.sum())
         self._first_place = torch.cumsum(self._arities, 0) - self._arities
 
+    @property
+    def midpoint(self) -> float:
+        """The score of a fact that is as likely as not."""
+        return 0.0
+
     @abstractmethod
     def initial(self, generator: torch.Generator) -> Parameters:
         """Return parameters to start from, drawn from `generator`."""
@@ -127,6 +132,13 @@ class Model(ABC):
         narrow._first_place = torch.cumsum(narrow._arities, 0) - narrow._arities
         starts = torch.repeat_interleave(self._first_place[relations] - narrow._first_place, narrow._arities)
         return narrow, starts + torch.arange(len(starts))
+
+    def thinned(self, noise: torch.Generator) -> tuple[Model, dict[str, Tensor]]:
+        """Return the model for a step of training that leaves some columns of its tables out, and the columns it keeps.
+
+        A table that is not named keeps all. What is left out costs nothing, and is not touched by the step.
+        """
+        return self, {}
 
     def others(self, columns: Tensor, position: int) -> list[int]:
         """Return the positions of a question that are given."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -71,6 +72,11 @@ class ReAlE(Model):
         """What the mean over windows, the degree of truth, is multiplied with."""
         return float(self.windows) if self.settings.scale is None else self.settings.scale
 
+    @property
+    def midpoint(self) -> float:
+        """The score of a degree of truth in the middle: one half for sigmoid, 0 for tanh, and 1 for exp, which has none."""
+        return self.scale * {"sigmoid": 0.5, "tanh": 0.0, "exp": 1.0}[self.settings.sigma]
+
     def initial(self, generator: torch.Generator) -> Parameters:
         """Return normal entities and relations, of the spread of Glorot's rule, and no bias."""
         dim, places = self.settings.dim, self.place_count
@@ -82,18 +88,21 @@ class ReAlE(Model):
         }
 
     def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
-        """Return entities in [0, 1] and the rest; window dropout leaves whole windows out of all three tables."""
-        entities, relations, bias = (parameters[name] for name in ("entities", "relations", "bias"))
-        if noise is not None and self.settings.window_dropout:
-            kept = max(1, round(self.windows * (1 - self.settings.window_dropout)))
-            chosen = torch.randperm(self.windows, generator=noise, device=noise.device)[:kept].sort().values
-            inside = torch.arange(self.settings.window, device=noise.device)
-            coordinates = (chosen[:, None] * self.settings.window + inside).flatten()
-            entities, relations = (table.index_select(1, coordinates) for table in (entities, relations))
-            bias = bias.index_select(1, chosen)
-        # Dropout comes after the map: before it, a dropped coordinate would be 0.5.
-        entities = drop(ENTITY_MAPS[self.settings.entity_map](entities), self.settings.input_dropout, noise)
-        return {"entities": entities, "relations": relations, "bias": bias}
+        """Return entities in [0, 1] and the rest. Dropout comes after the map: before it, a dropped one would be 0.5."""
+        entities = ENTITY_MAPS[self.settings.entity_map](parameters["entities"])
+        return {**parameters, "entities": drop(entities, self.settings.input_dropout, noise)}
+
+    def thinned(self, noise: torch.Generator) -> tuple[Model, dict[str, Tensor]]:
+        """Return the model of the windows that window dropout keeps; its scores have the scale of the whole."""
+        if not self.settings.window_dropout:
+            return self, {}
+        size = self.settings.window
+        kept = max(1, round(self.windows * (1 - self.settings.window_dropout)))
+        chosen = torch.randperm(self.windows, generator=noise, device=noise.device)[:kept].sort().values
+        columns = (chosen[:, None] * size + torch.arange(size, device=noise.device)).flatten()
+        thin = copy.copy(self)
+        thin.settings = replace(self.settings, dim=kept * size, scale=self.scale, window_dropout=0.0)
+        return thin, {"entities": columns, "relations": columns, "bias": chosen}
 
     def score(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor:
         """Return Eq. 2 of each fact, [n]."""

@@ -16,6 +16,7 @@ from typing import Any
 from relatum.errors import SettingError, nearest_names
 from relatum.models import MODELS
 from relatum.models.base import Model, Settings
+from relatum.runs.recipes import RECIPES
 from relatum.training.settings import TrainingSettings
 
 __all__ = ["Spec", "changed", "toml_of"]
@@ -42,18 +43,27 @@ class Spec:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Spec:
-        """Return the spec of `{data, seed, model: {name, ...}, training: {...}}`; what is unknown or bad is refused."""
-        _known("", given, ("data", "seed", "model", "training"))
+        """Return the spec of `{data, seed, recipe, model: {name, ...}, training: {...}}`; what is unknown or bad is refused.
+
+        What is not said is as in the recipe, whose part for the model is for ReAlE alone, and else as by default.
+        """
+        _known("", given, ("data", "seed", "recipe", "model", "training"))
+        recipe = given.get("recipe", "fast")
+        if not isinstance(recipe, str) or recipe not in RECIPES:
+            raise SettingError(f"recipe: must be one of {', '.join(RECIPES)}, not {recipe!r}")
         model = dict(_table("model", given.get("model", {})))
         name = model.pop("name", "reale")
         settings_type = _kind(name).settings_type
+        if name == "reale":
+            model = {**RECIPES[recipe].get("model", {}), **model}
+        training = {**RECIPES[recipe].get("training", {}), **_table("training", given.get("training", {}))}
         if not isinstance(given.get("data"), str):
             raise SettingError("data: name a dataset or a directory")
         return cls(
             data=given["data"],
             model=name,
             settings=_build(settings_type, "model", model),
-            training=_build(TrainingSettings, "training", _table("training", given.get("training", {}))),
+            training=_build(TrainingSettings, "training", training),
             seed=_whole("seed", given.get("seed", 0)),
         )
 

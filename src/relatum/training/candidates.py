@@ -27,7 +27,8 @@ class Candidates:
 
     def __init__(self, facts: Hypergraph, settings: TrainingSettings) -> None:
         self.settings, self.entity_count = settings, len(facts.entities)
-        self._known = KnownAnswers(facts) if settings.mask_true else None
+        masks = settings.mask_true and settings.candidates != "per-position"
+        self._known = KnownAnswers(facts) if masks else None
         self._near: dict[int, Ints] = {}
         if settings.candidates == "shared" and settings.near:
             for block in facts.blocks.values():

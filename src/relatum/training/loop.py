@@ -17,9 +17,9 @@ from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters
 from relatum.training.batches import chance_of, epoch_batches
 from relatum.training.candidates import Candidates
-from relatum.training.optimizer import History, Optimizer
+from relatum.training.optimizer import Gradient, History, Optimizer
 from relatum.training.settings import TrainingSettings
-from relatum.training.steps import Gradient, gradients
+from relatum.training.steps import gradients
 
 __all__ = ["State", "train"]
 
@@ -104,17 +104,16 @@ def _steps(
     while state.step < steps:
         chosen = range(len(groups))[state.step * settings.groups : (state.step + 1) * settings.groups]
         rate = _rate(settings, state.epoch + state.step / steps)
-        size, total = 0, 0.0
-        for number, (loss, found) in zip(chosen, list(pool.map(work, chosen)), strict=True):
-            if not math.isfinite(loss):
-                raise NumericError(f"the loss is {loss} in epoch {state.epoch + 1}: try a smaller training.rate")
-            for gradient in found:
-                optimizer.step(gradient.name, gradient.rows, gradient.values, rate)
-            size += sum(map(len, groups[number]))
-            total += loss * sum(map(len, groups[number]))
+        results = list(pool.map(work, chosen))
+        sizes = [sum(map(len, groups[number])) for number in chosen]
+        total = sum(loss * size for (loss, _), size in zip(results, sizes, strict=True))
+        if not math.isfinite(total):
+            raise NumericError(f"the loss is {total} in epoch {state.epoch + 1}: try a smaller training.rate")
+        optimizer.apply((gradient for _, found in results for gradient in found), rate)
         state.step += 1
         state.loss += total
-        watch("step", state, {"loss": total / size, "facts": size, "steps": steps})
+        done = _done(settings, state.epoch + state.step / steps)
+        watch("step", state, {"loss": total / sum(sizes), "facts": sum(sizes), "done": done})
 
 
 def _close_epoch(
@@ -127,7 +126,7 @@ def _close_epoch(
     """Validate if it is time, and go over to the next epoch; only then is anyone told, so that no state is half way."""
     loss, epoch = state.loss / max(1, len(facts)), state.epoch + 1
     last = epoch >= settings.epochs
-    told = [("epoch", {"loss": loss})]
+    told = [("epoch", {"loss": loss, "done": _done(settings, epoch)})]
     if validate is not None and (last or epoch % settings.validate_every == 0):
         score = validate(state.parameters)
         better = score > state.best_score
@@ -143,9 +142,14 @@ def _close_epoch(
         watch(event, state, said)
 
 
+def _done(settings: TrainingSettings, passed: float) -> float:
+    """Return the share of training that is behind after so many epochs; it may still end early."""
+    return min(1.0, passed / settings.epochs)
+
+
 def _rate(settings: TrainingSettings, passed: float) -> float:
     """Return the learning rate after so many epochs."""
-    share = min(1.0, passed / settings.epochs)
+    share = _done(settings, passed)
     if settings.schedule == "linear":
         return settings.rate * (1 - share * (1 - settings.rate_end))
     if settings.schedule == "cosine":

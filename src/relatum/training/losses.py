@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -13,15 +14,30 @@ from relatum.training.settings import TrainingSettings
 __all__ = ["loss_of"]
 
 
-def loss_of(scores: Tensor, targets: Tensor, masked: tuple[Tensor, Tensor] | None, settings: TrainingSettings) -> Tensor:
+def loss_of(
+    scores: Tensor,
+    targets: Tensor,
+    masked: tuple[Tensor, Tensor] | None,
+    settings: TrainingSettings,
+    midpoint: float = 0.0,
+) -> Tensor:
     """Return the sum over rows of the loss of scores [n, candidates].
 
     Args:
         scores: the scores.
         targets: int64[n], the column of the true fact.
         masked: (rows, columns) that do not count.
-        settings: which loss, its margin and label smoothing.
+        settings: which loss, its margin and label smoothing, and the weight of the binary term.
+        midpoint: the score of a fact that is as likely as not, for the binary term.
     """
+    loss = _comparison(scores, targets, masked, settings)
+    if settings.binary:
+        alone = replace(settings, loss="softplus")
+        loss = loss + settings.binary * _comparison(scores - midpoint, targets, masked, alone)
+    return loss
+
+
+def _comparison(scores: Tensor, targets: Tensor, masked: tuple[Tensor, Tensor] | None, settings: TrainingSettings) -> Tensor:
     if settings.loss == "softmax":
         loss: Tensor = _Softmax.apply(scores, targets, masked, settings.label_smoothing)  # type: ignore[no-untyped-call]
         return loss

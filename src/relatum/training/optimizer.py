@@ -1,23 +1,39 @@
-"""Adagrad and Adam on the rows that a step has used; the rest of a table, and of its history, is not touched."""
+"""Adagrad and Adam on the part of a table that a step has used; the rest of it, and of its history, is not touched."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.kernels import parallel
 from relatum.kernels.adagrad import adagrad
 from relatum.models.backend import as_array
 from relatum.training.settings import TrainingSettings
 
-__all__ = ["History", "Optimizer"]
+__all__ = ["Gradient", "History", "Optimizer"]
 
 History = dict[str, Tensor]
+Ints = npt.NDArray[np.int64]
+Place = Tensor | tuple[Tensor, Tensor]  # rows, or rows [m, 1] and columns of a table
 
+_ROWS, _PARTS = 1024, 2  # a table is shared out in parts of so many rows at least, and in about so many
 _FIRST, _SECOND, _EPSILON = 0.9, 0.999, 1e-8  # Adam's
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Gradient:
+    """The gradient of some rows, ascending, and columns of a parameter; of all of them if None."""
+
+    name: str
+    rows: Ints | None
+    columns: Ints | None
+    values: Tensor
 
 
 class Optimizer:
@@ -29,40 +45,55 @@ class Optimizer:
 
     def _fresh(self) -> History:
         kinds = ("squares",) if self.settings.optimizer == "adagrad" else ("mean", "squares", "steps")
-        made = {}
-        for name, tensor in self.parameters.items():
-            for kind in kinds:
-                shape = (_table(tensor).shape[0], 1) if kind == "steps" else _table(tensor).shape
-                made[f"{name}/{kind}"] = torch.zeros(shape, dtype=tensor.dtype, device=tensor.device)
-        return made
+        return {
+            f"{name}/{kind}": torch.zeros_like(_table(tensor)) for name, tensor in self.parameters.items() for kind in kinds
+        }
 
-    def step(self, name: str, rows: npt.NDArray[np.int64] | None, gradient: Tensor, rate: float) -> None:
-        """Take one step on the given distinct rows of a parameter (None: all), whose gradient is given."""
+    def apply(self, gradients: Iterable[Gradient], rate: float) -> None:
+        """Take the steps of gradients one after the other; rows of large tables are shared out among threads."""
+        by_name: dict[str, list[Gradient]] = {}
+        for gradient in gradients:
+            by_name.setdefault(gradient.name, []).append(gradient)
+        sizes = {name: len(_table(self.parameters[name])) for name in by_name}
+        jobs = [(name, part) for name, size in sizes.items() for part in parallel.cuts(size, max(_ROWS, size // _PARTS))]
+
+        def work(number: int) -> None:
+            name, part = jobs[number]
+            with parallel.alone():
+                for gradient in by_name[name]:
+                    rows = np.arange(sizes[name]) if gradient.rows is None else gradient.rows
+                    first, last = np.searchsorted(rows, part)
+                    values = gradient.values.reshape(len(rows), -1)[first:last]
+                    self.step(name, rows[first:last], values, rate, gradient.columns)
+
+        parallel.run(work, len(jobs))
+
+    def step(self, name: str, rows: Ints | None, gradient: Tensor, rate: float, columns: Ints | None = None) -> None:
+        """Take one step on the given distinct rows and columns of a parameter (None: all), whose gradient is given."""
         table = _table(self.parameters[name])
-        slope = gradient.reshape(-1, table.shape[1])
         chosen = np.arange(len(table)) if rows is None else rows
-        decay = self.settings.weight_decay
-        if self.settings.optimizer == "adam":
-            self._adam(name, table, torch.from_numpy(chosen).to(table.device), slope, rate, decay)
-        elif table.device.type == "cpu" and table.dtype == torch.float32:
-            adagrad(as_array(table), as_array(self.history[f"{name}/squares"]), chosen, as_array(slope), rate, decay)
-        else:
-            self._adagrad(name, table, torch.from_numpy(chosen).to(table.device), slope, rate, decay)
+        slope = gradient.reshape(len(chosen), table.shape[1] if columns is None else len(columns))
+        if self.settings.optimizer == "adagrad" and table.device.type == "cpu" and table.dtype == torch.float32:
+            squares, decay = as_array(self.history[f"{name}/squares"]), self.settings.weight_decay
+            adagrad(as_array(table), squares, chosen, as_array(slope), rate, decay, columns=columns)
+            return
+        there = torch.from_numpy(chosen).to(table.device)
+        place = there if columns is None else (there[:, None], torch.from_numpy(columns).to(table.device))
+        slope = slope + self.settings.weight_decay * table[place]
+        (self._adam if self.settings.optimizer == "adam" else self._adagrad)(name, table, place, slope, rate)
 
-    def _adagrad(self, name: str, table: Tensor, rows: Tensor, slope: Tensor, rate: float, decay: float) -> None:
+    def _adagrad(self, name: str, table: Tensor, place: Place, slope: Tensor, rate: float) -> None:
         squares = self.history[f"{name}/squares"]
-        slope = slope + decay * table[rows]
-        squares[rows] += slope.square()
-        table[rows] -= rate * slope / (squares[rows].sqrt() + 1e-10)
+        squares[place] += slope.square()
+        table[place] -= rate * slope / (squares[place].sqrt() + 1e-10)
 
-    def _adam(self, name: str, table: Tensor, rows: Tensor, slope: Tensor, rate: float, decay: float) -> None:
+    def _adam(self, name: str, table: Tensor, place: Place, slope: Tensor, rate: float) -> None:
         mean, squares, steps = (self.history[f"{name}/{kind}"] for kind in ("mean", "squares", "steps"))
-        slope = slope + decay * table[rows]
-        steps[rows] += 1
-        mean[rows] = _FIRST * mean[rows] + (1 - _FIRST) * slope
-        squares[rows] = _SECOND * squares[rows] + (1 - _SECOND) * slope.square()
-        first, second = (_correction(kept, steps[rows]) for kept in (_FIRST, _SECOND))
-        table[rows] -= rate * (mean[rows] / first) / ((squares[rows] / second).sqrt() + _EPSILON)
+        steps[place] += 1
+        mean[place] = _FIRST * mean[place] + (1 - _FIRST) * slope
+        squares[place] = _SECOND * squares[place] + (1 - _SECOND) * slope.square()
+        first, second = (_correction(kept, steps[place]) for kept in (_FIRST, _SECOND))
+        table[place] -= rate * (mean[place] / first) / ((squares[place] / second).sqrt() + _EPSILON)
 
 
 def _correction(kept: float, steps: Tensor) -> Tensor:

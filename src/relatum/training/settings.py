@@ -33,6 +33,8 @@ class TrainingSettings:
         loss: `softmax` cross-entropy (Eq. 3), `margin` (m-TransH, RAE) or `softplus` (NaLP).
         margin: the margin of that loss.
         label_smoothing: the share of the target that is spread over all candidates.
+        binary: the weight of a binary cross-entropy that is added: true facts should score above the model's midpoint, and
+            what they are compared with below it, whatever the relation. It makes scores of different relations comparable.
         optimizer: `adagrad` or `adam`; both touch only the rows that a step has used.
         rate: the learning rate.
         schedule: how the rate falls to `rate_end` times itself: `constant` (it does not), `linear` or `cosine`.
@@ -52,6 +54,7 @@ class TrainingSettings:
     loss: str = "softmax"
     margin: float = 1.0
     label_smoothing: float = 0.0
+    binary: float = 0.0
     optimizer: str = "adagrad"
     rate: float = 0.5
     schedule: str = "constant"
@@ -72,7 +75,7 @@ class TrainingSettings:
         for name in ("epochs", "batch", "groups", "negatives", "validate_every"):
             if getattr(self, name) < 1:
                 raise SettingError(f"training.{name}: must be at least 1")
-        for name in ("weight_decay", "patience", "rate_end", "margin"):
+        for name in ("weight_decay", "patience", "rate_end", "margin", "binary"):
             if getattr(self, name) < 0:
                 raise SettingError(f"training.{name}: must not be negative")
         if not self.rate > 0:
@@ -81,6 +84,6 @@ class TrainingSettings:
             raise SettingError("training.near: must be at least 0 and at most 1")
         if not 0 <= self.label_smoothing < 1:
             raise SettingError("training.label_smoothing: must be at least 0 and below 1")
-        for name in ("weight_decay", "rate_end", "margin", "rate"):
+        for name in ("weight_decay", "rate_end", "margin", "rate", "binary"):
             if not math.isfinite(getattr(self, name)):
                 raise SettingError(f"training.{name}: must be a finite number")

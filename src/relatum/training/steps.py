@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.kernels.blocks import block
 from relatum.kernels.known import Known
+from relatum.models.backend import as_array
 from relatum.models.base import Model, Parameters
 from relatum.training.batches import Batch
 from relatum.training.candidates import Candidates
 from relatum.training.losses import loss_of
+from relatum.training.optimizer import Gradient
 from relatum.training.settings import TrainingSettings
 
-__all__ = ["Gradient", "gradients"]
+__all__ = ["gradients"]
 
 Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Gradient:
-    """The gradient of some rows of a parameter; of all if `rows` is None."""
-
-    name: str
-    rows: Ints | None
-    values: Tensor
 
 
 def gradients(
@@ -52,13 +44,12 @@ def gradients(
     entities = _entities(model, step, drawn, settings)
     touched = None if model.reads_facts else np.unique(np.concatenate([batch.relations for batch in step]))
     narrow, touched_rows = _narrow(model, entities, touched)
+    noise = torch.Generator(device=parameters["entities"].device).manual_seed(int(chance.integers(2**62)))
+    narrow, kept = narrow.thinned(noise)
     leaves = {
-        name: (tensor if (rows := touched_rows.get(name)) is None else tensor.index_select(0, rows))
-        .detach()
-        .requires_grad_()
+        name: _part(tensor, touched_rows.get(name), kept.get(name)).detach().requires_grad_()
         for name, tensor in parameters.items()
     }
-    noise = torch.Generator(device=leaves["entities"].device).manual_seed(int(chance.integers(2**62)))
     tables = narrow.encode(leaves, noise)
     total = torch.zeros((), dtype=leaves["entities"].dtype, device=leaves["entities"].device)
     for batch, replacements in zip(step, drawn, strict=True):
@@ -74,7 +65,7 @@ def gradients(
     size = sum(map(len, step))
     torch.autograd.backward(total / size)
     found = [
-        Gradient(name, touched_rows[name].numpy() if name in touched_rows else None, leaf.grad)
+        Gradient(name, _ids(touched_rows.get(name)), _ids(kept.get(name)), leaf.grad)
         for name, leaf in leaves.items()
         if leaf.grad is not None
     ]
@@ -92,6 +83,19 @@ def _narrow(model: Model, entities: Ints | None, relations: Ints | None) -> tupl
         found.update(dict.fromkeys(model.relation_tables, chosen))
         found.update(dict.fromkeys(model.place_tables, places))
     return model, found
+
+
+def _part(table: Tensor, rows: Tensor | None, columns: Tensor | None) -> Tensor:
+    """Return the chosen rows and columns of a table; all where None is given."""
+    if columns is None:
+        return table if rows is None else table.index_select(0, rows)
+    if rows is None or table.device.type != "cpu" or table.dtype != torch.float32:
+        return _part(table, rows, None).index_select(1, columns)
+    return torch.from_numpy(block(as_array(table), rows.numpy(), columns.numpy()))
+
+
+def _ids(chosen: Tensor | None) -> Ints | None:
+    return None if chosen is None else chosen.numpy(force=True)
 
 
 def _entities(model: Model, step: list[Batch], drawn: list[Ints], settings: TrainingSettings) -> Ints | None:
@@ -118,7 +122,7 @@ def _shared(
 ) -> Tensor:
     """Return the loss of facts of one relation, summed over facts and positions, each against all entities of the step."""
     hidden = [candidates.hidden(batch, position, entities) for position in range(len(columns))]
-    if settings.loss == "softmax" and not settings.label_smoothing:
+    if _plain_softmax(settings):
         fused = model.shared_loss(tables, relations[0], columns, hidden)
         if fused is not None:
             return fused
@@ -127,7 +131,7 @@ def _shared(
     for position in range(len(columns)):
         queries = model.queries(tables, relations, columns, position)
         scores = combine.matrix(queries, model.candidates(tables, relations[0], position, None))
-        total = total + loss_of(scores, columns[position], _pairs(hidden[position]), settings)
+        total = total + loss_of(scores, columns[position], _pairs(hidden[position]), settings, model.midpoint)
     return total
 
 
@@ -143,7 +147,7 @@ def _own(
     model: Model, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Ints, settings: TrainingSettings
 ) -> Tensor:
     """Return Eq. 3: each fact against all replacements of all its positions, in one softmax."""
-    if settings.loss == "softmax" and not settings.label_smoothing:
+    if _plain_softmax(settings):
         fused = model.own_loss(tables, relations, columns, torch.from_numpy(replacements))
         if fused is not None:
             return fused
@@ -156,4 +160,9 @@ def _own(
             scores.append(combine.pairs(queries, own)[:, None])
         candidates = model.candidates(tables, relations[:, None], position, entities)
         scores.append(combine.pairs(queries[:, None], candidates))
-    return loss_of(torch.cat(scores, 1), torch.zeros_like(relations), None, settings)
+    return loss_of(torch.cat(scores, 1), torch.zeros_like(relations), None, settings, model.midpoint)
+
+
+def _plain_softmax(settings: TrainingSettings) -> bool:
+    """Return whether the loss is what the models' fused ways compute."""
+    return settings.loss == "softmax" and not settings.label_smoothing and not settings.binary

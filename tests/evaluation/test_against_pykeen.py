@@ -1,0 +1,93 @@
+"""The same scores in, the same ranks out: WN18RR ranked here and by PyKEEN's evaluator, question by question."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from relatum import Hypergraph, KnownAnswers, load
+from relatum.evaluation.ranking import rank
+from relatum.evaluation.ranks import HITS
+from relatum.models import MODELS
+from relatum.models.base import Parameters
+
+DIM = 32
+
+
+@pytest.fixture
+def pykeen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Return PyKEEN with a home of the test's own, or skip the test."""
+    monkeypatch.setenv("PYSTOW_HOME", str(tmp_path))
+    with warnings.catch_warnings(action="ignore"):
+        found = pytest.importorskip("pykeen")
+        for room in ("evaluation", "models", "triples"):
+            pytest.importorskip(f"pykeen.{room}")
+    return found
+
+
+def some_of(graph: Hypergraph, count: int) -> Hypergraph:
+    """Return at most `count` facts of a hypergraph of arity 2."""
+    block = graph.blocks[2]
+    chosen = np.random.default_rng(0).permutation(len(block))[:count]
+    return Hypergraph.sort(graph.entities, graph.schema, [(block.relations[chosen], block.columns[:, chosen])])
+
+
+def triples(graph: Hypergraph) -> torch.Tensor:
+    """Return the facts as PyKEEN has them: head, relation, tail."""
+    block = graph.blocks[2]
+    return torch.from_numpy(np.stack([block.columns[0], block.relations, block.columns[1]], 1).astype(np.int64))
+
+
+def drawn_parameters(facts: Hypergraph, spread: float) -> Parameters:
+    """Return whole numbers, drawn so that ranks are of all sizes: tails are near the heads they share a fact with.
+
+    Sums of products of small whole numbers are exact in float32 in whatever order they are taken, so the scores are the same
+    on both sides to the bit, and ties are ties. The smaller the spread, the more of them there are.
+    """
+    chance = torch.Generator().manual_seed(0)
+    entities = torch.randn(len(facts.entities), DIM, generator=chance)
+    heads, tails = torch.from_numpy(facts.blocks[2].columns.astype(np.int64))
+    entities = entities.index_add(0, tails, entities[heads], alpha=1.5)
+    relations = 1 + 0.3 * torch.randn(len(facts.schema), DIM, generator=chance)
+    return {"entities": (spread * entities).round().clamp(-100, 100), "relations": (3 * relations).round().clamp(-9, 9)}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("benchmark_data")
+@pytest.mark.parametrize(("spread", "tied"), [(10.0, 0.0), (0.5, 0.5)])
+def test_ranks_equal_those_of_pykeen(spread: float, tied: float, pykeen: Any, count: Callable[[int, int], int]) -> None:
+    split = load("wn18rr")
+    asked = some_of(split.test, count(200, len(split.test)))
+    parameters = drawn_parameters(split.test, spread)
+    kind = MODELS["m-distmult"]
+    model = kind(split.train, kind.settings_type(dim=DIM))
+    ranks = rank(model, parameters, asked, KnownAnswers(*split.parts.values()))
+
+    factory = pykeen.triples.CoreTriplesFactory.create(
+        triples(split.train), num_entities=len(split.train.entities), num_relations=len(split.train.schema)
+    )
+    peer = pykeen.models.DistMult(triples_factory=factory, embedding_dim=DIM, random_seed=0)
+    with torch.no_grad():
+        for table, mine in zip(peer.parameters(), (parameters["entities"], parameters["relations"]), strict=True):
+            table.copy_(mine)
+    evaluator = pykeen.evaluation.RankBasedEvaluator(clear_on_finalize=False)
+    filtered = [triples(part) for part in split.parts.values()]
+    found = evaluator.evaluate(peer, triples(asked), batch_size=16, use_tqdm=False, additional_filter_triples=filtered)
+
+    for rule in ("optimistic", "realistic", "pessimistic"):
+        places = getattr(ranks, rule)
+        for position, side in enumerate(("head", "tail")):
+            assert np.array_equal(places[ranks.position == position], np.concatenate(evaluator.ranks[side, rule]))
+        assert np.mean(1 / places) == pytest.approx(found.get_metric(f"both.{rule}.mrr"), abs=1e-6)
+        for k in HITS:
+            assert np.mean(places <= k) == pytest.approx(found.get_metric(f"both.{rule}.hits@{k}"), abs=1e-6)
+    metrics = ranks.metrics
+    assert metrics.mrr == pytest.approx(found.get_metric("mrr"), abs=1e-6)
+    assert metrics.ties >= tied * len(ranks)
+    assert 0.05 < metrics.mrr < 0.95
