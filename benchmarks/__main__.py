@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.measure import Ratio, report
 
-FILES = ("reading", "scoring", "pykeen_peer")
+FILES = ("reading", "scoring", "learning", "pykeen_peer")
 
 
 def main() -> int:
