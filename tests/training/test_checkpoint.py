@@ -28,6 +28,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "reale, dropout": ("reale", {"input_dropout": 0.2, "window_dropout": 0.3}, {}),
     "reale, adam, cosine": ("reale", {}, {"optimizer": "adam", "rate": 0.05, "schedule": "cosine"}),
     "reale, own replacements": ("reale", {}, {"candidates": "per-position", "groups": 1}),
+    "reale, averaged": ("reale", {}, {"average": 0.7, "epochs": 5}),
     "nalp, all": ("nalp", {}, {"candidates": "all"}),
     "m-distmult, patience": ("m-distmult", {}, {"epochs": 9, "validate_every": 1, "patience": 1}),
 }
@@ -119,15 +120,15 @@ def test_a_checkpoint_with_a_changed_byte_is_none(saved: Path, count: Callable[[
 
 @pytest.mark.parametrize("body", [b"", b"nonsense", b"\x08\0\0\0\0\0\0\0{}      "])
 def test_a_whole_file_that_holds_no_state_is_none(tmp_path: Path, body: bytes) -> None:
-    write_sealed(tmp_path / "checkpoint", "relatum-checkpoint", 1, body)
+    write_sealed(tmp_path / "checkpoint", "relatum-checkpoint", 2, body)
     assert load_state(tmp_path / "checkpoint") is None
 
 
 def test_another_version_or_kind_is_none(saved: Path) -> None:
     body = saved.read_bytes().partition(b"\n")[2]
-    write_sealed(saved, "relatum-checkpoint", 1, body)
+    write_sealed(saved, "relatum-checkpoint", 2, body)
     assert load_state(saved) is not None
-    for kind, version in (("relatum-checkpoint", 2), ("relatum-columns", 1)):
+    for kind, version in (("relatum-checkpoint", 1), ("relatum-columns", 2)):
         write_sealed(saved, kind, version, body)
         assert load_state(saved) is None
 

@@ -297,3 +297,24 @@ def test_a_loss_that_is_not_a_number_is_an_error_that_says_what_to_try(name: str
 def test_a_rate_that_is_far_too_large_is_an_error_too() -> None:
     with pytest.raises(NumericError, match="the loss is"):
         run(made_case("m-distmult", made_graph(20, 15)), changed(epochs=10, rate=1e20))
+
+
+def test_a_running_mean_over_epochs_is_what_is_validated_and_kept(case: Case) -> None:
+    after: list[Parameters] = []
+    judged: list[Parameters] = []
+
+    def watch(event: str, state: State, _: dict[str, Any]) -> None:
+        if event == "epoch":
+            after.append({name: tensor.clone() for name, tensor in state.parameters.items()})
+
+    def validate(parameters: Parameters) -> float:
+        judged.append({name: tensor.clone() for name, tensor in parameters.items()})
+        return float(len(judged))
+
+    state = train(case.model, case.graph, changed(epochs=4, validate_every=1, average=0.6), 0, None, validate, watch)
+    mean = after[0]
+    for number, latest in enumerate(after):
+        mean = {name: 0.6 * mean[name] + 0.4 * latest[name] for name in mean} if number else mean
+        assert all(torch.allclose(judged[number][name], mean[name], atol=1e-6) for name in mean)
+    assert all(torch.equal(state.best[name], judged[-1][name]) for name in mean)
+    assert any(not torch.equal(state.best[name], state.parameters[name]) for name in mean)

@@ -17,8 +17,8 @@ from relatum.training.loop import State
 
 __all__ = ["load_state", "save_state"]
 
-_KIND, _VERSION = "relatum-checkpoint", 1
-_PARTS = ("parameters", "history", "best")
+_KIND, _VERSION = "relatum-checkpoint", 2
+_PARTS = ("parameters", "history", "mean", "best")
 _NUMBERS = ("epoch", "step", "loss", "best_score", "best_epoch", "stale", "done")
 
 
@@ -48,6 +48,6 @@ def load_state(path: Path) -> State | None:
         for name, tensor in tensors.items():
             part, _, key = name.partition("/")
             parts[part][key] = tensor
-        return State(parts["parameters"], parts["history"], best=parts["best"], **numbers)
+        return State(parts["parameters"], parts["history"], mean=parts["mean"], best=parts["best"], **numbers)
     except (SafetensorError, KeyError, TypeError, ValueError):
         return None

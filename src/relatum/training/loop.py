@@ -33,6 +33,7 @@ class State:
     epoch: int = 0
     step: int = 0  # the next one of the epoch
     loss: float = 0.0  # summed over the epoch's facts so far
+    mean: Parameters = field(default_factory=dict)  # over epochs; empty if nothing is averaged
     best: Parameters = field(default_factory=dict)
     best_score: float = -math.inf
     best_epoch: int = 0
@@ -126,20 +127,32 @@ def _close_epoch(
     """Validate if it is time, and go over to the next epoch; only then is anyone told, so that no state is half way."""
     loss, epoch = state.loss / max(1, len(facts)), state.epoch + 1
     last = epoch >= settings.epochs
+    kept = _average(state, settings)
     told = [("epoch", {"loss": loss, "done": _done(settings, epoch)})]
     if validate is not None and (last or epoch % settings.validate_every == 0):
-        score = validate(state.parameters)
+        score = validate(kept)
         better = score > state.best_score
         state.stale = 0 if better else state.stale + 1
         if better:
-            state.best, state.best_score, state.best_epoch = _copy(state.parameters), score, epoch
+            state.best, state.best_score, state.best_epoch = _copy(kept), score, epoch
         told.append(("validation", {"score": score, "best": better}))
     state.epoch, state.step, state.loss = epoch, 0, 0.0
     state.done = last or (settings.patience > 0 and state.stale >= settings.patience)
     if validate is None and state.done:
-        state.best, state.best_epoch = _copy(state.parameters), epoch
+        state.best, state.best_epoch = _copy(kept), epoch
     for event, said in told:
         watch(event, state, said)
+
+
+def _average(state: State, settings: TrainingSettings) -> Parameters:
+    """Take the epoch's parameters into the mean, and return what counts: the mean, or without one the parameters."""
+    if not settings.average:
+        return state.parameters
+    if not state.mean:
+        state.mean = _copy(state.parameters)
+    for name, latest in state.parameters.items():
+        state.mean[name].lerp_(latest, 1 - settings.average)
+    return state.mean
 
 
 def _done(settings: TrainingSettings, passed: float) -> float:

@@ -40,6 +40,8 @@ class TrainingSettings:
         schedule: how the rate falls to `rate_end` times itself: `constant` (it does not), `linear` or `cosine`.
         rate_end: see `schedule`.
         weight_decay: what is added to the gradient, times the parameter.
+        average: what is validated and kept is a running mean of the parameters over epochs, in which the mean so far has
+            this weight and the latest parameters the rest; 0 takes the latest alone.
         validate_every: validation comes after so many epochs.
         patience: training ends after so many validations without a better one; 0 never ends early.
     """
@@ -60,6 +62,7 @@ class TrainingSettings:
     schedule: str = "constant"
     rate_end: float = 0.1
     weight_decay: float = 0.0
+    average: float = 0.0
     validate_every: int = 5
     patience: int = 0
 
@@ -82,8 +85,9 @@ class TrainingSettings:
             raise SettingError("training.rate: must be above 0")
         if not 0 <= self.near <= 1:
             raise SettingError("training.near: must be at least 0 and at most 1")
-        if not 0 <= self.label_smoothing < 1:
-            raise SettingError("training.label_smoothing: must be at least 0 and below 1")
+        for name in ("label_smoothing", "average"):
+            if not 0 <= getattr(self, name) < 1:
+                raise SettingError(f"training.{name}: must be at least 0 and below 1")
         for name in ("weight_decay", "rate_end", "margin", "rate", "binary"):
             if not math.isfinite(getattr(self, name)):
                 raise SettingError(f"training.{name}: must be a finite number")
