@@ -28,7 +28,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "reale, dropout": ("reale", {"input_dropout": 0.2, "window_dropout": 0.3}, {}),
     "reale, adam, cosine": ("reale", {}, {"optimizer": "adam", "rate": 0.05, "schedule": "cosine"}),
     "reale, own replacements": ("reale", {}, {"candidates": "per-position", "groups": 1}),
-    "reale, averaged": ("reale", {}, {"average": 0.7, "epochs": 5}),
+    "reale, averaged": ("reale", {}, {"average": 0.7}),
     "nalp, all": ("nalp", {}, {"candidates": "all"}),
     "m-distmult, patience": ("m-distmult", {}, {"epochs": 9, "validate_every": 1, "patience": 1}),
 }
