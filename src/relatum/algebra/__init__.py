@@ -1,0 +1,34 @@
+"""The algebra room: expressions over relations, their text both ways, and what they are on tuples, exactly."""
+
+from relatum.algebra.datalog import datalog, parse_datalog
+from relatum.algebra.expression import (
+    Difference,
+    Expression,
+    Join,
+    Product,
+    Project,
+    Relation,
+    Rename,
+    SelectConstant,
+    SelectEqual,
+    Union,
+)
+from relatum.algebra.tables import evaluate
+from relatum.algebra.text import parse
+
+__all__ = [
+    "Difference",
+    "Expression",
+    "Join",
+    "Product",
+    "Project",
+    "Relation",
+    "Rename",
+    "SelectConstant",
+    "SelectEqual",
+    "Union",
+    "datalog",
+    "evaluate",
+    "parse",
+    "parse_datalog",
+]

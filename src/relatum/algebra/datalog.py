@@ -1,0 +1,204 @@
+"""Expressions as Datalog, both ways: `t(X, Y) <- sold(X, coffee, Y)`.
+
+    traded(X, Y, Z) <- sold(X, Y, Z)
+    traded(X, Y, Z) <- bought(X, Y, Z)
+    t(X, Y) <- traded(X, Y, coffee), not traded(X, Y, filter)
+
+Several rules with one head are a union, `not` is a difference, a variable that the head does not name is projected away,
+and the last rule's head is what the text is about. What a rule uses is stored, or defined by rules above it: there is no
+recursion. A name that starts with a capital letter or an underscore is a variable, `_` alone a new one each time it
+stands; entities that start so are put in quotes. A rule ends at a line break or a full stop.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from relatum.algebra.conjunction import conjunction
+from relatum.algebra.expression import Expression, Relation
+from relatum.algebra.node import post_order
+from relatum.algebra.reading import Reader, Word, as_written
+from relatum.algebra.rules import Atom, Rule, Term, definitions_of
+from relatum.data.schema import RelationSchema, Schema
+from relatum.data.vocabulary import fault_of
+from relatum.errors import UnknownNameError
+
+__all__ = ["datalog", "parse_datalog"]
+
+_NOT = re.compile(r"not\s")
+_LETTERS = "XYZUVW"
+
+
+def datalog(expression: Expression, name: str = "t") -> str:
+    """Return rules, one a line, whose last head is the expression, called `name`.
+
+    `parse_datalog` reads them as an expression that has the same tuples on every hypergraph, though it need not be built
+    alike; written again, it gives the same rules. Definitions that are needed on the way are called `name` and a number,
+    and a number is put behind `name` itself where a stored relation of the expression has it. Unions and differences that
+    are shared are defined once; plain joins are written out wherever they stand.
+    """
+    RelationSchema(name, expression.arity)  # refuses what cannot be a name
+    leaves = (node for node in post_order(expression, lambda node: node.children) if isinstance(node, Relation))
+    taken = {leaf.name for leaf in leaves}
+    numbered = (f"{name}{number}" for number in itertools.count(1))
+    names = (free for free in itertools.chain([name], numbered) if free not in taken)
+    answer = next(names)
+    definitions = definitions_of(expression)
+    called = [*itertools.islice(names, len(definitions) - 1), answer]
+    return "\n".join(_rule(called[number], rule, called) for number, rules in enumerate(definitions) for rule in rules)
+
+
+def _rule(name: str, rule: Rule, called: list[str]) -> str:
+    positives = [_atom(atom, called) for atom in rule.positives]
+    negatives = [f"not {_atom(atom, called)}" for atom in rule.negatives]
+    return f"{_applied(name, rule.head)} <- {', '.join(positives + negatives)}"
+
+
+def _atom(atom: Atom, called: list[str]) -> str:
+    name = called[atom.predicate] if isinstance(atom.predicate, int) else atom.predicate.name
+    return _applied(name, atom.terms)
+
+
+def _applied(name: str, terms: tuple[Term, ...]) -> str:
+    return f"{as_written(name, quote=name == 'not' or name[0] == '.')}({', '.join(map(_term, terms))})"
+
+
+def _term(term: Term) -> str:
+    if isinstance(term, str):
+        return as_written(term, quote=_is_variable(term))
+    round_, letter = divmod(term, len(_LETTERS))
+    return _LETTERS[letter] + (str(round_) if round_ else "")
+
+
+def _is_variable(name: str) -> bool:
+    return name[0] == "_" or name[0].isupper()
+
+
+def parse_datalog(text: str, schema: Schema) -> Expression:
+    """Return the expression that the last rule's head stands for, over the stored relations of `schema`.
+
+    A head that has the name of a stored relation hides it from the whole text.
+    """
+    reader = Reader(text)
+    rules = list(_read_rules(reader))
+    pending = Counter(rule.head.word.name for rule in rules)
+    defined: dict[str, Expression] = {}
+
+    def meaning(literal: _Literal) -> Expression:
+        name = literal.word.name
+        if pending[name]:
+            raise reader.error(f"{name!r} is used before its last rule: rules cannot be recursive", literal.word.place)
+        if name not in defined and name not in schema:
+            error = UnknownNameError("relation", name, [*schema.names, *defined])
+            raise reader.error(error, literal.word.place)
+        found = defined[name] if name in defined else Relation(schema[name])
+        _check_arity(reader, literal, found)
+        return found
+
+    for rule in rules:
+        name = rule.head.word.name
+        found = _expression(reader, rule, [meaning(literal) for literal in rule.body])
+        if name in defined:
+            _check_arity(reader, rule.head, defined[name])
+            found = defined[name] | found
+        defined[name] = found
+        pending[name] -= 1
+    return defined[rules[-1].head.word.name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Literal:
+    """An atom as it was read; variables are numbered by rule, and those that are called `_` count down from -1."""
+
+    word: Word
+    terms: tuple[Term, ...]
+    places: tuple[int, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _TextRule:
+    head: _Literal
+    body: list[_Literal]
+
+
+def _read_rules(reader: Reader) -> Iterator[_TextRule]:
+    more = True
+    while more:
+        numbers: dict[str, int] = {}
+        unnamed = itertools.count(-1, -1)
+        head = _read_literal(reader, numbers, unnamed)
+        reader.expect("<-")
+        body: list[_Literal] = []
+        while not body or reader.take(","):
+            reader.skip()
+            negated = _NOT.match(reader.text, reader.place) is not None
+            reader.place += len("not") * negated
+            body.append(_read_literal(reader, numbers, unnamed, negated))
+            behind = reader.place
+        yield _TextRule(head, body)
+        more = _rule_follows(reader, behind)
+
+
+def _rule_follows(reader: Reader, behind: int) -> bool:
+    """Return whether there is another rule, on a new line or after a full stop, behind the one that ends at `behind`."""
+    stopped = reader.take(".")
+    reader.skip()
+    if reader.place == len(reader.text):
+        return False
+    if not stopped and "\n" not in reader.text[behind : reader.place]:
+        raise reader.error("expected ',' before another condition, or a full stop or a new line before another rule")
+    return True
+
+
+def _read_literal(reader: Reader, numbers: dict[str, int], unnamed: Iterator[int], negated: bool = False) -> _Literal:
+    word = reader.word("a relation")
+    if not word.quoted and re.search(r"\s", word.name):
+        raise reader.error("a relation whose name holds a space is put in quotes", word.place)
+    reader.expect("(")
+    terms, places = list[Term](), list[int]()
+    while not terms or reader.expect(",", ")") == ",":
+        term = reader.word("a variable or an entity")
+        places.append(term.place)
+        if not term.quoted and _is_variable(term.name):
+            if not term.name.isidentifier():
+                raise reader.error(f"{term.name!r} starts as variables do: put the name of an entity in quotes", term.place)
+            terms.append(next(unnamed) if term.name == "_" else numbers.setdefault(term.name, len(numbers)))
+        elif fault := fault_of(term.name):
+            raise reader.error(fault, term.place)
+        else:
+            terms.append(term.name)
+    return _Literal(word, tuple(terms), tuple(places), negated)
+
+
+def _expression(reader: Reader, rule: _TextRule, meanings: list[Expression]) -> Expression:
+    """Return the expression of one rule, given those of the relations in its body."""
+    goals = [(found, literal.terms) for found, literal in zip(meanings, rule.body, strict=True)]
+    positives = [goal for goal, literal in zip(goals, rule.body, strict=True) if not literal.negated]
+    negatives = [goal for goal, literal in zip(goals, rule.body, strict=True) if literal.negated]
+    bound = {term for _, terms in positives for term in terms if isinstance(term, int)}
+    head = _head(reader, rule.head)
+    for literal in (rule.head, *rule.body):
+        for term, place in zip(literal.terms, literal.places, strict=True):
+            if isinstance(term, int) and term >= 0 and term not in bound:
+                raise reader.error("this variable must also stand in a condition without 'not'", place)
+    return conjunction(head, positives, negatives)
+
+
+def _head(reader: Reader, literal: _Literal) -> list[int]:
+    found: list[int] = []
+    for term, place in zip(literal.terms, literal.places, strict=True):
+        if isinstance(term, str) or term < 0 or term in found:
+            raise reader.error("a head holds distinct variables, and nothing else", place)
+        found.append(term)
+    return found
+
+
+def _check_arity(reader: Reader, literal: _Literal, expression: Expression) -> None:
+    if len(literal.terms) != expression.arity:
+        reason = f"{literal.word.name!r} takes {expression.arity} terms, not {len(literal.terms)}"
+        raise reader.error(reason, literal.word.place)

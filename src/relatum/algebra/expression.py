@@ -1,0 +1,282 @@
+"""Relational algebra as small frozen nodes: checked when built, so that a malformed expression cannot exist.
+
+    sold = Relation(RelationSchema("sold", 3, ("seller", "buyer", "item")))
+    bought = sold.rename("buyer", "seller", "item")
+    needs_filter = bought.where("item", "coffee") - bought.where("item", "filter")
+
+Columns count from 0. The fluent methods take roles wherever roles are known; the nodes themselves hold plain numbers, so
+that one expression has one form. Two expressions are equal when they are built alike, not when they mean the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relatum.algebra.node import Node, Place
+from relatum.data.schema import RelationSchema
+from relatum.data.vocabulary import fault_of
+from relatum.errors import DataError
+
+__all__ = [
+    "Difference",
+    "Expression",
+    "Join",
+    "Product",
+    "Project",
+    "Relation",
+    "Rename",
+    "SelectConstant",
+    "SelectEqual",
+    "Union",
+]
+
+
+class Expression(Node):
+    """A relation that is stored or derived; the methods are the ways to derive another."""
+
+    _operands: tuple[Expression, ...]
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The operands, from left to right; a stored relation has none."""
+        return self._operands
+
+    def rename(self, *places: Place) -> Rename:
+        """Return the same columns in another order: all of them, as they are wanted."""
+        return Rename(self, tuple(map(self.position, places)))
+
+    def project(self, *places: Place) -> Project:
+        """Return only the given columns, in the given order."""
+        return Project(self, tuple(map(self.position, places)))
+
+    def where(self, place: Place, entity: str) -> SelectConstant:
+        """Return the tuples that hold `entity` at `place`, without that column."""
+        return SelectConstant(self, self.position(place), entity)
+
+    def where_equal(self, dropped: Place, kept: Place) -> SelectEqual:
+        """Return the tuples that hold the same entity at both places, without the first of the two."""
+        return SelectEqual(self, self.position(dropped), self.position(kept))
+
+    def join(self, other: Expression, on: Place | Mapping[Place, Place]) -> Join:
+        """Return the tuples of this and `other` that agree on `on`: one place for both, or our places to theirs."""
+        matches = on if isinstance(on, Mapping) else {on: on}
+        return Join(self, other, tuple((self.position(mine), other.position(theirs)) for mine, theirs in matches.items()))
+
+    def __or__(self, other: Expression) -> Union:
+        return Union(self, other) if isinstance(other, Expression) else NotImplemented
+
+    def __sub__(self, other: Expression) -> Difference:
+        return Difference(self, other) if isinstance(other, Expression) else NotImplemented
+
+    def __mul__(self, other: Expression) -> Product:
+        return Product(self, other) if isinstance(other, Expression) else NotImplemented
+
+    def __str__(self) -> str:
+        from relatum.algebra.text import write  # the printer knows every node, so it stands above them
+
+        return write(self)
+
+    def __repr__(self) -> str:
+        # What is shared is written out wherever it stands: the text of a deep expression can be without end.
+        return f"<{type(self).__name__} {self if self.depth <= 12 else f'{self.schema} of depth {self.depth}'}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Relation(Expression):
+    """A stored relation, with the roles of its schema."""
+
+    operation: ClassVar[str] = "relation"
+    schema: RelationSchema
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.schema, RelationSchema):
+            raise DataError(f"a relation is made from a RelationSchema, not from {self.schema!r}")
+        self._become(self.schema, (), (self.schema,))
+
+    @property
+    def name(self) -> str:
+        """The name under which the facts are stored."""
+        return self.schema.name
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rename(Expression):
+    """The columns of `child` in another order: column i of the result is column `permutation[i]`. Roles move along.
+
+    This is how `Project` counts too, and how a list of roles reads. The paper counts the other way round, t(x) if and
+    only if s(x[pi(0)], ..., x[pi(n - 1)]): its pi is `places`, the inverse.
+    """
+
+    operation: ClassVar[str] = "rename"
+    child: Expression
+    permutation: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        self._check_operands(self.child)
+        self._set(permutation=self._check_positions(self.child, *self.permutation))
+        if (named := len(self.permutation)) != self.child.arity:
+            raise DataError(f"rename names all {self.child.arity} positions of {self.child.schema}, not {named}")
+        roles = _roles(self.child)
+        self._derive((self.child,), [roles[position] for position in self.permutation], self.permutation)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Where each column of the child stands in the result: the paper's pi."""
+        return tuple(sorted(range(self.arity), key=self.permutation.__getitem__))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Project(Expression):
+    """Some columns of `child`, at least one and each once, in the given order; they keep their roles."""
+
+    operation: ClassVar[str] = "project"
+    child: Expression
+    positions: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        self._check_operands(self.child)
+        self._set(positions=self._check_positions(self.child, *self.positions))
+        if not self.positions:
+            raise DataError(f"project keeps at least one of the {self.child.arity} columns of {self.child.schema}")
+        roles = _roles(self.child)
+        self._derive((self.child,), [roles[position] for position in self.positions], self.positions)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SelectEqual(Expression):
+    """The tuples of `child` that hold one entity at both positions, without column `dropped`, which would repeat `kept`.
+
+    The paper's first selection, whose p is `dropped` and whose q is `kept`. What remains keeps its order and its roles.
+    """
+
+    operation: ClassVar[str] = "where_equal"
+    child: Expression
+    dropped: int
+    kept: int
+
+    def __post_init__(self) -> None:
+        self._check_operands(self.child)
+        dropped, kept = self._check_positions(self.child, self.dropped, self.kept)
+        self._set(dropped=dropped, kept=kept)
+        self._derive((self.child,), _without(_roles(self.child), dropped), dropped, kept)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SelectConstant(Expression):
+    """The tuples of `child` that hold `entity` at `dropped`, without that column: the paper's second selection.
+
+    What remains keeps its order and its roles. From a relation of one column nothing would remain but a plain yes or no,
+    which is not a relation: that is refused.
+    """
+
+    operation: ClassVar[str] = "where"
+    child: Expression
+    dropped: int
+    entity: str
+
+    def __post_init__(self) -> None:
+        self._check_operands(self.child)
+        (dropped,) = self._check_positions(self.child, self.dropped)
+        if not isinstance(self.entity, str):
+            raise DataError(f"where takes the name of an entity, not {self.entity!r}")
+        if fault := fault_of(self.entity):
+            raise DataError(f"where takes the name of an entity, but: {fault}")
+        if self.child.arity == 1:
+            raise DataError(f"where drops the column it selects by, and {self.child.schema} has no other")
+        self._set(dropped=dropped)
+        self._derive((self.child,), _without(_roles(self.child), dropped), dropped, self.entity)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Union(Expression):
+    """The tuples of `left` or `right`, which have one arity; roles are kept if both have the same.
+
+    Columns meet by position, whatever their roles.
+    """
+
+    operation: ClassVar[str] = "union"
+    left: Expression
+    right: Expression
+
+    def __post_init__(self) -> None:
+        self._check_operands(self.left, self.right)
+        _check_same_arity(self, self.left, self.right)
+        agree = self.left.roles == self.right.roles
+        self._derive((self.left, self.right), _roles(self.left) if agree else [None] * self.left.arity)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Difference(Expression):
+    """The tuples of `left` that `right`, of the same arity, does not hold; with the roles of `left`.
+
+    Columns meet by position, whatever their roles.
+    """
+
+    operation: ClassVar[str] = "difference"
+    left: Expression
+    right: Expression
+
+    def __post_init__(self) -> None:
+        self._check_operands(self.left, self.right)
+        _check_same_arity(self, self.left, self.right)
+        self._derive((self.left, self.right), _roles(self.left))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Product(Expression):
+    """Every tuple of `left` followed by every tuple of `right`; roles are kept if both have them and none occurs twice."""
+
+    operation: ClassVar[str] = "product"
+    left: Expression
+    right: Expression
+
+    def __post_init__(self) -> None:
+        self._check_operands(self.left, self.right)
+        self._derive((self.left, self.right), _roles(self.left) + _roles(self.right))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Join(Expression):
+    """The tuples of the product of `left` and `right` that agree on `pairs`, without the columns of `right` in them.
+
+    So it is a product followed by one `SelectEqual` for each pair (position in left, position in right), but a node of its
+    own: evaluation need not make the product, and depth counts one operation. Roles are those of the remaining columns, if
+    both sides have them and none occurs twice. Pairs are kept in the order of `right`, where each column stands once.
+    """
+
+    operation: ClassVar[str] = "join"
+    left: Expression
+    right: Expression
+    pairs: tuple[tuple[int, int], ...]
+
+    def __post_init__(self) -> None:
+        self._check_operands(self.left, self.right)
+        lefts = [self.left.position(p) for p, _ in self.pairs]
+        rights = self._check_positions(self.right, *(q for _, q in self.pairs))
+        if not rights:
+            raise DataError("join takes at least one pair of positions; without any it is a product")
+        self._set(pairs=tuple(sorted(zip(lefts, rights, strict=True), key=lambda pair: pair[1])))
+        roles = _roles(self.right)
+        self._derive((self.left, self.right), _roles(self.left) + [roles[q] for q in self.rest], self.pairs)
+
+    @property
+    def rest(self) -> list[int]:
+        """The columns of `right` that are not matched; they follow those of `left` in the result."""
+        matched = {q for _, q in self.pairs}
+        return [position for position in range(self.right.arity) if position not in matched]
+
+
+def _roles(expression: Expression) -> list[str | None]:
+    return list(expression.roles or [None] * expression.arity)
+
+
+def _without(roles: list[str | None], position: int) -> list[str | None]:
+    return roles[:position] + roles[position + 1 :]
+
+
+def _check_same_arity(node: Expression, left: Expression, right: Expression) -> None:
+    if left.arity != right.arity:
+        sides = f"{left.schema} of arity {left.arity} and {right.schema} of arity {right.arity}"
+        raise DataError(f"{node.operation} takes two relations of one arity, not {sides}")

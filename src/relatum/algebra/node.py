@@ -1,0 +1,112 @@
+"""What all expressions share: what their result looks like, their depth, equality, and an order to visit them in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import fields
+from typing import Any, ClassVar, TypeVar
+
+from relatum.data.schema import RelationSchema
+from relatum.errors import DataError
+
+__all__ = ["Node", "Place", "post_order"]
+
+Place = int | str  # a position, from 0, or a role
+Visited = TypeVar("Visited", bound=Hashable)
+
+
+class Node:
+    """A frozen node; `schema` is what its result looks like, and is named after the operation.
+
+    `depth` is the paper's: a stored relation has depth 0, and every operation one more than the deepest of its operands,
+    whether it has one (rename, project, both selections) or two (union, difference, product, join).
+    """
+
+    operation: ClassVar[str]
+    schema: RelationSchema
+    depth: int
+    _operands: tuple[Node, ...]
+    _own: tuple[Hashable, ...]  # what tells this node from others of its class with the same operands
+    _hash: int
+
+    @property
+    def arity(self) -> int:
+        """The number of columns."""
+        return self.schema.arity
+
+    @property
+    def roles(self) -> tuple[str, ...] | None:
+        """The roles of the columns, where they are known."""
+        return self.schema.roles
+
+    def position(self, place: Place) -> int:
+        """Return the position, from 0, that `place` means: a position itself, its digits, or a role."""
+        return self.schema.position(place)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Node):
+            return NotImplemented
+        # A loop, for deep expressions; and each pair of nodes once, for those in which many parts are shared.
+        pairs, agreed = [(self, other)], set()
+        while pairs:
+            mine, theirs = pairs.pop()
+            if mine is theirs or (id(mine), id(theirs)) in agreed:
+                continue
+            if (mine._hash, type(mine), mine._own) != (theirs._hash, type(theirs), theirs._own):
+                return False
+            agreed.add((id(mine), id(theirs)))
+            pairs += zip(mine._operands, theirs._operands, strict=True)
+        return True
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies are built anew: the hash of a text differs from process to process.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+    def _become(self, schema: RelationSchema, operands: tuple[Node, ...], own: tuple[Hashable, ...]) -> None:
+        """Set what follows from the fields, once: as properties they would be worked out anew at every level above."""
+        self._set(
+            schema=schema,
+            depth=1 + max(operand.depth for operand in operands) if operands else 0,
+            _operands=operands,
+            _own=own,
+            _hash=hash((self.operation, own, operands)),
+        )
+
+    def _derive(self, operands: tuple[Node, ...], roles: Sequence[str | None], *own: Hashable) -> None:
+        """Become the result of an operation whose columns have these roles; they are kept if all are known and distinct."""
+        known = tuple(role for role in roles if role is not None)
+        whole = len(known) == len(roles) == len(set(known))
+        self._become(RelationSchema(self.operation, len(roles), known if whole else None), operands, own)
+
+    def _set(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)  # the way past `frozen` while a node is being built
+
+    def _check_operands(self, *operands: object) -> None:
+        for operand in operands:
+            if not isinstance(operand, Node):
+                raise DataError(f"{self.operation} takes expressions, not {operand!r}")
+
+    def _check_positions(self, operand: Node, *positions: int) -> tuple[int, ...]:
+        """Return positions of an operand, or refuse what is out of range or named twice."""
+        found = tuple(map(operand.position, positions))
+        for position in found:
+            if found.count(position) > 1:
+                raise DataError(f"{self.operation} names position {position} of {operand.schema} twice")
+        return found
+
+
+def post_order(root: Visited, children: Callable[[Visited], Iterable[Visited]]) -> list[Visited]:
+    """Return every distinct node once, children before parents and the root last; without recursion."""
+    found: dict[Visited, None] = {}
+    waiting = [root]
+    while waiting:
+        missing = [child for child in children(waiting[-1]) if child not in found]
+        if missing:
+            waiting += reversed(missing)
+        else:
+            found[waiting.pop()] = None
+    return list(found)

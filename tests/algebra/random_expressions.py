@@ -1,0 +1,184 @@
+"""Random hypergraphs and expressions, and what expressions mean, written with plain Python sets."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from functools import singledispatch
+
+from relatum import Hypergraph, RelationSchema, Schema
+from relatum.algebra import (
+    Difference,
+    Expression,
+    Join,
+    Product,
+    Project,
+    Relation,
+    Rename,
+    SelectConstant,
+    SelectEqual,
+    Union,
+)
+
+Tuples = set[tuple[str, ...]]
+MOST_COLUMNS = 6
+
+# Names that text must quote, words that it knows, and names that look like something else.
+ODD_NAMES = [
+    "a b", 'say "hi"', "back\\slash", "[red]", "(x)", "a=b", "a, b", "?", "日本", "é", "project", "not", "union", "0", "X",
+    "_", "Drew", "t", "t1", "t2", ".", ".a", "a.", "<-", "a<-b", " lead", "trail ", "not a", "\x0b.", "\u2028x",
+    "m.02h40lc", "'", "-", "*",
+]  # fmt: skip
+
+
+def random_schema(chance: random.Random, names: Sequence[str] | None = None) -> Schema:
+    """Return relations of arity 1 to 6, some with roles."""
+    names = names or [f"r{number}" for number in range(chance.randint(2, 6))]
+    return Schema(random_relation(chance, name) for name in names)
+
+
+def random_relation(chance: random.Random, name: str) -> RelationSchema:
+    arity = chance.randint(1, MOST_COLUMNS)
+    roles = tuple(chance.sample(["seller", "buyer", "item", "place", "a = b", "when?", "how much", "project"], arity))
+    return RelationSchema(name, arity, roles if chance.random() < 0.5 else None)
+
+
+def random_graph(chance: random.Random, schema: Schema, entities: Sequence[str]) -> Hypergraph:
+    """Return up to 12 facts of each relation over few entities: repeats of facts and of entities, and empty relations."""
+    facts = [("all", name) for name in entities]
+    for relation in schema:
+        for _ in range(chance.choice([0, 1, 3, 12])):
+            facts.append((relation.name, *chance.choices(entities, k=relation.arity)))
+    return Hypergraph.of(facts, [*schema, RelationSchema("all", 1)])
+
+
+def random_expression(chance: random.Random, schema: Schema, entities: Sequence[str], steps: int) -> Expression:
+    """Return an expression of at most `steps` operations, in which parts may be shared, and at most 6 columns."""
+    pool: list[Expression] = [Relation(relation) for relation in schema]
+    for _ in range(steps):
+        pool.append(chance.choice(_STEPS)(chance, pool, entities))
+    return pool[-1]
+
+
+def _pick(chance: random.Random, pool: Sequence[Expression]) -> Expression:
+    return pool[-1] if chance.random() < 0.6 else chance.choice(pool)
+
+
+def _rename(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
+    child = _pick(chance, pool)
+    return child.rename(*chance.sample(range(child.arity), child.arity))
+
+
+def _project(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
+    child = _pick(chance, pool)
+    return child.project(*chance.sample(range(child.arity), chance.randint(1, child.arity)))
+
+
+def _where(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
+    child = _pick(chance, pool)
+    if child.arity == 1:
+        return child
+    return child.where(chance.randrange(child.arity), chance.choice(entities))
+
+
+def _where_equal(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
+    child = _pick(chance, pool)
+    return child.where_equal(*chance.sample(range(child.arity), 2)) if child.arity > 1 else child
+
+
+def _set_operation(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
+    left, right = _pick(chance, pool), chance.choice(pool)
+    arity = min(left.arity, right.arity)
+    left, right = (one if one.arity == arity else one.project(*range(arity)) for one in (left, right))
+    return chance.choice([Union, Difference])(left, right)
+
+
+def _product(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
+    left, right = _pick(chance, pool), chance.choice(pool)
+    return left * right if left.arity + right.arity <= MOST_COLUMNS else left
+
+
+def _join(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
+    left, right = _pick(chance, pool), chance.choice(pool)
+    count = chance.randint(1, right.arity)
+    if left.arity + right.arity - count > MOST_COLUMNS:
+        return left
+    rights = chance.sample(range(right.arity), count)
+    return Join(left, right, tuple((chance.randrange(left.arity), q) for q in rights))
+
+
+_STEPS: list[Callable[[random.Random, Sequence[Expression], Sequence[str]], Expression]] = [
+    _rename, _project, _where, _where_equal, _set_operation, _set_operation, _product, _join,
+]  # fmt: skip
+
+
+@singledispatch
+def naive(expression: Expression, facts: dict[str, Tuples]) -> Tuples:
+    """Return what an expression means, straight from the definition of each operation."""
+    raise TypeError(expression)
+
+
+@naive.register
+def _(expression: Relation, facts: dict[str, Tuples]) -> Tuples:
+    return facts.get(expression.name, set())
+
+
+@naive.register
+def _(expression: Rename, facts: dict[str, Tuples]) -> Tuples:
+    # The paper: t(x) if and only if s(x[pi(0)], ..., x[pi(n - 1)]).
+    found: Tuples = set()
+    for inner in naive(expression.child, facts):
+        outer = [""] * len(inner)
+        for position, place in enumerate(expression.places):
+            outer[place] = inner[position]
+        found.add(tuple(outer))
+    return found
+
+
+@naive.register
+def _(expression: Project, facts: dict[str, Tuples]) -> Tuples:
+    return {tuple(row[p] for p in expression.positions) for row in naive(expression.child, facts)}
+
+
+@naive.register
+def _(expression: SelectEqual, facts: dict[str, Tuples]) -> Tuples:
+    p, q = expression.dropped, expression.kept
+    return {row[:p] + row[p + 1 :] for row in naive(expression.child, facts) if row[p] == row[q]}
+
+
+@naive.register
+def _(expression: SelectConstant, facts: dict[str, Tuples]) -> Tuples:
+    p = expression.dropped
+    return {row[:p] + row[p + 1 :] for row in naive(expression.child, facts) if row[p] == expression.entity}
+
+
+@naive.register
+def _(expression: Union, facts: dict[str, Tuples]) -> Tuples:
+    return naive(expression.left, facts) | naive(expression.right, facts)
+
+
+@naive.register
+def _(expression: Difference, facts: dict[str, Tuples]) -> Tuples:
+    return naive(expression.left, facts) - naive(expression.right, facts)
+
+
+@naive.register
+def _(expression: Product, facts: dict[str, Tuples]) -> Tuples:
+    return {left + right for left in naive(expression.left, facts) for right in naive(expression.right, facts)}
+
+
+@naive.register
+def _(expression: Join, facts: dict[str, Tuples]) -> Tuples:
+    found: Tuples = set()
+    rights = naive(expression.right, facts)
+    matched = [q for _, q in expression.pairs]
+    for left in naive(expression.left, facts):
+        for right in rights:
+            if all(left[p] == right[q] for p, q in expression.pairs):
+                found.add(left + tuple(entity for q, entity in enumerate(right) if q not in matched))
+    return found
+
+
+def facts_of(graph: Hypergraph) -> dict[str, Tuples]:
+    """Return the tuples of each relation."""
+    return {name: set(graph.table(name)) for name in graph.schema.names}
