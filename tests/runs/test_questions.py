@@ -115,7 +115,7 @@ def test_any_text_is_a_question_or_a_clean_error(text: str) -> None:
         ("pair(a,)", 8, "expected an entity or ?"),
         ("pair(a,,b)", 8, "expected an entity or ?"),
         ("pair(a (b), c)", 8, "expected ','"),
-        ('is("drew)', 4, "expected an entity or ?"),
+        ('is("drew)', 4, "this quote is never closed"),
         ('is(dr"ew")', 6, "expected ','"),
         ("sold(buyer=, a)", 12, "expected an entity or ?"),
         ("sold(=a)", 6, "expected an entity or ?"),
@@ -159,3 +159,9 @@ def test_a_question_knows_its_open_positions_and_how_to_write_itself() -> None:
     assert question.open == [0, 2]
     assert str(question) == "sold(?, alex, ?)"
     assert parse_question("sold(a, b, c)", SCHEMA).open == []
+
+
+@pytest.mark.parametrize("name", ["?", "a, b", 'say "hi"', "back\\slash", "[x]", "a = b"])
+def test_a_question_prints_as_it_can_be_read(name: str) -> None:
+    question = Question("is", (name,))
+    assert parse_question(str(question), SCHEMA) == question

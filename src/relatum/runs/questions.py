@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from relatum.algebra.reading import Reader, as_written
 from relatum.data.schema import Schema
-from relatum.errors import DataError
 
 __all__ = ["Question", "parse_question"]
-
-_SPACE = re.compile(r"\s*")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_BARE = re.compile(r"[^,()=\"]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +23,8 @@ class Question:
         return [position for position, argument in enumerate(self.arguments) if argument is None]
 
     def __str__(self) -> str:
-        return f"{self.relation}({', '.join('?' if name is None else name for name in self.arguments)})"
+        arguments = ("?" if name is None else as_written(name, quote=name == "?") for name in self.arguments)
+        return f"{as_written(self.relation)}({', '.join(arguments)})"
 
 
 def parse_question(text: str, schema: Schema) -> Question:
@@ -37,23 +33,20 @@ def parse_question(text: str, schema: Schema) -> Question:
     Names that hold a comma, bracket, quote or equals sign, or a question mark alone, are put in double quotes, within which
     a backslash stands before a quote or a backslash.
     """
-    reader = _Reader(text)
-    name = reader.name("a relation")
-    relation = schema[name]
+    reader = Reader(text)
+    relation = schema[reader.word("a relation").name]
     reader.expect("(")
     found: dict[int, str | None] = {}
     while not reader.ahead(")"):
         if found:
             reader.expect(",")
-        reader.skip()
-        start = reader.place
-        argument = reader.argument()
+        argument, start = _argument(reader)
         place: int | str = len(found)
         if reader.ahead("="):
             if argument is None:
                 raise reader.error("before '=' stands a role or a position, not ?", start)
             reader.expect("=")
-            place, argument = argument, reader.argument()
+            place, (argument, _) = argument, _argument(reader)
         if isinstance(place, int) and place >= relation.arity:
             raise reader.error(f"{relation} takes {relation.arity} arguments, and here is one more", start)
         position = relation.position(place)
@@ -64,46 +57,10 @@ def parse_question(text: str, schema: Schema) -> Question:
     reader.end()
     if len(found) != relation.arity:
         raise reader.error(f"{relation} takes {relation.arity} arguments, not {len(found)}", len(text) - 1)
-    return Question(name, tuple(found[position] for position in range(relation.arity)))
+    return Question(relation.name, tuple(found[position] for position in range(relation.arity)))
 
 
-class _Reader:
-    """Reads a text from left to right; errors point at the column."""
-
-    def __init__(self, text: str) -> None:
-        self.text, self.place = text, 0
-
-    def error(self, reason: str, place: int | None = None) -> DataError:
-        return DataError(f"{self.text!r}, column {(self.place if place is None else place) + 1}: {reason}")
-
-    def ahead(self, sign: str) -> bool:
-        self.skip()
-        return self.text.startswith(sign, self.place)
-
-    def expect(self, sign: str) -> None:
-        if not self.ahead(sign):
-            raise self.error(f"expected {sign!r}")
-        self.place += len(sign)
-
-    def end(self) -> None:
-        self.skip()
-        if self.place < len(self.text):
-            raise self.error("nothing should follow")
-
-    def argument(self) -> str | None:
-        quoted = self.ahead('"')
-        name = self.name("an entity or ?")
-        return None if name == "?" and not quoted else name
-
-    def name(self, what: str) -> str:
-        self.skip()
-        if found := _QUOTED.match(self.text, self.place):
-            self.place = found.end()
-            return re.sub(r"\\(.)", r"\1", found[1])
-        if (found := _BARE.match(self.text, self.place)) and found[0].strip():
-            self.place = found.end()
-            return found[0].strip()
-        raise self.error(f"expected {what}")
-
-    def skip(self) -> None:
-        self.place = _SPACE.match(self.text, self.place).end()  # type: ignore[union-attr]
+def _argument(reader: Reader) -> tuple[str | None, int]:
+    """Return the entity, or None for an open position, and where it stands."""
+    word = reader.word("an entity or ?")
+    return (None if word.name == "?" and not word.quoted else word.name), word.place
