@@ -162,7 +162,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     ((*TRAIN, "--set", "training.epoch=3", *OUT), "training.epoch: no such setting; did you mean epochs"),
     ((*TRAIN, "--set", "training.epochs=few", *OUT), "training.epochs: must be int, not 'few'"),
     ((*TRAIN, "--set", "training.epochs=0", *OUT), "training.epochs: must be at least 1"),
-    ((*TRAIN, "--set", "model.window=3", *OUT), "model.window: must divide dim = 200, and 3 does not"),
+    ((*TRAIN, "--set", "model.window=3", *OUT), "model.window: must divide dim = 400, and 3 does not"),
     ((*TRAIN, "--set", "training.epochs", *OUT), "'training.epochs': say path=value, such as training.epochs=20"),
     ((*TRAIN, "--seed", "-1", *OUT), "seed: must be a whole number from 0 up, not -1"),
     ((*TRAIN, "--seed", "x", *OUT), "Invalid value for '--seed'"),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from relatum.errors import SettingError
 from relatum.models import MODELS
+from relatum.runs.recipes import RECIPES
 from relatum.runs.spec import Spec, changed, toml_of
 from relatum.training.settings import TrainingSettings
 
@@ -53,7 +54,7 @@ def test_a_spec_survives_a_file(tmp_path: Path) -> None:
 def test_every_setting_is_written_out(name: str) -> None:
     spec = Spec.from_dict({"data": "example", "model": {"name": name}})
     written = tomllib.loads(spec.to_toml())
-    assert written["training"] == dataclasses.asdict(TrainingSettings())
+    assert written["training"] == dataclasses.asdict(spec.training)
     settings = {key: value for key, value in dataclasses.asdict(spec.settings).items() if value is not None}
     assert written["model"] == {"name": name, **settings}
     assert (written["data"], written["seed"]) == ("example", 0)
@@ -62,8 +63,10 @@ def test_every_setting_is_written_out(name: str) -> None:
 def test_what_is_not_said_is_the_default() -> None:
     spec = Spec.from_dict({"data": "example"})
     assert spec == Spec("example")
-    assert (spec.model, spec.seed, spec.training) == ("reale", 0, TrainingSettings())
-    assert type(spec.settings) is MODELS["reale"].settings_type
+    assert (spec.model, spec.seed) == ("reale", 0)
+    fast = RECIPES["fast"]
+    assert spec.training == TrainingSettings(**fast["training"])
+    assert spec.settings == MODELS["reale"].settings_type(**fast["model"])
 
 
 def test_a_whole_number_will_do_where_a_number_is_wanted() -> None:

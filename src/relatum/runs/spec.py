@@ -28,8 +28,8 @@ class Spec:
 
     data: str
     model: str = "reale"
-    settings: Settings = field(default_factory=lambda: MODELS["reale"].settings_type())
-    training: TrainingSettings = field(default_factory=TrainingSettings)
+    settings: Settings = field(default_factory=lambda: MODELS["reale"].settings_type(**RECIPES["fast"]["model"]))
+    training: TrainingSettings = field(default_factory=lambda: TrainingSettings(**RECIPES["fast"]["training"]))
     seed: int = 0
 
     def __post_init__(self) -> None:
