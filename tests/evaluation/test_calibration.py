@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 
@@ -30,9 +32,40 @@ def test_a_fit_finds_the_slopes_and_offsets_that_made_the_facts() -> None:
 
 
 def test_a_relation_with_few_facts_stays_near_the_rest() -> None:
-    found = fit_calibration(drawn([20_000, 3], [1.0, 1.0], [-3.0, -3.0]), 3)
+    found = fit_calibration(drawn([20_000, 6], [1.0, 1.0], [-3.0, -3.0]), 3)
     assert found.slope[1:] == pytest.approx([found.slope[0]] * 2, rel=0.5)
     assert found.slope[2] == pytest.approx(1.0, rel=0.1)
+
+
+def test_relations_may_have_scales_of_their_own() -> None:
+    facts = drawn([5000] * 3, [1.0] * 3, [-3.0] * 3)
+    middles, widths = np.array([0.0, 1000.0, -6.0]), np.array([1.0, 3.0, 0.5])
+    moved = replace(facts, score=middles[facts.relation] + widths[facts.relation] * facts.score)
+    assert reliability(fit_calibration(moved, 3), moved).error < 0.02
+
+
+def test_plain_facts_beside_guesses_are_calibrated_too() -> None:
+    """Facts of two kinds: no straight line in the logit fits both."""
+    chance = np.random.default_rng(0)
+    true = chance.random(20_000) < 0.5
+    plain = chance.random(20_000) < 0.5
+    score = chance.normal(np.where(true & plain, 12, 0) + np.where(true & ~plain, 1, 0), 1)
+    half = np.arange(20_000) < 10_000
+    made = Labelled(np.zeros(20_000, np.int64), score, true, np.ones(20_000))
+    first, second = (Labelled(*(getattr(made, f.name)[part] for f in fields(Labelled))) for part in (half, ~half))
+    found = fit_calibration(first, 1)
+    assert reliability(found, second).error < 0.02
+    grid = found.probability(0, np.linspace(-10, 30, 200))
+    assert (np.diff(grid) >= 0).all()
+
+
+def test_a_relation_with_non_facts_alone_has_the_scale_that_they_tell() -> None:
+    facts = drawn([20_000], [1.0], [-3.0])
+    strange = Labelled(np.ones(50, np.int64), np.full(50, 500.0), np.zeros(50, np.bool_), np.ones(50))
+    both = Labelled(*(np.concatenate([getattr(part, f.name) for part in (facts, strange)]) for f in fields(Labelled)))
+    found = fit_calibration(both, 2)
+    assert found.probability(1, 500.0) < 0.4
+    assert found.probability(1, 510.0) > 0.8
 
 
 def test_facts_that_are_wholly_apart_have_a_finite_fit() -> None:
@@ -73,8 +106,20 @@ def test_non_facts_are_facts_with_one_entity_replaced_and_never_known() -> None:
     assert np.isfinite(made.score).all()
 
 
+GOOD = {"slope": [1, 2], "offset": [0, 0], "said": [0.0, 1.0], "meant": [0.0, 1.5]}
+
+
 @pytest.mark.parametrize(
-    "data", [{}, {"slope": [1], "offset": "x"}, {"slope": [1.0], "offset": [1.0]}, {"slope": [1, np.inf], "offset": [0, 0]}]
+    "data",
+    [
+        {},
+        {**GOOD, "offset": "x"},
+        {**GOOD, "slope": [1.0]},
+        {**GOOD, "slope": [1, np.inf]},
+        {**GOOD, "said": []},
+        {**GOOD, "said": [0.0]},
+        {**GOOD, "meant": [2.0, 1.0]},
+    ],
 )
 def test_a_damaged_calibration_is_refused(data: dict[str, object]) -> None:
     with pytest.raises(DataError, match="calibration"):

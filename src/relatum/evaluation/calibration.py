@@ -1,15 +1,15 @@
 """From scores to probabilities: the softmax that models are trained by leaves scores of different relations incomparable.
 
-A score s of relation r becomes the probability 1 / (1 + exp(-(slope_r s + offset_r))), fitted on held-out facts against as
-many non-facts: copies of these facts of which one entity was replaced, half of the time by one that the relation is known
-with at that position. So 0.5 means: as often true as not, where facts and such non-facts are equally common. A relation
-with few facts stays near the fit over all relations.
+A score s of relation r becomes the logit slope_r s + offset_r, and that, by a bend that all relations share, the logit of a
+probability. Both are fitted on held-out facts against as many non-facts: copies of these facts of which one entity was
+replaced, half of the time by one that the relation is known with at that position. So 0.5 means: as often true as not, where
+facts and such non-facts are equally common. A relation with few facts stays near the fit over all relations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,12 @@ __all__ = ["Calibration", "Labelled", "Reliability", "fit_calibration", "label",
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_PRIOR = 4.0  # how strongly a relation's fit is held to that of all, in units of its standardised parameters
+_PRIOR = 4.0  # how strongly a relation's fit is held to that of all
 _ROUNDS = 30  # of Newton's method
 _DRAWS = 10  # for a non-fact, until one is not known to be a fact
 _BINS = 10
+_POINTS, _AROUND = 20, 50  # of the bend at most, and how many facts and non-facts one stands for at least
+_STRANGE = 100  # training facts of which non-facts are made, where there are no other facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,31 +47,45 @@ class Labelled:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """A slope and an offset for each relation."""
+    """A slope and an offset for each relation, and one bend for all of them: what logits of `said` turn out to mean.
+
+    A straight line in the logit is too stiff where some facts are plain and others are guesses. Between its points the
+    bend is straight, beyond them it goes on with slope 1: more score is never less probability.
+    """
 
     slope: Floats
     offset: Floats
+    said: Floats = field(default_factory=lambda: np.zeros(1))
+    meant: Floats = field(default_factory=lambda: np.zeros(1))
 
     def probability(self, relation: Ints | int, score: Floats | float) -> Floats:
         """Return the probability of facts of the given relations and scores."""
-        logit = self.slope[relation] * score + self.offset[relation]
-        return np.asarray(1 / (1 + np.exp(-np.clip(logit, -700, 700))))
+        said = self.logit(relation, score)
+        meant = np.interp(said, self.said, self.meant) + said - np.clip(said, self.said[0], self.said[-1])
+        return np.asarray(1 / (1 + np.exp(-np.clip(meant, -700, 700))))
+
+    def logit(self, relation: Ints | int, score: Floats | float) -> Floats:
+        """Return the logits of the lines, before they are bent."""
+        return np.asarray(self.slope[relation] * score + self.offset[relation])
 
     def to_json(self) -> dict[str, Any]:
         """Return the calibration as plain data."""
-        return {"slope": self.slope.tolist(), "offset": self.offset.tolist()}
+        return {name: getattr(self, name).tolist() for name in ("slope", "offset", "said", "meant")}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], relations: int) -> Calibration:
         """Return the calibration of so many relations from plain data; anything else is refused."""
         try:
-            found = cls(np.array(data["slope"], np.float64), np.array(data["offset"], np.float64))
+            slope, offset, said, meant = (np.array(data[key], np.float64) for key in ("slope", "offset", "said", "meant"))
         except (KeyError, TypeError, ValueError):
-            raise DataError("calibration: must hold the numbers `slope` and `offset`") from None
-        for values in (found.slope, found.offset):
-            if values.shape != (relations,) or not np.isfinite(values).all():
-                raise DataError(f"calibration: must hold a finite slope and offset for each of {relations} relations")
-        return found
+            raise DataError("calibration: must hold the numbers `slope`, `offset`, `said` and `meant`") from None
+        if not all(np.isfinite(values).all() for values in (slope, offset, said, meant)):
+            raise DataError("calibration: its numbers must be finite")
+        if slope.shape != (relations,) or offset.shape != (relations,):
+            raise DataError(f"calibration: must hold a slope and an offset for each of {relations} relations")
+        if said.ndim != 1 or not len(said) or said.shape != meant.shape or (np.diff([said, meant]) < 0).any():
+            raise DataError("calibration: `said` and `meant` must be equally long and never fall")
+        return cls(slope, offset, said, meant)
 
 
 @dataclass(frozen=True)
@@ -96,6 +112,8 @@ def label(
 ) -> Labelled:
     """Return facts and non-facts made from them, one at each position of each fact, with their scores.
 
+    Of a relation that has no such facts, there are non-facts made from training facts: they tell its scale.
+
     Args:
         model: the model.
         tables: what `model.encode` gave.
@@ -110,16 +128,48 @@ def label(
 
 
 def fit_calibration(labelled: Labelled, relations: int) -> Calibration:
-    """Return the calibration of so many relations that fits labelled facts."""
-    middle, spread = labelled.score.mean(), max(float(labelled.score.std()), 1e-12)
-    standard = (labelled.score - middle) / spread
-    common = _logistic(standard, labelled.true, labelled.weight, np.array([1.0, 0.0]), 1e-3)
+    """Return the calibration of so many relations that fits labelled facts; those without any get the common fit.
+
+    Each relation has its own scale, so scores are first put on one: how far they lie from the middle between the facts and
+    the non-facts of their relation, in units of the spread within relations. On that scale relations are much alike, and
+    what is learned from all of them can stand in for what few facts do not tell.
+    """
+    kinds = 2 * labelled.relation + labelled.true
+    weight = np.bincount(kinds, labelled.weight, 2 * relations)
+    sums = np.bincount(kinds, labelled.weight * labelled.score, 2 * relations)
+    means = (sums / np.maximum(weight, 1e-300)).reshape(relations, 2)
+    there = weight.reshape(relations, 2) > 0
+    rest = labelled.score - means[labelled.relation, labelled.true.astype(np.int64)]
+    spread = max(float(np.sqrt(np.average(rest**2, weights=labelled.weight))), 1e-12)
+    both: npt.NDArray[np.bool_] = np.all(there, axis=1)
+    gap = float(np.mean((means[:, 1] - means[:, 0])[both])) if both.any() else 0.0
+    anywhere = float(np.average(labelled.score, weights=labelled.weight))
+    middle = np.where(both, means.mean(1), np.where(there[:, 0], means[:, 0] + gap / 2, anywhere))
+
+    standard = (labelled.score - middle[labelled.relation]) / spread
+    told = both[labelled.relation]
+    common = _logistic(standard[told], labelled.true[told], labelled.weight[told], np.array([1.0, 0.0]), 1e-3)
     slope, offset = np.full(relations, common[0]), np.full(relations, common[1])
-    for relation in np.unique(labelled.relation):
+    for relation in np.flatnonzero(both):
         chosen = labelled.relation == relation
         own = _logistic(standard[chosen], labelled.true[chosen], labelled.weight[chosen], common, _PRIOR)
         slope[relation], offset[relation] = own
-    return Calibration(slope / spread, offset - slope * middle / spread)
+    lines = Calibration(slope / spread, offset - slope * middle / spread)
+    return replace(
+        lines, **_bend(lines.logit(labelled.relation, labelled.score)[told], labelled.true[told], labelled.weight[told])
+    )
+
+
+def _bend(said: Floats, true: npt.NDArray[np.bool_], weight: Floats) -> dict[str, Floats]:
+    """Return what logits turn out to mean, at points with equally many facts and non-facts around them."""
+    order = np.argsort(said, kind="stable")
+    parts = np.array_split(order, max(1, min(_POINTS, len(order) // _AROUND)))
+    if not len(order):
+        return {}
+    heavy = np.array([weight[part].sum() for part in parts])
+    share = (np.array([(weight * true)[part].sum() for part in parts]) + 0.5) / (heavy + 1)  # never 0 nor 1
+    centres = np.array([np.average(said[part], weights=weight[part]) for part in parts])
+    return {"said": centres, "meant": np.maximum.accumulate(np.log(share / (1 - share)))}
 
 
 def reliability(calibration: Calibration, labelled: Labelled) -> Reliability:
@@ -150,10 +200,11 @@ def _labelled(
     """Yield relation, score, truth and weight of the facts of each relation, and of the non-facts at each position."""
     for number, schema in enumerate(facts.schema):
         columns = facts.table(schema.name).columns
+        if columns.shape[1]:
+            yield _scored(model, tables, number, columns.astype(np.int64), true=True, weight=1.0)
+        else:
+            columns = train.table(schema.name).columns[:, :_STRANGE]
         size = columns.shape[1]
-        if not size:
-            continue
-        yield _scored(model, tables, number, columns.astype(np.int64), true=True, weight=1.0)
         relations = np.full(size, number, np.int32)
         for position, there in enumerate(train.table(schema.name).columns):
             answers = known.lookup(relations, columns, position)
