@@ -1,0 +1,158 @@
+"""A made dataset from settings and a seed, its statistics, and its folder on disk."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relatum import __version__
+from relatum.algebra import Expression, SelectConstant
+from relatum.algebra.node import post_order
+from relatum.data.formats import write_tuples
+from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.provenance import ELEMENTARY, OPERATIONS, Origin, save_provenance
+from relatum.data.schema import RelationSchema, Schema
+from relatum.errors import DataError, RelatumError, SettingError
+from relatum.files import atomic_directory
+from relatum.synth.derivation import Derivation, derive
+from relatum.synth.elementary import draw_elementary
+from relatum.synth.pool import Member
+from relatum.synth.settings import SynthSettings
+from relatum.synth.splitting import hold_out, sub_sample
+
+__all__ = ["SynthDataset", "check_free", "save_synth", "synthesize"]
+
+_SPOKEN = {"relation": ELEMENTARY, "where": "select", "where_equal": "select"}
+
+
+@dataclass(frozen=True)
+class SynthDataset:
+    """A made dataset, where its relations come from, and how it was made.
+
+    Attributes:
+        split: train, valid and test.
+        origins: the origin of every relation by name.
+        expressions: the same, as expressions over the elementary relations.
+        truth: every relation with all its tuples, before sub-sampling.
+        redrawn: how often a derived relation was drawn again, by reason.
+        given_up: how many of the planned derived relations could not be made, by operation.
+        settings: what it was made from.
+        seed: what everything was drawn from.
+    """
+
+    split: Split
+    origins: Mapping[str, Origin]
+    expressions: Mapping[str, Expression]
+    truth: Hypergraph
+    redrawn: Mapping[str, int]
+    given_up: Mapping[str, int]
+    settings: SynthSettings
+    seed: int
+
+    def counts(self, part: str = "test") -> dict[tuple[str, int], int]:
+        """Return how many tuples a part has, by operation and depth."""
+        found: Counter[tuple[str, int]] = Counter()
+        for relation in self.split.schema:
+            origin = self.origins[relation.name]
+            found[origin.operation, origin.depth] += len(self.split.parts[part].table(relation.name))
+        places = (ELEMENTARY, *OPERATIONS)
+        return dict(sorted(found.items(), key=lambda item: (places.index(item[0][0]), item[0][1])))
+
+
+def synthesize(
+    settings: SynthSettings | None = None, seed: int = 0, advance: Callable[[int], None] = lambda _: None
+) -> SynthDataset:
+    """Return the dataset that follows from settings and seed; the same for the same two.
+
+    `advance` is told how many of the `settings.relations + settings.derived` relations have been made since the last call.
+    """
+    settings = settings or SynthSettings()
+    if not isinstance(seed, int) or seed < 0:
+        raise SettingError(f"seed: must be a whole number from 0 up, not {seed!r}")
+    drawing, deriving, sampling, splitting = np.random.default_rng(seed).spawn(4)
+    elementary, family_of = draw_elementary(settings, drawing)
+    advance(settings.relations)
+    derivation = derive(elementary, family_of, settings, deriving, advance)
+    truth = _truth(elementary, derivation)
+    expressions = {member.name: member.expression for member in derivation.members}
+    origins = {name: _origin(expression) for name, expression in expressions.items()}
+    sampled = sub_sample(truth, settings.tuples, settings.kept_arities, _constants(derivation.members), sampling)
+    strata = sorted({(origin.operation, origin.depth) for origin in origins.values()})
+    numbers = [strata.index((origins[name].operation, origins[name].depth)) for name in sampled.schema.names]
+    split = hold_out(sampled, numbers, settings.valid, settings.test, splitting, origin="synth")
+    made = SynthDataset(split, origins, expressions, truth, derivation.redrawn, derivation.given_up, settings, seed)
+    _check_complete(made)
+    return made
+
+
+def save_synth(made: SynthDataset, directory: str | os.PathLike[str]) -> None:
+    """Write a made dataset and its provenance as a new directory that `load` reads; all of it or nothing.
+
+    The directory may exist if it is empty.
+    """
+    target = Path(directory)
+    check_free(target)
+    if target.exists():
+        target.rmdir()
+    with atomic_directory(target) as folder:
+        for part, graph in made.split.parts.items():
+            with (folder / f"{part}.txt").open("wb") as file:
+                write_tuples(graph, file)
+        about: dict[str, Any] = {
+            "relatum": __version__,
+            "seed": made.seed,
+            "settings": made.settings.to_dict(),
+            "redrawn": dict(made.redrawn),
+            "given_up": dict(made.given_up),
+        }
+        save_provenance(folder, made.origins, about)
+
+
+def check_free(directory: Path) -> None:
+    """Refuse a path that is taken: anything but an empty directory."""
+    if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
+        raise RelatumError(f"{directory}: already exists and is not an empty directory")
+
+
+def _truth(elementary: Hypergraph, derivation: Derivation) -> Hypergraph:
+    members = sorted(derivation.members, key=lambda member: member.name)  # as a reader numbers them
+    schema = Schema(RelationSchema(member.name, member.arity) for member in members)
+    blocks = []
+    for arity in sorted(schema.arities):
+        mine = [(number, member.columns) for number, member in enumerate(members) if member.arity == arity]
+        relations = np.repeat(np.array([n for n, _ in mine], np.int32), [columns.shape[1] for _, columns in mine])
+        blocks.append((relations, np.concatenate([columns for _, columns in mine], axis=1)))
+    return Hypergraph.sort(elementary.entities, schema, blocks)
+
+
+def _origin(expression: Expression) -> Origin:
+    operation = _SPOKEN.get(expression.operation, expression.operation)
+    return Origin(operation, expression.depth, str(expression))
+
+
+def _constants(members: tuple[Member, ...]) -> list[str]:
+    """Return the entities that expressions name: were they to vanish, the expressions could not be evaluated."""
+    nodes = (node for member in members for node in post_order(member.expression, lambda node: node.children))
+    return sorted({node.entity for node in nodes if isinstance(node, SelectConstant)})
+
+
+def _check_complete(made: SynthDataset) -> None:
+    """Refuse a dataset that cannot measure what it was made for: some operation that was made has no test tuple."""
+    if not made.settings.test:
+        return
+    tested: Counter[str] = Counter()
+    for (operation, _), count in made.counts().items():
+        tested[operation] += count
+    few = made.settings.derived < len(OPERATIONS)  # then some cannot be there, and nobody expects them to be
+    for operation in () if few else (name for name, weight in made.settings.operations.items() if weight):
+        if not tested[operation]:
+            raise DataError(
+                f"no tuple of operation {operation!r} could be held out for test; take more elementary_tuples, "
+                f"more derived relations or more tries"
+            )

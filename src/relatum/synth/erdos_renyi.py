@@ -1,0 +1,173 @@
+"""Algorithm 2 of the paper: random directed, labelled hyperedges, without a loop over them.
+
+Four things part from the paper's text. The number of edges is drawn without counting to k! C(n, k). Exactly that many
+are made, not one more. An edge is a duplicate only of one with the same label. And a stated share of the tuples repeats
+an entity: were all entities of a tuple distinct, selection by equality would always be empty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from relatum.data.hypergraph import Block
+from relatum.data.ordering import differs_from_previous, row_order
+from relatum.data.vocabulary import Ids
+from relatum.errors import SettingError
+from relatum.synth.apportion import Counts, Mask
+
+__all__ = ["EdgeKind", "draw_count", "possible_edges", "random_blocks"]
+
+_ROUNDS = 400  # of drawing again what came up twice; a relation that needs more asks for nearly all that can be
+_LARGEST_EXACT = 1 << 53  # numpy's binomial counts in doubles
+_LARGEST_COUNT = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeKind:
+    """A relation as Algorithm 2 takes it: its arity and the probability of each possible edge."""
+
+    arity: int
+    probability: float
+
+    @classmethod
+    def expecting(cls, tuples: float, arity: int, entities: int) -> EdgeKind:
+        """Return the kind that has `tuples` edges among `entities` entities on average."""
+        return cls(arity, min(1.0, tuples / max(possible_edges(entities, arity), 1)))
+
+
+def possible_edges(entities: int, arity: int) -> int:
+    """Return how many ordered edges of distinct entities there are, k! C(n, k), exactly."""
+    return math.perm(entities, arity)
+
+
+def draw_count(entities: int, kind: EdgeKind, rng: np.random.Generator) -> int:
+    """Return a number of edges drawn from the binomial distribution, however many are possible.
+
+    Beyond 2^53 possible edges it is drawn from Poisson's distribution with the same mean, whose total distance from the
+    binomial is at most the probability of an edge (Le Cam), here below 2^31 / 2^53, a quarter of a millionth.
+    """
+    possible = possible_edges(entities, kind.arity)
+    mean = possible * kind.probability
+    if mean >= _LARGEST_COUNT:
+        raise SettingError(f"probability {kind.probability:g} at arity {kind.arity} would make {mean:.1e} tuples")
+    return int(rng.binomial(possible, kind.probability) if possible <= _LARGEST_EXACT else rng.poisson(mean))
+
+
+def random_blocks(
+    entities: int,
+    kinds: Sequence[EdgeKind],
+    rng: np.random.Generator,
+    *,
+    repeats: float = 0.0,
+    skew: float = 0.0,
+    narrow: float = 0.0,
+    domain: int = 20,
+) -> list[Block]:
+    """Return random facts, one block per arity, sorted and each once; relation i is `kinds[i]`.
+
+    Args:
+        entities: how many there are.
+        kinds: arity and probability of each relation.
+        rng: what everything is drawn from.
+        repeats: the share of each relation's tuples that hold one entity twice, always at the same two positions, so
+            that one selection finds them all. The others hold distinct entities.
+        skew: how unlike the entities are: one is among the k most frequent with probability (k / n)^(1 - skew). With 0,
+            as in the paper, all are alike; towards 1 a few stand in most tuples.
+        narrow: the share of relations of arity 3 and more that have one position at which only few entities stand, as
+            classes and places do in real data; without such, selection by a constant finds next to nothing.
+        domain: how many entities those are.
+    """
+    names = rng.permutation(entities).astype(np.int32)  # so that the frequent ones are not those with the lowest ids
+    blocks = []
+    for arity in sorted({kind.arity for kind in kinds}):
+        labels = [label for label, kind in enumerate(kinds) if kind.arity == arity]
+        counts = np.array([draw_count(entities, kinds[label], rng) for label in labels], np.int64)
+        doubled = np.rint(counts * repeats).astype(np.int64) if arity > 1 else np.zeros_like(counts)
+        for label, count in zip(labels, counts - doubled, strict=True):
+            if count > possible_edges(entities, arity):
+                raise SettingError(f"relation {label} asks for more tuples of arity {arity} than {entities} entities make")
+        draw = _Drawing(entities, arity, np.array(labels, np.int32), skew, names, rng)
+        draw.narrow(narrow, min(domain, entities))
+        relations, columns = draw.distinct(np.stack([counts - doubled, doubled], axis=1))
+        blocks.append(Block(relations, columns))
+    return blocks
+
+
+class _Drawing:
+    """The drawing of one arity's facts."""
+
+    def __init__(self, entities: int, arity: int, labels: Ids, skew: float, names: Ids, rng: np.random.Generator) -> None:
+        self.entities, self.arity, self.labels, self.names, self.rng = entities, arity, labels, names, rng
+        self.exponent = 1 / (1 - skew)
+        pairs = np.array([(p, q) for p in range(arity) for q in range(p)] or [(0, 0)])
+        self.dropped, self.kept = pairs[rng.integers(len(pairs), size=len(labels))].T  # the twin positions, by relation
+        self.starts = np.zeros((arity, len(labels)), np.int32)  # where the entities of each position begin
+        self.widths = np.full((arity, len(labels)), entities, np.int32)  # and how many they are
+
+    def narrow(self, share: float, domain: int) -> None:
+        """Let few entities stand at one position of a share of the relations; never at one of the twin positions."""
+        if self.arity < 3:
+            return
+        for relation in np.flatnonzero(self.rng.random(len(self.labels)) < share):
+            others = [place for place in range(self.arity) if place not in (self.dropped[relation], self.kept[relation])]
+            place = others[self.rng.integers(len(others))]
+            self.starts[place, relation] = self.rng.integers(self.entities)
+            self.widths[place, relation] = domain
+
+    def distinct(self, wanted: Counts) -> tuple[Ids, Ids]:
+        """Return as many facts as wanted, int64[relations, (plain, doubled)], each once and sorted."""
+        places, columns = np.empty(0, np.int32), np.empty((self.arity, 0), np.int32)
+        missing = wanted
+        for _ in range(_ROUNDS):
+            if not missing.any():
+                return self.labels[places], columns
+            new_places, new_columns = self._draw(missing)
+            places, columns = self._merge(
+                np.concatenate([places, new_places]), np.concatenate([columns, new_columns], axis=1)
+            )
+            missing = wanted - self._counts(places, columns, len(wanted))
+        short, asked = int(missing.sum()), int(wanted.sum())
+        raise SettingError(
+            f"arity {self.arity}: {short:,} of {asked:,} tuples could not be made without repeating one; "
+            f"take more entities, fewer tuples or less skew"
+        )
+
+    def _draw(self, missing: Counts) -> tuple[Ids, Ids]:
+        """Return the missing facts; those in which entities met by chance are left out, to be drawn again."""
+        groups = np.repeat(np.arange(missing.size, dtype=np.int32), missing.ravel())
+        places, doubled = groups >> 1, (groups & 1).astype(np.bool_)
+        columns = np.empty((self.arity, len(places)), np.int32)
+        for column, starts, widths in zip(columns, self.starts, self.widths, strict=True):
+            ranks = (self.rng.random(len(places)) ** self.exponent * widths[places]).astype(np.int64) + starts[places]
+            np.take(self.names, ranks, mode="wrap", out=column)
+        if doubled.any():
+            rows = np.flatnonzero(doubled)
+            columns[self.dropped[places[rows]], rows] = columns[self.kept[places[rows]], rows]
+        fine = self._coincidences(columns) == doubled
+        return places[fine], columns[:, fine]
+
+    def _coincidences(self, columns: Ids) -> Counts:
+        found = np.zeros(columns.shape[1], np.int64)
+        for p in range(self.arity):
+            for q in range(p):
+                found += columns[p] == columns[q]
+        return found
+
+    def _merge(self, places: Ids, columns: Ids) -> tuple[Ids, Ids]:
+        order = row_order((places, *columns), (len(self.labels), *[self.entities] * self.arity))
+        places = places[order]
+        for column in columns:
+            column[:] = column[order]
+        new = differs_from_previous((places, *columns))
+        return (places, columns) if new.all() else (places[new], columns[:, new])
+
+    def _counts(self, places: Ids, columns: Ids, relations: int) -> Counts:
+        rows = np.arange(len(places))
+        doubled: Mask = columns[self.dropped[places], rows] == columns[self.kept[places], rows]
+        if self.arity == 1:
+            doubled[:] = False
+        return np.bincount(2 * places + doubled, minlength=2 * relations).reshape(-1, 2)

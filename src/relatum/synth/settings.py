@@ -1,0 +1,190 @@
+"""Every number behind a made dataset, in one frozen type that refuses what cannot be."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from relatum.data.provenance import OPERATIONS
+from relatum.errors import SettingError, UnknownNameError
+
+__all__ = ["SynthSettings"]
+
+_COUNTS = (
+    *("entities", "relations", "elementary_tuples", "domain", "family"),
+    *("least_tuples", "least_arity", "tries", "tuples"),
+)
+
+
+@dataclass(frozen=True)
+class SynthSettings:
+    """How a dataset is made; the defaults are those of the preset `rel-er`.
+
+    Attributes:
+        entities: how many may occur; those that no kept tuple holds are left out of the dataset.
+        skew: how unlike the entities' frequencies are, 0 (all alike, as in the paper) to below 1; see `random_blocks`.
+        relations: how many elementary ones there are.
+        arities: the share of elementary relations, and of their tuples, by arity.
+        elementary_tuples: how many tuples the elementary relations have together, on average.
+        spread: standard deviation of the logarithm of an elementary relation's size.
+        repeats: the share of elementary tuples that hold one entity twice.
+        narrow: the share of elementary relations of arity 3 and more at one of whose positions only few entities stand.
+        domain: how many entities those are.
+        family: how many elementary relations are parts of one random relation that is not itself stored. Relations that
+            are drawn apart hardly share a tuple, so that their unions and differences are trivial; with 1, as in the
+            paper, there are such operations only of relations derived from one another.
+        family_share: the share of that relation's tuples that each part has.
+        derived: how many derived relations to make.
+        operations: how often each operation is the last one, in proportion. Selections count double by default, since
+            their results are the smallest.
+        depths: how often a derived relation has depth 1, 2, ..., in proportion; as many depths as numbers.
+        equal: the share of selections that are by equality of two positions; the others are by a constant.
+        overlap: a difference takes at least and at most this share of its left side away, and a union's smaller side
+            shares as much with the other.
+        least_tuples: how many every relation has at least, before sub-sampling.
+        least_arity: the smallest arity of a derived relation.
+        tries: how often a derived relation is drawn again when what was drawn is empty, small or trivial.
+        tuples: how many tuples to keep in all parts; if there are fewer, all are kept.
+        kept_arities: the share of kept tuples by arity, as far as there are so many; empty for as many of all. The default
+            is JF17K's, but for arity 6, of which it has only 37 tuples.
+        valid: the share of them that goes into valid.
+        test: the share of them that goes into test.
+    """
+
+    entities: int = 24_000
+    skew: float = 0.65
+    relations: int = 200
+    arities: Mapping[int, float] = field(default_factory=lambda: {2: 0.4, 3: 0.41, 4: 0.15, 5: 0.03, 6: 0.01})
+    elementary_tuples: int = 52_000
+    spread: float = 1.0
+    repeats: float = 0.1
+    narrow: float = 0.7
+    domain: int = 12
+    family: int = 2
+    family_share: float = 0.6
+    derived: int = 140
+    operations: Mapping[str, float] = field(default_factory=lambda: {**dict.fromkeys(OPERATIONS, 1.0), "select": 2.0})
+    depths: tuple[float, ...] = (4.0, 3.0, 2.0, 1.0)
+    equal: float = 0.3
+    overlap: tuple[float, float] = (0.1, 0.9)
+    least_tuples: int = 10
+    least_arity: int = 2
+    tries: int = 300
+    tuples: int = 70_000
+    kept_arities: Mapping[int, float] = field(default_factory=lambda: {2: 0.546, 3: 0.335, 4: 0.092, 5: 0.022, 6: 0.005})
+    valid: float = 0.08
+    test: float = 0.08
+
+    def __post_init__(self) -> None:
+        for name in _COUNTS:
+            _check(name, _is_whole(getattr(self, name), 1), "must be a whole number from 1 up", self)
+        _check("derived", _is_whole(self.derived, 0), "must be a whole number from 0 up", self)
+        for name in ("repeats", "narrow", "equal", "valid", "test"):
+            _check(name, _is_number(getattr(self, name)) and 0 <= getattr(self, name) <= 1, "must be from 0 to 1", self)
+        _check("skew", _is_number(self.skew) and 0 <= self.skew < 1, "must be from 0 to below 1", self)
+        _check("spread", _is_number(self.spread) and 0 <= self.spread <= 5, "must be from 0 to 5", self)
+        _check(
+            "family_share", _is_number(self.family_share) and 0 < self.family_share <= 1, "must be above 0, up to 1", self
+        )
+        _check("valid and test", self.valid + self.test < 1, "must leave something for train", self)
+        self._check_proportions()
+        self._check_fit()
+
+    def _check_proportions(self) -> None:
+        _check("arities", isinstance(self.arities, Mapping) and bool(self.arities), "must be {arity = share, ...}", self)
+        whole = all(_is_whole(arity, 1) for arity in self.arities)
+        _check("arities", whole and _are_weights(self.arities.values()), "must give arities from 1 up shares above 0", self)
+        _check("kept_arities", isinstance(self.kept_arities, Mapping), "must be {arity = share, ...}", self)
+        whole = all(_is_whole(arity, 1) for arity in self.kept_arities)
+        shares = not self.kept_arities or _are_weights(self.kept_arities.values())
+        _check("kept_arities", whole and shares, "must give arities from 1 up shares above 0", self)
+        _check("operations", isinstance(self.operations, Mapping), "must be {operation = weight, ...}", self)
+        for name in self.operations:
+            if name not in OPERATIONS:
+                raise SettingError(f"operations: {UnknownNameError('operation', str(name), OPERATIONS)}")
+        weighty = _are_weights(self.operations.values(), zero=True)
+        _check("operations", weighty, "must be weights from 0 up, not all 0", self)
+        _check("depths", isinstance(self.depths, tuple) and _are_weights(self.depths, zero=True), "must be weights", self)
+        pair = isinstance(self.overlap, tuple) and len(self.overlap) == 2 and all(map(_is_number, self.overlap))
+        ordered = pair and 0 < self.overlap[0] < self.overlap[1] < 1
+        _check("overlap", ordered, "must be two shares between 0 and 1, the smaller first", self)
+        for name in ("arities", "kept_arities"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, MappingProxyType({arity: float(given[arity]) for arity in sorted(given)}))
+        weights = {name: float(self.operations.get(name, 0)) for name in OPERATIONS}
+        object.__setattr__(self, "operations", MappingProxyType(weights))
+
+    def _check_fit(self) -> None:
+        largest = max(self.arities)
+        _check("entities", self.entities > largest, f"must be more than the largest arity, {largest}", self)
+        _check("relations", self.relations >= len(self.arities), f"must be one per arity or more: {len(self.arities)}", self)
+        enough = self.elementary_tuples >= self.relations * self.least_tuples
+        least = f"{self.relations} relations of at least {self.least_tuples} tuples"
+        _check("elementary_tuples", enough, f"must be enough for {least}", self)
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any], base: SynthSettings | None = None) -> SynthSettings:
+        """Return `base`, or the defaults, with the given settings changed; lists and text keys become what they mean."""
+        known = [one.name for one in dataclasses.fields(cls)]
+        for name in given:
+            if name not in known:
+                raise SettingError(str(UnknownNameError("setting", name, known)))
+        values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+        for name in ("arities", "kept_arities"):
+            if isinstance(shares := values.get(name), Mapping):
+                values[name] = {_arity(key): share for key, share in shares.items()}
+        return dataclasses.replace(base or cls(), **values)
+
+    def changed(self, changes: Iterable[str]) -> SynthSettings:
+        """Return the settings with changes such as `derived=20` or `arities={2=0.5, 3=0.5}`; values are TOML."""
+        given: dict[str, Any] = {}
+        for change in changes:
+            name, equals, value = change.partition("=")
+            if not equals:
+                raise SettingError(f"{change!r} is not a change: write name=value")
+            try:
+                (given[name.strip()],) = tomllib.loads(f"value = {value}").values()
+            except (tomllib.TOMLDecodeError, ValueError):
+                raise SettingError(f"{name.strip()}: {value!r} is neither a number, a list nor a table") from None
+        return self.from_dict(given, self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every setting as plain data."""
+        plain = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
+        return {
+            **plain,
+            "arities": {str(arity): share for arity, share in self.arities.items()},
+            "kept_arities": {str(arity): share for arity, share in self.kept_arities.items()},
+            "operations": dict(self.operations),
+            "depths": list(self.depths),
+            "overlap": list(self.overlap),
+        }
+
+
+def _check(name: str, holds: bool, rule: str, settings: SynthSettings) -> None:
+    if not holds:
+        given = f", not {getattr(settings, name)!r}" if hasattr(settings, name) else ""
+        raise SettingError(f"{name}: {rule}{given}")
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _are_weights(values: Iterable[object], zero: bool = False) -> bool:
+    weights = list(values)
+    numbers = [value for value in weights if isinstance(value, int | float) and _is_number(value)]
+    return len(numbers) == len(weights) and sum(numbers) > 0 and all(value > 0 or (zero and value == 0) for value in numbers)
+
+
+def _arity(key: object) -> object:
+    return int(key) if isinstance(key, str) and key.isdecimal() else key

@@ -1,0 +1,146 @@
+"""Algorithm 4 of the paper: some of the ground truth, parted into train, valid and test.
+
+Every entity and every relation of the dataset occurs in train, and every operation and depth in test, as far as it has a
+tuple to spare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from relatum.data.hypergraph import Block, Hypergraph, Split
+from relatum.data.vocabulary import Ids, Vocabulary
+from relatum.synth.apportion import Counts, Mask, apportion, draw_from_groups
+
+__all__ = ["hold_out", "sub_sample"]
+
+_LEAST_KEPT = 3  # tuples of a relation: one for each part
+
+
+def sub_sample(
+    graph: Hypergraph, tuples: int, arities: Mapping[int, float], wanted: Sequence[str], rng: np.random.Generator
+) -> Hypergraph:
+    """Return `tuples` facts of `graph`; entities that no longer occur are left out of the vocabulary.
+
+    Args:
+        graph: distinct facts, of each relation at least one.
+        tuples: how many to keep; if there are no more, all are kept.
+        arities: the share of each arity in what is kept, as far as there is enough; empty for as many of all. Within an
+            arity every relation keeps its proportion.
+        wanted: entities that are to go on occurring.
+        rng: what is drawn from.
+    """
+    blocks = list(graph.blocks.values())
+    if tuples < len(graph):
+        relations = np.concatenate([block.relations for block in blocks])
+        sizes = np.bincount(relations, minlength=len(graph.schema))
+        quotas = np.minimum(_quotas(graph, sizes, tuples, arities), sizes)
+        kept = draw_from_groups(relations, quotas, rng, first=_occurrences(graph, graph.entities.ids(wanted)))
+        blocks = [Block(*part) for part in _chosen(blocks, kept)]
+    occurs = np.zeros(len(graph.entities), np.bool_)
+    for block in blocks:
+        occurs[block.columns] = True
+    places = (np.cumsum(occurs) - 1).astype(np.int32)
+    names = graph.entities.names
+    entities = Vocabulary(names[number] for number in np.flatnonzero(occurs).tolist())
+    # Ids keep their order, so facts stay sorted.
+    return Hypergraph(entities, graph.schema, (Block(block.relations, places[block.columns]) for block in blocks))
+
+
+def _quotas(graph: Hypergraph, sizes: Counts, tuples: int, arities: Mapping[int, float]) -> Counts:
+    """Return how many facts of each relation to keep."""
+    if not arities:
+        return apportion(tuples, sizes, least=_LEAST_KEPT)
+    quotas = np.zeros_like(sizes)
+    weights = np.array([arities.get(arity, 0.0) for arity in graph.blocks])
+    available = np.array([len(block) for block in graph.blocks.values()])
+    by_arity = np.zeros_like(available)
+    # What one arity does not have is shared out among the others, until nothing is left to share or to give.
+    while (rest := tuples - int(by_arity.sum())) > 0 and weights[by_arity < available].sum() > 0:
+        by_arity += np.minimum(apportion(rest, np.where(by_arity < available, weights, 0)), available - by_arity)
+    places = np.array([relation.arity for relation in graph.schema])
+    for arity, count in zip(graph.blocks, by_arity.tolist(), strict=True):
+        quotas[places == arity] = apportion(count, sizes[places == arity], least=_LEAST_KEPT)
+    return quotas
+
+
+def hold_out(
+    graph: Hypergraph, strata: Sequence[int], valid: float, test: float, rng: np.random.Generator, origin: str = "memory"
+) -> Split:
+    """Return the facts of `graph` as train, valid and test, the latter with the given shares of each stratum.
+
+    Args:
+        graph: distinct facts, whose entities and relations all occur.
+        strata: a number from 0 up for each relation; from each, one fact at least is held out if one can be.
+        valid: the share of facts for valid.
+        test: the share of facts for test.
+        rng: what is drawn from.
+        origin: what the split is called.
+    """
+    blocks = list(graph.blocks.values())
+    relations = np.concatenate([block.relations for block in blocks])
+    groups = np.asarray(strata, np.int64)[relations]
+    free = ~_anchors(blocks, relations, len(graph.entities), len(graph.schema), rng)
+    sizes = np.bincount(groups, minlength=max(strata, default=-1) + 1)
+    in_test = draw_from_groups(groups, _part_of(sizes, test), rng, allowed=free)
+    in_valid = draw_from_groups(groups, _part_of(sizes, valid), rng, allowed=free & ~in_test)
+    train, held_valid, held_test = (
+        Hypergraph(graph.entities, graph.schema, (Block(*chosen) for chosen in _chosen(blocks, mask)))
+        for mask in (~(in_test | in_valid), in_valid, in_test)
+    )
+    return Split(train, held_valid, held_test, origin=origin)
+
+
+def _part_of(sizes: Counts, share: float) -> Counts:
+    wanted: Counts = np.maximum(np.rint(sizes * share), share > 0).astype(np.int64)
+    return wanted
+
+
+def _anchors(blocks: list[Block], relations: Ids, entities: int, schema: int, rng: np.random.Generator) -> Mask:
+    """Return the facts that stay in train: for each entity and each relation the first that holds it, in a certain order.
+
+    Facts with a rare entity come first. They must stay in any case, and with them the frequent entities are seen too; so
+    fewer facts are tied than in a random order, and what is held out is nearer to a random part.
+    """
+    degrees = np.zeros(entities, np.int64)
+    for block in blocks:
+        degrees += np.bincount(block.columns.ravel(), minlength=entities)
+    rarity = np.concatenate([degrees[block.columns].min(axis=0) for block in blocks])
+    order = np.argsort(rarity + rng.random(len(rarity)), kind="stable")
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    first_entity = np.full(entities, len(order), np.int64)
+    first_relation = np.full(schema, len(order), np.int64)
+    np.minimum.at(first_relation, relations, ranks)
+    start = 0
+    for block in blocks:
+        for column in block.columns:
+            np.minimum.at(first_entity, column, ranks[start : start + len(block)])
+        start += len(block)
+    anchored = np.zeros(len(order), np.bool_)
+    firsts = np.concatenate([first_entity, first_relation])
+    anchored[order[firsts[firsts < len(order)]]] = True
+    return anchored
+
+
+def _occurrences(graph: Hypergraph, wanted: Ids) -> Mask:
+    """Return a few facts in which all the wanted entities occur."""
+    marked = np.zeros(len(graph), np.bool_)
+    missing, start = np.unique(wanted), 0
+    for block in graph.blocks.values():
+        for column in block.columns:
+            rows = np.flatnonzero(np.isin(column, missing))
+            found, first = np.unique(column[rows], return_index=True)
+            marked[start + rows[first]] = True
+            missing = np.setdiff1d(missing, found)
+        start += len(block)
+    return marked
+
+
+def _chosen(blocks: list[Block], mask: Mask) -> list[tuple[Ids, Ids]]:
+    """Return relations and columns of the facts that are marked, block by block; they stay in order."""
+    ends = np.cumsum([len(block) for block in blocks])
+    parts = np.split(mask, ends[:-1])
+    return [(block.relations[part], block.columns[:, part]) for block, part in zip(blocks, parts, strict=True)]

@@ -1,0 +1,67 @@
+"""`relatum synth`: what it makes, prints and refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from relatum.data.loading import load
+from relatum.data.provenance import load_provenance
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_it_makes_a_dataset_and_prints_its_tables(run: Run, tmp_path: Path) -> None:
+    code, out, err = run("synth", "--preset", "small", "--seed", "3", "--out", str(tmp_path / "made"))
+    assert (code, err) == (0, "")
+    split = load(tmp_path / "made")
+    assert f"train {len(split.train):,}" in out
+    for title in ("Relations and tuples by operation", "Test tuples by operation and depth", "Arities in all parts"):
+        assert title in out
+    for word in ("elementary", "rename", "project", "select", "union", "difference", "drawn again", "given up"):
+        assert word in out
+    assert load_provenance(tmp_path / "made").keys() == set(split.schema.names)
+
+
+def test_json_is_one_object_that_adds_up(run: Run, tmp_path: Path) -> None:
+    arguments = ("--preset", "small", "--set", "derived=24", "--set", "tuples=2000", "--json")
+    code, out, err = run("synth", *arguments, "--out", str(tmp_path / "made"))
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    cells = found["by_operation_and_depth"]
+    for name in ("relations", "train", "valid", "test"):
+        assert sum(cell[name] for cell in cells) == found[name]
+    assert found["train"] + found["valid"] + found["test"] == sum(found["arity"].values()) == 2000
+    assert found["relations"] == 12 + 24 - sum(found["given_up"].values())
+    assert found["settings"]["derived"] == 24
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--preset", "smal"), "did you mean 'small'"),
+        (("--set", "derive=1"), "did you mean 'derived'"),
+        (("--set", "skew=1"), "skew: must be from 0 to below 1"),
+        (("--set", "skew"), "write name=value"),
+        (("--seed", "-1"), "seed"),
+        (("--preset", "small", "--set", "arities={2=1}"), "could be held out"),
+    ],
+)
+def test_a_mistake_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    code, out, err = run("synth", *arguments, "--out", str(tmp_path / "made"))
+    assert code == 2
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_directory_that_is_not_empty_is_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    code, _, err = run("synth", "--preset", "small", "--out", str(tmp_path))
+    assert code == 2
+    assert "not an empty directory" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]

@@ -1,0 +1,100 @@
+"""Settings: every bad value is refused with its name, and changes are read from text."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import MappingProxyType
+
+import pytest
+
+from relatum.errors import SettingError, UnknownNameError
+from relatum.synth import PRESETS, SynthSettings, find_preset, synthesize
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "entities=0",
+        "entities=6",
+        "entities=1.5",
+        "entities=true",
+        "skew=1",
+        "skew=-0.1",
+        "skew=nan",
+        "spread=-1",
+        "relations=2",
+        "relations='many'",
+        "arities={}",
+        "arities={2=0}",
+        "arities={two=1}",
+        "arities=3",
+        "kept_arities={2=-1}",
+        "kept_arities=3",
+        "elementary_tuples=100",
+        "repeats=1.1",
+        "narrow=2",
+        "domain=0",
+        "family=0",
+        "family_share=0",
+        "derived=-1",
+        "operations={rename=-1}",
+        "operations={rename=0}",
+        "operations={renamed=1}",
+        "operations=1",
+        "depths=[]",
+        "depths=[0]",
+        "depths=2",
+        "equal=2",
+        "overlap=[0.9, 0.1]",
+        "overlap=[0.1]",
+        "overlap=0.5",
+        "overlap=[0, 0.5]",
+        "least_tuples=0",
+        "least_arity=0",
+        "tries=0",
+        "tuples=0",
+        "valid=-0.1",
+        "test=1",
+    ],
+)
+def test_a_bad_value_is_refused_with_the_name_of_its_setting(change: str) -> None:
+    with pytest.raises(SettingError, match=change.split("=")[0]):
+        SynthSettings().changed([change])
+
+
+def test_what_is_no_change_or_no_setting_is_refused() -> None:
+    with pytest.raises(SettingError, match="write name=value"):
+        SynthSettings().changed(["derived"])
+    with pytest.raises(SettingError, match="neither a number"):
+        SynthSettings().changed(["derived=many"])
+    with pytest.raises(SettingError, match="did you mean 'derived'"):
+        SynthSettings().changed(["derive=3"])
+    with pytest.raises(UnknownNameError, match="preset"):
+        find_preset("large")
+
+
+def test_changes_are_read_as_they_are_meant() -> None:
+    found = find_preset("small").changed(["derived = 7", "arities={3=1, 2=1}", "depths=[1, 2]", "overlap=[0.2, 0.8]"])
+    assert found.derived == 7
+    assert list(found.arities.items()) == [(2, 1.0), (3, 1.0)]
+    assert list(found.depths) == [1, 2]
+    assert list(found.overlap) == [0.2, 0.8]
+    assert found.entities == find_preset("small").entities
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_settings_survive_as_plain_data(preset: str) -> None:
+    assert SynthSettings.from_dict(find_preset(preset).to_dict()) == find_preset(preset)
+
+
+def test_settings_cannot_be_changed_in_place() -> None:
+    settings = SynthSettings()
+    assert {type(settings.arities), type(settings.kept_arities), type(settings.operations)} == {MappingProxyType}
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(settings, "derived", 3)  # noqa: B010  # as a caller without types would
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5])
+def test_a_bad_seed_is_refused(seed: int) -> None:
+    with pytest.raises(SettingError, match="seed"):
+        synthesize(find_preset("small"), seed)
