@@ -177,7 +177,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("train", "--resume", "RUN", *OUT), "--resume goes on with a run as it is: it takes no other option"),
     (("evaluate", "/no/such/run"), "/no/such/run: not a saved model, for config.json is missing"),
     (("evaluate", "RUN", "--split", "tset"), "unknown split 'tset'; did you mean 'test'?"),
-    (("evaluate", "RUN", "--by", "relations"), "unknown breakdown 'relations'; did you mean 'relation'?"),
+    (("evaluate", "RUN", "--by", "relations"), "unknown breakdown 'relations'; did you mean 'relation'"),
     (("evaluate", "RUN", "--by", "arity,xyz"), "unknown breakdown 'xyz'; known: arity, position, relation, seen"),
     (("complete", "/no/such/run", "sold(drew, ?, book)"), "/no/such/run: not a saved model"),
     (("complete", "RUN", "sold(drwe, ?, book)"), "unknown entity 'drwe'; did you mean 'drew'?"),

@@ -7,6 +7,7 @@ is JSON that repeats the key under which the copy was made: what the split's fil
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import safetensors.numpy
 from safetensors import SafetensorError
 
 from relatum.data.hypergraph import Block, Hypergraph, Split
+from relatum.data.provenance import Origin
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
@@ -36,6 +38,7 @@ def save_columns(path: Path, key: Key, split: Split) -> None:
         "checksums": dict(split.checksums),
         "skipped": split.skipped,
         "relations": [(relation.name, relation.arity, relation.roles) for relation in split.schema],
+        "origins": {name: asdict(origin) for name, origin in split.origins.items()},
         "blocks": {part: list(graph.blocks) for part, graph in split.parts.items()},
     }
     arrays: dict[str, npt.NDArray[Any]] = {
@@ -75,7 +78,13 @@ def _split(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Split:
         part: Hypergraph(entities, schema, (Block(rows[0], rows[1:]) for rows in (arrays[f"{part}/{a}"] for a in arities)))
         for part, arities in about["blocks"].items()
     }
-    return Split(**graphs, origin=about["origin"], checksums=about["checksums"], skipped=tuple(about["skipped"]))
+    return Split(
+        **graphs,
+        origin=about["origin"],
+        checksums=about["checksums"],
+        skipped=tuple(about["skipped"]),
+        origins={name: Origin(**fields) for name, fields in about.get("origins", {}).items()},
+    )
 
 
 def _to_bytes(text: str) -> npt.NDArray[np.uint8]:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from relatum.data.ordering import differs_from_previous, row_order
+from relatum.data.provenance import Origin
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.table import TupleTable
 from relatum.data.vocabulary import Ids, Vocabulary
@@ -155,7 +156,10 @@ class Hypergraph:
 
 @dataclass(frozen=True)
 class Split:
-    """Train, valid and test hypergraphs over one vocabulary and one schema, and where they came from."""
+    """Train, valid and test hypergraphs over one vocabulary and one schema, and where they came from.
+
+    `origins` says how the relations of a made dataset came to be; it is empty where nobody knows.
+    """
 
     train: Hypergraph
     valid: Hypergraph
@@ -163,6 +167,7 @@ class Split:
     origin: str = "memory"
     checksums: Mapping[str, str] = field(default_factory=dict, compare=False)
     skipped: tuple[str, ...] = field(default=(), compare=False)
+    origins: Mapping[str, Origin] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         for part in (self.valid, self.test):

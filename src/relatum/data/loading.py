@@ -16,6 +16,7 @@ from relatum.data.cache import load_columns, save_columns
 from relatum.data.datasets import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
 from relatum.data.formats import Layout, TupleReader, read_roles, write_roles, write_tuples
 from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.provenance import find_provenance, save_provenance
 from relatum.errors import DataError
 from relatum.files import atomic_directory, cache_directory, sha256_of
 
@@ -71,7 +72,8 @@ def load(
                 save_columns(cached, key, split)
     if dataset is not None:
         _check_counts(dataset, split)
-    return split
+    # Never from the cache, which is tied to the bytes of the facts alone.
+    return dataclasses.replace(split, origins=find_provenance(files["train"].parent) if len(files) > 1 else {})
 
 
 def save(split: Split, directory: str | os.PathLike[str], *, compress: bool = False) -> None:
@@ -91,6 +93,8 @@ def save(split: Split, directory: str | os.PathLike[str], *, compress: bool = Fa
         if any(relation.roles for relation in split.schema):
             with (folder / "roles.txt").open("wb") as plain:
                 write_roles(split.schema, plain)
+        if split.origins:
+            save_provenance(folder, split.origins)
 
 
 def _find_files(path: Path) -> dict[str, Path]:
@@ -124,7 +128,8 @@ def _read(
     graphs = dict(zip(parts, reader.finish(roles), strict=True))
     for part in PARTS:
         graphs.setdefault(part, Hypergraph(graphs["train"].entities, graphs["train"].schema, ()))
-    return Split(**graphs, origin=origin, checksums=checksums, skipped=reader.skipped)
+    train, valid, test = (graphs[part] for part in PARTS)
+    return Split(train, valid, test, origin=origin, checksums=checksums, skipped=reader.skipped)
 
 
 def _key(

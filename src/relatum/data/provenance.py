@@ -16,7 +16,7 @@ from typing import Any
 from relatum.errors import DataError, FormatError
 from relatum.files import atomic_file
 
-__all__ = ["ELEMENTARY", "OPERATIONS", "PROVENANCE", "Origin", "load_provenance", "save_provenance"]
+__all__ = ["ELEMENTARY", "OPERATIONS", "PROVENANCE", "Origin", "find_provenance", "load_provenance", "save_provenance"]
 
 ELEMENTARY = "elementary"
 OPERATIONS = ("rename", "project", "select", "union", "difference")  # the five of the paper, as people say them
@@ -72,6 +72,14 @@ def load_provenance(folder: str | os.PathLike[str]) -> dict[str, Origin]:
                 reason = f"no {error}" if isinstance(error, KeyError) else str(error)
                 raise FormatError(path, None, f"not a record of provenance: {reason}") from None
     raise DataError(f"{folder}: neither {PROVENANCE} nor {_PUBLISHED} is there, so nobody knows how its relations were made")
+
+
+def find_provenance(folder: Path) -> dict[str, Origin]:
+    """Return what `load_provenance` does, or nothing where nothing of that kind is there."""
+    ours = folder / PROVENANCE
+    if ours.is_file() and _FORMAT.encode() not in ours.read_bytes():
+        return {}  # somebody else's file of that name
+    return load_provenance(folder) if ours.is_file() or (folder / _PUBLISHED).is_file() else {}
 
 
 def _read_ours(text: str) -> dict[str, Origin]:

@@ -1,4 +1,4 @@
-"""Metrics by arity, position, relation, or whether all entities were seen in training, and macro averages over parts."""
+"""Metrics by arity, position, relation, whether all entities were seen in training, and by how relations were made."""
 
 from __future__ import annotations
 
@@ -6,19 +6,30 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from relatum.data.provenance import ELEMENTARY, OPERATIONS, Origin
 from relatum.data.schema import Schema
-from relatum.errors import UnknownNameError
+from relatum.errors import DataError, UnknownNameError
 from relatum.evaluation.ranks import Metrics, Ranks
 
-__all__ = ["KEYS", "breakdown", "macro_mrr"]
+__all__ = ["KEYS", "MADE", "breakdown", "macro_mrr"]
 
 KEYS = ("arity", "position", "relation", "seen")
+MADE = ("operation", "depth")  # of datasets whose relations were made by relational algebra
 
 
-def breakdown(ranks: Ranks, key: str, schema: Schema) -> dict[str, Metrics]:
-    """Return the metrics of each part of the questions, by name of the part, in order."""
+def breakdown(ranks: Ranks, key: str, schema: Schema, origins: Mapping[str, Origin] | None = None) -> dict[str, Metrics]:
+    """Return the metrics of each part of the questions, by name of the part, in order.
+
+    Args:
+        ranks: the questions.
+        key: one of `KEYS`, or of `MADE` if origins are given.
+        schema: of the facts.
+        origins: how relations came to be, by name; questions about others are left out.
+    """
+    if key in MADE:
+        return _by_origin(ranks, key, schema, origins or {})
     if key not in KEYS:
-        raise UnknownNameError("breakdown", key, KEYS)
+        raise UnknownNameError("breakdown", key, (*KEYS, *MADE))
     labels = ~ranks.unseen if key == "seen" else getattr(ranks, key)
     found = {}
     for label in np.unique(labels).tolist():
@@ -30,6 +41,19 @@ def breakdown(ranks: Ranks, key: str, schema: Schema) -> dict[str, Metrics]:
             else str(label)
         )
         found[name] = Metrics.of(ranks.where(labels == label))
+    return found
+
+
+def _by_origin(ranks: Ranks, key: str, schema: Schema, origins: Mapping[str, Origin]) -> dict[str, Metrics]:
+    if not origins:
+        raise DataError(f"by {key}: nobody knows how the relations of this dataset were made (it has no provenance.json)")
+    labels = [getattr(origins[relation.name], key) if relation.name in origins else None for relation in schema]
+    order = (ELEMENTARY, *OPERATIONS) if key == "operation" else sorted({label for label in labels if label is not None})
+    found = {}
+    for label in order:
+        chosen = np.isin(ranks.relation, [number for number, own in enumerate(labels) if own == label])
+        if chosen.any():
+            found[str(label)] = Metrics.of(ranks.where(chosen))
     return found
 
 
