@@ -65,9 +65,9 @@ def test_before_the_first_step_it_is_said_how_to_go_on(run: Run, tmp_path: Path,
 
 def test_in_training_the_step_is_ended_first_unless_asked_twice() -> None:
     shown, state = _Display(), State({}, {})
-    shown("epoch", state, {"loss": 1.0})
+    shown("epoch", state, {"loss": 1.0, "done": 0.5})
     shown.interrupt()
     with pytest.raises(KeyboardInterrupt):
-        shown("epoch", state, {"loss": 1.0})
+        shown("epoch", state, {"loss": 1.0, "done": 0.5})
     with pytest.raises(KeyboardInterrupt):
         shown.interrupt()
