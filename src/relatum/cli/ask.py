@@ -23,9 +23,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 def evaluate(
     run: RunFolder,
     split: Annotated[str, typer.Option(help="Which facts to rank: train, valid or test.")] = "test",
-    by: Annotated[
-        str, typer.Option(help="Break down by arity, position, relation, seen, operation, depth.")
-    ] = "arity",
+    by: Annotated[str, typer.Option(help="Break down by arity, position, relation, seen, operation, depth.")] = "arity",
     raw: Annotated[bool, typer.Option("--raw", help="Count known answers as competitors.")] = False,
     json: Json = False,
 ) -> None:
