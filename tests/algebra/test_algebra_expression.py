@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import pickle
 import random
 from collections.abc import Callable
 
@@ -156,7 +155,7 @@ def test_copies_and_expressions_built_alike_are_equal_and_hash_alike(seed: int) 
     schema = random_schema(random.Random(seed))
     for number in range(50):
         one, same = (random_expression(random.Random(number), schema, ["drew", "alex"], 6) for _ in range(2))
-        for twin in (same, copy.deepcopy(one), pickle.loads(pickle.dumps(one))):  # noqa: S301
+        for twin in (same, copy.deepcopy(one)):
             assert one == twin
             assert hash(one) == hash(twin)
             assert len({one, twin}) == 1

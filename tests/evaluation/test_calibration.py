@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+import torch
 
 from made_models import made_case, made_graph
 from relatum import DataError, KnownAnswers
@@ -91,7 +92,29 @@ def test_the_numbers_are_what_they_are_called() -> None:
     assert trust.curve == [(pytest.approx(0.75), pytest.approx(0.5), pytest.approx(1.0))]
 
 
-def test_non_facts_are_facts_with_one_entity_replaced_and_never_known() -> None:
+def test_non_facts_differ_from_a_fact_in_one_entity_and_are_never_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On few entities, where a blind draw would soon hit a fact."""
+    graph = made_graph(entities=6, facts=40)
+    case = made_case("m-distmult", graph)
+    seen: list[tuple[int, ...]] = []
+
+    def recording(_: object, __: object, relations: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+        seen.extend(tuple(fact) for fact in torch.cat([relations[None], columns]).T.tolist())
+        return torch.zeros(len(relations))
+
+    monkeypatch.setattr("relatum.evaluation.calibration.score", recording)
+    made = label(case.model, {}, graph, KnownAnswers(graph), graph)
+    facts = {tuple(row) for block in graph.blocks.values() for row in np.stack(block.rows).T.tolist()}
+    assert {fact for fact, true in zip(seen, made.true, strict=True) if true} == facts
+    false = [fact for fact, true in zip(seen, made.true, strict=True) if not true]
+    assert false
+    for fact in false:
+        assert fact not in facts
+        near = [other for other in facts if len(other) == len(fact) and other[0] == fact[0]]
+        assert min(sum(a != b for a, b in zip(fact, other, strict=True)) for other in near) == 1
+
+
+def test_as_many_non_facts_as_facts_weigh_in() -> None:
     graph = made_graph(entities=40, facts=30)
     case = made_case("m-distmult", graph)
     known = KnownAnswers(graph)

@@ -83,6 +83,7 @@ def test_a_damaged_calibration_is_an_error_of_one_line(run: Run, tmp_path: Path)
 
     copy = tmp_path / "copy"
     shutil.copytree(run.folder, copy)
-    (copy / "calibration.json").write_text("{")
-    with pytest.raises(DataError, match=r"calibration\.json"):
-        Run(copy).score("sold(drew, alex, book)")
+    for text in ("{", "{}", '{"slope": [1]}', "[]"):
+        (copy / "calibration.json").write_text(text)
+        with pytest.raises(DataError, match=r"calibration\.json"):
+            Run(copy).score("sold(drew, alex, book)")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import fields
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from relatum.data.schema import RelationSchema
 from relatum.errors import DataError
@@ -60,10 +59,6 @@ class Node:
 
     def __hash__(self) -> int:
         return self._hash
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Copies are built anew: the hash of a text differs from process to process.
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
     def _become(self, schema: RelationSchema, operands: tuple[Node, ...], own: tuple[Hashable, ...]) -> None:
         """Set what follows from the fields, once: as properties they would be worked out anew at every level above."""

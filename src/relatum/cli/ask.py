@@ -65,7 +65,7 @@ def complete(
     new: Annotated[bool, typer.Option("--new", help="Leave out what is known already.")] = False,
     beam: Annotated[
         int | None,
-        typer.Option(min=1, help="With several open positions: keep so many partial facts at a time, not all."),
+        typer.Option(min=1, help="With several gaps: keep so many partial facts (else all, or 256 where all are too many)."),
     ] = None,
     json: Json = False,
 ) -> None:

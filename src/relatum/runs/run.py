@@ -109,10 +109,11 @@ class Run:
         if not path.exists():
             return None
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            return Calibration.from_json(json.loads(path.read_text(encoding="utf-8")), len(self.model.schema))
         except ValueError:
             raise DataError(f"{path}: not valid JSON") from None
-        return Calibration.from_json(found, len(self.model.schema))
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from None
 
     def reliability(self, part: str = "test") -> Reliability | None:
         """Return how far the probabilities of a part's facts, and of non-facts like them, can be trusted."""

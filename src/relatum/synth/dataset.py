@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +37,7 @@ class SynthDataset:
 
     Attributes:
         split: train, valid and test.
-        origins: the origin of every relation by name.
-        expressions: the same, as expressions over the elementary relations.
+        expressions: the origin of every relation, by name, as an expression over the elementary relations.
         truth: every relation with all its tuples, before sub-sampling.
         redrawn: how often a derived relation was drawn again, by reason.
         given_up: how many of the planned derived relations could not be made, by operation.
@@ -47,13 +46,17 @@ class SynthDataset:
     """
 
     split: Split
-    origins: Mapping[str, Origin]
     expressions: Mapping[str, Expression]
     truth: Hypergraph
     redrawn: Mapping[str, int]
     given_up: Mapping[str, int]
     settings: SynthSettings
     seed: int
+
+    @property
+    def origins(self) -> Mapping[str, Origin]:
+        """How every relation came to be, by name."""
+        return self.split.origins
 
     def counts(self, part: str = "test") -> dict[tuple[str, int], int]:
         """Return how many tuples a part has, by operation and depth."""
@@ -85,8 +88,8 @@ def synthesize(
     sampled = sub_sample(truth, settings.tuples, settings.kept_arities, _constants(derivation.members), sampling)
     strata = sorted({(origin.operation, origin.depth) for origin in origins.values()})
     numbers = [strata.index((origins[name].operation, origins[name].depth)) for name in sampled.schema.names]
-    split = hold_out(sampled, numbers, settings.valid, settings.test, splitting, origin="synth")
-    made = SynthDataset(split, origins, expressions, truth, derivation.redrawn, derivation.given_up, settings, seed)
+    split = replace(hold_out(sampled, numbers, settings.valid, settings.test, splitting, origin="synth"), origins=origins)
+    made = SynthDataset(split, expressions, truth, derivation.redrawn, derivation.given_up, settings, seed)
     _check_complete(made)
     return made
 
