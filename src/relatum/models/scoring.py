@@ -19,7 +19,7 @@ from relatum.kernels.known import Known, known_part
 from relatum.memory import budget
 from relatum.models.base import Model, Parameters
 
-__all__ = ["count_better", "naming", "score", "top"]
+__all__ = ["count_better", "score", "top"]
 
 _FACTS = 1 << 12  # that are scored at once: memory is bounded
 
@@ -51,7 +51,7 @@ def count_better(
     """
     combine = model.combine(tables)
     counts = np.empty((2, columns.shape[1]), np.int64)
-    with naming(model.schema[relation]):
+    with _naming(model.schema[relation]):
         for part, queries, candidates in _sides(model, tables, relation, columns, position):
             targets = columns[position, part]
             counts[:, part] = combine.count_better(queries, candidates, targets, known_part(known, part))
@@ -60,25 +60,36 @@ def count_better(
 
 @torch.no_grad()
 def top(
-    model: Model, tables: Parameters, relation: int, columns: Tensor, position: int, k: int, excluded: Known
+    model: Model,
+    tables: Parameters,
+    relation: int,
+    columns: Tensor,
+    position: int,
+    k: int,
+    excluded: Known,
+    candidates: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return the k best entities at `position` and their scores, [n, k] both, best first; -1 where there are no more."""
+    """Return the k best entities at `position` and their scores, [n, k] both, best first; -1 where there are no more.
+
+    A caller that asks often gives the candidate side, and then says who the candidates are.
+    """
     combine = model.combine(tables)
-    with naming(model.schema[relation]):
+    with _naming(model.schema[relation]):
         found = [
             combine.top(queries, candidates, k, known_part(excluded, part))
-            for part, queries, candidates in _sides(model, tables, relation, columns, position)
+            for part, queries, candidates in _sides(model, tables, relation, columns, position, candidates)
         ]
     places, scores = zip(*found, strict=True)
     return torch.cat(places), torch.cat(scores)
 
 
 def _sides(
-    model: Model, tables: Parameters, relation: int, columns: Tensor, position: int
+    model: Model, tables: Parameters, relation: int, columns: Tensor, position: int, candidates: Tensor | None = None
 ) -> Iterator[tuple[slice, Tensor, Tensor]]:
     """Yield the questions in parts whose query sides fit in memory, with the query side and the candidate side."""
     one = torch.tensor(relation, device=columns.device)
-    candidates = model.candidates(tables, one, position, None)
+    if candidates is None:
+        candidates = model.candidates(tables, one, position, None)
     row = len(columns) * candidates[:1].numel() * candidates.element_size()  # given entities are looked up on the way
     size = max(1, budget() // max(1, row))
     for start in range(0, columns.shape[1], size):
@@ -88,7 +99,7 @@ def _sides(
 
 
 @contextmanager
-def naming(relation: RelationSchema) -> Iterator[None]:
+def _naming(relation: RelationSchema) -> Iterator[None]:
     """Turn a number that is not finite into an error that names the relation."""
     try:
         yield

@@ -11,7 +11,7 @@ from torch import Tensor
 from relatum.data.known_answers import KnownAnswers
 from relatum.kernels.known import Known, nothing_known
 from relatum.models.base import Model, Parameters, rows
-from relatum.models.scoring import naming
+from relatum.models.scoring import top
 
 __all__ = ["EXACT_LIMIT", "best_facts"]
 
@@ -45,20 +45,18 @@ def best_facts(
         beam: how many partial facts are kept at each step; None tries all facts.
     """
     search = _Search(model, tables, relation, k, excluded)
-    with naming(model.schema[relation]):
-        return search.exact(columns, positions) if beam is None else search.by_beam(columns, positions, max(beam, k))
+    return search.exact(columns, positions) if beam is None else search.by_beam(columns, positions, max(beam, k))
 
 
 class _Search:
     def __init__(self, model: Model, tables: Parameters, relation: int, k: int, excluded: KnownAnswers | None) -> None:
         self.model, self.tables, self.k, self.excluded = model, tables, k, excluded
-        self.relation = torch.tensor(relation)
-        self.combine = model.combine(tables)
+        self.relation = relation
 
     def exact(self, columns: Tensor, positions: list[int]) -> tuple[Tensor, Tensor]:
         """Meet every filling of all open positions but the last with all entities."""
         *first, last = positions
-        candidates = self.model.candidates(self.tables, self.relation, last, None)
+        candidates = self._candidates(last)
         best, scores = columns[:, :0], torch.empty(0)
         fillings = itertools.product(range(self.model.entity_count), repeat=len(first))
         while part := list(itertools.islice(fillings, _QUERIES)):
@@ -75,31 +73,32 @@ class _Search:
         found[positions] = held[:, None]
         scores = torch.empty(0)
         for place, position in enumerate(positions):
-            candidates = self.model.candidates(self.tables, self.relation, position, None)
-            width = beam if place + 1 < len(positions) else max(beam, self.k)
+            candidates = self._candidates(position)
             whole = place + 1 == len(positions)
-            found, scores = _best(*self._filled(tables, found, position, candidates, width, known=whole), beam)
+            found, scores = _best(*self._filled(tables, found, position, candidates, beam, known=whole), beam)
         for _ in range(_ROUNDS):
             before = found
             for position in positions:
-                candidates = self.model.candidates(self.tables, self.relation, position, None)
+                candidates = self._candidates(position)
                 more, more_scores = self._filled(self.tables, found, position, candidates, self.k)
                 found, scores = _best(torch.cat([found, more], 1), torch.cat([scores, more_scores]), beam)
             if found.shape == before.shape and torch.equal(found, before):
                 break
         return found[:, : self.k], scores[: self.k]
 
+    def _candidates(self, position: int) -> Tensor:
+        return self.model.candidates(self.tables, torch.tensor(self.relation), position, None)
+
     def _filled(
         self, tables: Parameters, asked: Tensor, position: int, candidates: Tensor, k: int, *, known: bool = True
     ) -> tuple[Tensor, Tensor]:
         """Return the facts that the k best entities at a position make of each partial fact, and their scores."""
-        relations = self.relation.expand(asked.shape[1])
-        queries = self.model.queries(tables, relations, asked, position)
         excluded: Known = nothing_known(asked.shape[1])
         if known and self.excluded is not None:
-            ids = relations.numpy().astype(np.int32)
-            excluded = self.excluded.lookup(ids, asked.numpy().astype(np.int32), position)
-        places, scores = self.combine.top(queries, candidates, min(k, len(candidates)), excluded)
+            relations = np.full(asked.shape[1], self.relation, np.int32)
+            excluded = self.excluded.lookup(relations, asked.numpy().astype(np.int32), position)
+        most = min(k, self.model.entity_count)
+        places, scores = top(self.model, tables, self.relation, asked, position, most, excluded, candidates)
         made = asked.repeat_interleave(places.shape[1], 1)
         made[position] = places.flatten()
         there = made[position] >= 0
@@ -108,7 +107,7 @@ class _Search:
     def _with_means(self, positions: list[int]) -> tuple[Parameters, Tensor]:
         """Return tables with an entity more for each position, the mean of those known there, and the ids of these."""
         tables = dict(self.tables)
-        facts = self.model.graph.table(self.model.schema[int(self.relation)].name).columns
+        facts = self.model.graph.table(self.model.schema[self.relation].name).columns
         for name in self.model.entity_tables:
             table = self.tables[name]
             means = []
