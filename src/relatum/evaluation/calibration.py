@@ -60,9 +60,12 @@ class Calibration:
 
     def probability(self, relation: Ints | int, score: Floats | float) -> Floats:
         """Return the probability of facts of the given relations and scores."""
+        return np.asarray(1 / (1 + np.exp(-np.clip(self.bent(relation, score), -700, 700))))
+
+    def bent(self, relation: Ints | int, score: Floats | float) -> Floats:
+        """Return the logits of the probabilities: they tell facts apart that are all but certain."""
         said = self.logit(relation, score)
-        meant = np.interp(said, self.said, self.meant) + said - np.clip(said, self.said[0], self.said[-1])
-        return np.asarray(1 / (1 + np.exp(-np.clip(meant, -700, 700))))
+        return np.asarray(np.interp(said, self.said, self.meant) + said - np.clip(said, self.said[0], self.said[-1]))
 
     def logit(self, relation: Ints | int, score: Floats | float) -> Floats:
         """Return the logits of the lines, before they are bent."""

@@ -31,14 +31,14 @@ ODD_NAMES = [
 ]  # fmt: skip
 
 
-def random_schema(chance: random.Random, names: Sequence[str] | None = None) -> Schema:
+def random_schema(chance: random.Random, names: Sequence[str] | None = None, most_columns: int = MOST_COLUMNS) -> Schema:
     """Return relations of arity 1 to 6, some with roles."""
     names = names or [f"r{number}" for number in range(chance.randint(2, 6))]
-    return Schema(random_relation(chance, name) for name in names)
+    return Schema(random_relation(chance, name, most_columns) for name in names)
 
 
-def random_relation(chance: random.Random, name: str) -> RelationSchema:
-    arity = chance.randint(1, MOST_COLUMNS)
+def random_relation(chance: random.Random, name: str, most_columns: int = MOST_COLUMNS) -> RelationSchema:
+    arity = chance.randint(1, most_columns)
     roles = tuple(chance.sample(["seller", "buyer", "item", "place", "a = b", "when?", "how much", "project"], arity))
     return RelationSchema(name, arity, roles if chance.random() < 0.5 else None)
 
@@ -52,11 +52,14 @@ def random_graph(chance: random.Random, schema: Schema, entities: Sequence[str])
     return Hypergraph.of(facts, [*schema, RelationSchema("all", 1)])
 
 
-def random_expression(chance: random.Random, schema: Schema, entities: Sequence[str], steps: int) -> Expression:
+def random_expression(
+    chance: random.Random, schema: Schema, entities: Sequence[str], steps: int, *, products: bool = True
+) -> Expression:
     """Return an expression of at most `steps` operations, in which parts may be shared, and at most 6 columns."""
     pool: list[Expression] = [Relation(relation) for relation in schema]
+    choices = _STEPS if products else [step for step in _STEPS if step not in (_product, _join)]
     for _ in range(steps):
-        pool.append(chance.choice(_STEPS)(chance, pool, entities))
+        pool.append(chance.choice(choices)(chance, pool, entities))
     return pool[-1]
 
 

@@ -1,0 +1,182 @@
+"""Exact values of meanings, and the assignments for which they are largest: bounds say what need not be tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from relatum.kernels.known import nothing_known
+from relatum.reasoning.heights import Floats
+from relatum.reasoning.meaning import Atom, Largest, Meaning, Some, projected
+from relatum.reasoning.values import Values
+
+__all__ = ["Best", "best", "exact"]
+
+_WIDTH = 1 << 17  # partial assignments that are kept: with two open variables, none of so many entities is lost
+_TRIED = 1 << 16  # assignments whose value takes a search of its own
+_PART = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """The best assignments, int64[variables, found], and their values, best first.
+
+    `missed` is what those that were not tried could reach at most: where it is not above the last value found, there are
+    no better ones.
+    """
+
+    columns: Tensor
+    heights: Floats
+    missed: float = -np.inf
+
+    @property
+    def proven(self) -> bool:
+        """Whether these are surely the best."""
+        return self.missed <= (self.heights[-1] if len(self.heights) else -np.inf)
+
+
+@torch.no_grad()
+def exact(values: Values, node: Meaning, columns: Tensor) -> Floats:
+    """Return the values of assignments, [n], of all variables that the meaning does not range over by itself."""
+    if isinstance(node, Atom):
+        queries, _ = values.asked(node, columns, node.variables, None)
+        return values.height(node, values.combine.pairs(queries, torch.zeros(())))
+    if isinstance(node, Some):
+        return _largest_part(values, node, columns)
+    left, right = exact(values, node.left, columns), exact(values, node.right, columns)
+    return np.maximum(left, right) if isinstance(node, Largest) else np.minimum(left, -right)
+
+
+@torch.no_grad()
+def best(values: Values, node: Meaning, columns: Tensor, open_: Sequence[int], k: int) -> Best:
+    """Return the k best assignments of the open variables.
+
+    Args:
+        values: the model.
+        node: what is to be large.
+        columns: int64[variables, 1], the given variables; what stands at the others is not looked at.
+        open_: the variables to be assigned, at least one.
+        k: how many.
+    """
+    search = _Search(values, node, columns, open_, k)
+    *first, last = open_
+    partial, reach, missed = columns, np.array([np.inf]), -np.inf
+    for variable in first:
+        partial, reach, lost = search.extend(partial, variable)
+        missed = max(missed, lost)
+    return search.finish(partial, reach, last, missed)
+
+
+def _largest_part(values: Values, node: Some, columns: Tensor) -> Floats:
+    if isinstance(node.part, Atom) and len(node.variables) == 1:  # the common case, for all assignments by one kernel
+        (variable,) = node.variables
+        queries, _ = values.asked(node.part, columns, node.part.variables, variable)
+        offered = values.offered(node.part, variable)
+        return values.height(node.part, values.combine.top(queries, offered, 1, nothing_known(len(queries)))[1][:, 0])
+    parts = (columns[:, [number]] for number in range(columns.shape[1]))
+    return np.array([best(values, node.part, part, node.variables, 1).heights[0] for part in parts])
+
+
+class _Search:
+    def __init__(self, values: Values, node: Meaning, columns: Tensor, open_: Sequence[int], k: int) -> None:
+        self.values, self.node, self.k = values, node, k
+        self.entities = values.model.entity_count
+        self.given = set(range(len(columns))).difference(open_, projected(node))
+        self.columns, self.heights = columns[:, :0], np.empty(0)
+        self.tried = 0
+
+    def extend(self, partial: Tensor, variable: int) -> tuple[Tensor, Floats, float]:
+        """Return the most promising assignments of one variable more, what they can reach, and what is lost by the rest."""
+        size, total = self.values.rows_at_once, partial.shape[1]
+        places, reach, lost = np.empty(0, np.int64), np.empty(0), -np.inf
+        for start in range(0, total, size):
+            _, high = self.values.between(self.node, partial[:, start : start + size], self.given, variable)
+            reach = np.concatenate([reach, high.ravel()])
+            places = np.concatenate([places, start * self.entities + np.arange(high.size)])
+            kept = _largest(reach, _WIDTH)
+            if len(reach) > _WIDTH:
+                lost = max(lost, float(np.partition(reach, -_WIDTH - 1)[-_WIDTH - 1]))
+            places, reach = places[kept], reach[kept]
+        self.given.add(variable)
+        return self._made(partial, places, variable), reach, lost
+
+    def finish(self, partial: Tensor, reach: Floats, variable: int, missed: float) -> Best:
+        """Return the best, meeting partial assignments with all entities for as long as they can reach the best so far."""
+        size = 4 * _PART if isinstance(self.node, Atom) else self.values.rows_at_once
+        for start in range(0, partial.shape[1], size):
+            if reach[start] <= self._least():
+                break
+            if self.tried >= _TRIED:
+                missed = max(missed, float(reach[start]))
+                break
+            part = partial[:, start : start + size]
+            missed = max(missed, self._meet(part, variable))
+        return Best(self.columns, self.heights, missed)
+
+    def _meet(self, partial: Tensor, variable: int) -> float:
+        """Take in the best of all entities at the last variable; return what those that were not tried could reach."""
+        if isinstance(self.node, Atom):
+            self._meet_atom(self.node, partial, variable)
+            return -np.inf
+        low, high = self.values.between(self.node, partial, self.given, variable)
+        low, high = np.broadcast_to(low, high.shape).ravel(), high.ravel()
+        for places in _falling(high, self.k):
+            places = places[high[places] > self._least()]
+            if not len(places):
+                break
+            if self.tried >= _TRIED:
+                return float(high[places[0]])
+            made, found = self._made(partial, places, variable), high[places]
+            open_yet = np.flatnonzero(low[places] < found)
+            if len(open_yet):
+                found[open_yet] = exact(self.values, self.node, made[:, torch.from_numpy(open_yet)])
+                self.tried += len(open_yet)
+            self._take(made, found)
+        return -np.inf
+
+    def _meet_atom(self, atom: Atom, partial: Tensor, variable: int) -> None:
+        """Let the kernel pick: no score is kept."""
+        queries, _ = self.values.asked(atom, partial, self.given, variable)
+        k = min(self.k, self.entities)
+        offered = self.values.offered(atom, variable)
+        places, scores = self.values.combine.top(queries, offered, k, nothing_known(len(queries)))
+        made = partial.repeat_interleave(k, 1)
+        made[variable] = places.flatten()
+        self._take(made, self.values.height(atom, scores.flatten()))
+
+    def _made(self, partial: Tensor, places: npt.NDArray[np.int64], variable: int) -> Tensor:
+        """Return the assignments that stand at places of a matrix of partial assignments and entities."""
+        made = partial[:, torch.from_numpy(places // self.entities)]
+        made[variable] = torch.from_numpy(places % self.entities)
+        return made
+
+    def _least(self) -> float:
+        """Return the value that the next one must be above."""
+        return float(self.heights[-1]) if len(self.heights) >= self.k else -np.inf
+
+    def _take(self, columns: Tensor, heights: Floats) -> None:
+        """Keep the k best, smaller ids first on ties."""
+        better = np.flatnonzero(heights > self._least())
+        columns, heights = columns[:, torch.from_numpy(better)], heights[better]
+        columns, heights = torch.cat([self.columns, columns], 1), np.concatenate([self.heights, heights])
+        order = np.lexsort((*columns.numpy()[::-1], -heights))[: self.k]
+        self.columns, self.heights = columns[:, torch.from_numpy(order)], heights[order]
+
+
+def _falling(values: Floats, k: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Yield the places of all values in parts, those of the largest first."""
+    size, done = max(_PART, 2 * k), 0
+    while done < len(values):
+        yield _largest(values, done + size)[done:]
+        done, size = done + size, 4 * size
+
+
+def _largest(values: Floats, count: int) -> npt.NDArray[np.int64]:
+    """Return the places of the largest values, largest first, smaller places first on ties."""
+    places = np.arange(len(values)) if count >= len(values) else np.argpartition(-values, count)[:count]
+    return places[np.lexsort((places, -values[places]))]

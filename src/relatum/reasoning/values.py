@@ -1,0 +1,111 @@
+"""The values of meanings on an embedding, between bounds where some variables are open."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relatum.memory import budget
+from relatum.models.base import Parameters, rows
+from relatum.models.combine import WindowedSigma
+from relatum.models.reale import ReAlE
+from relatum.models.window_sums import window_sums
+from relatum.reasoning.closed_form import Form, closed_form
+from relatum.reasoning.heights import Floats, Heights
+from relatum.reasoning.meaning import Atom, Largest, Meaning, Some
+
+__all__ = ["Values"]
+
+_BYTES = 32  # of bounds from both sides and of what is made on the way
+
+
+@dataclass(eq=False)
+class Values:
+    """Values of meanings, as heights, on one model.
+
+    Variables are given by columns, int64[variables, n]: each column is one assignment. Where a variable is open it stands
+    for every entity; where it is neither given nor open, bounds say what it could do at most.
+    """
+
+    model: ReAlE
+    tables: Parameters
+    heights: Heights
+    _forms: dict[Atom, Form] = field(default_factory=dict)
+    _offered: dict[tuple[Atom, int], Tensor] = field(default_factory=dict)
+
+    @property
+    def combine(self) -> WindowedSigma:
+        """How the two sides of an atom's score meet."""
+        return WindowedSigma(self.model.settings.sigma, self.model.scale / self.model.windows)
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many assignments may meet all entities at once: memory is bounded."""
+        return max(1, budget() // (_BYTES * max(1, self.model.entity_count)))
+
+    def offered(self, atom: Atom, variable: int) -> Tensor:
+        """Return what every entity gives in each window at a variable of an atom, [entities, windows]."""
+        if (atom, variable) not in self._offered:
+            self._offered[atom, variable] = self._sums(atom, variable, self.tables["entities"])
+        return self._offered[atom, variable]
+
+    def asked(self, atom: Atom, columns: Tensor, given: Collection[int], open_: int | None) -> tuple[Tensor, bool]:
+        """Return the query side of assignments, [n, windows], without the open variable, and whether all else is given.
+
+        What is not given counts with the most that any entity could contribute to each window.
+        """
+        total = self.form(atom).bias.expand(columns.shape[1], -1)
+        rest = [variable for variable in atom.variables if variable != open_]
+        for variable in rest:
+            if variable in given:
+                total = total + self._sums(atom, variable, rows(self.tables["entities"], columns[variable]))
+            else:
+                total = total + self.offered(atom, variable).amax(0)
+        return total, all(variable in given for variable in rest)
+
+    def between(self, node: Meaning, columns: Tensor, given: Collection[int], open_: int) -> tuple[Floats, Floats]:
+        """Return bounds from below and from above for every entity at the open variable, [n, entities], or -inf.
+
+        The two are equal where every other variable is given and nothing is projected.
+        """
+        if isinstance(node, Atom):
+            queries, whole = self.asked(node, columns, given, open_)
+            high = self.height(node, self.combine.matrix(queries, self.offered(node, open_)))
+            return (high if whole else _nothing(), high)
+        if isinstance(node, Some):
+            return _nothing(), self.between(node.part, columns, given, open_)[1]
+        left, right = (self.between(part, columns, given, open_) for part in (node.left, node.right))
+        if isinstance(node, Largest):
+            return np.maximum(left[0], right[0]), np.maximum(left[1], right[1])
+        return np.minimum(left[0], -right[1]), np.minimum(left[1], -right[0])
+
+    def height(self, atom: Atom, scores: Tensor) -> Floats:
+        """Return the heights of scores of an atom."""
+        return self.heights.of(self.model.schema.id(atom.expression.name), scores.double().numpy())
+
+    def form(self, atom: Atom) -> Form:
+        """Return the parameters of an atom: weights[variables of the atom, dim], and a bias that holds its constants."""
+        if atom not in self._forms:
+            stored = closed_form(atom.expression, self.model, self.tables).form
+            weights, bias = torch.zeros(len(atom.variables), stored.weights.shape[1]), stored.bias
+            for position, term in enumerate(atom.arguments):
+                if isinstance(term, int):
+                    weights[atom.variables.index(term)] += stored.weights[position]
+                else:
+                    entity = rows(self.tables["entities"], torch.tensor(self.model.graph.entities.id(term)))
+                    bias = bias + window_sums(entity, stored.weights[position], self.model.settings.window)
+            self._forms[atom] = Form(weights, bias)
+        return self._forms[atom]
+
+    def _sums(self, atom: Atom, variable: int, entities: Tensor) -> Tensor:
+        weights = self.form(atom).weights[atom.variables.index(variable)]
+        return window_sums(entities, weights, self.model.settings.window)
+
+
+def _nothing() -> Floats:
+    """Return a bound from below that says nothing, for any number of assignments and entities."""
+    return np.full((1, 1), -np.inf)
