@@ -1,0 +1,122 @@
+"""Lemma 2.1: what m-TransH and RAE can never separate, whatever their parameters and the threshold.
+
+The proof, for squared distances f(x, y) = || r + a P x + b P y ||^2 of a binary relation:
+
+1. Expanded, f(x, y) = g(x) + h(y) + 2ab <P x, P y>, and the last term is the same for (x, y) and (y, x).
+2. So f(x, y) - f(y, x) = (g - h)(x) - (g - h)(y), a difference of potentials, which adds up to 0 around any cycle.
+3. Around a cycle of true tuples whose reverses are false, true and false distances thus have the same sum, and no threshold
+   has all true ones on one side and all false ones on the other.
+
+With three entities it reads f12 - f21 + f23 - f32 + f31 - f13 = 0; two are no cycle, as their reverses are themselves. For
+relations of higher arity take any two positions and keep the entities at the others: their part joins the translation r,
+and every step stands. RAE ranks by the score of m-TransH, and inherits it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
+
+import torch
+from torch import Tensor
+
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.table import TupleTable
+from relatum.errors import DataError
+from relatum.models.base import Parameters
+from relatum.models.translations import MTransH
+
+__all__ = ["Cycle", "find_cycle", "residual"]
+
+Fact = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """Entities that follow each other in a circle at two positions of a relation, the other positions kept.
+
+    If all of `forward` is true and all of `backward` false, it certifies that no parameters of m-TransH or RAE and no
+    threshold separate that truth: the two have the same sum of scores under all parameters.
+
+    Attributes:
+        relation: the relation's name.
+        entities: three or more names; after the last comes the first.
+        places: the positions, ascending, of an entity and of the one after it.
+        others: the entities at the remaining positions, in their order.
+    """
+
+    relation: str
+    entities: tuple[str, ...]
+    places: tuple[int, int] = (0, 1)
+    others: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.entities) < 3:
+            raise DataError(f"a cycle takes three entities or more, not {len(self.entities)}")
+        if not 0 <= self.places[0] < self.places[1] < 2 + len(self.others):
+            raise DataError(f"the two positions of a cycle ascend and are below {2 + len(self.others)}, not {self.places}")
+
+    @property
+    def forward(self) -> tuple[Fact, ...]:
+        """The tuples (relation, ...) with each entity followed by the next."""
+        following = self.entities[1:] + self.entities[:1]
+        return tuple(self._fact(one, other) for one, other in zip(self.entities, following, strict=True))
+
+    @property
+    def backward(self) -> tuple[Fact, ...]:
+        """The same tuples with the two entities exchanged."""
+        following = self.entities[1:] + self.entities[:1]
+        return tuple(self._fact(other, one) for one, other in zip(self.entities, following, strict=True))
+
+    def _fact(self, one: str, other: str) -> Fact:
+        names = list(self.others)
+        names.insert(self.places[0], one)
+        names.insert(self.places[1], other)
+        return (self.relation, *names)
+
+    def __str__(self) -> str:
+        true, false = (
+            " + ".join(f"{name}({', '.join(names)})" for name, *names in side) for side in (self.forward, self.backward)
+        )
+        return f"{true} = {false}, for all parameters: not all true ones can score above all false ones"
+
+
+def residual(model: MTransH, parameters: Parameters, cycle: Cycle) -> float:
+    """Return the sum of the scores forward minus that backward: 0, but for rounding, whatever the parameters."""
+    tables = model.encode(parameters)
+
+    def total(facts: Iterable[Fact]) -> Tensor:
+        relations, *columns = zip(*facts, strict=True)
+        ids = torch.tensor(model.schema.names.ids(relations)).long()
+        return model.score(tables, ids, torch.tensor([model.graph.entities.ids(c).tolist() for c in columns])).sum()
+
+    return float(total(cycle.forward) - total(cycle.backward))
+
+
+def find_cycle(truth: Hypergraph) -> Cycle | None:
+    """Return a cycle of true tuples whose reverses are false, or None; without one, the truth may be separable or not."""
+    for relation in truth.schema:
+        table = truth.table(relation.name)
+        facts = set(table)
+        for places in combinations(range(relation.arity), 2):
+            for others, before in _one_way(table, facts, places).items():
+                try:
+                    TopologicalSorter(before).prepare()
+                except CycleError as error:
+                    return Cycle(relation.name, tuple(error.args[1][:-1]), places, others)
+    return None
+
+
+def _one_way(table: TupleTable, facts: set[Fact], places: tuple[int, int]) -> dict[Fact, dict[str, list[str]]]:
+    """Return, for the entities at the other positions, each entity's predecessors in facts whose reverse is false."""
+    found: dict[Fact, dict[str, list[str]]] = {}
+    first, second = places
+    for fact in table:
+        turned = list(fact)
+        turned[first], turned[second] = fact[second], fact[first]
+        if tuple(turned) not in facts:
+            others = tuple(name for place, name in enumerate(fact) if place not in places)
+            found.setdefault(others, {}).setdefault(fact[second], []).append(fact[first])
+    return found
