@@ -12,6 +12,7 @@ from relatum.algebra.expression import (
     SelectConstant,
     SelectEqual,
     Union,
+    expanded,
 )
 from relatum.algebra.tables import evaluate
 from relatum.algebra.text import parse
@@ -29,6 +30,7 @@ __all__ = [
     "Union",
     "datalog",
     "evaluate",
+    "expanded",
     "parse",
     "parse_datalog",
 ]

@@ -11,10 +11,10 @@ that one expression has one form. Two expressions are equal when they are built 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from relatum.algebra.node import Node, Place
+from relatum.algebra.node import Node, Place, post_order
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError
@@ -30,7 +30,10 @@ __all__ = [
     "SelectConstant",
     "SelectEqual",
     "Union",
+    "expanded",
 ]
+
+_OPERANDS = ("child", "left", "right")
 
 
 class Expression(Node):
@@ -266,6 +269,18 @@ class Join(Expression):
         """The columns of `right` that are not matched; they follow those of `left` in the result."""
         matched = {q for _, q in self.pairs}
         return [position for position in range(self.right.arity) if position not in matched]
+
+
+def expanded(expression: Expression, definitions: Mapping[str, Expression]) -> Expression:
+    """Return the expression with relations that are defined replaced by what defines them."""
+    made: dict[Expression, Expression] = {}
+    for node in post_order(expression, lambda node: node.children):
+        if isinstance(node, Relation):
+            made[node] = definitions.get(node.name, node)
+        else:
+            operands = {name: made[part] for name, part in vars(node).items() if name in _OPERANDS}
+            made[node] = replace(node, **operands)  # type: ignore[type-var]
+    return made[expression]
 
 
 def _roles(expression: Expression) -> list[str | None]:

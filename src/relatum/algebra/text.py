@@ -31,7 +31,7 @@ from relatum.algebra.reading import Reader, Word, as_written
 from relatum.data.schema import Schema
 from relatum.errors import RelatumError, UnknownNameError
 
-__all__ = ["parse", "write"]
+__all__ = ["is_operation", "parse", "read_expression", "write"]
 
 
 def write(expression: Expression) -> str:
@@ -83,15 +83,34 @@ def _(node: Join) -> str:
     return f"join[{', '.join(f'{p} = {q}' for p, q in node.pairs)}]"
 
 
+def is_operation(name: str) -> bool:
+    """Return whether a word is the name of an operation."""
+    return name in _FORMS
+
+
 def parse(text: str, schema: Schema) -> Expression:
-    """Return the expression in `text`, over the stored relations of `schema`.
+    """Return the expression in `text`, over the stored relations of `schema`."""
+    reader = Reader(text)
+    found = read_expression(reader, schema)
+    reader.end()
+    return found
+
+
+def read_expression(reader: Reader, schema: Schema, *, applied: bool = False) -> Expression:
+    """Return the expression that comes next; what follows it is left to the caller.
 
     Operations that wait for operands stand on a list, not on Python's stack: a text may be as deep as it likes.
+
+    Args:
+        reader: the text.
+        schema: the stored relations.
+        applied: let a relation that stands alone be followed by arguments: `sold(drew, ?)`.
     """
-    reader, waiting = Reader(text), list[_Operation]()
+    waiting = list[_Operation]()
     while True:
         word = reader.word("a relation or an operation")
-        if not word.quoted and (reader.ahead("[") or reader.ahead("(")):
+        alone = applied and not waiting and word.name not in _FORMS and not reader.ahead("[")
+        if not word.quoted and not alone and (reader.ahead("[") or reader.ahead("(")):
             waiting.append(_open(reader, word))
             continue
         found: Expression = Relation(reader.relation(word, schema))
@@ -104,7 +123,6 @@ def parse(text: str, schema: Schema) -> Expression:
             reader.expect(")")
             found = waiting.pop().build()
         else:
-            reader.end()
             return found
 
 

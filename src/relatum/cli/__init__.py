@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from relatum import __version__
-from relatum.cli import ask, data
+from relatum.cli import algebra, ask, data
 from relatum.cli.synth import synth
 from relatum.cli.train import train
 from relatum.errors import RelatumError
@@ -23,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data.app, name="data")
-for verb in (train, ask.evaluate, ask.complete, ask.score, synth):
+for verb in (train, ask.evaluate, ask.complete, ask.score, algebra.query, algebra.define, synth):
     app.command()(verb)
 
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.output import console, number, print_json, print_table
+from relatum.cli.output import console, number, percent, print_json, print_table
 
 if TYPE_CHECKING:
     from relatum.evaluation.calibration import Reliability
     from relatum.evaluation.ranks import Metrics
     from relatum.runs.run import Answer
 
-__all__ = ["complete", "evaluate", "score"]
+__all__ = ["Json", "RunFolder", "complete", "evaluate", "score"]
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory made by relatum train.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
@@ -74,15 +74,15 @@ def complete(
     from relatum.runs.run import Run
 
     loaded = Run(run)
-    asked = parse_question(question, loaded.model.schema)
+    asked = parse_question(question, loaded.schema)
     answers = loaded.complete(asked, k, new_only=new, beam=beam)
-    roles = loaded.model.schema[asked.relation].roles
+    roles = loaded.schema[asked.relation].roles
     heads = [roles[position] if roles else f"position {position}" for position in asked.open]
     if json:
         print_json({"question": question, "answers": [_plain(answer) for answer in answers]})
         return
     rows = [
-        (str(n), *a.entities, f"{a.score:.3f}", _percent(a.probability), f"known, in {a.source}" if a.source else "new")
+        (str(n), *a.entities, f"{a.score:.3f}", percent(a.probability), _where(a.source))
         for n, a in enumerate(answers, start=1)
     ]
     print_table(question, ("", *heads, "score", "probability", ""), rows, ("score", "probability"))
@@ -107,9 +107,9 @@ def score(
         (
             fact,
             f"{one.score:.3f}",
-            _percent(one.probability),
+            percent(one.probability),
             f"{one.percentile:.2f} %",
-            f"known, in {one.source}" if one.source else "new",
+            _where(one.source),
         )
         for fact, one in zip(facts, found, strict=True)
     ]
@@ -129,8 +129,11 @@ def _plain(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _percent(probability: float | None) -> str:
-    return "-" if probability is None else f"{100 * probability:.1f} %"
+def _where(source: str | None) -> str:
+    """Return where a fact is known from."""
+    if source is None:
+        return "new"
+    return "known, derived" if source == "derived" else f"known, in {source}"
 
 
 def _show(trust: Reliability) -> None:

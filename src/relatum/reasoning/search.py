@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,14 @@ from torch import Tensor
 
 from relatum.kernels.known import nothing_known
 from relatum.reasoning.heights import Floats
-from relatum.reasoning.meaning import Atom, Largest, Meaning, Some, projected
+from relatum.reasoning.meaning import Atom, Largest, Less, Meaning, Some, projected
 from relatum.reasoning.values import Values
 
 __all__ = ["Best", "best", "exact"]
 
 _WIDTH = 1 << 17  # partial assignments that are kept: with two open variables, none of so many entities is lost
 _TRIED = 1 << 16  # assignments whose value takes a search of its own
+_LOOKED_AT = 1 << 14  # of the best of the left side of a difference, before all assignments are tried
 _PART = 64
 
 
@@ -37,7 +38,7 @@ class Best:
     @property
     def proven(self) -> bool:
         """Whether these are surely the best."""
-        return self.missed <= (self.heights[-1] if len(self.heights) else -np.inf)
+        return bool(self.missed <= (self.heights[-1] if len(self.heights) else -np.inf))
 
 
 @torch.no_grad()
@@ -63,6 +64,13 @@ def best(values: Values, node: Meaning, columns: Tensor, open_: Sequence[int], k
         open_: the variables to be assigned, at least one.
         k: how many.
     """
+    if isinstance(node, Some) and isinstance(node.part, Largest):  # some of either is some of the one or some of the other
+        sides = (replace(node, part=part) for part in (node.part.left, node.part.right))
+        return _best_of_either(values, node, columns, open_, k, *sides)
+    if isinstance(node, Largest):
+        return _best_of_either(values, node, columns, open_, k, node.left, node.right)
+    if isinstance(node, Less) and (found := _best_of_less(values, node, columns, open_, k)):
+        return found
     search = _Search(values, node, columns, open_, k)
     *first, last = open_
     partial, reach, missed = columns, np.array([np.inf]), -np.inf
@@ -70,6 +78,43 @@ def best(values: Values, node: Meaning, columns: Tensor, open_: Sequence[int], k
         partial, reach, lost = search.extend(partial, variable)
         missed = max(missed, lost)
     return search.finish(partial, reach, last, missed)
+
+
+def _best_of_either(
+    values: Values, node: Meaning, columns: Tensor, open_: Sequence[int], k: int, left: Meaning, right: Meaning
+) -> Best:
+    """Return the best by the larger of two values: each of them is among the best by the value that is the larger one."""
+    found = [best(values, side, columns, open_, k) for side in (left, right)]
+    both = _distinct(torch.cat([one.columns for one in found], 1), columns, open_)
+    return _chosen(both, exact(values, node, both), k, max(one.missed for one in found))
+
+
+def _best_of_less(values: Values, node: Less, columns: Tensor, open_: Sequence[int], k: int) -> Best | None:
+    """Return the best by a difference, which lie among the best of its left side; None if they lie too far down."""
+    wanted = max(_PART, 4 * k)
+    while wanted <= _LOOKED_AT:
+        left = best(values, node.left, columns, open_, wanted)
+        found = _distinct(left.columns, columns, open_)
+        least = float(left.heights[-1]) if len(left.heights) == wanted else -np.inf  # of those that were not seen
+        chosen = _chosen(found, exact(values, node, found), k, left.missed)
+        if len(chosen.heights) and chosen.heights[-1] >= least and (len(chosen.heights) == k or least == -np.inf):
+            return chosen
+        wanted *= 8
+    return None
+
+
+def _distinct(found: Tensor, columns: Tensor, open_: Sequence[int]) -> Tensor:
+    """Return the assignments that differ at open variables, each once, with nothing at what is ranged over."""
+    made = columns.repeat(1, found.shape[1])
+    made[list(open_)] = found[list(open_)]
+    distinct: Tensor = torch.unique(made, dim=1)  # type: ignore[no-untyped-call]
+    return distinct
+
+
+def _chosen(columns: Tensor, heights: Floats, k: int, missed: float) -> Best:
+    """Return the k best of some assignments, smaller ids first on ties."""
+    order = np.lexsort((*columns.numpy()[::-1], -heights))[:k]
+    return Best(columns[:, torch.from_numpy(order)], heights[order], missed)
 
 
 def _largest_part(values: Values, node: Some, columns: Tensor) -> Floats:
@@ -164,8 +209,8 @@ class _Search:
         better = np.flatnonzero(heights > self._least())
         columns, heights = columns[:, torch.from_numpy(better)], heights[better]
         columns, heights = torch.cat([self.columns, columns], 1), np.concatenate([self.heights, heights])
-        order = np.lexsort((*columns.numpy()[::-1], -heights))[: self.k]
-        self.columns, self.heights = columns[:, torch.from_numpy(order)], heights[order]
+        found = _chosen(columns, heights, self.k, -np.inf)
+        self.columns, self.heights = found.columns, found.heights
 
 
 def _falling(values: Floats, k: int) -> Iterator[npt.NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""A trained run: evaluate it, complete facts with it, score facts with it; all it needs is in its directory."""
+"""A trained run: evaluate it, complete and score facts, ask it algebra; all it needs is in its directory."""
 
 from __future__ import annotations
 
@@ -12,15 +12,25 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from relatum.data.hypergraph import Hypergraph, Split
+from relatum.algebra import Expression, Relation, evaluate, expanded, parse
+from relatum.data.hypergraph import Block, Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
+from relatum.data.schema import Schema
 from relatum.errors import DataError, RelatumError, UnknownNameError
 from relatum.evaluation.calibration import Calibration, Reliability, label, reliability
 from relatum.evaluation.ranking import rank
 from relatum.evaluation.ranks import Ranks
 from relatum.models import MODELS, scoring
+from relatum.models.base import Model, Parameters
 from relatum.models.search import EXACT_LIMIT, best_facts
 from relatum.models.store import load_model
+from relatum.reasoning.closed_form import closed_form, require_reale
+from relatum.reasoning.explanation import Explanation
+from relatum.reasoning.extension import extended
+from relatum.reasoning.query import Query, QueryAnswer, QueryResult, parse_query
+from relatum.reasoning.reasoner import Reasoner
+from relatum.runs.asked import Asked
+from relatum.runs.definitions import defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.directory import CALIBRATION, SPEC, load_facts
 from relatum.runs.questions import Question, parse_question
 
@@ -37,7 +47,7 @@ class Answer:
         entities: the entities, in the order of the open positions.
         score: the model's score; comparable among facts of one relation.
         probability: the calibrated one, comparable among all facts; None where there were no facts to calibrate with.
-        source: the part that holds the fact already, or None.
+        source: the part that holds the fact already, `derived` if it follows from them by definition, or None.
     """
 
     entities: tuple[str, ...]
@@ -66,7 +76,7 @@ class Judgement:
         probability: the calibrated one, comparable among all facts; None where there were no facts to calibrate with.
         percentile: the share of its alternatives that score below it, in percent; alternatives are all facts that differ
             from it in one entity and are not known to be true; equal ones count by half.
-        source: the part that holds the fact already, or None.
+        source: the part that holds the fact already, `derived` if it follows from them by definition, or None.
     """
 
     score: float
@@ -86,6 +96,13 @@ class Run:
             )
         self.model, self.parameters = load_model(self.folder, MODELS)
         self.tables = self.model.encode(self.parameters)
+        self.definitions = load_definitions(self.folder, self.model.schema)
+        self._derivations: dict[str, Hypergraph] = {}
+
+    @property
+    def schema(self) -> Schema:
+        """The relations that can be asked: those of the model, and behind them those that were defined."""
+        return defined_schema(self.model.schema, self.definitions)
 
     @cached_property
     def split(self) -> Split:
@@ -141,16 +158,16 @@ class Run:
             raise DataError(f"{question}: at least one position must be open (a ?)")
         if beam is None and self.model.entity_count ** len(question.open) > EXACT_LIMIT:
             beam = _BEAM
-        relation = self.model.schema.id(question.relation)
-        excluded = self.known if new_only else None
-        facts, scores = best_facts(self.model, self.tables, relation, self._ids(question), question.open, k, excluded, beam)
+        (model, tables), relation = self._asked, self.schema.id(question.relation)
+        excluded = self._known_of(question.relation) if new_only else None
+        facts, scores = best_facts(model, tables, relation, self._ids(question), question.open, k, excluded, beam)
         names = self.model.graph.entities
         return [
             Answer(
                 tuple(names[entity] for entity in fact[question.open].tolist()),
                 score,
-                self._probability(relation, score),
-                self._source(relation, fact[:, None]),
+                self._probability(question.relation, fact[:, None], score),
+                self._source(question.relation, fact[:, None]),
             )
             for fact, score in zip(facts.T, scores.tolist(), strict=True)
         ]
@@ -160,11 +177,66 @@ class Run:
         question = self._question(fact)
         if question.open:
             raise DataError(f"{question}: a fact to score has no open position")
-        relation, columns = self.model.schema.id(question.relation), self._ids(question)
-        found = float(scoring.score(self.model, self.tables, torch.tensor([relation]), columns)[0])
+        (model, tables), columns = self._asked, self._ids(question)
+        found = float(scoring.score(model, tables, torch.tensor([self.schema.id(question.relation)]), columns)[0])
         return Judgement(
-            found, self._probability(relation, found), self._percentile(relation, columns), self._source(relation, columns)
+            found,
+            self._probability(question.relation, columns, found),
+            self._percentile(question.relation, columns),
+            self._source(question.relation, columns),
         )
+
+    def __getitem__(self, name: str) -> Asked:
+        """Return a relation, stored or defined, to ask algebra of: `run["sold"].project(0).complete()`."""
+        return Asked(self, self._expression(self.schema[name].name))
+
+    def query(self, query: str | Query, k: int = 10, mode: str = "exact", *, new_only: bool = False) -> QueryResult:
+        """Return the k best answers to a query of relational algebra, best first.
+
+        Args:
+            query: such as `project[0](where[2 = coffee](sold))`, all of whose columns are open, or `(...)(drew, ?)`.
+            k: how many answers.
+            mode: rank by the meaning of the query on scores, `exact`, or by its `closed` form, one derived relation.
+            new_only: leave out those that follow from what is known already.
+        """
+        return self._reasoner.answer(self._query(query), k, mode, new_only=new_only)
+
+    def explain(self, query: str | Query, answer: QueryAnswer) -> Explanation:
+        """Return the value of each part of a query for one of its answers, and the windows that decided."""
+        return self._reasoner.explain(self._query(query), answer)
+
+    def define(self, name: str, expression: str | Expression) -> None:
+        """Add a derived relation to the run, without training: from now on it can be asked like any other."""
+        found = parse(expression, self.schema) if isinstance(expression, str) else expression
+        definitions = with_definition(self.definitions, name, found, self.model.schema)
+        closed_form(definitions[name], self.model, self.tables)  # refuses what has none before anything is written
+        save_definitions(self.folder, definitions)
+        self.definitions = definitions
+        self.__dict__.pop("_asked", None)
+
+    @cached_property
+    def _reasoner(self) -> Reasoner:
+        return Reasoner(self.model, self.tables, self.calibration, Hypergraph.union(list(self.split.parts.values())))
+
+    @cached_property
+    def _asked(self) -> tuple[Model, Parameters]:
+        """The model and its tables with a relation more for each definition."""
+        if not self.definitions:
+            return self.model, self.tables
+        forms = {
+            schema: closed_form(self.definitions[schema.name], self.model, self.tables).form
+            for schema in list(self.schema)[len(self.model.schema) :]
+        }
+        return extended(require_reale(self.model), self.tables, forms)
+
+    def _query(self, query: str | Query) -> Query:
+        """Return a query over stored relations alone."""
+        found = parse_query(query, self.schema) if isinstance(query, str) else query
+        return Query(expanded(found.expression, self.definitions), found.arguments)
+
+    def _expression(self, relation: str) -> Expression:
+        """Return what a relation stands for: itself, or what defines it."""
+        return self.definitions.get(relation) or Relation(self.schema[relation])
 
     def _facts(self, part: str) -> Hypergraph:
         if part not in self.split.parts:
@@ -174,29 +246,50 @@ class Run:
             raise DataError(f"{self.folder}: there are no {part} facts")
         return facts
 
-    def _probability(self, relation: int, score: float) -> float | None:
-        return None if self.calibration is None else float(self.calibration.probability(relation, score))
+    def _probability(self, relation: str, columns: Tensor, score: float) -> float | None:
+        """Return how probable a fact is: by its score, or by the meaning of what defines its relation."""
+        if self.calibration is None:
+            return None
+        if relation not in self.definitions:
+            return float(self.calibration.probability(self.model.schema.id(relation), score))
+        found = self._reasoner.probability(self.definitions[relation], columns)
+        return None if found is None else float(found[0])
 
-    def _percentile(self, relation: int, columns: Tensor) -> float:
+    def _percentile(self, relation: str, columns: Tensor) -> float:
         below = alternatives = 0.0
+        (model, tables), number = self._asked, self.schema.id(relation)
+        everything = self._known_of(relation)
         for position in range(len(columns)):
-            known = self.known.lookup(np.array([relation], np.int32), columns.numpy().astype(np.int32), position)
-            better, equal = scoring.count_better(self.model, self.tables, relation, columns, position, known)
+            known = everything.lookup(np.array([number], np.int32), columns.numpy().astype(np.int32), position)
+            better, equal = scoring.count_better(model, tables, number, columns, position, known)
             others = self.model.entity_count - int(known.counts[0]) - int(not known.contain(columns[position].numpy())[0])
             alternatives += others
             below += others - int(better[0]) - int(equal[0]) / 2
         return 100 * below / alternatives if alternatives else 100.0
 
-    def _source(self, relation: int, columns: Tensor) -> str | None:
-        """Return the part that holds a fact, columns int64[arity, 1]."""
-        for part, graph in self.split.parts.items():
-            table = graph.table(self.model.schema[relation].name).columns
-            if np.any(np.all(table == columns.numpy(), axis=0)):
+    def _known_of(self, relation: str) -> KnownAnswers:
+        """Return what is known of a relation: its facts, or what follows from facts by its definition."""
+        return KnownAnswers(self._derived(relation)) if relation in self.definitions else self.known
+
+    def _derived(self, relation: str) -> Hypergraph:
+        """Return the facts that follow by definition; they are worked out once."""
+        if relation not in self._derivations:
+            columns = evaluate(self.definitions[relation], self._reasoner.facts).columns
+            relations = np.full(columns.shape[1], self.schema.id(relation), np.int32)
+            facts = Hypergraph(self.model.graph.entities, self.schema, [Block(relations, columns)])
+            self._derivations[relation] = facts
+        return self._derivations[relation]
+
+    def _source(self, relation: str, columns: Tensor) -> str | None:
+        """Return the part that holds a fact, columns int64[arity, 1], or `derived` if it follows by definition."""
+        parts = {"derived": self._derived(relation)} if relation in self.definitions else self.split.parts
+        for part, graph in parts.items():
+            if np.any(np.all(graph.table(relation).columns == columns.numpy(), axis=0)):
                 return part
         return None
 
     def _question(self, question: str | Question) -> Question:
-        return parse_question(question, self.model.schema) if isinstance(question, str) else question
+        return parse_question(question, self.schema) if isinstance(question, str) else question
 
     def _ids(self, question: Question) -> Tensor:
         """Return the entities of a question, int64[arity, 1]; an open position holds 0, which is not looked at."""

@@ -1,0 +1,119 @@
+"""Queries as people write them: `project[0](where[2 = coffee](sold))`, `(sold)(drew, ?, book)`, and their answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from relatum.algebra.arguments import Arguments, read_arguments, write_arguments
+from relatum.algebra.expression import Expression
+from relatum.algebra.reading import Reader
+from relatum.algebra.text import read_expression
+from relatum.data.schema import Schema
+from relatum.errors import DataError
+from relatum.reasoning.bound import Bound
+
+__all__ = ["Query", "QueryAnswer", "QueryResult", "parse_query"]
+
+
+@dataclass(frozen=True)
+class Query:
+    """An expression and an argument for each of its columns; None is open."""
+
+    expression: Expression
+    arguments: Arguments
+
+    def __post_init__(self) -> None:
+        if (given := len(self.arguments)) != (arity := self.expression.arity):
+            raise DataError(f"{self.expression} takes {arity} arguments, not {given}")
+
+    @property
+    def open(self) -> list[int]:
+        """The open columns."""
+        return [position for position, argument in enumerate(self.arguments) if argument is None]
+
+    def __str__(self) -> str:
+        return f"({self.expression}){write_arguments(self.arguments)}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAnswer:
+    """Entities at the open columns, and how true the tuple is that they make.
+
+    Attributes:
+        entities: the entities, in the order of the open columns.
+        probability: by the exact reading, from calibrated scores; None without a calibration, or where it takes too long.
+        degree: the degree of truth by the exact reading, from the scores as they are; None where it takes too long.
+        closed: the degree of truth by the closed form, which the bound of the query is about.
+        known: whether the tuple follows exactly from the facts that the run was given.
+    """
+
+    entities: tuple[str, ...]
+    probability: float | None
+    degree: float | None
+    closed: float
+    known: bool
+
+    @property
+    def entity(self) -> str:
+        """The entity at the only open column."""
+        (entity,) = self.entities
+        return entity
+
+    @property
+    def slack(self) -> float | None:
+        """How far the closed form lies above the exact reading."""
+        return None if self.degree is None else self.closed - self.degree
+
+
+@dataclass(frozen=True)
+class QueryResult:
+    """The answers to a query, best first.
+
+    Attributes:
+        query: what was asked.
+        mode: by which reading answers were ranked, `exact` or `closed`.
+        bound: what the closed form promises.
+        proven: whether there are surely no better answers by that reading.
+        answers: the answers.
+    """
+
+    query: Query
+    mode: str
+    bound: Bound
+    proven: bool
+    answers: list[QueryAnswer]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+        return {
+            "query": str(self.query),
+            "mode": self.mode,
+            "bound": self.bound.value,
+            "proven": self.proven,
+            "answers": [
+                {
+                    "entities": list(one.entities),
+                    "probability": one.probability,
+                    "degree": one.degree,
+                    "closed": one.closed,
+                    "slack": one.slack,
+                    "known": one.known,
+                }
+                for one in self.answers
+            ],
+        }
+
+
+def parse_query(text: str, schema: Schema) -> Query:
+    """Return the query in `text`: an expression, bare or in brackets, and arguments; without arguments all is open."""
+    reader = Reader(text)
+    bracketed = reader.take("(")
+    expression = read_expression(reader, schema, applied=not bracketed)
+    if bracketed:
+        reader.expect(")")
+    arguments: Arguments = (None,) * expression.arity
+    if reader.ahead("("):
+        arguments = read_arguments(reader, expression.schema)
+    reader.end()
+    return Query(expression, arguments)

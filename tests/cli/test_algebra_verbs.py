@@ -1,0 +1,93 @@
+"""`relatum query` and `define`: what people see, what programs read, and what is said of mistakes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from relatum import Spec, fit
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 5}})
+    return fit(spec, tmp_path_factory.mktemp("verbs") / "run").folder
+
+
+@pytest.fixture
+def trained(made: Path, tmp_path: Path) -> str:
+    return str(shutil.copytree(made, tmp_path / "run"))
+
+
+def test_query_shows_answers_with_both_readings_and_the_promise(run: Run, trained: str) -> None:
+    code, out, _ = run("query", trained, "project[0](where[2 = coffee](sold))", "-k", "3", "--explain")
+    assert code == 0
+    for word in ("seller", "probability", "degree", "closed", "slack", "known", "never below the exact degree"):
+        assert word in out
+    assert out.count("project: the best is with") == 3
+    assert "window" in out
+
+
+def test_query_as_json(run: Run, trained: str) -> None:
+    code, out, _ = run("query", trained, "(union(sold, bought))(drew, ?, ?)", "-k", "4", "--json", "--explain", "--new")
+    assert code == 0
+    found = json.loads(out)
+    assert found.keys() == {"query", "mode", "bound", "proven", "answers"}
+    assert (found["query"], found["mode"], found["bound"]) == ("(union(sold, bought))(drew, ?, ?)", "exact", "at least")
+    assert found["proven"] is True
+    assert len(found["answers"]) == 4
+    for answer in found["answers"]:
+        assert answer.keys() == {"entities", "probability", "degree", "closed", "slack", "known", "explanation"}
+        assert len(answer["entities"]) == 2
+        assert answer["known"] is False
+        assert answer["explanation"]["text"].startswith("union")
+
+
+def test_define_then_ask_by_name(run: Run, trained: str) -> None:
+    code, out, _ = run("define", trained, "got", "rename[buyer, seller, item](sold)")
+    assert (code, out) == (0, "got(buyer, seller, item) is now rename[1, 0, 2](sold)\n")
+    code, out, _ = run("complete", trained, "got(buyer=alex, seller=?, item=book)", "-k", "2")
+    assert code == 0
+    assert "seller" in out
+    code, out, _ = run("score", trained, "got(alex, drew, book)")
+    assert code == 0
+    assert "known, derived" in out
+    assert run("query", trained, "project[item](got)", "--mode", "closed")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("solt(drew, ?, book)", "column 1: unknown relation 'solt'; did you mean 'sold'?"),
+        ("sold(drew, ?, bok)", "unknown entity 'bok'; did you mean 'book'?"),
+        ("projct[0](sold)", "column 1: unknown operation 'projct'; did you mean 'project'"),
+        ("(project[0](sold))(drew, x)", "column 26: project(seller) takes 1 arguments, and here is one more"),
+        ("sold(drew, ?)", "column 13: sold(seller, buyer, item) takes 3 arguments, not 2"),
+        ("project[0](sold", "column 16: expected ')'"),
+        ("(project[0](sold)", "expected ')'"),
+        ("project[0](sold) and", "nothing should follow"),
+        ("", "expected a relation or an operation"),
+        ("where[2 = coffe](sold)", "unknown entity 'coffe'; did you mean 'coffee'?"),
+        ("union(sold, buyer)", "two relations of one arity"),
+        ("product(sold, sold)", "product cannot be asked of an embedding"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_where(run: Run, trained: str, text: str, said: str) -> None:
+    code, out, err = run("query", trained, text)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_definition_that_cannot_be_is_one_line(run: Run, trained: str) -> None:
+    for name, expression in (("sold", "bought"), ("got", "renam[1, 0, 2](sold)"), ("got", "join[0 = 0](sold, sold)")):
+        code, out, err = run("define", trained, name, expression)
+        assert (code, out) == (2, "")
+        assert err.count("\n") == 1
+    assert not (Path(trained) / "definitions.json").exists()

@@ -1,0 +1,125 @@
+"""Exact values and best assignments equal those of whole tensors of degrees, whatever is projected, taken away or bound."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from dense_degrees import degrees, random_model
+
+from random_expressions import random_expression
+from relatum.algebra import Expression, Relation
+from relatum.errors import DataError
+from relatum.evaluation.calibration import Calibration
+from relatum.models.base import Parameters
+from relatum.models.reale import ReAlE
+from relatum.reasoning import search
+from relatum.reasoning.heights import Heights
+from relatum.reasoning.meaning import meaning_of, projected
+from relatum.reasoning.search import best, exact
+from relatum.reasoning.values import Values
+
+Count = Callable[[int, int], int]
+
+
+def asked(seed: int, sigma: str = "sigmoid") -> tuple[Expression, ReAlE, Parameters]:
+    chance = random.Random(seed)
+    model, tables = random_model(chance, sigma, entities=4)
+    steps = chance.randint(1, 5)
+    return random_expression(chance, model.schema, list(model.graph.entities), steps, products=False), model, tables
+
+
+def variables(expression: Expression) -> int:
+    return 1 + max([expression.arity - 1, *projected(meaning_of(expression))])
+
+
+@pytest.mark.parametrize("sigma", ["sigmoid", "tanh"])
+def test_exact_values_are_those_of_the_meaning(sigma: str, count: Count) -> None:
+    for seed in range(count(60, 2000)):
+        expression, model, tables = asked(seed, sigma)
+        meant = degrees(expression, model, tables)
+        tuples = np.array(list(np.ndindex(meant.shape)), np.int64).T
+        columns = torch.zeros(variables(expression), tuples.shape[1], dtype=torch.int64)
+        columns[: len(tuples)] = torch.from_numpy(tuples)
+        values = Values(model, tables, Heights(model))
+        found = values.heights.truth(exact(values, meaning_of(expression), columns))
+        np.testing.assert_allclose(found, meant.ravel(), atol=1e-5, err_msg=str(expression))
+
+
+@pytest.mark.parametrize("sigma", ["sigmoid", "tanh"])
+def test_best_assignments_are_those_of_the_meaning(sigma: str, count: Count) -> None:
+    for seed in range(count(60, 2000)):
+        chance = random.Random(-seed)
+        expression, model, tables = asked(seed, sigma)
+        meant = degrees(expression, model, tables)
+        open_ = sorted(chance.sample(range(expression.arity), chance.randint(1, expression.arity)))
+        columns = torch.zeros(variables(expression), 1, dtype=torch.int64)
+        given = [chance.randrange(4) for _ in range(expression.arity)]
+        columns[: expression.arity, 0] = torch.tensor(given)
+        slices = tuple(slice(None) if position in open_ else given[position] for position in range(expression.arity))
+        expected = np.sort(meant[slices].ravel())[::-1]
+        k = chance.choice([1, 3, 1000])
+        values = Values(model, tables, Heights(model))
+        found = best(values, meaning_of(expression), columns, open_, k)
+        assert found.proven
+        np.testing.assert_allclose(values.heights.truth(found.heights), expected[:k], atol=1e-5, err_msg=str(expression))
+        for tuple_, height in zip(found.columns[: expression.arity].T.tolist(), found.heights, strict=True):
+            assert abs(meant[tuple(tuple_)] - values.heights.truth(height)) < 1e-5
+            assert all(tuple_[position] == given[position] for position in range(expression.arity) if position not in open_)
+
+
+def test_calibrated_scores_of_two_relations_meet_as_probabilities() -> None:
+    chance = random.Random(5)
+    model, tables = random_model(chance, entities=6)
+    one, other = (Relation(relation) for relation in list(model.schema)[:2])
+    arity = min(one.arity, other.arity)
+    expression = one.project(*range(arity)) | other.project(*range(arity))
+    draw = np.random.default_rng(0)
+    calibration = Calibration(draw.random(len(model.schema)) * 3, draw.normal(size=len(model.schema)))
+    heights = Heights(model, calibration)
+    columns = torch.zeros(variables(expression), 1, dtype=torch.int64)
+    found = best(Values(model, tables, heights), meaning_of(expression), columns, [0], 6)
+    sides = [
+        calibration.probability(
+            model.schema.id(side.name), model.scale * degrees(side.project(*range(arity)), model, tables)
+        )
+        for side in (one, other)
+    ]
+    meant = np.maximum(*sides)[(slice(None), *(0,) * (arity - 1))]
+    np.testing.assert_allclose(heights.truth(found.heights), np.sort(meant)[::-1], atol=1e-6)
+
+
+def test_a_search_that_is_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_WIDTH", 2)
+    unproven = 0
+    for seed in range(40):
+        chance = random.Random(seed)
+        model, tables = random_model(chance, entities=6)
+        widest = max((Relation(relation) for relation in model.schema), key=lambda one: one.arity)
+        if widest.arity < 3:
+            continue
+        meant = np.sort(degrees(widest, model, tables).ravel())[::-1]
+        values = Values(model, tables, Heights(model))
+        columns = torch.zeros(widest.arity, 1, dtype=torch.int64)
+        found = best(values, meaning_of(widest), columns, range(widest.arity), 3)
+        truth = values.heights.truth(found.heights)
+        if found.proven:
+            np.testing.assert_allclose(truth, meant[:3], atol=1e-5)
+        else:
+            unproven += 1
+            assert values.heights.truth(np.array([found.missed]))[0] >= meant[0] - 1e-5 or truth[0] >= meant[0] - 1e-5
+    assert unproven
+
+
+def test_products_and_boundless_expressions_are_refused() -> None:
+    model, _ = random_model(random.Random(1))
+    one: Expression = Relation(model.schema["all"])
+    with pytest.raises(DataError, match="product cannot be asked of an embedding"):
+        meaning_of(one * one)
+    for _ in range(30):
+        one = one | one
+    with pytest.raises(DataError, match="depth 100"):
+        meaning_of(one)

@@ -1,0 +1,197 @@
+"""A trained run answers relational algebra, knows what follows from facts, and learns new names without training."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from relatum import DataError, Hypergraph, RelatumError, Run, Spec, UnknownNameError, fit
+from relatum.algebra import evaluate, parse
+from relatum.reasoning.bound import Bound
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 20}})
+    return fit(spec, tmp_path_factory.mktemp("algebra") / "run").folder
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path) -> Run:
+    """Return a run of one's own, which may be added to."""
+    shutil.copytree(trained, tmp_path / "run")
+    return Run(tmp_path / "run")
+
+
+def known_tuples(run: Run, expression: str) -> set[tuple[str, ...]]:
+    return set(evaluate(parse(expression, run.schema), Hypergraph.union(list(run.split.parts.values()))))
+
+
+def test_a_bare_relation_is_completed_as_ever(run: Run) -> None:
+    found = run.query("sold(drew, ?, book)", k=5)
+    plain = run.complete("sold(drew, ?, book)", k=5)
+    assert [one.entities for one in found.answers] == [one.entities for one in plain]
+    assert [one.known for one in found.answers] == [one.known for one in plain]
+    assert [one.probability for one in found.answers] == pytest.approx([one.probability for one in plain])
+    assert found.bound is Bound.EQUAL
+    assert found.proven
+    assert all(one.slack == pytest.approx(0, abs=1e-6) for one in found.answers)
+
+
+def test_a_renaming_ranks_as_its_source_does(run: Run) -> None:
+    renamed = run["sold"].rename("buyer", "seller", "item").complete("alex", None, "book", k=15)
+    source = run.query("sold(?, alex, book)", k=15)
+    assert [one.entities for one in renamed.answers] == [one.entities for one in source.answers]
+    assert [one.closed for one in renamed.answers] == pytest.approx([one.closed for one in source.answers])
+
+
+def test_a_selection_ranks_as_its_source_does(run: Run) -> None:
+    for mode in ("exact", "closed"):
+        selected = run.query("(where[2 = coffee](sold))(drew, ?)", k=15, mode=mode)
+        source = run.query("sold(drew, ?, coffee)", k=15, mode=mode)
+        assert [one.entities for one in selected.answers] == [one.entities for one in source.answers]
+
+
+def test_a_projection_is_the_best_over_what_it_drops(run: Run) -> None:
+    names = list(run.model.graph.entities)
+    found = run.query("project[0, 2](sold)(drew, ?)", k=len(names))
+    for one in found.answers:
+        best = max(run.score(f"sold(drew, {other}, {one.entities[0]})").probability or 0 for other in names)
+        assert one.probability == pytest.approx(best)
+        assert one.slack is not None
+        assert one.slack >= -1e-6
+    assert found.bound is Bound.AT_LEAST
+
+
+def test_unions_and_differences_meet_as_probabilities(run: Run) -> None:
+    for left, right in (("sold", "bought"), ("bought", "sold")):
+        either = run.query(f"union({left}, {right})(drew, ?, book)", k=3)
+        without = run.query(f"difference({left}, {right})(drew, ?, book)", k=3)
+        for one in either.answers:
+            sides = [run.score(f"{name}(drew, {one.entity}, book)").probability or 0 for name in (left, right)]
+            assert one.probability == pytest.approx(max(sides))
+        for one in without.answers:
+            first, second = (run.score(f"{name}(drew, {one.entity}, book)").probability or 0 for name in (left, right))
+            assert one.probability == pytest.approx(min(first, 1 - second))
+        assert (either.bound, without.bound) == (Bound.AT_LEAST, Bound.AT_MOST)
+
+
+@pytest.mark.parametrize(
+    "expression", ["project[2](sold)", "difference(project[1, 2](sold), buyer)", "where[2 = tea](bought)"]
+)
+@pytest.mark.parametrize("mode", ["exact", "closed"])
+def test_an_answer_is_known_if_it_follows_from_facts(run: Run, expression: str, mode: str) -> None:
+    known = known_tuples(run, expression)
+    everything = run.query(expression, k=1000, mode=mode)
+    assert {one.entities for one in everything.answers if one.known} == known
+    new = run.query(expression, k=1000, mode=mode, new_only=True)
+    assert [one.entities for one in new.answers] == [one.entities for one in everything.answers if not one.known]
+    assert len(run.query(expression, k=2, mode=mode, new_only=True).answers) == 2
+
+
+def test_a_query_without_an_open_column_says_how_true_it_is(run: Run) -> None:
+    (answer,) = run.query("sold(drew, alex, book)").answers
+    assert answer.entities == ()
+    assert answer.known
+    assert answer.probability == pytest.approx(run.score("sold(drew, alex, book)").probability)
+    assert run["sold"].score("drew", "alex", "book") == answer
+    assert run["sold"].project(0).score("drew").known
+
+
+def test_an_explanation_adds_up(run: Run) -> None:
+    query = "difference(project[0, 2](sold), project[1, 2](bought))"
+    for one in run.query(query, k=3).answers:
+        why = run.explain(query, one)
+        left, right = why.parts
+        assert why.truth == pytest.approx(one.probability)
+        assert why.truth == pytest.approx(min(left.truth, 1 - right.truth))
+        for side in (left, right):
+            (fact,) = side.parts  # the projection, and the fact that it is best with
+            assert side.truth == pytest.approx(fact.truth)
+            assert run.score(fact.text).probability == pytest.approx(fact.truth)
+            assert len(fact.windows) == 3
+        assert len(list(why.lines())) == 5
+        json.dumps(why.to_json())
+
+
+def test_a_defined_relation_is_treated_like_any_other(run: Run) -> None:
+    run.define("got", "rename[buyer, seller, item](sold)")
+    for again in (run, Run(run.folder)):
+        assert again.schema["got"].roles == ("buyer", "seller", "item")
+        mine, theirs = again.complete("got(alex, ?, book)", k=15), again.complete("sold(?, alex, book)", k=15)
+        assert [(one.entity, one.known) for one in mine] == [(one.entity, one.known) for one in theirs]
+        assert [one.score for one in mine] == pytest.approx([one.score for one in theirs], rel=1e-5)
+        assert [one.probability for one in mine] == pytest.approx([one.probability for one in theirs], rel=1e-5)
+        judged, source = again.score("got(alex, drew, book)"), again.score("sold(drew, alex, book)")
+        assert (judged.source, source.source) == ("derived", "train")
+        assert judged.percentile == pytest.approx(source.percentile)
+        assert not any(one.known for one in again.complete("got(?, ?, ?)", k=50, new_only=True))
+        assert [one.entities for one in again.query("project[0](got)", k=4).answers] == [
+            one.entities for one in again.query("project[1](sold)", k=4).answers
+        ]
+
+
+def test_definitions_build_on_each_other_and_leave_what_was_trained_alone(run: Run) -> None:
+    before = {path.name: path.read_bytes() for path in run.folder.iterdir() if path.is_file()}
+    run.define("got", "rename[1, 0, 2](sold)")
+    run["got"].project("buyer", "item").define("has")
+    (run["has"] - run["buyer"]).define("stole")
+    after = {path.name: path.read_bytes() for path in run.folder.iterdir() if path.is_file()}
+    assert after.keys() - before.keys() == {"definitions.json"}
+    assert all(after[name] == content for name, content in before.items())
+    again = Run(run.folder)
+    assert str(again.definitions["stole"]) == "difference(project[0, 2](rename[1, 0, 2](sold)), buyer)"
+    assert len(again.model.schema) == 3
+    assert again.evaluate().metrics == run.evaluate().metrics
+
+
+@pytest.mark.parametrize(
+    ("name", "expression", "reason"),
+    [
+        ("sold", "bought", "there is a relation 'sold' already"),
+        ("union", "bought", "the name of an operation"),
+        ("a\tb", "bought", "tab"),
+        ("", "bought", "empty name"),
+        ("#x", "bought", "starts with '#'"),
+        ("pairs", "product(sold, sold)", "no closed form"),
+        ("pairs", "project[7](sold)", "positions 0 to 2"),
+        ("pairs", "where[0 = nobody](sold)", "unknown entity 'nobody'"),
+    ],
+)
+def test_what_cannot_be_defined_is_refused_and_nothing_is_written(run: Run, name: str, expression: str, reason: str) -> None:
+    with pytest.raises(RelatumError, match=reason):
+        run.define(name, expression)
+    assert not (run.folder / "definitions.json").exists()
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"format": "x", "version": 1, "definitions": []}', '{"definitions": 3}'])
+def test_damaged_definitions_are_refused(run: Run, content: str) -> None:
+    (run.folder / "definitions.json").write_text(content)
+    with pytest.raises(DataError, match=r"definitions\.json: damaged or foreign"):
+        Run(run.folder)
+
+
+def test_an_unknown_mode_and_a_missing_argument_are_refused(run: Run) -> None:
+    with pytest.raises(UnknownNameError, match="mode 'exakt'"):
+        run.query("sold", mode="exakt")
+    with pytest.raises(DataError, match="takes 3 arguments, not 1"):
+        run["sold"].complete("drew")
+
+
+def test_all_open_columns_are_searched(run: Run) -> None:
+    names = list(run.model.graph.entities)
+    scores = sorted((run.score(f"sold({a}, {b}, {c})").score for a, b, c in itertools.product(names[:4], names, names[:3])))
+    assert run.query("sold", k=1).answers[0].closed * run.model.windows >= scores[-1] - 1e-4  # type: ignore[attr-defined]
+
+
+def test_other_models_say_that_they_have_no_algebra(tmp_path: Path) -> None:
+    spec = Spec.from_dict({"data": "example", "model": {"name": "m-distmult", "dim": 8}, "training": {"epochs": 1}})
+    run = fit(spec, tmp_path / "run")
+    with pytest.raises(DataError, match="this model is MDistMult"):
+        run.query("project[0](sold)")
+    with pytest.raises(DataError, match="this model is MDistMult"):
+        run.define("got", "rename[1, 0, 2](sold)")
