@@ -1,0 +1,53 @@
+"""Rules as a picture: relations are boxes, and arrows lead from those of a body to its head."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from relatum.algebra import Difference, Expression, Relation
+from relatum.errors import RelatumError
+from relatum.files import atomic_file
+from relatum.reasoning.rules.layout import Edge, Picture, arrange
+from relatum.reasoning.rules.rendering import png, svg
+from relatum.reasoning.rules.rule import Kind, Rule
+
+__all__ = ["draw_rules"]
+
+
+def draw_rules(rules: Iterable[Rule], path: str | os.PathLike[str]) -> None:
+    """Draw rules as an SVG or, where matplotlib is installed, a PNG file, in black and white.
+
+    An arrow leads from each relation of a body to the head, labelled by what happens to it on the way; a line for an
+    equality, with dashes for what a difference takes away, dots for what only bounds the head.
+    """
+    target = Path(path)
+    forms: dict[str, Callable[[Picture], bytes]] = {".svg": svg, ".png": png}
+    if target.suffix.lower() not in forms:
+        raise RelatumError(f"{target}: rules are drawn as {' or '.join(forms)}")
+    drawn = forms[target.suffix.lower()](arrange([edge for rule in rules for edge in _edges(rule)]))
+    with atomic_file(target) as file:
+        file.write(drawn)
+
+
+def _edges(rule: Rule) -> Iterator[Edge]:
+    for name, words, negative in _leaves(rule.body):
+        label = " of ".join(words)
+        if rule.kind == Kind.EQUAL:
+            yield Edge(name, rule.head.name, label or "equals", "less" if negative else "solid")
+        else:
+            yield Edge(name, rule.head.name, f"{rule.kind} {label}".rstrip(), "bound")
+
+
+def _leaves(node: Expression) -> Iterator[tuple[str, list[str], bool]]:
+    """Yield each stored relation, the operations above it from the outermost on, and whether it is taken away."""
+    if isinstance(node, Relation):
+        yield node.name, [], False
+    for side, child in enumerate(node.children):
+        taken = side == 1 and isinstance(node, Difference)
+        own = "less" if taken else node.operation
+        if len(node.children) == 1:
+            own = str(node)[: -len(str(child)) - 2]  # with its positions, without its operand and the brackets around it
+        for name, words, negative in _leaves(child):
+            yield name, [own, *words], negative != taken

@@ -1,0 +1,111 @@
+"""A rule: that a relation equals, contains or lies within an expression over other relations, and what speaks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from typing import Any
+
+from relatum.algebra import Difference, Expression, Relation, datalog, evaluate
+from relatum.algebra.node import post_order
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.schema import RelationSchema
+from relatum.data.table import TupleTable
+from relatum.errors import DataError
+
+__all__ = ["Examples", "Kind", "Rule", "examples", "predictions"]
+
+
+class Kind(StrEnum):
+    """How a head stands to a body."""
+
+    EQUAL = "="
+    CONTAINS = "contains"
+    WITHIN = "within"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A relation, an expression over others, and how their stored tuples meet; `str` is such as `a = rename[1, 0](b)`.
+
+    Attributes:
+        head: the relation.
+        body: the expression.
+        kind: how the one stands to the other, if every true fact were stored.
+        support: how many stored tuples both have.
+        confidence: the share of the body's tuples that are in the head.
+        coverage: the share of the head's tuples that are in the body.
+        evidence: the weight of evidence for the rule, in nats, by which rules are ranked; see `statistics.evidence`.
+    """
+
+    head: RelationSchema
+    body: Expression
+    kind: Kind
+    support: int
+    confidence: float
+    coverage: float
+    evidence: float
+
+    def __str__(self) -> str:
+        return f"{Relation(self.head)} {self.kind} {self.body}"
+
+    @property
+    def datalog(self) -> str:
+        """The rule as Datalog, for one that gives tuples of its head; one that only says where they lie is written with ->.
+
+        `bought(X, Y) -> sold(Y, X, Z)` says that for every X and Y that are in `bought` there is a Z. Only a body that is
+        a single atom can be written so.
+        """
+        text = datalog(self.body, self.head.name)
+        if self.kind != Kind.WITHIN:
+            return text
+        if any(len(node.children) > 1 for node in self._nodes):
+            raise DataError(f"{self}: only a body of one relation can be read from the head to the body")
+        return text.replace(" <- ", " -> ", 1)
+
+    @property
+    def relations(self) -> tuple[RelationSchema, ...]:
+        """The stored relations of the body, from left to right, each once."""
+        return tuple(node.schema for node in self._nodes if isinstance(node, Relation))
+
+    @property
+    def _nodes(self) -> list[Expression]:
+        return post_order(self.body, lambda node: node.children)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the rule as plain data."""
+        return {
+            "rule": str(self),
+            "head": self.head.name,
+            "kind": self.kind.name.lower(),
+            "body": str(self.body),
+            "support": self.support,
+            "confidence": self.confidence,
+            "coverage": self.coverage,
+            "evidence": self.evidence,
+        }
+
+
+@dataclass(frozen=True)
+class Examples:
+    """A few tuples, by name, that speak for a rule, and a few that do not."""
+
+    both: list[tuple[str, ...]]
+    only_body: list[tuple[str, ...]]
+    only_head: list[tuple[str, ...]]
+
+
+def examples(rule: Rule, graph: Hypergraph, most: int = 3) -> Examples:
+    """Return up to `most` tuples that are in head and body, in the body alone, and in the head alone."""
+    head = Relation(graph.schema[rule.head.name])
+    shared = head - (head - rule.body)
+    parts = (shared, rule.body - head, head - rule.body)
+    return Examples(*(list(islice(evaluate(part, graph), most)) for part in parts))
+
+
+def predictions(rule: Rule, graph: Hypergraph) -> TupleTable:
+    """Return the tuples that a rule says its head should have, and that are not stored; a `within` rule says nothing."""
+    if rule.kind == Kind.WITHIN:
+        raise DataError(f"{rule}: a rule that only bounds its head predicts no tuple of it")
+    return evaluate(Difference(rule.body, Relation(graph.schema[rule.head.name])), graph)
