@@ -91,3 +91,41 @@ def test_a_definition_that_cannot_be_is_one_line(run: Run, trained: str) -> None
         assert (code, out) == (2, "")
         assert err.count("\n") == 1
     assert not (Path(trained) / "definitions.json").exists()
+
+
+def test_rules_of_a_dataset_come_from_tuples_alone(run: Run) -> None:
+    code, out, _ = run("rules", "example", "--examples")
+    assert code == 0
+    assert "bought = rename[1, 0, 2](sold)" in out
+    assert "buyer = project[0, 2](bought)" in out
+    assert "both       alex, drew, book" in out
+    assert "2 rules, from tuples alone" in out
+
+
+def test_rules_of_a_run_have_the_model_s_evidence_and_a_picture(run: Run, trained: str, tmp_path: Path) -> None:
+    picture = tmp_path / "rules.svg"
+    code, out, _ = run("rules", trained, "--draw", str(picture))
+    assert code == 0
+    assert "model differs" in out
+    assert "<svg" in picture.read_text()
+    code, out, _ = run("rules", trained, "--relation", "buyer", "--observed", "0.9", "--json")
+    found = json.loads(out)
+    assert (code, found["observed"], found["evidence"]) == (0, 0.9, ["tuples", "model"])
+    (rule,) = found["rules"]
+    assert (rule["head"], rule["kind"], rule["body"]) == ("buyer", "equal", "project[0, 2](bought)")
+    assert rule["model"].keys() == {"facts", "non_facts", "on_facts", "on_non_facts", "correlation"}
+    assert rule["examples"]["both"]
+
+
+def test_rules_know_defined_relations(run: Run, trained: str) -> None:
+    assert run("define", trained, "got", "rename[1, 0, 2](sold)")[0] == 0
+    code, out, _ = run("rules", trained)
+    assert code == 0
+    assert "got" in out
+
+
+@pytest.mark.parametrize("options", [("--relation", "bougt"), ("--observed", "3"), ("--draw", "rules.gif")])
+def test_a_mistake_about_rules_is_one_line(run: Run, trained: str, options: tuple[str, str]) -> None:
+    code, out, err = run("rules", trained, *options)
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1].startswith("relatum: ")

@@ -199,11 +199,11 @@ class Run:
             mode: rank by the meaning of the query on scores, `exact`, or by its `closed` form, one derived relation.
             new_only: leave out those that follow from what is known already.
         """
-        return self._reasoner.answer(self._query(query), k, mode, new_only=new_only)
+        return self.reasoner.answer(self._query(query), k, mode, new_only=new_only)
 
     def explain(self, query: str | Query, answer: QueryAnswer) -> Explanation:
         """Return the value of each part of a query for one of its answers, and the windows that decided."""
-        return self._reasoner.explain(self._query(query), answer)
+        return self.reasoner.explain(self._query(query), answer)
 
     def define(self, name: str, expression: str | Expression) -> None:
         """Add a derived relation to the run, without training: from now on it can be asked like any other."""
@@ -214,8 +214,17 @@ class Run:
         self.definitions = definitions
         self.__dict__.pop("_asked", None)
 
+    @property
+    def facts(self) -> Hypergraph:
+        """Everything known, and what follows from it by the definitions, over the relations that can be asked."""
+        known = self.reasoner.facts
+        derived = [self._derived(name) for name in self.definitions]
+        wider = Hypergraph(known.entities, self.schema, known.blocks.values())
+        return Hypergraph.union([wider, *derived])
+
     @cached_property
-    def _reasoner(self) -> Reasoner:
+    def reasoner(self) -> Reasoner:
+        """What answers queries, over the stored relations."""
         return Reasoner(self.model, self.tables, self.calibration, Hypergraph.union(list(self.split.parts.values())))
 
     @cached_property
@@ -252,7 +261,7 @@ class Run:
             return None
         if relation not in self.definitions:
             return float(self.calibration.probability(self.model.schema.id(relation), score))
-        found = self._reasoner.probability(self.definitions[relation], columns)
+        found = self.reasoner.probability(self.definitions[relation], columns)
         return None if found is None else float(found[0])
 
     def _percentile(self, relation: str, columns: Tensor) -> float:
@@ -274,7 +283,7 @@ class Run:
     def _derived(self, relation: str) -> Hypergraph:
         """Return the facts that follow by definition; they are worked out once."""
         if relation not in self._derivations:
-            columns = evaluate(self.definitions[relation], self._reasoner.facts).columns
+            columns = evaluate(self.definitions[relation], self.reasoner.facts).columns
             relations = np.full(columns.shape[1], self.schema.id(relation), np.int32)
             facts = Hypergraph(self.model.graph.entities, self.schema, [Block(relations, columns)])
             self._derivations[relation] = facts

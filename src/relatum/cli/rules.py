@@ -1,0 +1,99 @@
+"""`relatum rules`: which relations are renamings, projections, selections, unions or differences of others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from relatum.cli.ask import Json
+from relatum.cli.output import console, percent, print_json, print_table
+
+if TYPE_CHECKING:
+    from relatum.data.hypergraph import Hypergraph
+    from relatum.reasoning.reasoner import Reasoner
+    from relatum.reasoning.rules import ModelEvidence, Rule
+
+__all__ = ["rules"]
+
+
+def rules(
+    source: Annotated[
+        str, typer.Argument(metavar="RUN_OR_DATA", help="A run directory, or a dataset: a name or a directory.")
+    ],
+    relation: Annotated[list[str] | None, typer.Option(help="Only rules about this relation; may be repeated.")] = None,
+    observed: Annotated[
+        float | None, typer.Option(help="The share of the true facts that are known; by default it is estimated.")
+    ] = None,
+    examples: Annotated[bool, typer.Option("--examples", help="Show tuples for and against each rule.")] = False,
+    draw: Annotated[Path | None, typer.Option(help="Draw the rules as a graph of relations: FILE.svg or FILE.png.")] = None,
+    json: Json = False,
+) -> None:
+    """Find what relations equal, contain or lie within, from all known facts and, where there is one, the model."""
+    from relatum.reasoning.rules import draw_rules, estimate_observed, find_rules
+    from relatum.reasoning.rules import examples as examples_of
+
+    facts, reasoner = _opened(source)
+    share = estimate_observed(facts) if observed is None else observed
+    found = find_rules(facts, observed=share, heads=relation or None)
+    evidence = [_evidence(reasoner, rule) for rule in found]
+    if draw is not None:
+        draw_rules(found, draw)
+    shown = [examples_of(rule, facts) for rule in found] if examples or json else []
+    if json:
+        listed: list[dict[str, Any]] = [
+            {**rule.to_json(), "model": model.to_json() if model else None, "examples": vars(tuples)}
+            for rule, model, tuples in zip(found, evidence, shown, strict=True)
+        ]
+        by = ["tuples", "model"] if reasoner is not None else ["tuples"]
+        print_json({"observed": share, "evidence": by, "rules": listed})
+        return
+    _show(found, evidence, model=reasoner is not None)
+    for rule, tuples in zip(found, shown, strict=False):
+        console().print(f"\n{rule}", markup=False, soft_wrap=True)
+        for title, rows in (("both", tuples.both), ("body only", tuples.only_body), ("head only", tuples.only_head)):
+            for row in rows:
+                console().print(f"  {title:9}  {', '.join(row)}", markup=False, soft_wrap=True)
+    told = "tuples and the model's calibrated scores" if reasoner is not None else "tuples alone"
+    estimated = "estimated" if observed is None else "as given"
+    console().print(f"{len(found)} rules, from {told}; {100 * share:.0f} % of the true facts are known ({estimated})")
+    if draw is not None:
+        console().print(f"drawn to {draw}", markup=False, soft_wrap=True)
+
+
+def _opened(source: str) -> tuple[Hypergraph, Reasoner | None]:
+    """Return all known facts of a run or a dataset, and what can be asked of a calibrated ReAlE."""
+    from relatum.data.hypergraph import Hypergraph
+    from relatum.data.loading import load
+    from relatum.models.reale import ReAlE
+    from relatum.runs.directory import SPEC
+    from relatum.runs.run import Run
+
+    if not (Path(source) / SPEC).exists():
+        return Hypergraph.union(list(load(source).parts.values())), None
+    run = Run(source)
+    asked = isinstance(run.model, ReAlE) and run.calibration is not None
+    return run.facts, run.reasoner if asked else None
+
+
+def _evidence(reasoner: Reasoner | None, rule: Rule) -> ModelEvidence | None:
+    from relatum.reasoning.rules import model_evidence
+
+    if reasoner is None or any(name.name not in reasoner.model.schema for name in (rule.head, *rule.relations)):
+        return None
+    return model_evidence(reasoner, rule)
+
+
+def _show(found: list[Rule], evidence: list[ModelEvidence | None], *, model: bool) -> None:
+    heads = ["rule", "support", "confidence", "coverage"]
+    heads += ["model differs", "on non-facts", "correlation"] if model else []
+    rows = []
+    for rule, one in zip(found, evidence, strict=True):
+        row = [str(rule), str(rule.support), percent(rule.confidence), percent(rule.coverage)]
+        if model:
+            correlation = "-" if one is None or one.correlation is None else f"{one.correlation:.2f}"
+            row += ["-", "-", "-"] if one is None else [f"{one.on_facts:.3f}", f"{one.on_non_facts:.3f}", correlation]
+        rows.append(row)
+    if rows:
+        print_table("rules", heads, rows, heads[1:])
