@@ -138,8 +138,10 @@ def test_a_defined_relation_is_treated_like_any_other(run: Run) -> None:
 def test_definitions_build_on_each_other_and_leave_what_was_trained_alone(run: Run) -> None:
     before = {path.name: path.read_bytes() for path in run.folder.iterdir() if path.is_file()}
     run.define("got", "rename[1, 0, 2](sold)")
+    assert set(run.facts.table("got")) == known_tuples(run, "rename[1, 0, 2](sold)")
     run["got"].project("buyer", "item").define("has")
     (run["has"] - run["buyer"]).define("stole")
+    assert set(run.facts.table("has")) == known_tuples(run, "project[1, 2](sold)")
     after = {path.name: path.read_bytes() for path in run.folder.iterdir() if path.is_file()}
     assert after.keys() - before.keys() == {"definitions.json"}
     assert all(after[name] == content for name, content in before.items())

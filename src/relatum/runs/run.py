@@ -212,7 +212,8 @@ class Run:
         closed_form(definitions[name], self.model, self.tables)  # refuses what has none before anything is written
         save_definitions(self.folder, definitions)
         self.definitions = definitions
-        self.__dict__.pop("_asked", None)
+        self.__dict__.pop("_asked", None)  # these know only the relations that there were
+        self._derivations.clear()
 
     @property
     def facts(self) -> Hypergraph:
