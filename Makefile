@@ -27,6 +27,8 @@ demo: $(STAMP)  ## Show what relatum does, on data that it brings along
 	$(BIN)/relatum evaluate build/demo
 	$(BIN)/relatum complete build/demo 'bought(buyer=alex, seller=?, item=book)' -k 5
 	$(BIN)/relatum score build/demo 'sold(drew, alex, book)' 'sold(drew, alex, tv)'
+	$(BIN)/relatum query build/demo 'project[seller](where[item = coffee](sold))' -k 3 --explain
+	$(BIN)/relatum rules build/demo
 
 test: $(STAMP)  ## Run the default tests
 	$(PYTEST)

@@ -6,6 +6,7 @@ test metrics of every seed, and their mean and spread. Nothing in that file is w
 
 from __future__ import annotations
 
+import itertools
 import json
 import platform
 import sys
@@ -18,6 +19,7 @@ import numpy as np
 from relatum import Run, Spec
 from relatum.evaluation.breakdown import breakdown, macro_mrr
 from relatum.evaluation.interval import mrr_interval
+from relatum.evaluation.ranks import Ranks
 from relatum.kernels.parallel import threads
 from relatum.runs.directory import JOURNAL, PROVENANCE, SPEC
 from relatum.runs.journal import Journal
@@ -36,7 +38,7 @@ def report(folder: Path) -> dict[str, Any]:
     trust = run.reliability("test")
     return {
         "seed": spec.seed,
-        "minutes_of_training": round((events[-1]["time"] - events[0]["time"]) / 60, 2),
+        "minutes_of_training": round(seconds_spent(events) / 60, 2),
         "interruptions": sum(event["event"] == "resume" for event in events),
         "seconds_of_evaluation": round(evaluation, 2),
         "epochs": events[-1]["epoch"],
@@ -46,11 +48,25 @@ def report(folder: Path) -> dict[str, Any]:
             **ranks.metrics.to_json(),
             "mrr_interval": mrr_interval(ranks),
             "mrr_macro": {key: macro_mrr(breakdown(ranks, key, run.model.schema)) for key in ("arity", "relation")},
-            "by_arity": {name: part.to_json() for name, part in breakdown(ranks, "arity", run.model.schema).items()},
+            **{
+                f"by_{key}": by(run, ranks, key) for key in ("arity", *(("operation", "depth") if run.split.origins else ()))
+            },
             "filter": "train, valid and test",
         },
         "calibration": None if trust is None else trust.to_json(),
     }
+
+
+def by(run: Run, ranks: Ranks, key: str) -> dict[str, Any]:
+    """Return the metrics of each part of the questions."""
+    parts = breakdown(ranks, key, run.model.schema, run.split.origins)
+    return {name: part.to_json() for name, part in parts.items()}
+
+
+def seconds_spent(events: list[dict[str, Any]]) -> float:
+    """Return how long training took, without the time between an interruption and the resumption."""
+    pairs = itertools.pairwise(events)
+    return sum(after["time"] - before["time"] for before, after in pairs if after["event"] != "resume")
 
 
 def main(name: str, folders: list[str]) -> None:
