@@ -36,6 +36,7 @@ def report(folder: Path) -> dict[str, Any]:
     evaluation = time.perf_counter() - began
     best = max((event for event in events if event["event"] == "validation"), key=lambda event: event["score"])
     trust = run.reliability("test")
+    keys = ["arity", "operation", "depth"] if run.split.origins else ["arity"]
     return {
         "seed": spec.seed,
         "minutes_of_training": round(seconds_spent(events) / 60, 2),

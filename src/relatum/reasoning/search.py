@@ -20,6 +20,7 @@ __all__ = ["Best", "best", "exact"]
 _WIDTH = 1 << 17  # partial assignments that are kept: with two open variables, none of so many entities is lost
 _TRIED = 1 << 16  # assignments whose value takes a search of its own
 _LOOKED_AT = 1 << 14  # of the best of the left side of a difference, before all assignments are tried
+_CHILDREN = 256  # entities that a partial assignment is extended by
 _PART = 64
 
 
@@ -137,18 +138,38 @@ class _Search:
 
     def extend(self, partial: Tensor, variable: int) -> tuple[Tensor, Floats, float]:
         """Return the most promising assignments of one variable more, what they can reach, and what is lost by the rest."""
-        size, total = self.values.rows_at_once, partial.shape[1]
         places, reach, lost = np.empty(0, np.int64), np.empty(0), -np.inf
-        for start in range(0, total, size):
-            _, high = self.values.between(self.node, partial[:, start : start + size], self.given, variable)
-            reach = np.concatenate([reach, high.ravel()])
-            places = np.concatenate([places, start * self.entities + np.arange(high.size)])
-            kept = _largest(reach, _WIDTH)
-            if len(reach) > _WIDTH:
-                lost = max(lost, float(np.partition(reach, -_WIDTH - 1)[-_WIDTH - 1]))
-            places, reach = places[kept], reach[kept]
+        for found, high, rest in self._reaching(partial, variable):
+            places, reach = np.concatenate([places, found]), np.concatenate([reach, high])
+            kept = _largest(reach, _WIDTH + 1)
+            lost = max(lost, rest, float(reach[kept[_WIDTH]]) if len(kept) > _WIDTH else -np.inf)
+            places, reach = places[kept[:_WIDTH]], reach[kept[:_WIDTH]]
         self.given.add(variable)
         return self._made(partial, places, variable), reach, lost
+
+    def _reaching(self, partial: Tensor, variable: int) -> Iterator[tuple[npt.NDArray[np.int64], Floats, float]]:
+        """Yield places in the matrix of partial assignments and entities, what they can reach, and what the rest could."""
+        atom = _above(self.node)
+        size = self.values.rows_at_once if atom is None else 4 * _PART
+        for start in range(0, partial.shape[1], size):
+            part = partial[:, start : start + size]
+            if atom is None:
+                high = self.values.between(self.node, part, self.given, variable)[1].ravel()
+                yield start * self.entities + np.arange(len(high)), high, -np.inf
+                continue
+            # The kernel picks the most promising entities of each; without it all bounds would be written and read again.
+            k = self.entities if partial.shape[1] == 1 else min(_CHILDREN, self.entities)
+            queries, _ = self.values.asked(atom, part, self.given, variable)
+            found, scores = self.values.combine.top(
+                queries, self.values.offered(atom, variable), k, nothing_known(len(queries))
+            )
+            high = self.values.height(atom, scores)
+            rows = start + np.arange(part.shape[1])[:, None]
+            yield (
+                (rows * self.entities + found.numpy()).ravel(),
+                high.ravel(),
+                (float(high[:, -1].max()) if k < self.entities else -np.inf),
+            )
 
     def finish(self, partial: Tensor, reach: Floats, variable: int, missed: float) -> Best:
         """Return the best, meeting partial assignments with all entities for as long as they can reach the best so far."""
@@ -211,6 +232,15 @@ class _Search:
         columns, heights = torch.cat([self.columns, columns], 1), np.concatenate([self.heights, heights])
         found = _chosen(columns, heights, self.k, -np.inf)
         self.columns, self.heights = found.columns, found.heights
+
+
+def _above(node: Meaning) -> Atom | None:
+    """Return an atom that no value of the node is above, whatever is assigned to the variables that it has more."""
+    while not isinstance(node, Atom):
+        if isinstance(node, Largest):
+            return None
+        node = node.part if isinstance(node, Some) else node.left
+    return node
 
 
 def _falling(values: Floats, k: int) -> Iterator[npt.NDArray[np.int64]]:
