@@ -49,9 +49,7 @@ def report(folder: Path) -> dict[str, Any]:
             **ranks.metrics.to_json(),
             "mrr_interval": mrr_interval(ranks),
             "mrr_macro": {key: macro_mrr(breakdown(ranks, key, run.model.schema)) for key in ("arity", "relation")},
-            **{
-                f"by_{key}": by(run, ranks, key) for key in ("arity", *(("operation", "depth") if run.split.origins else ()))
-            },
+            **{f"by_{key}": by(run, ranks, key) for key in keys},
             "filter": "train, valid and test",
         },
         "calibration": None if trust is None else trust.to_json(),
