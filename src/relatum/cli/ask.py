@@ -12,7 +12,7 @@ from relatum.cli.output import console, number, percent, print_json, print_table
 if TYPE_CHECKING:
     from relatum.evaluation.calibration import Reliability
     from relatum.evaluation.ranks import Metrics
-    from relatum.runs.run import Answer
+    from relatum.runs.answers import Answer
 
 __all__ = ["Json", "RunFolder", "complete", "evaluate", "score"]
 

@@ -108,7 +108,7 @@ def _distinct(found: Tensor, columns: Tensor, open_: Sequence[int]) -> Tensor:
     """Return the assignments that differ at open variables, each once, with nothing at what is ranged over."""
     made = columns.repeat(1, found.shape[1])
     made[list(open_)] = found[list(open_)]
-    distinct: Tensor = torch.unique(made, dim=1)  # type: ignore[no-untyped-call]
+    distinct: Tensor = torch.unique(made, dim=1)
     return distinct
 
 
