@@ -15,11 +15,12 @@ __all__ = ["console", "number", "percent", "print_json", "print_table", "share"]
 _PIPE_WIDTH = 140  # without a terminal there is no width to keep to, but tables need one
 
 
-def console() -> Console:
-    """Return the console on standard output; it leaves out colour where `NO_COLOR` or a pipe asks for that."""
+def console(*, stderr: bool = False) -> Console:
+    """Return the console on standard output or error; it leaves out colour where `NO_COLOR` or a pipe asks for that."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, highlight=False)
+    there = sys.stderr if stderr else sys.stdout
+    return Console(width=None if there.isatty() else _PIPE_WIDTH, highlight=False, stderr=stderr)
 
 
 def print_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[str] = ()) -> None:

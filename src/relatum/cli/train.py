@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.progress import Progress
 
+    from relatum.runs.fit import Watch
     from relatum.training.loop import State
 
-__all__ = ["train"]
+__all__ = ["carry_out", "train"]
 
 _LINE_EVERY = 10.0  # seconds, where there is no terminal
 
@@ -36,7 +39,6 @@ def train(
     """Train a model into a run directory; stop it with Ctrl-C and go on with --resume."""
     from relatum.errors import SettingError
     from relatum.runs import fit
-    from relatum.runs.directory import SPEC
     from relatum.runs.spec import Spec, changed, toml_of
 
     changes = [
@@ -51,13 +53,22 @@ def train(
     folder = resume or out
     if folder is None:
         raise SettingError("say where the run is to be kept: --out RUN")
+    if resume is not None:
+        carry_out(folder, lambda watch: fit.resume(folder, watch))
+    else:
+        wanted = Spec.read(spec, changes) if spec else Spec.from_dict(changed({}, changes))
+        carry_out(folder, lambda watch: fit.fit(wanted, folder, watch))
+    typer.echo(f"trained into {folder}; ask it with: relatum evaluate {folder}")
+
+
+def carry_out(folder: Path, work: Callable[[Watch], object]) -> None:
+    """Train with a display; Ctrl-C stops at the end of a step, and says how to go on."""
+    from relatum.runs.directory import SPEC
+
     shown = _Display()
     before = signal.signal(signal.SIGINT, shown.interrupt)
     try:
-        if resume is not None:
-            fit.resume(folder, shown)
-        else:
-            fit.fit(Spec.read(spec, changes) if spec else Spec.from_dict(changed({}, changes)), folder, shown)
+        work(shown)
     except KeyboardInterrupt:
         if (folder / SPEC).exists():
             sys.stderr.write(f"stopped; go on with: relatum train --resume {folder}\n")
@@ -65,7 +76,6 @@ def train(
     finally:
         signal.signal(signal.SIGINT, before)
         shown.close()
-    typer.echo(f"trained into {folder}; ask it with: relatum evaluate {folder}")
 
 
 class _Display:

@@ -45,7 +45,7 @@ from relatum.runs.spec import Spec
 from relatum.training.checkpoint import load_state, save_state
 from relatum.training.loop import State, train
 
-__all__ = ["fit", "resume"]
+__all__ = ["Watch", "fit", "resume"]
 
 Watch = Callable[[str, State, dict[str, Any]], None]
 

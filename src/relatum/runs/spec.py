@@ -19,7 +19,7 @@ from relatum.models.base import Model, Settings
 from relatum.runs.recipes import RECIPES
 from relatum.training.settings import TrainingSettings
 
-__all__ = ["Spec", "changed", "toml_of"]
+__all__ = ["Spec", "changed", "read_toml", "toml_of"]
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,12 @@ class Spec:
 
     @classmethod
     def read(cls, path: Path, changes: Iterable[str] = ()) -> Spec:
-        """Return the spec in a TOML file, with changes such as `training.epochs=20` made to it."""
-        try:
-            given = tomllib.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise SettingError(f"{path}: no such file") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SettingError(f"{path}: not valid TOML ({error})") from None
+        """Return the spec in a TOML file, with changes such as `training.epochs=20` made to it.
+
+        There may be `seeds` in it too, which are those of an experiment: a run has one.
+        """
+        given = read_toml(path)
+        given.pop("seeds", None)
         return cls.from_dict(changed(given, changes))
 
     def to_toml(self) -> str:
@@ -95,6 +94,16 @@ class Spec:
             if isinstance(table, dict):
                 lines += ["", f"[{key}]", *(f"{name} = {toml_of(value)}" for name, value in table.items())]
         return "\n".join(lines) + "\n"
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the plain data in a TOML file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingError(f"{path}: no such file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingError(f"{path}: not valid TOML ({error})") from None
 
 
 def changed(given: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:

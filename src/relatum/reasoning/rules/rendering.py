@@ -60,7 +60,9 @@ def png(picture: Picture) -> bytes:
     try:
         figures, patches, effects = (import_module(f"matplotlib.{name}") for name in ("figure", "patches", "patheffects"))
     except ImportError:
-        raise RelatumError("a PNG is drawn by matplotlib, which is not installed: pip install 'relatum[plot]'; .svg needs nothing") from None
+        raise RelatumError(
+            "a PNG is drawn by matplotlib, which is not installed: pip install 'relatum[plot]'; .svg needs nothing"
+        ) from None
     width, height = max(picture.width, 8.0 * len(_KEY)), picture.height + _FOOT
     dots = min(1.6 * _PER_INCH, _PER_INCH * _MOST_PIXELS / max(width, height))
     figure = figures.Figure(figsize=(width / _PER_INCH, height / _PER_INCH), dpi=dots)

@@ -1,0 +1,5 @@
+"""`python -m relatum`: the command line."""
+
+from relatum.cli import main
+
+main()

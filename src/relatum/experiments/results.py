@@ -1,0 +1,86 @@
+"""What finished runs reached, as plain data with provenance: the files under `results/`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import platform
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relatum.errors import RelatumError
+from relatum.evaluation.breakdown import breakdown, macro_mrr
+from relatum.evaluation.interval import mrr_interval
+from relatum.files import atomic_file
+from relatum.kernels.parallel import threads
+from relatum.runs.directory import JOURNAL, PROVENANCE, SPEC
+from relatum.runs.journal import Journal
+from relatum.runs.run import Run
+from relatum.runs.spec import Spec
+
+__all__ = ["collect", "result_of", "save_results"]
+
+
+def collect(folders: Sequence[Path]) -> dict[str, Any]:
+    """Return the results of runs that differ in their seed alone: what each reached, and mean and spread of the test MRR."""
+    specs = [{**Spec.read(folder / SPEC).to_dict(), "seed": None} for folder in folders]
+    for folder, spec in zip(folders, specs, strict=True):
+        if spec != specs[0]:
+            raise RelatumError(f"{folder}: differs from {folders[0]} in more than its seed")
+    runs = sorted((result_of(folder) for folder in folders), key=lambda found: found["seed"])
+    mrr = [found["test"]["mrr"] for found in runs]
+    return {
+        "spec": specs[0],
+        "provenance": json.loads((folders[0] / PROVENANCE).read_text()),
+        "machine": f"{platform.system()} {platform.machine()}, {threads()} threads",
+        "test_mrr": {"mean": float(np.mean(mrr)), "spread": float(np.std(mrr, ddof=1)) if len(mrr) > 1 else None},
+        "runs": runs,
+    }
+
+
+def save_results(path: Path, results: dict[str, Any]) -> None:
+    """Write results as JSON, atomically."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_file(path) as file:
+        file.write((json.dumps(results, indent=1) + "\n").encode())
+
+
+def result_of(folder: Path) -> dict[str, Any]:
+    """Return what one run reached on its test facts, and how."""
+    run, events = Run(folder), Journal(folder / JOURNAL).read()
+    began = time.perf_counter()
+    ranks = run.evaluate("test")
+    evaluation = time.perf_counter() - began
+    validations = [event for event in events if event["event"] == "validation"]
+    best = max(validations, key=lambda event: event["score"], default=None)
+    trust = run.reliability("test")
+    schema, origins = run.model.schema, run.split.origins
+    keys = ("arity", "operation", "depth") if origins else ("arity",)
+    parts = {f"by_{key}": breakdown(ranks, key, schema, origins) for key in keys}
+    return {
+        "seed": Spec.read(folder / SPEC).seed,
+        "minutes_of_training": round(_seconds_spent(events) / 60, 2),
+        "interruptions": sum(event["event"] == "resume" for event in events),
+        "seconds_of_evaluation": round(evaluation, 2),
+        "epochs": events[-1]["epoch"],
+        "best_epoch": events[-1]["epoch"] if best is None else best["epoch"],
+        "valid": None if best is None else {"mrr": best["score"], "filter": "train and valid"},
+        "test": {
+            **ranks.metrics.to_json(),
+            "mrr_interval": mrr_interval(ranks),
+            "mrr_macro": {key: macro_mrr(breakdown(ranks, key, schema)) for key in ("arity", "relation")},
+            **{key: {name: part.to_json() for name, part in found.items()} for key, found in parts.items()},
+            "filter": "train, valid and test",
+        },
+        "calibration": None if trust is None else trust.to_json(),
+    }
+
+
+def _seconds_spent(events: Sequence[dict[str, Any]]) -> float:
+    """Return how long training took, without the time between an interruption and the resumption."""
+    pairs = itertools.pairwise(events)
+    return float(sum(after["time"] - before["time"] for before, after in pairs if after["event"] != "resume"))

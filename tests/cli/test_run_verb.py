@@ -1,0 +1,132 @@
+"""`relatum run`: what is missing is run, what is done is skipped, what was cut short is gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from relatum import Spec
+from relatum.experiments.experiment import read_experiment
+from relatum.runs.journal import Journal
+
+Run = Callable[..., tuple[int, str, str]]
+
+SPEC = """
+data = "example"
+seeds = [0, 1]
+
+[model]
+dim = 20
+
+[training]
+epochs = 4
+validate_every = 2
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SPEC)
+    return path
+
+
+def options(tmp_path: Path) -> tuple[str, ...]:
+    return ("--out", str(tmp_path / "runs"), "--results", str(tmp_path / "results"))
+
+
+def files(folder: Path) -> dict[str, tuple[int, bytes]]:
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock")
+    return {str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes()) for path in found}
+
+
+def test_every_seed_is_run_once_and_collected(run: Run, spec: Path, tmp_path: Path) -> None:
+    code, out, _ = run("run", str(spec), *options(tmp_path))
+    assert code == 0
+    assert "mean" in out
+    results = json.loads((tmp_path / "results" / "small.json").read_text())
+    assert [one["seed"] for one in results["runs"]] == [0, 1]
+    assert results["test_mrr"]["mean"] == pytest.approx(sum(one["test"]["mrr"] for one in results["runs"]) / 2)
+    before = files(tmp_path / "runs")
+    code, _, _ = run("run", str(spec), *options(tmp_path))
+    assert code == 0
+    assert files(tmp_path / "runs") == before
+
+
+def test_a_change_of_anything_is_another_run(run: Run, spec: Path, tmp_path: Path) -> None:
+    def folders() -> set[Path]:
+        return {planned.folder for planned in read_experiment(spec).runs(tmp_path)}
+
+    first = folders()
+    assert len(first) == 2
+    assert folders() == first
+    spec.write_text(SPEC.replace("epochs = 4", "epochs = 5"))
+    assert not folders() & first
+    spec.write_text(SPEC.replace("seeds = [0, 1]", "seeds = [1, 2]"))
+    assert len(folders() & first) == 1
+
+
+def test_the_plan_says_what_there_is_to_do(run: Run, spec: Path, tmp_path: Path) -> None:
+    assert run("run", str(spec), "--seeds", "0", *options(tmp_path))[0] == 0
+    code, out, _ = run("run", str(spec), "--plan", "--json", *options(tmp_path))
+    assert code == 0
+    assert sorted(json.loads(out)["small"].values()) == ["done", "missing"]
+    code, out, _ = run("run", str(spec), "--plan", *options(tmp_path))
+    assert (code, "missing" in out) == (0, True)
+
+
+def test_killed_at_any_time_and_started_again_it_ends_with_the_same_results(spec: Path, tmp_path: Path) -> None:
+    spec.write_text(SPEC.replace("epochs = 4", "epochs = 100"))
+    command = [sys.executable, "-m", "relatum", "run", str(spec)]
+
+    def results(name: str, *, kill: bool) -> dict[str, object]:
+        places = ["--out", str(tmp_path / name), "--results", str(tmp_path / name / "results")]
+        if kill:
+            child = subprocess.Popen([*command, *places], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            deadline = time.monotonic() + 60
+            while not list((tmp_path / name).glob("*/checkpoint")) and time.monotonic() < deadline and child.poll() is None:
+                time.sleep(0.05)
+            os.kill(child.pid, signal.SIGKILL)
+            child.wait()
+        subprocess.run([*command, *places], check=True, capture_output=True)
+        whole = json.loads((tmp_path / name / "results" / "small.json").read_text())
+        for one in whole["runs"]:
+            del one["minutes_of_training"], one["interruptions"], one["seconds_of_evaluation"]
+        return dict(whole)
+
+    assert results("cut", kill=True) == results("whole", kill=False)
+    resumed = [
+        event for path in (tmp_path / "cut").glob("*/journal.jsonl") for event in Journal(path).read()
+        if event["event"] == "resume"
+    ]  # fmt: skip
+    assert len(resumed) <= 1  # none if the kill came before the first checkpoint was whole
+
+
+def test_a_spec_with_seeds_can_be_trained_alone(spec: Path) -> None:
+    assert Spec.read(spec).seed == 0
+
+
+@pytest.mark.parametrize("seeds", ["seeds = []", "seeds = 3", "seeds = [-1]", "seeds = [true]", "seeds = [1, 1]"])
+def test_seeds_that_cannot_be_are_refused(run: Run, spec: Path, tmp_path: Path, seeds: str) -> None:
+    spec.write_text(SPEC.replace("seeds = [0, 1]", seeds))
+    code, out, err = run("run", str(spec), *options(tmp_path))
+    assert (code, out) == (2, "")
+    assert "seeds" in err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_bad_spec_is_refused_before_any_is_run(run: Run, spec: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text('data = "example"\n[model]\nname = "realle"\n')
+    for others in (("bad.toml",), ("nowhere.toml",), ("small.toml",)):
+        code, _, err = run("run", str(spec), *(str(tmp_path / other) for other in others), *options(tmp_path))
+        assert (code, err.count("\n")) == (2, 1)
+        assert not (tmp_path / "runs").exists()
+    assert run("run", str(spec), "--seeds", "a,b")[0] == 2
