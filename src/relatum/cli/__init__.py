@@ -13,6 +13,7 @@ from relatum.cli import algebra, ask, data
 from relatum.cli.rules import rules
 from relatum.cli.run import run
 from relatum.cli.synth import synth
+from relatum.cli.tables import tables
 from relatum.cli.train import train
 from relatum.errors import RelatumError
 
@@ -25,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data.app, name="data")
-for verb in (train, run, ask.evaluate, ask.complete, ask.score, algebra.query, algebra.define, rules, synth):
+for verb in (train, run, ask.evaluate, ask.complete, ask.score, algebra.query, algebra.define, rules, synth, tables):
     app.command()(verb)
 
 

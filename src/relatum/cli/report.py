@@ -1,0 +1,27 @@
+"""`relatum report`: one page about a run that a person would read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from relatum.cli.ask import RunFolder
+from relatum.cli.output import console
+
+__all__ = ["report"]
+
+
+def report(
+    run: RunFolder,
+    out: Annotated[Path | None, typer.Option(help="Where to write it; report.html in the run by default.")] = None,
+) -> None:
+    """Write one HTML page about a run: what it learned, how well, where it fails, what it believes; it opens offline."""
+    from relatum.experiments.report import write_report
+    from relatum.runs.run import Run
+
+    loaded = Run(run)
+    target = run / "report.html" if out is None else out
+    write_report(loaded, target)
+    console().print(f"written to {target}", markup=False, soft_wrap=True)
