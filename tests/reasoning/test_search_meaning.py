@@ -94,6 +94,7 @@ def test_calibrated_scores_of_two_relations_meet_as_probabilities() -> None:
 
 def test_a_search_that_is_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_WIDTH", 2)
+    monkeypatch.setattr(search, "_DEEP", 2)
     unproven = 0
     for seed in range(40):
         chance = random.Random(seed)

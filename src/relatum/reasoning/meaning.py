@@ -25,7 +25,7 @@ from relatum.algebra.expression import (
 from relatum.algebra.node import post_order
 from relatum.errors import DataError
 
-__all__ = ["Atom", "Largest", "Less", "Meaning", "Some", "Term", "meaning_of", "projected"]
+__all__ = ["Atom", "Largest", "Less", "Meaning", "Some", "Term", "meaning_of", "most_projected", "projected"]
 
 _MOST_NODES, _MOST_DEPTH = 1000, 100
 
@@ -82,6 +82,15 @@ def projected(node: Meaning) -> list[int]:
     if isinstance(node, Some):
         return [*node.variables, *projected(node.part)]
     return projected(node.left) + projected(node.right)
+
+
+def most_projected(node: Meaning) -> int:
+    """Return how many variables are ranged over at once, at most."""
+    if isinstance(node, Atom):
+        return 0
+    if isinstance(node, Some):
+        return len(node.variables) + most_projected(node.part)
+    return max(most_projected(node.left), most_projected(node.right))
 
 
 def meaning_of(expression: Expression) -> Meaning:

@@ -20,7 +20,7 @@ from relatum.reasoning.closed_form import Form, closed_form, require_reale
 from relatum.reasoning.explanation import Explanation, explain
 from relatum.reasoning.extension import extended
 from relatum.reasoning.heights import Floats, Heights
-from relatum.reasoning.meaning import Atom, Less, Meaning, Some, meaning_of, projected
+from relatum.reasoning.meaning import Atom, Less, Meaning, Some, meaning_of, most_projected, projected
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult
 from relatum.reasoning.search import Best, best, exact
 from relatum.reasoning.values import Values
@@ -118,7 +118,7 @@ class Reasoner:
         return [QueryAnswer(*row) for row in rows]
 
     def _takes_long(self, node: Meaning) -> bool:
-        return float(self.model.entity_count) ** _most_projected(node) > _QUICK
+        return float(self.model.entity_count) ** most_projected(node) > _QUICK
 
     def _ids(self, query: Query) -> Tensor:
         """Return the given entities of a query, int64[arity, 1]; an open column holds 0, which is not looked at."""
@@ -175,12 +175,3 @@ def _takes_away(node: Meaning) -> bool:
     if isinstance(node, Some):
         return _takes_away(node.part)
     return isinstance(node, Less) or _takes_away(node.left) or _takes_away(node.right)
-
-
-def _most_projected(node: Meaning) -> int:
-    """Return how many variables are ranged over at once, at most."""
-    if isinstance(node, Atom):
-        return 0
-    if isinstance(node, Some):
-        return len(node.variables) + _most_projected(node.part)
-    return max(_most_projected(node.left), _most_projected(node.right))

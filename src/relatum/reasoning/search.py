@@ -12,14 +12,16 @@ from torch import Tensor
 
 from relatum.kernels.known import nothing_known
 from relatum.reasoning.heights import Floats
-from relatum.reasoning.meaning import Atom, Largest, Less, Meaning, Some, projected
+from relatum.reasoning.meaning import Atom, Largest, Less, Meaning, Some, most_projected, projected
 from relatum.reasoning.values import Values
 
 __all__ = ["Best", "best", "exact"]
 
-_WIDTH = 1 << 17  # partial assignments that are kept: with two open variables, none of so many entities is lost
-_TRIED = 1 << 16  # assignments whose value takes a search of its own
-_LOOKED_AT = 1 << 14  # of the best of the left side of a difference, before all assignments are tried
+_WIDTH = 1 << 17  # assignments of the first variable that are kept: none of so many entities is lost
+_DEEP = 1 << 13  # and of more variables
+_WORK = 1 << 31  # facts that values which take a search of their own may try, at the most
+_FEWEST = 16  # such values that are searched for all the same
+_LOOKED_AT = 1 << 14  # of the best of a part, before assignments of the whole are tried one by one
 _CHILDREN = 256  # entities that a partial assignment is extended by
 _PART = 64
 
@@ -72,6 +74,8 @@ def best(values: Values, node: Meaning, columns: Tensor, open_: Sequence[int], k
         return _best_of_either(values, node, columns, open_, k, node.left, node.right)
     if isinstance(node, Less) and (found := _best_of_less(values, node, columns, open_, k)):
         return found
+    if isinstance(node, Some) and (found := _best_of_some(values, node, columns, open_, k)):
+        return found
     search = _Search(values, node, columns, open_, k)
     *first, last = open_
     partial, reach, missed = columns, np.array([np.inf]), -np.inf
@@ -100,6 +104,22 @@ def _best_of_less(values: Values, node: Less, columns: Tensor, open_: Sequence[i
         chosen = _chosen(found, exact(values, node, found), k, left.missed)
         if len(chosen.heights) and chosen.heights[-1] >= least and (len(chosen.heights) == k or least == -np.inf):
             return chosen
+        wanted *= 8
+    return None
+
+
+def _best_of_some(values: Values, node: Some, columns: Tensor, open_: Sequence[int], k: int) -> Best | None:
+    """Return the best by a projection: those of the best of its part that differ at open variables, each with its best.
+
+    None if too many of the best differ only in what is projected away.
+    """
+    wanted = max(_PART, 8 * k)
+    while wanted <= _LOOKED_AT:
+        part = best(values, node.part, columns, [*open_, *node.variables], wanted)
+        _, first = np.unique(part.columns[list(open_)].numpy(), axis=1, return_index=True)
+        first = np.sort(first)[:k]
+        if len(first) == k or len(part.heights) < wanted:
+            return Best(part.columns[:, torch.from_numpy(first)], part.heights[first], part.missed)
         wanted *= 8
     return None
 
@@ -134,16 +154,17 @@ class _Search:
         self.entities = values.model.entity_count
         self.given = set(range(len(columns))).difference(open_, projected(node))
         self.columns, self.heights = columns[:, :0], np.empty(0)
-        self.tried = 0
+        self.tried, self.most_tried = 0, max(_FEWEST, _WORK // self.entities ** most_projected(node))
 
     def extend(self, partial: Tensor, variable: int) -> tuple[Tensor, Floats, float]:
         """Return the most promising assignments of one variable more, what they can reach, and what is lost by the rest."""
         places, reach, lost = np.empty(0, np.int64), np.empty(0), -np.inf
+        width = _WIDTH if partial.shape[1] == 1 else _DEEP
         for found, high, rest in self._reaching(partial, variable):
             places, reach = np.concatenate([places, found]), np.concatenate([reach, high])
-            kept = _largest(reach, _WIDTH + 1)
-            lost = max(lost, rest, float(reach[kept[_WIDTH]]) if len(kept) > _WIDTH else -np.inf)
-            places, reach = places[kept[:_WIDTH]], reach[kept[:_WIDTH]]
+            kept = _largest(reach, width + 1)
+            lost = max(lost, rest, float(reach[kept[width]]) if len(kept) > width else -np.inf)
+            places, reach = places[kept[:width]], reach[kept[:width]]
         self.given.add(variable)
         return self._made(partial, places, variable), reach, lost
 
@@ -177,7 +198,7 @@ class _Search:
         for start in range(0, partial.shape[1], size):
             if reach[start] <= self._least():
                 break
-            if self.tried >= _TRIED:
+            if self.tried >= self.most_tried:
                 missed = max(missed, float(reach[start]))
                 break
             part = partial[:, start : start + size]
@@ -195,7 +216,7 @@ class _Search:
             places = places[high[places] > self._least()]
             if not len(places):
                 break
-            if self.tried >= _TRIED:
+            if self.tried >= self.most_tried:
                 return float(high[places[0]])
             made, found = self._made(partial, places, variable), high[places]
             open_yet = np.flatnonzero(low[places] < found)
