@@ -148,7 +148,8 @@ def check_sources(run: Run, made: SynthDataset, names: list[str]) -> int:
         if expression.operation not in ("rename", "where"):
             continue
         derived, (source,) = expression, expression.children
-        for fact in list(made.split.test.table(name))[:20]:
+        entities = run.model.graph.entities
+        for fact in [fact for fact in made.split.test.table(name) if all(one in entities for one in fact)][:20]:
             for position in range(derived.arity):
                 asked = [None if place == position else entity for place, entity in enumerate(fact)]
                 mine = run.query(_query(derived, asked), 50, "closed")
