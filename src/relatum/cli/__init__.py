@@ -10,6 +10,7 @@ from typer.exceptions import TyperException
 
 from relatum import __version__
 from relatum.cli import algebra, ask, data
+from relatum.cli.report import report
 from relatum.cli.rules import rules
 from relatum.cli.run import run
 from relatum.cli.synth import synth
@@ -26,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data.app, name="data")
-for verb in (train, run, ask.evaluate, ask.complete, ask.score, algebra.query, algebra.define, rules, synth, tables):
+for verb in (train, run, ask.evaluate, ask.complete, ask.score, algebra.query, algebra.define, rules, synth, tables, report):
     app.command()(verb)
 
 

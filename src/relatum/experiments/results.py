@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import platform
 import time
@@ -15,10 +14,10 @@ import numpy as np
 from relatum.errors import RelatumError
 from relatum.evaluation.breakdown import breakdown, macro_mrr
 from relatum.evaluation.interval import mrr_interval
+from relatum.experiments.course import read_course
 from relatum.files import atomic_file
 from relatum.kernels.parallel import threads
 from relatum.runs.directory import JOURNAL, PROVENANCE, SPEC
-from relatum.runs.journal import Journal
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
 
@@ -51,24 +50,22 @@ def save_results(path: Path, results: dict[str, Any]) -> None:
 
 def result_of(folder: Path) -> dict[str, Any]:
     """Return what one run reached on its test facts, and how."""
-    run, events = Run(folder), Journal(folder / JOURNAL).read()
+    run, course = Run(folder), read_course(folder / JOURNAL)
     began = time.perf_counter()
     ranks = run.evaluate("test")
     evaluation = time.perf_counter() - began
-    validations = [event for event in events if event["event"] == "validation"]
-    best = max(validations, key=lambda event: event["score"], default=None)
     trust = run.reliability("test")
     schema, origins = run.model.schema, run.split.origins
     keys = ("arity", "operation", "depth") if origins else ("arity",)
     parts = {f"by_{key}": breakdown(ranks, key, schema, origins) for key in keys}
     return {
         "seed": Spec.read(folder / SPEC).seed,
-        "minutes_of_training": round(_seconds_spent(events) / 60, 2),
-        "interruptions": sum(event["event"] == "resume" for event in events),
+        "minutes_of_training": round(course.seconds / 60, 2),
+        "interruptions": course.sessions - 1,
         "seconds_of_evaluation": round(evaluation, 2),
-        "epochs": events[-1]["epoch"],
-        "best_epoch": events[-1]["epoch"] if best is None else best["epoch"],
-        "valid": None if best is None else {"mrr": best["score"], "filter": "train and valid"},
+        "epochs": course.epochs,
+        "best_epoch": course.epochs if course.best is None else course.best.epoch,
+        "valid": None if course.best is None else {"mrr": course.best.value, "filter": "train and valid"},
         "test": {
             **ranks.metrics.to_json(),
             "mrr_interval": mrr_interval(ranks),
@@ -78,9 +75,3 @@ def result_of(folder: Path) -> dict[str, Any]:
         },
         "calibration": None if trust is None else trust.to_json(),
     }
-
-
-def _seconds_spent(events: Sequence[dict[str, Any]]) -> float:
-    """Return how long training took, without the time between an interruption and the resumption."""
-    pairs = itertools.pairwise(events)
-    return float(sum(after["time"] - before["time"] for before, after in pairs if after["event"] != "resume"))

@@ -12,17 +12,16 @@ __all__ = ["Journal"]
 
 
 class Journal:
-    """Appends events to a file; a line torn by a kill is dropped when the journal is opened again."""
+    """Appends events to a file; a line torn by a kill is dropped before the next one is written, and never read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if path.exists():
-            whole, _, torn = path.read_bytes().rpartition(b"\n")
-            if torn:
-                path.write_bytes(whole + b"\n" if whole else b"")
+        self._mended = False
 
     def write(self, event: str, **facts: Any) -> None:
         """Append one event with what there is to say of it and the time."""
+        if not self._mended:
+            self._drop_torn()
         line = json.dumps({"event": event, "time": round(time.time(), 3), **facts}, ensure_ascii=False)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
@@ -35,3 +34,10 @@ class Journal:
             return []
         # Not splitlines, which also splits at signs that may stand in a text. What follows the last line feed is not whole.
         return [json.loads(line) for line in self.path.read_bytes().split(b"\n")[:-1]]
+
+    def _drop_torn(self) -> None:
+        self._mended = True
+        if self.path.exists():
+            whole, _, torn = self.path.read_bytes().rpartition(b"\n")
+            if torn:
+                self.path.write_bytes(whole + b"\n" if whole else b"")

@@ -172,7 +172,7 @@ class Run:
     @property
     def facts(self) -> Hypergraph:
         """Everything known, and what follows from it by the definitions, over the relations that can be asked."""
-        known = self.reasoner.facts
+        known = self._stored
         derived = [self._derived(name) for name in self.definitions]
         wider = Hypergraph(known.entities, self.schema, known.blocks.values())
         return Hypergraph.union([wider, *derived])
@@ -180,7 +180,12 @@ class Run:
     @cached_property
     def reasoner(self) -> Reasoner:
         """What answers queries, over the stored relations."""
-        return Reasoner(self.model, self.tables, self.calibration, Hypergraph.union(list(self.split.parts.values())))
+        return Reasoner(self.model, self.tables, self.calibration, self._stored)
+
+    @cached_property
+    def _stored(self) -> Hypergraph:
+        """The facts of all parts together."""
+        return Hypergraph.union(list(self.split.parts.values()))
 
     @cached_property
     def _asked(self) -> tuple[Model, Parameters]:
@@ -238,7 +243,7 @@ class Run:
     def _derived(self, relation: str) -> Hypergraph:
         """Return the facts that follow by definition; they are worked out once."""
         if relation not in self._derivations:
-            columns = evaluate(self.definitions[relation], self.reasoner.facts).columns
+            columns = evaluate(self.definitions[relation], self._stored).columns
             relations = np.full(columns.shape[1], self.schema.id(relation), np.int32)
             facts = Hypergraph(self.model.graph.entities, self.schema, [Block(relations, columns)])
             self._derivations[relation] = facts

@@ -13,7 +13,7 @@ from relatum.reasoning.rules.layout import Edge, Picture, arrange
 from relatum.reasoning.rules.rendering import png, svg
 from relatum.reasoning.rules.rule import Kind, Rule
 
-__all__ = ["draw_rules"]
+__all__ = ["draw_rules", "rules_svg"]
 
 
 def draw_rules(rules: Iterable[Rule], path: str | os.PathLike[str]) -> None:
@@ -26,9 +26,18 @@ def draw_rules(rules: Iterable[Rule], path: str | os.PathLike[str]) -> None:
     forms: dict[str, Callable[[Picture], bytes]] = {".svg": svg, ".png": png}
     if target.suffix.lower() not in forms:
         raise RelatumError(f"{target}: rules are drawn as {' or '.join(forms)}")
-    drawn = forms[target.suffix.lower()](arrange([edge for rule in rules for edge in _edges(rule)]))
+    drawn = forms[target.suffix.lower()](_arranged(rules))
     with atomic_file(target) as file:
         file.write(drawn)
+
+
+def rules_svg(rules: Iterable[Rule]) -> str:
+    """Return the drawing of rules as the text of an SVG image."""
+    return svg(_arranged(rules)).decode()
+
+
+def _arranged(rules: Iterable[Rule]) -> Picture:
+    return arrange([edge for rule in rules for edge in _edges(rule)])
 
 
 def _edges(rule: Rule) -> Iterator[Edge]:

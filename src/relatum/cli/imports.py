@@ -1,0 +1,140 @@
+"""`relatum import`: make facts of tables in files and databases."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from relatum.cli.output import console, number, print_json, print_table
+from relatum.errors import SettingError
+
+if TYPE_CHECKING:
+    from relatum.imports import Imported
+
+__all__ = ["import_tables"]
+
+Many = list[str] | None
+
+
+def import_tables(
+    source: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...", help="CSV, TSV, Parquet, JSON lines, SQLite or DuckDB files; a postgresql:// URL."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The directory to make; it must be new or empty.")],
+    table: Annotated[Many, typer.Option(metavar="TABLE", help="Take this table only; can be given more than once.")] = None,
+    columns: Annotated[
+        Many, typer.Option(metavar="TABLE=A,B,...", help="Take exactly these columns, in this order.")
+    ] = None,
+    relation: Annotated[Many, typer.Option(metavar="TABLE=NAME", help="What a table's relation is called.")] = None,
+    keep: Annotated[Many, typer.Option(metavar="COLUMN", help="Take a column that would be left out.")] = None,
+    drop: Annotated[Many, typer.Option(metavar="COLUMN", help="Leave a column out.")] = None,
+    link: Annotated[
+        Many, typer.Option(metavar="COLUMN=WHAT", help="Whose entities a column holds: TABLE.COLUMN, TABLE, or a new name.")
+    ] = None,
+    bins: Annotated[
+        Many, typer.Option(metavar="[COLUMN=]N", help="Group numbers and dates that seldom repeat into N quantiles.")
+    ] = None,
+    null: Annotated[str, typer.Option(metavar="skip|value", help="Skip rows that lack a value, or make NULL one.")] = "skip",
+    keep_ids: Annotated[bool, typer.Option("--keep-ids", help="Take columns with a value of its own in every row.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Call entities by their value alone, whatever the column.")] = False,
+    relation_key: Annotated[str, typer.Option(metavar="KEY", help="The JSON key that names the relation.")] = "relation",
+    split: Annotated[
+        str, typer.Option(metavar="stratified|random", help="Hold out shares of each relation, or of all facts together.")
+    ] = "stratified",
+    valid: Annotated[float, typer.Option(metavar="SHARE", help="The share of facts for valid.")] = 0.1,
+    test: Annotated[float, typer.Option(metavar="SHARE", help="The share of facts for test.")] = 0.1,
+    seed: Annotated[int, typer.Option(help="What the held-out facts are drawn from.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+) -> None:
+    """Make a dataset of tables: a table is a relation, a row a fact, a column a role; foreign keys are followed."""
+    from relatum.imports import check_free, read
+
+    options: dict[str, Any] = {
+        "tables": table or (),
+        "columns": {name: next(csv.reader([chosen]), []) for name, chosen in _pairs("columns", columns).items()},
+        "relations": _pairs("relation", relation),
+        "keep": keep or (),
+        "drop": drop or (),
+        "links": _pairs("link", link),
+        "bins": {name: _whole(count) for name, count in _pairs("bins", bins, "*").items()} or None,
+        "null": null,
+        "keep_ids": keep_ids,
+        "plain": plain,
+        "relation_key": relation_key,
+        "split": split,
+        "valid": valid,
+        "test": test,
+        "seed": seed,
+    }
+    check_free(out)  # before the work, and again when it is written
+    imported = read(source, **options)
+    imported.save(out)
+    if json:
+        print_json({"out": str(out), **imported.to_json()})
+    else:
+        _print_tables(imported, out)
+
+
+def _pairs(option: str, given: Many, alone: str | None = None) -> dict[str, str]:
+    """Return what stands on both sides of the equals signs; where there is none, the left side is `alone`."""
+    pairs: dict[str, str] = {}
+    for text in given or ():
+        name, equals, value = text.rpartition("=")
+        if not equals and alone is None:
+            raise SettingError(f"--{option} {text}: write NAME=VALUE")
+        name = name if equals else alone or ""
+        if name in pairs:
+            raise SettingError(f"--{option}: {name!r} is given twice")
+        pairs[name] = value
+    return pairs
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise SettingError(f"--bins {text}: must be a whole number") from None
+
+
+def _print_tables(imported: Imported, out: Path) -> None:
+    split = imported.split
+    sizes = ", ".join(f"{part} {number(len(graph))}" for part, graph in split.parts.items())
+    names = f"{number(len(split.entities))} entities, {number(len(split.schema))} relations"
+    console().print(f"wrote {out}: {names}; {sizes}", markup=False, soft_wrap=True)
+    counts = ("rows", "with NULL", "repeated", "facts")
+    rows = [
+        (
+            each.table,
+            each.relation or "-",
+            _count(each.rows),
+            *map(number, (each.with_null, each.repeated, each.facts)),
+            each.note,
+        )
+        for each in imported.tables
+    ]
+    print_table("What became of the rows", ("table", "relation", *counts, "note"), rows, counts)
+    heads = ("table", "column", "type", "became", "kind", "NULL", "distinct", "why")
+    cells = [
+        (
+            each.table,
+            each.column,
+            each.type,
+            each.outcome,
+            each.kind or "-",
+            _count(each.nulls),
+            _count(each.distinct),
+            each.why,
+        )
+        for each in imported.columns
+    ]
+    print_table("What became of the columns", heads, cells, ("NULL", "distinct"))
+
+
+def _count(value: int | None) -> str:
+    return "-" if value is None else number(value)

@@ -1,0 +1,75 @@
+"""The course of training is what the journal tells, breaks and all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from relatum.experiments.course import Moment, read_course
+from relatum.experiments.report.axes import ticks
+from relatum.experiments.report.wording import duration, listed, percent
+
+
+def journal(path: Path, *events: tuple[str, float, int, dict[str, Any]]) -> Path:
+    lines = [json.dumps({"event": kind, "time": time, "epoch": epoch, **rest}) for kind, time, epoch, rest in events]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_what_a_break_lost_is_drawn_once_but_its_time_counts(tmp_path: Path) -> None:
+    path = journal(
+        tmp_path / "journal.jsonl",
+        ("start", 100, 0, {}),
+        ("epoch", 110, 1, {"loss": 5.0}),
+        ("validation", 111, 1, {"score": 0.2}),
+        ("epoch", 120, 2, {"loss": 4.0}),
+        ("resume", 900, 1, {}),
+        ("epoch", 908, 2, {"loss": 3.0}),
+        ("validation", 909, 2, {"score": 0.2}),
+        ("end", 910, 2, {}),
+    )
+    course = read_course(path)
+    assert course.losses == [Moment(1, 10, 5.0), Moment(2, 28, 3.0)]
+    assert course.scores == [Moment(1, 11, 0.2), Moment(2, 29, 0.2)]
+    assert (course.seconds, course.epochs, course.sessions) == (30, 2, 2)
+    assert course.best == Moment(1, 11, 0.2)
+
+
+def test_clocks_set_back_losses_that_are_no_number_and_torn_lines_do_no_harm(tmp_path: Path) -> None:
+    path = journal(
+        tmp_path / "journal.jsonl",
+        ("start", 100, 0, {}),
+        ("epoch", 50, 1, {"loss": float("nan")}),
+        ("epoch", 60, 2, {"loss": 2.0}),
+    )
+    whole = path.read_bytes() + b'{"event": "ep'
+    path.write_bytes(whole)
+    course = read_course(path)
+    assert course.losses == [Moment(2, 10, 2.0)]
+    assert course.best is None
+    assert path.read_bytes() == whole
+
+
+def test_without_a_journal_nothing_is_known(tmp_path: Path) -> None:
+    assert read_course(tmp_path / "journal.jsonl").sessions == 0
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.0, "0.0 s"), (59.6, "1 min"), (883, "14 min 43 s"), (90061, "1 d 1 h")])
+def test_durations_are_said_in_their_two_largest_units(seconds: float, text: str) -> None:
+    assert duration(seconds).replace("\u00a0", " ") == text
+
+
+def test_what_is_all_but_certain_is_not_called_certain() -> None:
+    said = [percent(share).replace("\u00a0", " ") for share in (0.0, 1e-9, 0.5, 0.9994, 0.999999, 1.0)]
+    assert said == ["0.0 %", "< 0.1 %", "50.0 %", "99.9 %", "> 99.9 %", "100.0 %"]
+    assert [listed(words) for words in ([], ["2"], ["2", "3"], ["2", "3", "4"])] == ["", "2", "2 or 3", "2, 3 or 4"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 0.43), (1.2, 19.3), (0.0, 0.0), (-3e-7, 5e12), (0.999, 1.001)])
+def test_ticks_are_few_and_inside(low: float, high: float) -> None:
+    found = ticks(low, high)
+    assert 1 <= len(found) <= 5
+    assert all(low - 1e-9 * abs(low) <= value <= high * (1 + 1e-9) for value in found)
