@@ -76,6 +76,9 @@ def test_other_files_are_passed_over_and_damaged_ones_refused(tmp_path: Path) ->
         read_results(tmp_path / "nowhere")
 
 
-def test_the_committed_results_fill_tables() -> None:
-    found = paper_tables(read_results(Path(__file__).parents[2] / "results"))
+def test_the_committed_page_shows_the_committed_results() -> None:
+    results = Path(__file__).parents[2] / "results"
+    found = paper_tables(read_results(results))
     assert float(rows(found, "fb-auto")["ReAlE"]["MRR"]) > 0.861
+    shown = (results / "README.md").read_text().split("<!-- tables -->\n")[1].split("<!-- /tables -->")[0]
+    assert shown == "\n".join(table.markdown() for table in found), "relatum tables results --format markdown"
