@@ -33,6 +33,7 @@ def test_public_names_are_pinned() -> None:
         "Vocabulary",
         "fit",
         "load",
+        "read",
         "resume",
         "save",
     ]

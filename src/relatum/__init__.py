@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         StoreError,
         UnknownNameError,
     )
+    from relatum.imports.reading import read
     from relatum.models import MODELS
     from relatum.runs.fit import fit, resume
     from relatum.runs.run import Run
@@ -54,6 +55,7 @@ __all__ = [
     "Vocabulary",
     "fit",
     "load",
+    "read",
     "resume",
     "save",
 ]
@@ -76,6 +78,7 @@ _HOMES = {
         "StoreError",
         "UnknownNameError",
     ),
+    "relatum.imports.reading": ("read",),
     "relatum.models": ("MODELS",),
     "relatum.runs.fit": ("fit", "resume"),
     "relatum.runs.run": ("Run",),

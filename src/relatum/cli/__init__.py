@@ -10,6 +10,7 @@ from typer.exceptions import TyperException
 
 from relatum import __version__
 from relatum.cli import algebra, ask, data
+from relatum.cli.imports import import_tables
 from relatum.cli.report import report
 from relatum.cli.rules import rules
 from relatum.cli.run import run
@@ -29,6 +30,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 for verb in (train, run, ask.evaluate, ask.complete, ask.score, algebra.query, algebra.define, rules, synth, tables, report):
     app.command()(verb)
+app.command("import")(import_tables)
 
 
 def _show_version(wanted: bool) -> None:

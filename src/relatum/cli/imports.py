@@ -85,7 +85,8 @@ def _pairs(option: str, given: Many, alone: str | None = None) -> dict[str, str]
     """Return what stands on both sides of the equals signs; where there is none, the left side is `alone`."""
     pairs: dict[str, str] = {}
     for text in given or ():
-        name, equals, value = text.rpartition("=")
+        # A number holds no equals sign, a name may: before a number the last one counts, else the first.
+        name, equals, value = text.partition("=") if alone is None else text.rpartition("=")
         if not equals and alone is None:
             raise SettingError(f"--{option} {text}: write NAME=VALUE")
         name = name if equals else alone or ""

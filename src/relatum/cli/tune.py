@@ -1,0 +1,173 @@
+"""`relatum tune`: the search for settings that do well on validation facts."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from relatum.cli.ask import Json
+from relatum.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from relatum.experiments.tuning.study import Study
+    from relatum.experiments.tuning.worker import Outcome
+    from relatum.runs.spec import Spec
+
+__all__ = ["tune"]
+
+_SHOWN = 5  # of the best trials
+_TRIALS = 20  # where there is no grid to go through
+
+
+def tune(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the study and its best.toml are kept.")],
+    data: Annotated[str | None, typer.Option(metavar="NAME_OR_DIR", help="What to learn from.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model; by default that of the spec, or reale.")] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(help="Trials of the study, by all processes together; by default 20, or the whole grid.", min=1),
+    ] = None,
+    sampler: Annotated[str, typer.Option(help="tpe, or grid: every combination, by default the grid of the paper.")] = "tpe",
+    pruner: Annotated[str, typer.Option(help="How weak trials are ended early: median, halving or none.")] = "median",
+    search: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH=VALUES",
+            help="What to search, such as 'training.rate=0.05..1.0 log' or model.window=1,2,4; once for each setting.",
+        ),
+    ] = None,
+    spec: Annotated[Path | None, typer.Option(help="A TOML file with settings to begin from.")] = None,
+    change: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as training.epochs=20.")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs of each trial, at most.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Begin no trial after so many minutes.", min=0)] = None,
+    storage: Annotated[
+        str | None, typer.Option(metavar="FILE_OR_URL", help="A journal file or postgresql:// URL that processes share.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Search for settings by validation MRR, and write the best as a spec; test facts are never looked at.
+
+    The same command goes on with a study that was stopped. Run it several times at once, here or with the same --storage on
+    other machines, and the processes share the trials among them.
+    """
+    from relatum.data.loading import load
+    from relatum.errors import DataError
+    from relatum.experiments.tuning import folder
+    from relatum.experiments.tuning.plan import make_plan
+    from relatum.experiments.tuning.storage import open_storage, plain_errors
+    from relatum.experiments.tuning.study import Study
+    from relatum.experiments.tuning.worker import work
+
+    base = _base(spec, _changes(data, model, epochs, change or []), sampler)
+    split = load(base.data)
+    if not len(split.train) or not len(split.valid):
+        raise DataError(f"{base.data}: tuning needs facts to train on and validation facts")
+    plan = make_plan(base, search or [], sampler, pruner, split.checksums)
+    folder.require_folder(out, plan)
+    began = time.monotonic()
+    with plain_errors(), _Interrupt() as interrupt:
+        shared = open_storage(storage or str(out / folder.JOURNAL))
+        folder.bind(out, plan, shared)
+        study = Study(plan, shared)
+        most = min(trials or study.size or _TRIALS, study.size or sys.maxsize)
+        until = float("inf") if minutes is None else began + 60 * minutes
+        folder.save_best(out, study)  # it may be that other processes found it
+        for outcome in work(study, split, most, until, interrupt):
+            folder.save_best(out, study)
+            _say(outcome, study, most)
+            interrupt()
+        folder.save_best(out, study)
+        found = _summary(study, out / folder.BEST)
+    if json:
+        print_json(found)
+    else:
+        _show(found, most)
+
+
+def _changes(data: str | None, model: str | None, epochs: int | None, change: list[str]) -> list[str]:
+    from relatum.runs.spec import toml_of
+
+    return [
+        *change,
+        *([f"data = {toml_of(data)}"] if data else []),
+        *([f"model.name = {toml_of(model)}"] if model else []),
+        *([f"training.epochs = {epochs}"] if epochs is not None else []),
+    ]
+
+
+def _base(path: Path | None, changes: list[str], sampler: str) -> Spec:
+    """Return the spec that trials begin from; that of a grid is the paper's where nothing else is said."""
+    from relatum.runs.spec import Spec, changed
+
+    if path is not None:
+        return Spec.read(path, changes)
+    return Spec.from_dict(changed({"recipe": "paper"} if sampler == "grid" else {}, changes))
+
+
+class _Interrupt:
+    """Ctrl-C stops at the end of a training step, where the trial can be given back; asked twice, at once."""
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    def __enter__(self) -> _Interrupt:
+        self._before = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+        if kind is KeyboardInterrupt:
+            sys.stderr.write("stopped; go on with the same command\n")
+
+    def _ask(self, *_: object) -> None:
+        if self._asked:
+            raise KeyboardInterrupt
+        self._asked = True
+
+    def __call__(self, *_: object) -> None:
+        if self._asked:
+            raise KeyboardInterrupt
+
+
+def _say(outcome: Outcome, study: Study, most: int) -> None:
+    counts, best = study.counts(), study.best(1)
+    done = f"{counts['complete'] + counts['pruned']} of {most}"
+    reached = outcome.why if outcome.score is None else f"MRR {outcome.score:.4f}"
+    leader = f"best {best[0].value:.4f}" if best else "no best yet"
+    settings = ", ".join(f"{path} {_short(value)}" for path, value in outcome.values.items())
+    sys.stderr.write(f"{done}: trial {outcome.number}: {reached} ({settings}; {outcome.seconds:.0f} s), {leader}\n")
+
+
+def _summary(study: Study, best: Path) -> dict[str, Any]:
+    """Return what the study has reached so far, as plain data."""
+    top = [{"trial": one.number, "mrr": one.value, "settings": one.params} for one in study.best(_SHOWN)]
+    return {"study": study.plan.name, "trials": study.counts(), "best": top, "spec": str(best) if top else None}
+
+
+def _show(found: dict[str, Any], most: int) -> None:
+    counts = found["trials"]
+    done = counts["complete"] + counts["pruned"]
+    line = f"{done} of {most} trials done, {counts['pruned']} of them ended early"
+    if counts["running"]:
+        line += f"; {counts['running']} being run by other processes"
+    typer.echo(line)
+    if found["best"]:
+        paths = list(found["best"][0]["settings"])
+        heads = ("trial", "valid MRR", *paths)
+        rows = [
+            (str(one["trial"]), f"{one['mrr']:.4f}", *(_short(one["settings"][path]) for path in paths))
+            for one in found["best"]
+        ]
+        print_table("the best by validation facts", heads, rows, heads)
+        typer.echo(f"train the best with: relatum train --spec {found['spec']} --out RUN")
+
+
+def _short(value: str | float) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,165 @@
+"""The space that is searched: settings by their path, each with its choices or its range."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import types
+import typing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from relatum.errors import SettingError
+from relatum.runs.spec import Spec, changed, toml_of
+
+__all__ = ["Choice", "Dimension", "Range", "Value", "apply", "grid_points", "read_space"]
+
+Value = str | float | bool
+
+_RANGE = re.compile(r"(?P<low>[^,\s]+?)\s*\.\.\s*(?P<high>[^,\s]+)(?P<log>\s+log)?")
+_MOST_POINTS = 10_000
+_MOST_TRIED = 1000  # combinations in which a value is tried before it is said to fit nowhere
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting that takes one of a few values."""
+
+    path: str
+    values: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        return f"{self.path}={','.join(map(toml_of, self.values))}"
+
+
+@dataclass(frozen=True)
+class Range:
+    """A setting that takes a number from `low` to `high`, both included; a whole one if these are whole."""
+
+    path: str
+    low: float
+    high: float
+    is_log: bool = False
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """Both ends."""
+        return self.low, self.high
+
+    def __str__(self) -> str:
+        return f"{self.path}={self.low}..{self.high}{' log' if self.is_log else ''}"
+
+
+Dimension = Choice | Range
+
+
+def read_space(texts: Iterable[str], base: Spec) -> tuple[Dimension, ...]:
+    """Return the space of texts such as `training.rate=0.05..1.0 log` and `model.window=1,2,4`.
+
+    A value that fits into no combination with the others is refused, and so is a setting that the base does not have.
+    """
+    space = tuple(_read(text, base) for text in texts)
+    if not space:
+        raise SettingError("--search: there is nothing to search")
+    paths = [dimension.path for dimension in space]
+    if len(set(paths)) < len(paths):
+        raise SettingError("--search: one setting is there twice")
+    for number, dimension in enumerate(space):
+        others = space[:number] + space[number + 1 :]
+        for value in dimension.values:
+            _require_possible(base, {dimension.path: value}, others)
+    return space
+
+
+def apply(base: Spec, values: Mapping[str, Value]) -> Spec:
+    """Return the base with some settings changed; refused if they do not go together."""
+    plain = base.to_dict()
+    for path, value in values.items():
+        table, key = path.split(".")
+        plain[table][key] = value
+    return Spec.from_dict(plain)
+
+
+def grid_points(base: Spec, space: Sequence[Dimension]) -> list[dict[str, Value]]:
+    """Return every combination of choices that can be, the last one changing fastest; a range is refused."""
+    for dimension in space:
+        if isinstance(dimension, Range):
+            raise SettingError(f"--search {dimension}: a grid needs choices, such as {dimension.path}={dimension.low},...")
+    if math.prod(len(dimension.values) for dimension in space) > _MOST_POINTS:
+        raise SettingError(f"--search: a grid of more than {_MOST_POINTS} points")
+    return [point for point in _combinations(space) if _error_of(base, point) is None]
+
+
+def _read(text: str, base: Spec) -> Dimension:
+    path, equals, rest = (part.strip() for part in text.partition("="))
+    if not equals or not rest:
+        raise SettingError(f"--search {text!r}: say training.rate=0.05..1.0 log, or model.window=1,2,4")
+    kind = _kind_of(path, base)
+    if found := _RANGE.fullmatch(rest):
+        return _range(text, path, kind, found)
+    values = tuple(_value(path, part.strip()) for part in rest.split(","))
+    if len(set(values)) < len(values) or "" in values:
+        raise SettingError(f"--search {text!r}: a choice is missing or there twice")
+    return Choice(path, values)
+
+
+def _range(text: str, path: str, kind: type, found: re.Match[str]) -> Range:
+    if kind not in (int, float):
+        raise SettingError(f"--search {text!r}: {path} is no number, so it has no range; list its choices")
+    try:
+        low, high = kind(found["low"]), kind(found["high"])
+    except ValueError:
+        raise SettingError(f"--search {text!r}: from one {kind.__name__} to another, such as 1..8") from None
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise SettingError(f"--search {text!r}: the first number must be below the second")
+    if found["log"] and low <= 0:
+        raise SettingError(f"--search {text!r}: log needs numbers above 0")
+    return Range(path, low, high, bool(found["log"]))
+
+
+def _kind_of(path: str, base: Spec) -> type:
+    """Return the type of the setting at a path, None left aside; a path that cannot be searched is refused."""
+    table, _, key = path.partition(".")
+    if table not in ("model", "training") or path == "model.name":
+        raise SettingError(f"--search {path}: only settings of model and training can be searched")
+    kinds = typing.get_type_hints(type(base.settings if table == "model" else base.training))
+    if key not in kinds:
+        apply(base, {f"{table}.{key.replace('.', '_')}": 0})  # which says what is near
+    kind: Any = kinds[key]
+    parts = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    found: type = next(part for part in parts if part is not type(None))
+    return found
+
+
+def _value(path: str, text: str) -> Value:
+    """Return a value as `--set` reads it."""
+    value = changed({}, [f"value={text}"])["value"]
+    if not isinstance(value, str | int | float | bool):
+        raise SettingError(f"--search {path}: {text} is neither a number nor a word")
+    return value
+
+
+def _require_possible(base: Spec, fixed: Mapping[str, Value], others: Sequence[Dimension]) -> None:
+    error = None
+    for combination in itertools.islice(_combinations(others), _MOST_TRIED):
+        found = _error_of(base, {**fixed, **combination})
+        if found is None:
+            return
+        error = error or found
+    raise SettingError(f"--search {error}")
+
+
+def _combinations(space: Sequence[Dimension]) -> Iterator[dict[str, Value]]:
+    paths = [dimension.path for dimension in space]
+    for values in itertools.product(*(dimension.values for dimension in space)):
+        yield dict(zip(paths, values, strict=True))
+
+
+def _error_of(base: Spec, values: Mapping[str, Value]) -> SettingError | None:
+    try:
+        apply(base, values)
+    except SettingError as error:
+        return error
+    return None

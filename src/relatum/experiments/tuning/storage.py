@@ -1,0 +1,129 @@
+"""Where a study is kept so that many processes can work on it: a journal file, or a PostgreSQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from relatum.errors import RelatumError, SettingError
+from relatum.experiments.tuning.library import journal, optuna
+
+__all__ = ["Shared", "open_storage", "plain_errors"]
+
+_FIRST = b'{"op_code":'  # what a journal begins with
+_ADVISORY = 0x72656C61  # the number of the lock in PostgreSQL, by which relatum's processes know it
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A storage, and a lock that one process holds at a time; the lock of a process that dies is free at once."""
+
+    storage: optuna.storages.BaseStorage
+    exclusive: Callable[[], AbstractContextManager[object]]
+
+
+def open_storage(place: str) -> Shared:
+    """Return the storage at a path or `postgresql://` URL, made if it is not there."""
+    if "://" not in place:
+        return _journal(Path(place))
+    kind, _, rest = place.partition("://")
+    if kind not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise SettingError(f"--storage: the path of a journal file or a postgresql:// URL, not {kind}://...")
+    return _postgres(f"postgresql+psycopg://{rest}")
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Turn what goes wrong in a storage into one line, without the URL, which may hold a password."""
+    try:
+        yield
+    except optuna.exceptions.StorageInternalError as error:
+        raise RelatumError(f"the storage of the study failed: {error.__cause__ or error}") from None
+    except Exception as error:
+        if type(error).__module__.startswith("sqlalchemy."):
+            raise RelatumError(f"the storage of the study failed: {getattr(error, 'orig', None) or error}") from None
+        raise
+
+
+class _Lock(journal.JournalFileOpenLock):
+    """The lock of a journal file.
+
+    Optuna's own lock outlives a killed process, and half a minute passes before others break it; this one dies with it.
+    Whoever takes it first drops a line that a killed process has left half written, since the next would be added to it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        self._path = path
+        self._lock = FileLock(f"{path}.lock")
+
+    def acquire(self) -> bool:
+        """Return True once the lock is held; a process that holds it may take it again."""
+        self._lock.acquire()
+        _drop_torn(self._path)
+        return True
+
+    def release(self) -> None:
+        """Give the lock back."""
+        self._lock.release()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock while the block lasts."""
+        self.acquire()
+        try:
+            yield
+        finally:
+            self.release()
+
+
+def _journal(path: Path) -> Shared:
+    if path.exists():
+        with path.open("rb") as file:
+            head = file.read(len(_FIRST))
+        if not _FIRST.startswith(head):
+            raise SettingError(f"{path}: not the journal of a study")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = _Lock(path)
+    try:
+        with lock.held():
+            backend = journal.JournalFileBackend(str(path), lock_obj=lock)
+            return Shared(optuna.storages.JournalStorage(backend), lock.held)
+    except (ValueError, KeyError, TypeError, AssertionError) as error:
+        raise RelatumError(f"{path}: the journal is damaged ({type(error).__name__}: {error})") from None
+
+
+def _drop_torn(path: Path) -> None:
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        size = file.seek(0, 2)
+        if not size:
+            return
+        file.seek(size - 1)
+        if file.read(1) != b"\n":
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
+
+
+def _postgres(url: str) -> Shared:
+    try:
+        import psycopg  # noqa: F401
+        import sqlalchemy
+    except ImportError:
+        raise RelatumError("a study in PostgreSQL needs psycopg: pip install 'relatum[postgres]'") from None
+    with plain_errors():
+        engine = sqlalchemy.create_engine(url)
+
+    @contextmanager
+    def exclusive() -> Iterator[None]:
+        with engine.begin() as connection:  # the lock ends with the transaction, and this with the process
+            connection.execute(sqlalchemy.text(f"SELECT pg_advisory_xact_lock({_ADVISORY})"))
+            yield
+
+    with plain_errors(), exclusive():  # two processes that make the tables at once would be in each other's way
+        return Shared(optuna.storages.RDBStorage(url), exclusive)

@@ -1,0 +1,90 @@
+"""What every kind of source tells of its tables, and what it is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+__all__ = ["Column", "Kind", "Reference", "Source", "Table", "kind_of"]
+
+# `unknown` is text whose values tell what it is, once they have been seen; `unreadable` cannot be the name of anything.
+Kind = Literal["number", "date", "text", "unknown", "unreadable"]
+
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
+_UNSIGNED = tuple(f"U{name}" for name in _NUMBERS[:5])
+_DATES = ("DATE", "TIME")  # and TIMESTAMP, TIMESTAMP WITH TIME ZONE, TIMESTAMP_NS, TIME WITH TIME ZONE, ...
+_TEXTS = ("VARCHAR", "BOOLEAN", "UUID", "ENUM", "INTERVAL", "BIT", '"NULL"')
+
+
+def kind_of(duckdb_type: str) -> Kind:
+    """Return what kind of values a column of a DuckDB type holds."""
+    if duckdb_type.endswith("]"):  # a list or an array, whatever it is of
+        return "unreadable"
+    if duckdb_type.startswith((*_NUMBERS, *_UNSIGNED)):
+        return "number"
+    if duckdb_type.startswith(_DATES):
+        return "date"
+    return "text" if duckdb_type.startswith(_TEXTS) else "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as its source declares it; `type` is the source's own word, empty where it has none."""
+
+    name: str
+    type: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A foreign key: each of `columns` holds what the column of `table` at the same place in `targets` holds."""
+
+    columns: tuple[str, ...]
+    table: str
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as its source declares it.
+
+    Attributes:
+        name: what it is called; its schema stands before it where that is not the usual one.
+        columns: all of them, in their order.
+        primary_key: the names of its columns; none where the source knows of none.
+        references: its foreign keys.
+        is_facts: its rows were written as facts, so that every value is the name of an entity as it stands.
+        is_positional: its columns have no names but their places.
+        is_readable: its rows may be read; what refers to it is the same either way.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    primary_key: tuple[str, ...] = ()
+    references: tuple[Reference, ...] = ()
+    is_facts: bool = False
+    is_positional: bool = False
+    is_readable: bool = True
+
+    def column(self, name: str) -> Column:
+        """Return the column called `name`."""
+        return next(column for column in self.columns if column.name == name)
+
+
+class Source(Protocol):
+    """Something that holds tables: it tells what they are, and brings one into the workspace."""
+
+    @property
+    def origin(self) -> str:
+        """Where the tables come from, without any password."""
+
+    def tables(self) -> list[Table]:
+        """Return all tables, whether they are wanted or not."""
+
+    def stage(self, table: Table, columns: Sequence[Column], target: str) -> None:
+        """Make `target`, a table or view of the workspace, with these columns as c0, c1, ..., and all rows."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""

@@ -1,0 +1,157 @@
+"""The DuckDB database, in memory and locked down, in which tables are looked at and values are numbered."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from relatum.errors import DataError, RelatumError
+from relatum.memory import free
+from relatum.progress import progress
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["BATCH", "Batch", "Workspace", "WorkspaceError", "listed", "literal", "quoted"]
+
+Batch = Sequence[Sequence[str | None]]  # column by column
+Found = TypeVar("Found")
+
+BATCH = 1 << 16  # rows
+_MOST_MEMORY = 2 << 30  # bytes; what does not fit goes to a temporary directory
+_TICK = 0.2  # seconds between looks at how far a statement is
+
+# Nothing in the input may make the library fetch or run code.
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+}
+# The machine's time zone may leave no trace, and progress is shown by `relatum.progress`.
+_SESSION = "SET TimeZone = 'UTC'; SET enable_progress_bar = true; SET enable_progress_bar_print = false"
+
+
+def quoted(name: str) -> str:
+    """Return a name as an identifier of SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return columns as what follows SELECT, renamed to c0, c1, ...; a table always has one."""
+    return ", ".join(f"{quoted(name)} AS c{place}" for place, name in enumerate(names)) or "NULL AS c0"
+
+
+class WorkspaceError(DataError):
+    """What DuckDB could not do; the text is the first line of its message, without the class of error before it."""
+
+    def __init__(self, what: str, message: str) -> None:
+        self.message = message
+        line = message.partition("\n")[0]
+        super().__init__(f"{what}: {line.partition(' Error: ')[2] or line}")
+
+
+class Workspace:
+    """A DuckDB connection that lives as long as an import; its errors are one sentence, and long statements show progress.
+
+    In every method `what` is what is being read: it is named by an error and by a progress bar.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import duckdb
+        except ImportError:
+            raise RelatumError("importing tables needs DuckDB: pip install 'relatum[io]'") from None
+        self._error: type[Exception] = duckdb.Error
+        self._folder = tempfile.mkdtemp(prefix="relatum-import-")
+        memory = max(min(free() // 2, _MOST_MEMORY), 1 << 28) >> 20
+        settings = {**_SETTINGS, "temp_directory": self._folder, "memory_limit": f"{memory}MiB"}
+        self._connection: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config=settings)
+        self._connection.execute(_SESSION)
+        self._thread = ThreadPoolExecutor(1)
+
+    def run(self, sql: str, what: str = "tables") -> None:
+        """Run a statement."""
+        self._do(lambda: self._connection.execute(sql), what)
+
+    def rows(self, sql: str, what: str = "tables", parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        return self._do(lambda: self._connection.execute(sql, parameters).fetchall(), what)
+
+    def one(self, sql: str, what: str = "tables") -> tuple[Any, ...]:
+        """Return the only row of a query."""
+        return self.rows(sql, what)[0]
+
+    def arrays(self, sql: str, what: str = "tables") -> dict[str, npt.NDArray[Any]]:
+        """Return the columns of a query."""
+        return self._do(lambda: self._connection.execute(sql).fetchnumpy(), what)
+
+    def describe(self, query: str, what: str = "tables") -> list[tuple[str, str]]:
+        """Return the columns of a query or table, each with its type."""
+        return [(str(name), str(kind)) for name, kind, *_ in self.rows(f"DESCRIBE {query}", what)]
+
+    def fill(self, target: str, width: int, batches: Iterable[Batch], rows: int, what: str) -> None:
+        """Make a table of text with the columns c0, c1, ... and put the batches, which have so many rows, into it."""
+        declared = ", ".join(f"c{place} VARCHAR" for place in range(width))
+        self.run(f"CREATE TABLE {target} ({declared})")
+        with progress(f"reading {what}", rows) as advance:
+            for batch in batches:
+                self.append(target, batch, what)
+                advance(len(batch[0]))
+
+    def append(self, target: str, batch: Batch, what: str) -> None:
+        """Put a batch into a table of text."""
+        arrays = {f"c{place}": np.array(column, object) for place, column in enumerate(batch)}
+        self.copy(arrays, f"INSERT INTO {target}", what)
+
+    def copy(self, frame: object, into: str, what: str) -> None:
+        """Put the rows of a frame, or of arrays by name, where the statement `into` says."""
+
+        def register_and_copy() -> None:
+            self._connection.register("given", frame)
+            self._connection.execute(f"{into} SELECT * FROM given")  # noqa: S608
+            self._connection.unregister("given")
+
+        self._guarded(register_and_copy, what)
+
+    def _do(self, statement: Callable[[], Found], what: str) -> Found:
+        """Return what a statement gives; it runs in a thread of its own, so that one can see how far it is, and stop it."""
+        future = self._thread.submit(statement)
+        with progress(f"reading {what}", 100) as advance:
+            told = 0
+            try:
+                while not wait([future], _TICK).done:
+                    now = max(told, int(self._connection.query_progress()))
+                    advance(now - told)
+                    told = now
+            except BaseException:
+                self._connection.interrupt()
+                wait([future])
+                raise
+        return self._guarded(future.result, what)
+
+    def _guarded(self, action: Callable[[], Found], what: str) -> Found:
+        """Return what an action gives, or raise a `WorkspaceError`."""
+        try:
+            return action()
+        except (self._error, UnicodeError) as error:
+            raise WorkspaceError(what, str(error).strip() or type(error).__name__) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._thread.shutdown()
+        self._connection.close()
+        shutil.rmtree(self._folder, ignore_errors=True)

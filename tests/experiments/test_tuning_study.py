@@ -1,0 +1,232 @@
+"""Trials are claimed by one process each, what dead processes held is claimed again, and the same study has the same trials."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("optuna")
+
+from relatum import RelatumError, SettingError, Spec, fit, load
+from relatum.experiments.tuning.alive import is_dead, sign_of_life
+from relatum.experiments.tuning.folder import BEST, bind, require_folder, save_best
+from relatum.experiments.tuning.plan import Plan, make_plan
+from relatum.experiments.tuning.storage import open_storage
+from relatum.experiments.tuning.study import Study
+from relatum.experiments.tuning.worker import Outcome, work
+from relatum.runs.journal import Journal
+
+SPLIT = load("example", use_cache=False)
+SMALL = {"data": "example", "model": {"dim": 8}, "training": {"epochs": 2, "validate_every": 1, "negatives": 10}}
+RATES = "training.rate=0.1,0.2,0.3"
+
+
+def plan(*search: str, sampler: str = "tpe", pruner: str = "none", **training: Any) -> Plan:
+    spec = Spec.from_dict({**SMALL, "training": {**SMALL["training"], **training}})  # type: ignore[dict-item]
+    return make_plan(spec, search, sampler, pruner, SPLIT.checksums)
+
+
+def study_in(folder: Path, of: Plan) -> Study:
+    """Return a study as another process would open it: through a storage of its own."""
+    return Study(of, open_storage(str(folder / "study.journal")))
+
+
+def reached(study: Study) -> list[tuple[dict[str, Any], float | None]]:
+    return [(trial.params, trial.value) for trial in study.trials() if trial.state.name in ("COMPLETE", "PRUNED")]
+
+
+def dead_sign() -> dict[str, Any]:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return {**sign_of_life(), "process": child.pid}
+
+
+def test_claims_of_two_processes_are_disjoint_and_as_many_as_asked_for(tmp_path: Path) -> None:
+    mine, yours = (study_in(tmp_path, plan(RATES)) for _ in range(2))
+    claimed = [study.claim(5) for study in (mine, yours, mine, yours, mine, yours, mine)]
+    assert [None if trial is None else trial.number for trial in claimed] == [0, 1, 2, 3, 4, None, None]
+    assert mine.counts() == yours.counts() == {"complete": 0, "pruned": 0, "running": 5, "waiting": 0, "lost": 0}
+
+
+def test_a_grid_is_gone_through_once(tmp_path: Path) -> None:
+    grid = plan(RATES, "model.window=1,2", sampler="grid")
+    studies = [study_in(tmp_path, grid) for _ in range(2)]
+    claimed = [studies[number % 2].claim(100) for number in range(8)]
+    assert claimed[6:] == [None, None]
+    points = [(trial.params["training.rate"], trial.params["model.window"]) for trial in claimed if trial]
+    assert points == [(rate, window) for rate in (0.1, 0.2, 0.3) for window in (1, 2)]
+
+
+def test_who_is_dead() -> None:
+    assert is_dead(None)
+    assert is_dead(dead_sign())
+    assert not is_dead(sign_of_life())
+    elsewhere = {"host": "elsewhere", "process": 1, "time": time.time() - 60}
+    assert not is_dead(elsewhere)
+    assert is_dead({**elsewhere, "time": time.time() - 3600})
+
+
+def test_the_trial_of_a_dead_process_is_claimed_again_but_not_for_ever(tmp_path: Path) -> None:
+    study = study_in(tmp_path, plan(RATES, "training.near=0.0..1.0"))
+    seen, sign = [], dead_sign()
+    for _ in range(3):
+        trial = study.claim(1)
+        assert trial is not None
+        seen.append(trial.params)
+        trial.set_user_attr("worker", sign)
+    assert seen[0] == seen[1] == seen[2]
+    assert study.claim(1) is None
+    assert study.counts() == {"complete": 0, "pruned": 1, "running": 0, "waiting": 0, "lost": 2}
+
+
+def test_a_trial_whose_process_died_before_it_could_sign_is_claimed_again(tmp_path: Path) -> None:
+    study = study_in(tmp_path, plan(RATES))
+    study._study.ask()
+    trial = study.claim(1)
+    assert trial is not None
+    assert trial.number == 1
+
+
+def test_a_trial_that_was_given_away_changes_nothing_when_its_process_wakes(tmp_path: Path) -> None:
+    study = study_in(tmp_path, plan(RATES))
+
+    def sleep_long(event: str, *_: Any) -> None:
+        if event == "epoch" and study.counts()["lost"] == 0:
+            [mine] = [trial for trial in study.trials() if trial.state.name == "RUNNING"]
+            study._lose(mine.number, blame=True)
+
+    outcomes = list(work(study, SPLIT, 1, watch=sleep_long))
+    assert [outcome.score is None for outcome in outcomes] == [True, False]
+    assert "another process" in outcomes[0].why
+    assert study.counts() == {"complete": 1, "pruned": 0, "running": 0, "waiting": 0, "lost": 1}
+
+
+def test_a_study_that_is_stopped_again_and_again_has_the_same_trials(tmp_path: Path) -> None:
+    of = plan("training.rate=0.05..1.0 log", "model.window=1,2,4", pruner="median")
+    whole = study_in(tmp_path / "whole", of) if (tmp_path / "whole").mkdir() is None else None
+    assert whole is not None
+    list(work(whole, SPLIT, 14))  # more than the ten that are drawn before TPE takes over
+    steps = 0
+
+    def stop_now_and_then(event: str, *_: Any) -> None:
+        nonlocal steps
+        steps += event == "validation"
+        if event == "validation" and steps % 5 == 0:
+            raise KeyboardInterrupt
+
+    for _ in range(20):
+        cut = study_in(tmp_path, of)
+        try:
+            list(work(cut, SPLIT, 14, watch=stop_now_and_then))
+        except KeyboardInterrupt:
+            continue
+        break
+    assert cut.counts()["lost"] > 2
+    assert reached(cut) == reached(whole)
+    assert len(reached(whole)) == 14
+    assert whole.counts()["pruned"] > 0
+
+
+def test_no_trial_is_begun_when_the_time_is_over(tmp_path: Path) -> None:
+    study = study_in(tmp_path, plan(RATES))
+    assert list(work(study, SPLIT, 3, until=time.monotonic())) == []
+    assert study.trials() == []
+
+
+def test_settings_that_cannot_be_or_diverge_count_as_bad(tmp_path: Path) -> None:
+    study = study_in(tmp_path, plan("model.dim=9,16", "model.window=3,4"))
+    outcomes = list(work(study, SPLIT, 12))
+    assert {outcome.score is None for outcome in outcomes} == {True, False}
+    for outcome in outcomes:
+        fits = outcome.values["model.dim"] % outcome.values["model.window"] == 0  # type: ignore[operator]
+        assert (outcome.score is not None) == fits
+        assert ("must divide" in outcome.why) != fits
+    study = study_in(tmp_path, plan("training.rate=1e300,2e300", optimizer="adam"))
+    outcomes = list(work(study, SPLIT, 1))
+    assert study.counts()["pruned"] == 1
+    assert outcomes[0].why
+
+
+def test_weak_trials_are_ended_early(tmp_path: Path) -> None:
+    of = plan("training.rate=0.0001,0.001,0.01,0.05,0.1,0.2,0.5,1.0", pruner="halving", epochs=9)
+    ended = [outcome for outcome in work(study_in(tmp_path, of), SPLIT, 12) if outcome.score is None]
+    assert ended
+    assert all("pruned after epoch" in outcome.why for outcome in ended)
+
+
+def test_the_best_is_a_spec_that_trains_to_the_same_score(tmp_path: Path) -> None:
+    study = study_in(tmp_path, plan("training.rate=0.05..1.0 log", "model.window=1,2,4"))
+    outcomes: list[Outcome] = []
+    for outcome in work(study, SPLIT, 4):
+        outcomes.append(outcome)
+        save_best(tmp_path, study)
+        assert f"{max(one.score or 0.0 for one in outcomes):.6f}" in (tmp_path / BEST).read_text()
+    best = max(outcomes, key=lambda one: one.score or 0.0)
+    spec = Spec.read(tmp_path / BEST)
+    assert spec == study.spec_of(best.values)
+    fit(spec, tmp_path / "run")
+    scores = [event["score"] for event in Journal(tmp_path / "run" / "journal.jsonl").read() if "score" in event]
+    assert max(scores) == best.score
+
+
+def test_test_facts_are_not_looked_at(tmp_path: Path) -> None:
+    found = []
+    for name, test in (("own", SPLIT.test), ("other", SPLIT.valid)):
+        (tmp_path / name).mkdir()
+        study = study_in(tmp_path / name, plan(RATES))
+        list(work(study, replace(SPLIT, test=test), 2))
+        found.append(reached(study))
+    assert found[0] == found[1]
+
+
+def test_a_line_that_a_killed_process_left_half_written_is_dropped(tmp_path: Path) -> None:
+    study = study_in(tmp_path, plan(RATES))
+    list(work(study, SPLIT, 1))
+    with (tmp_path / "study.journal").open("ab") as file:
+        file.write(b'{"op_code":4,"worker_')
+    list(work(study, SPLIT, 2))  # one that was there before
+    with (tmp_path / "study.journal").open("ab") as file:
+        file.write(b'{"op_code":4,"worker_')
+    again = study_in(tmp_path, plan(RATES))  # and one that comes after
+    assert again.counts()["complete"] == 2
+
+
+def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    for text in ("a note without an end", '{"op_code":99}\n{"op_code":98}\n'):
+        (tmp_path / "study.journal").write_text(text)
+        with pytest.raises(RelatumError, match="journal"):
+            study_in(tmp_path, plan(RATES))
+        assert (tmp_path / "study.journal").read_text() == text
+
+
+@pytest.mark.parametrize("place", ["sqlite:///x.db", "mysql://a:secret@b/c", "redis://x"])
+def test_other_databases_are_refused_without_their_password(place: str) -> None:
+    with pytest.raises(SettingError, match="postgresql://") as refused:
+        open_storage(place)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_database_that_is_not_there_is_one_line_without_its_password() -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises(RelatumError, match="the storage of the study failed") as failed:
+        open_storage("postgresql://someone:secret@127.0.0.1:1/none")
+    assert "secret" not in str(failed.value)
+
+
+def test_a_folder_belongs_to_one_study(tmp_path: Path) -> None:
+    shared = open_storage(str(tmp_path / "study.journal"))
+    bind(tmp_path, plan(RATES), shared)
+    bind(tmp_path, plan(RATES), shared)
+    with pytest.raises(RelatumError, match=r"training\.epochs = 2, not 3"):
+        require_folder(tmp_path, plan(RATES, epochs=3))
+    with pytest.raises(RelatumError, match=r"search = .*near"):
+        require_folder(tmp_path, plan("training.near=0.0,0.5"))
+    (tmp_path / "full" / "of things").mkdir(parents=True)
+    with pytest.raises(RelatumError, match="something else"):
+        require_folder(tmp_path / "full", plan(RATES))

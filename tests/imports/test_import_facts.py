@@ -1,0 +1,155 @@
+"""JSON lines of facts, frames in memory, and the split."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relatum.data.hypergraph import Split
+from relatum.data.loading import load
+from relatum.imports import read
+
+FACTS = [("sold", f"s{n % 5}", f"b{n % 7}", f"i{n % 3}") for n in range(100)]
+
+
+def all_facts(split: Split) -> set[tuple[str, ...]]:
+    return {fact for graph in split.parts.values() for fact in graph}
+
+
+@pytest.mark.parametrize("shape", ["list", "entities", "roles", "another key", "packed"])
+def test_every_shape_of_a_json_fact_is_read(shape: str, tmp_path: Path) -> None:
+    roles = ("seller", "buyer", "item")
+    lines = {
+        "list": lambda fact: list(fact),
+        "entities": lambda fact: {"relation": fact[0], "entities": fact[1:]},
+        "roles": lambda fact: {"relation": fact[0], **dict(zip(roles, fact[1:], strict=True))},
+        "another key": lambda fact: {**dict(zip(roles, fact[1:], strict=True)), "predicate": fact[0]},
+        "packed": lambda fact: list(fact),
+    }
+    text = "".join(json.dumps(lines[shape](fact)) + "\n" for fact in FACTS).encode()
+    path = tmp_path / ("facts.jsonl.gz" if shape == "packed" else "facts.jsonl")
+    path.write_bytes(gzip.compress(text) if shape == "packed" else text)
+    imported = read(path, relation_key="predicate" if shape == "another key" else "relation")
+    assert all_facts(imported.split) == set(FACTS)
+    has_roles = shape in ("roles", "another key")
+    assert imported.split.schema["sold"].roles == (roles if has_roles else None)
+    imported.save(tmp_path / "out")
+    assert load(tmp_path / "out").parts == imported.split.parts
+    assert (tmp_path / "out" / "roles.txt").exists() == has_roles
+
+
+def test_json_values_of_other_types_and_missing_roles(tmp_path: Path) -> None:
+    path = tmp_path / "f.jsonl"
+    rows = [{"a": 1, "b": 2.0}, {"a": 2.5, "b": True}, {"b": "x", "a": "1"}, {"a": None, "b": "x"}, {"b": "x", "c": 10**30}]
+    path.write_text("".join(json.dumps({"relation": "r", **row}) + "\n" for row in rows))
+    imported = read(path, drop=["c"])
+    assert all_facts(imported.split) == {("r", "1", "2"), ("r", "2.5", "true"), ("r", "1", "x")}
+    assert imported.tables[0].with_null == 2
+    assert ("r", "NULL", "x", str(10**30)) in all_facts(read(path, null="value").split)
+
+
+def columns() -> dict[str, list[object]]:
+    return {
+        "seller": [fact[1] for fact in FACTS],
+        "buyer": [n % 7 for n in range(100)],
+        "paid": [None if n % 9 == 0 else n % 2 == 0 for n in range(100)],
+    }
+
+
+EXPECTED = {
+    ("sold", f"sold.seller:s{n % 5}", f"sold.buyer:{n % 7}", f"sold.paid:{'true' if n % 2 == 0 else 'false'}")
+    for n in range(100)
+    if n % 9
+}
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars", "stream"])
+def test_frames_are_read(library: str) -> None:
+    if library == "stream":
+        arrow = pytest.importorskip("pyarrow")
+
+        class Stream:
+            """Nothing but an Arrow stream."""
+
+            def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+                return arrow.table(columns()).__arrow_c_stream__(requested_schema)
+
+        frame: object = Stream()
+    else:
+        module = pytest.importorskip(library)
+        frame = module.table(columns()) if library == "pyarrow" else module.DataFrame(columns())
+    imported = read({"sold": frame})
+    assert all_facts(imported.split) == EXPECTED
+    assert imported.tables[0].with_null == 12
+
+
+def test_ids_that_pandas_keeps_as_floats_are_whole_numbers() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    numbers = np.where(np.arange(9000) % 10 == 0, np.nan, np.arange(9000) % 3000)
+    frame = arrow.table({"item": numbers, "store": np.arange(9000) % 7})
+    imported = read({"t": frame})
+    assert {record.column: record.outcome for record in imported.columns} == {"item": "entities", "store": "entities"}
+    assert "t.item:2999" in imported.split.entities
+    assert imported.tables[0].with_null == 900
+
+
+def write_table(path: Path, rows: int) -> None:
+    lines = (f"u{n * 7919 % 50},v{n * 104729 % 40},w{n % 30}" for n in range(rows))
+    path.write_text("a,b,c\n" + "\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("how", ["stratified", "random"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_split_leaks_nothing_and_shows_every_entity_in_train(how: str, seed: int, tmp_path: Path) -> None:
+    write_table(tmp_path / "big.csv", 3000)
+    write_table(tmp_path / "small.csv", 300)
+    split = read([tmp_path / "big.csv", tmp_path / "small.csv"], split=how, seed=seed, valid=0.05, test=0.2).split
+    parts = [list(graph) for graph in split.parts.values()]
+    assert sum(map(len, parts)) == len(set().union(*parts))
+    assert np.all(split.train.degrees() > 0)
+    total = sum(map(len, parts))
+    assert [len(part) / total for part in parts[1:]] == pytest.approx([0.05, 0.2], abs=0.01)
+    if how == "stratified":
+        for relation in split.schema.names:
+            sizes = [len(graph.table(relation)) for graph in split.parts.values()]
+            assert sizes[2] == round(0.2 * sum(sizes))
+            assert sizes[1] == round(0.05 * sum(sizes))
+    again = read([tmp_path / "small.csv", tmp_path / "big.csv"], split=how, seed=seed, valid=0.05, test=0.2).split
+    assert again.parts == split.parts
+    other = read([tmp_path / "big.csv", tmp_path / "small.csv"], split=how, seed=seed + 9, valid=0.05, test=0.2).split
+    assert other.parts != split.parts
+
+
+def test_a_fact_that_alone_holds_an_entity_stays_in_train(tmp_path: Path) -> None:
+    (tmp_path / "star.csv").write_text("hub,leaf\n" + "".join(f"h,l{n}\n" for n in range(50)))
+    split = read(tmp_path / "star.csv", keep=["leaf"], test=0.5).split
+    assert len(split.train) == 50
+
+
+def test_nothing_can_be_held_out_if_nothing_is_wanted(tmp_path: Path) -> None:
+    write_table(tmp_path / "t.csv", 500)
+    split = read(tmp_path / "t.csv", valid=0, test=0).split
+    assert (len(split.valid), len(split.test)) == (0, 0)
+
+
+@pytest.mark.parametrize(("module", "said"), [("duckdb", "relatum[io]"), ("psycopg", "relatum[postgres]")])
+def test_a_missing_extra_is_one_line_that_says_what_to_install(module: str, said: str) -> None:
+    script = f"""
+import sys
+sys.modules[{module!r}] = None
+from relatum.errors import RelatumError
+from relatum.imports import read
+try:
+    read("postgresql://u@127.0.0.1:1/x")
+except RelatumError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert said in done.stdout
+    assert done.stdout.count("\n") == 1

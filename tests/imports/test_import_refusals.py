@@ -1,0 +1,223 @@
+"""Bad input and bad options: one line, exit code 2, nothing written, nothing lost."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from relatum.errors import RelatumError
+from relatum.imports import read
+
+Run = Callable[..., tuple[int, str, str]]
+
+GOOD = "seller,buyer,item\n" + "\n".join(f"s{n % 3},b{n % 4},i{n % 5}" for n in range(20)) + "\n"
+PARQUET_HEAD = b"PAR1" + b"\0" * 40
+
+
+def make(folder: Path, name: str, content: bytes | str) -> str:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return str(path)
+
+
+def database(folder: Path, script: str) -> str:
+    connection = sqlite3.connect(folder / "d.db")
+    connection.executescript(script)
+    connection.close()
+    return str(folder / "d.db")
+
+
+def truncated_parquet(folder: Path) -> str:
+    whole = folder / "whole.parquet"
+    duckdb.sql("SELECT i % 3 AS a, i % 4 AS b FROM range(1000) t(i)").write_parquet(str(whole))
+    return make(folder, "t.parquet", whole.read_bytes()[:-20])
+
+
+def nested_parquet(folder: Path) -> str:
+    duckdb.sql("SELECT [i % 3] AS a, {'x': i} AS b FROM range(10) t(i)").write_parquet(str(folder / "n.parquet"))
+    return str(folder / "n.parquet")
+
+
+def damaged_sqlite(folder: Path) -> str:
+    path = Path(database(folder, "CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 2);"))
+    path.write_bytes(path.read_bytes()[:100] + os.urandom(4096))
+    return str(path)
+
+
+def damaged_duckdb(folder: Path) -> str:
+    return make(folder, "d.duckdb", os.urandom(8) + b"DUCK" + b"\1" * 12000)
+
+
+def fifo(folder: Path) -> str:
+    os.mkfifo(folder / "pipe.csv")
+    return str(folder / "pipe.csv")
+
+
+NOWHERE = "CREATE TABLE sales (item INTEGER REFERENCES {} ({}), buyer TEXT); CREATE TABLE items (id INTEGER PRIMARY KEY); "
+NOWHERE += "INSERT INTO sales VALUES (1, 'a'), (1, 'b'), (2, 'a'), (2, 'b');"
+
+SOURCES: dict[str, tuple[Callable[[Path], str], str]] = {
+    "no such file": (lambda f: str(f / "none.csv"), "no such file"),
+    "a directory": (lambda f: str(f), "not a file"),
+    "a pipe": (fifo, "not a file"),
+    "empty file": (lambda f: make(f, "x.csv", ""), "empty"),
+    "blank file": (lambda f: make(f, "x.csv", "\n \n"), "empty"),
+    "header alone": (lambda f: make(f, "x.csv", "a,b\n"), "no rows"),
+    "no header": (lambda f: make(f, "x.csv", "1,2\n3,4\n"), "is there no header?"),
+    "blank name in the header": (lambda f: make(f, "x.csv", "a,,c\n1,2,3\n"), "x.csv:1: column 2 of the header: empty name"),
+    "duplicate column": (lambda f: make(f, "x.csv", "a,b,a\n1,2,3\n"), "two columns are called 'a'"),
+    "one column": (lambda f: make(f, "x.csv", "a\n1\n2\n"), "only one column"),
+    "too few fields": (lambda f: make(f, "x.csv", GOOD + "s1,b1\n"), "x.csv:22: 2 fields, but the header names 3"),
+    "too many fields": (lambda f: make(f, "x.csv", GOOD + "a,b,c,d\n"), "x.csv:22: 4 fields"),
+    "an open quote": (lambda f: make(f, "x.csv", GOOD + 's1,"b1,i1\n'), "quote"),
+    "an open quote in the header": (lambda f: make(f, "x.csv", 'a,"b\n1,2\n'), "x.csv:1: header"),
+    "latin-1": (lambda f: make(f, "x.csv", GOOD.encode() + "s1,é,i1\n".encode("latin-1")), "UTF-8"),
+    "latin-1 header": (lambda f: make(f, "x.csv", "sé,b\n1,2\n".encode("latin-1")), "x.csv:1: not valid UTF-8"),
+    "utf-16": (lambda f: make(f, "x.csv", GOOD.encode("utf-16")), "UTF-8"),
+    "binary as csv": (lambda f: make(f, "x.csv", b"\0\1\2\3,\0\n" * 9), "NUL"),
+    "damaged gzip": (lambda f: make(f, "x.csv.gz", gzip.compress(GOOD.encode())[:-9]), "damaged gzip"),
+    "a spreadsheet": (lambda f: make(f, "x.xlsx", "PK"), "save the sheet as CSV"),
+    "unknown ending": (lambda f: make(f, "x.dat", "a,b\n"), "cannot tell what kind"),
+    "not Parquet": (lambda f: make(f, "x.parquet", "hello, world, this is not it"), "x.parquet"),
+    "a Parquet file without end": (lambda f: make(f, "x.parquet", PARQUET_HEAD), "x.parquet"),
+    "a cut Parquet file": (truncated_parquet, "t.parquet"),
+    "nested columns alone": (nested_parquet, "no table gives a relation"),
+    "not a database": (lambda f: make(f, "x.db", "hello"), "neither a SQLite nor a DuckDB"),
+    "damaged SQLite": (damaged_sqlite, "d.db"),
+    "SQLite head alone": (lambda f: make(f, "x.db", b"SQLite format 3\0"), "x.db"),
+    "damaged DuckDB": (damaged_duckdb, "d.duckdb"),
+    "no whole row": (lambda f: make(f, "x.csv", "a,b\n" + "1,\n,2\n" * 9), "no row has a value in every column"),
+    "no tables": (lambda f: database(f, "CREATE TABLE t (a); DROP TABLE t;"), "no tables"),
+    "key to no table": (lambda f: database(f, NOWHERE.format("nowhere", "id")), "refers to table 'nowhere', which is not"),
+    "key to no column": (lambda f: database(f, NOWHERE.format("items", "x")), "refers to column 'x' of 'items'"),
+    "bad text in SQLite": (
+        lambda f: database(f, "CREATE TABLE t (a TEXT, b TEXT); INSERT INTO t VALUES (CAST(x'ff' AS TEXT), 'b');"),
+        "UTF-8",
+    ),
+    "a tab in a column's name": (
+        lambda f: database(f, "CREATE TABLE t ('a\t' TEXT, b TEXT); INSERT INTO t VALUES (1, 2), (1, 2), (1, 3), (2, 3);"),
+        "contains a tab",
+    ),
+    "a number as a column's name": (
+        lambda f: database(f, "CREATE TABLE t ('7' TEXT, b TEXT); INSERT INTO t VALUES (1, 2), (1, 2), (1, 3), (2, 3);"),
+        "would be mistaken for a position",
+    ),
+    "broken JSON": (lambda f: make(f, "x.jsonl", '["r", "a"]\n{"relation": \n'), "x.jsonl:2: not JSON"),
+    "nested JSON": (
+        lambda f: make(f, "x.jsonl", '{"relation": "r", "a": {"b": 1}, "c": 2}\n'),
+        "'r', 'a': a nested",
+    ),
+    "a list in a list": (lambda f: make(f, "x.jsonl", '["r", ["a"]]\n'), "nested"),
+    "JSON without relation": (lambda f: make(f, "x.jsonl", '{"a": "1", "b": "2"}\n'), "no key 'relation'"),
+    "a number as relation": (lambda f: make(f, "x.jsonl", '[1, "a"]\n'), "relation 1 is not a text"),
+    "JSON without entities": (lambda f: make(f, "x.jsonl", '["r"]\n'), "no entities"),
+    "a JSON text": (lambda f: make(f, "x.jsonl", '"r"\n'), "a fact is a list"),
+    "another arity": (
+        lambda f: make(f, "x.jsonl", '["r", "a"]\n["r", "a", "b"]\n'),
+        ":2: relation 'r' has 2",
+    ),
+    "roles and none": (lambda f: make(f, "x.jsonl", '["r", "a"]\n{"relation": "r", "x": "a"}\n'), "has roles in some"),
+    "a JSON key twice": (lambda f: make(f, "x.jsonl", '{"relation": "r", "a": "1", "a": "2"}\n'), "names a key twice"),
+    "not a number in JSON": (lambda f: make(f, "x.jsonl", '["r", NaN]\n'), "NaN is not JSON"),
+    "half a character in JSON": (lambda f: make(f, "x.jsonl", '["r", "\\ud800"]\n'), "x.jsonl:1:"),
+    "deep JSON": (lambda f: make(f, "x.jsonl", "[" * 100_000 + "\n"), "x.jsonl:1:"),
+    "latin-1 JSON": (lambda f: make(f, "x.jsonl", '["r", "é"]\n'.encode("latin-1")), "x.jsonl:1: not valid UTF-8"),
+    "empty JSON lines": (lambda f: make(f, "x.jsonl", "\n"), "not one fact"),
+    "a web address": (lambda f: "https://user:pw@example.org/x.csv", "only files and postgresql://"),
+    "a server that is down": (lambda f: "postgresql://u:hidden@127.0.0.1:1/x", "127.0.0.1"),
+    "a bad URL": (lambda f: "postgresql://[::1/x", "postgresql://[::1/x: "),
+    "a slash in a password": (
+        lambda f: "postgresql://u:hid/hidden@127.0.0.1/x",
+        "://...: in a URL, write / as %2F",
+    ),
+    "an at sign in a password": (lambda f: "postgresql://u:hidden@hidden@127.0.0.1/x", "@ as %40"),
+    "a question mark in a password": (lambda f: "postgresql://u:hidden?x@127.0.0.1/x", "? as %3F"),
+    "a password among the parameters": (lambda f: "postgresql://127.0.0.1:1/x?password=hidden", "127.0.0.1:1/x: "),
+}
+
+
+def contents(folder: Path) -> dict[str, str]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+
+
+@pytest.mark.parametrize("case", SOURCES)
+def test_a_broken_source_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path, case: str) -> None:
+    maker, said = SOURCES[case]
+    source = maker(tmp_path)
+    before = contents(tmp_path)
+    code, out, err = run("import", source, "--out", str(tmp_path / "made"))
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert said in err
+    assert "hidden" not in err
+    assert "pw" not in err
+    assert contents(tmp_path) == before
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--table", "sale"), "unknown table 'sale'; did you mean 'sales'"),
+        (("--columns", "sales=seller,byer"), "unknown column of sales 'byer'; did you mean 'buyer'"),
+        (("--columns", "sales=seller,seller"), "chosen twice"),
+        (("--columns", "sales"), "write NAME=VALUE"),
+        (("--columns", "sales="), "none chosen"),
+        (("--columns", "sales=seller,buyer", "--columns", "sales=item"), "given twice"),
+        (("--keep", "sales.seler"), "unknown column 'sales.seler'; did you mean 'sales.seller'"),
+        (("--keep", "seller", "--drop", "sales.seller"), "both kept and dropped"),
+        (("--columns", "sales=seller,buyer", "--keep", "item"), "kept, but not among the columns chosen"),
+        (("--columns", "sales=seller,buyer", "--drop", "buyer"), "both chosen and dropped"),
+        (("--drop", "seller", "--drop", "buyer"), "no table gives a relation (sales: 1 column left to take"),
+        (("--relation", "shop=sold"), "unknown table 'shop'"),
+        (("--relation", "sales=#sold"), "starts with '#'"),
+        (("--relation", "sales= "), "blank name"),
+        (("--link", "seller=sales.persn"), "unknown column of sales 'persn'"),
+        (("--link", "seller=sales"), "has no primary key of one column"),
+        (("--link", "seller=a:b"), "no colon"),
+        (("--bins", "many"), "must be a whole number"),
+        (("--bins", "1"), "from 2 to 1000"),
+        (("--bins", "item=3"), "holds text"),
+        (("--null", "maybe"), "must be skip or value"),
+        (("--split", "fair"), "must be stratified or random"),
+        (("--valid", "0.6", "--test", "0.5"), "leave nothing for train"),
+        (("--valid", "-0.1"), "valid"),
+        (("--test", "nan"), "test"),
+        (("--seed", "-1"), "seed"),
+        (("sales.csv",), "two tables are called 'sales'"),
+        (("items.csv", "--table", "sales", "--columns", "items=id"), "not among the tables chosen"),
+    ],
+)
+def test_a_wrong_option_is_one_line_and_leaves_nothing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path, "sales.csv", GOOD)
+    make(tmp_path, "items.csv", "id,category\n1,a\n2,b\n")
+    code, out, err = run("import", "sales.csv", *arguments, "--out", "made")
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert said in err
+    assert {path.name for path in tmp_path.iterdir()} == {"sales.csv", "items.csv"}
+
+
+def test_a_directory_that_is_not_empty_is_refused_before_anything_is_read(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("import", str(tmp_path / "none.csv"), "--out", make(tmp_path, "mine", "mine"))
+    assert code == 2
+    assert "not an empty directory" in err
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("source", "options"), [([], {}), (17, {}), ({"a": None}, {}), ("x.csv", {"bin": 3}), ("x.csv", {"keep": "a"})]
+)
+def test_what_cannot_be_read_in_python_is_one_sentence(source: object, options: dict[str, object]) -> None:
+    with pytest.raises(RelatumError) as caught:
+        read(source, **options)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,187 @@
+"""What becomes of columns and rows: NULLs, numbers, dates, ids and free text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from relatum.data.loading import load
+from relatum.imports import Imported, read
+
+
+@pytest.fixture(scope="module")
+def sales(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a Parquet file with a column of every kind."""
+    path = tmp_path_factory.mktemp("sales") / "sales.parquet"
+    duckdb.sql("""
+        SELECT i AS id, i % 7 AS item, 'b' || i % 5 AS buyer, DATE '2024-01-01' + (i % 4)::INT AS day, i / 7.0 AS price,
+            (i % 3) * 0.5 AS rate, 'text number ' || i AS body, CASE WHEN i % 10 = 0 THEN NULL ELSE i % 2 = 0 END AS paid,
+            CASE WHEN i % 10 < 7 THEN NULL ELSE 'x' END AS rare, [i] AS many, CAST(NULL AS VARCHAR) AS nothing,
+            TIMESTAMP '2024-01-01' + i * INTERVAL 1 HOUR AS moment, CAST(i % 2 AS DECIMAL(9, 3)) + 1.25 AS fee
+        FROM range(400) t(i)""").write_parquet(str(path))
+    return path
+
+
+def outcomes(imported: Imported) -> dict[str, tuple[str, str]]:
+    return {record.column: (record.outcome, record.why.partition(";")[0]) for record in imported.columns}
+
+
+def facts(imported: Imported) -> set[tuple[str, ...]]:
+    return {fact for graph in imported.split.parts.values() for fact in graph}
+
+
+def test_every_column_has_the_treatment_that_is_documented(sales: Path) -> None:
+    imported = read(sales)
+    assert outcomes(imported) == {
+        "id": ("left out", "a value of its own in every row"),
+        "item": ("entities", "repeats: 7 values in 400 rows"),
+        "buyer": ("entities", "repeats: 5 values in 400 rows"),
+        "day": ("entities", "repeats: 4 values in 400 rows"),
+        "price": ("left out", "continuous: 400 values in 400 rows"),
+        "rate": ("entities", "repeats: 3 values in 400 rows"),
+        "body": ("left out", "a value of its own in every row"),
+        "paid": ("entities", "repeats: 2 values in 360 rows"),
+        "rare": ("left out", "NULL in more than half of the rows"),
+        "many": ("left out", "nested or binary values"),
+        "nothing": ("left out", "no values"),
+        "moment": ("left out", "continuous: 400 values in 400 rows"),
+        "fee": ("entities", "repeats: 2 values in 400 rows"),
+    }
+    (table,) = imported.tables
+    assert (table.rows, table.with_null, table.facts) == (400, 40, 360 - table.repeated)
+    names = set(imported.split.entities)
+    assert {"sales.item:0", "sales.buyer:b4", "sales.day:2024-01-04", "sales.rate:0", "sales.rate:0.5"} <= names
+    assert {"sales.rate:1", "sales.paid:true", "sales.fee:1.25", "sales.fee:2.25"} <= names
+
+
+def test_null_can_be_a_value(sales: Path) -> None:
+    imported = read(sales, null="value")
+    assert imported.tables[0].with_null == 0
+    assert "sales.paid:NULL" in imported.split.entities
+    assert sum("sales.paid:NULL" in fact for fact in facts(imported)) > 0
+
+
+def test_bins_hold_equal_shares_and_are_named_by_their_bounds(sales: Path) -> None:
+    imported = read(sales, bins={"*": 4, "sales.moment": 2}, columns={"sales": ["item", "price", "moment"]}, keep_ids=True)
+    assert outcomes(imported)["moment"] == ("bins", "2 groups of equal size, by option")
+    assert outcomes(imported)["price"] == ("entities", "by option")
+    imported = read(sales, bins={"*": 4, "sales.moment": 2}, tables=["sales"], drop=["paid"])
+    assert outcomes(imported)["price"] == ("bins", "4 groups of equal size")
+    assert outcomes(imported)["id"][0] == "left out"
+    groups = sorted(name for name in imported.split.entities if name.startswith("sales.price:"))
+    assert len(groups) == 4
+    assert groups[0].startswith("sales.price:0 to 14.1")
+    moments = {name for name in imported.split.entities if name.startswith("sales.moment:")}
+    assert len(moments) == 2
+    assert "sales.moment:2024-01-01 00:00:00 to 2024-01-09 07:00:00" in moments
+
+
+def test_columns_keep_drop_and_relation_say_what_is_taken(sales: Path) -> None:
+    imported = read(sales, columns={"sales": ["buyer", "item"]}, relations={"sales": "bought"})
+    (relation,) = imported.split.schema
+    assert str(relation) == "bought(buyer, item)"
+    assert len(facts(imported)) == 35
+    assert imported.tables[0].repeated == 365
+    imported = read(sales, keep=["sales.id"], drop=["day", "rate", "paid", "fee"])
+    assert imported.split.schema["sales"].roles == ("id", "item", "buyer")
+    assert read(sales, keep_ids=True).split.schema["sales"].roles == (
+        "id",
+        "item",
+        "buyer",
+        "day",
+        "rate",
+        "body",
+        "paid",
+        "fee",
+    )
+    (unary,) = read(sales, columns={"sales": ["item"]}).split.schema
+    assert unary.arity == 1
+
+
+def test_plain_names_are_the_values_alone_and_links_give_them_a_kind(tmp_path: Path) -> None:
+    path = tmp_path / "knows.csv"
+    path.write_text("who;whom;since\nann;bob;2001\nbob;ann;2001\nann;cat;2002\ncat;ann;2001\nbob;cat;2002\n")
+    assert ("knows", "ann", "bob", "2001") in facts(read(path, plain=True))
+    linked = read(path, links={"who": "person", "knows.whom": "person"})
+    assert ("knows", "person:ann", "person:bob", "knows.since:2001") in facts(linked)
+    assert ("knows", "person:ann", "person:bob", "2001") in facts(
+        read(path, plain=True, links={"who": "person", "whom": "person"})
+    )
+
+
+def test_links_join_the_columns_of_files(tmp_path: Path) -> None:
+    (tmp_path / "sales.csv").write_text("item_id,buyer\n1,a\n2,a\n1,b\n2,b\n")
+    (tmp_path / "items.tsv").write_text("id\tcategory\n1\tx\n2\tx\n3\ty\n4\ty\n")
+    imported = read([tmp_path / "sales.csv", tmp_path / "items.tsv"], links={"item_id": "items.id"})
+    assert ("items", "items.id:1", "items.category:x") in facts(imported)
+    assert ("sales", "items.id:1", "sales.buyer:a") in facts(imported)
+
+
+def test_odd_texts_in_csv_come_through(tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    cells = ['"a,b"', '"say ""hi"""', '"two\nlines"', "tab\there", "ünï", " ", "#x", "[red]", "'; --", "007", "1.50", "1e3"]
+    path.write_bytes(
+        b"\xef\xbb\xbf" + ("x,y\r\n" + "".join(f"{cell},{n % 2}\r\n" for cell in cells for n in (0, 1))).encode()
+    )
+    imported = read(path)
+    names = {name.removeprefix("odd.x:") for name in imported.split.entities if name.startswith("odd.x:")}
+    assert names == {"a,b", 'say "hi"', "two␊lines", "tab␉here", "ünï", "#x", "[red]", "'; --", "007", "1.50", "1e3"}
+    assert imported.tables[0].with_null == 2
+    imported.save(tmp_path / "out")
+    assert load(tmp_path / "out") == load(tmp_path / "out", use_cache=False)
+
+
+def test_numbers_in_text_files_have_one_form_and_codes_keep_their_zeros(tmp_path: Path) -> None:
+    path = tmp_path / "n.csv"
+    path.write_text("a,b,c,d\n1.50,007,1,2024-05-01\n1.5,008,2,2024-05-01\n2,007,1,2024-05-02\n2.0,008,2,2024-05-02\n")
+    kinds = {name.partition(":")[0]: set() for name in read(path, plain=False).split.entities}
+    for name in read(path).split.entities:
+        kinds[name.partition(":")[0]].add(name.partition(":")[2])
+    assert kinds == {"n.a": {"1.5", "2"}, "n.b": {"007", "008"}, "n.c": {"1", "2"}, "n.d": {"2024-05-01", "2024-05-02"}}
+
+
+def test_a_column_is_numbers_only_if_all_of_it_is_and_none_loses_digits(tmp_path: Path) -> None:
+    path = tmp_path / "n.csv"
+    late = ["1"] * 5000 + ["x"]
+    small = ["0.0072992700729927005", "1e-7", "NaN"] * 1667
+    long = ["12345678901234567890123", "12345678901234567890124", "5"] * 1667
+    lines = ["{},{},{},{}".format(*row) for row in zip(late, small, long, ["2024-05-17 10:00:00"] * 5001, strict=True)]
+    path.write_text("late,small,long,when\n" + "\n".join(lines) + "\n")
+    imported = read(path)
+    assert {record.column: record.type for record in imported.columns} == {
+        "late": "varchar",
+        "small": "double",
+        "long": "varchar",
+        "when": "timestamp",
+    }
+    assert imported.tables[0].with_null == 1667
+    names = set(imported.split.entities)
+    assert {
+        "n.small:0.0072992700729927005",
+        "n.small:1e-07",
+        "n.long:12345678901234567890123",
+        "n.long:12345678901234567890124",
+    } <= names
+
+
+def test_what_is_written_is_what_was_read_and_says_where_it_came_from(sales: Path, tmp_path: Path) -> None:
+    imported = read(sales, bins=3)
+    imported.save(tmp_path / "out")
+    loaded = load(tmp_path / "out")
+    assert loaded.parts == imported.split.parts
+    record = json.loads((tmp_path / "out" / "import.json").read_text())
+    assert record["sources"][0]["source"] == str(sales)
+    assert len(record["sources"][0]["sha256"]) == 64
+    assert record["options"]["bins"] == 3
+    assert [column["column"] for column in record["columns"]] == [column.column for column in imported.columns]
+    assert record["train"] + record["valid"] + record["test"] == record["tables"][0]["facts"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "import.json",
+        "roles.txt",
+        "test.txt",
+        "train.txt",
+        "valid.txt",
+    ]

@@ -1,0 +1,80 @@
+"""`relatum import`: what it prints and writes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from relatum.data.loading import load
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    connection = sqlite3.connect(tmp_path / "shop.db")
+    connection.executescript("""
+        CREATE TABLE items (id INTEGER PRIMARY KEY, category TEXT, price REAL);
+        CREATE TABLE sales (id INTEGER PRIMARY KEY, item_id INTEGER REFERENCES items (id), buyer TEXT, note TEXT);""")
+    connection.executemany("INSERT INTO items VALUES (?, ?, ?)", [(n, f"c{n % 3}", n + 0.37) for n in range(30)])
+    connection.executemany(
+        "INSERT INTO sales VALUES (?, ?, ?, ?)",
+        [(n, n % 30, f"b{n % 11}" if n % 50 else None, f"note {n}") for n in range(300)],
+    )
+    connection.commit()
+    connection.close()
+    return tmp_path / "shop.db"
+
+
+def test_it_says_what_became_of_every_row_and_column(run: Run, shop: Path, tmp_path: Path) -> None:
+    code, out, err = run("import", str(shop), "--out", str(tmp_path / "made"), "--bins", "4", "--relation", "sales=sold")
+    assert (code, err) == (0, "")
+    split = load(tmp_path / "made")
+    assert f"train {len(split.train):,}" in out
+    for word in (
+        "What became of the rows",
+        "What became of the columns",
+        "with NULL",
+        "refers to items.id",
+        "referred to by",
+    ):
+        assert word in out
+    assert "a primary key that nothing refers to" in out
+    assert str(split.schema["sold"]) == "sold(item_id, buyer)"
+    assert "items:17" in split.entities
+
+
+def test_json_is_one_object_that_adds_up(run: Run, shop: Path, tmp_path: Path) -> None:
+    code, out, err = run("import", str(shop), "--out", str(tmp_path / "made"), "--bins", "price=4", "--bins", "3", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["options"]["bins"] == {"price": 4, "*": 3}
+    tables = {table["table"]: table for table in found["tables"]}
+    assert tables["sales"]["rows"] == tables["sales"]["with_null"] + tables["sales"]["repeated"] + tables["sales"]["facts"]
+    assert tables["sales"]["with_null"] == 6
+    assert sum(table["facts"] for table in tables.values()) == found["train"] + found["valid"] + found["test"]
+    assert {key: value for key, value in found.items() if key != "out"} == json.loads(
+        (tmp_path / "made" / "import.json").read_text()
+    )
+
+
+def test_a_password_is_nowhere_in_what_is_written_or_printed(run: Run, database: str, tmp_path: Path) -> None:
+    import psycopg
+
+    with psycopg.connect(database) as connection:
+        connection.execute("CREATE TABLE t AS SELECT i % 3 AS a, i % 5 AS b FROM generate_series(1, 99) i")
+    code, out, err = run("import", database, "--out", str(tmp_path / "made"))
+    assert (code, err) == (0, "")
+    written = "".join(path.read_text() for path in (tmp_path / "made").iterdir())
+    assert "postgresql://owner@127.0.0.1" in written
+    assert "s3cret" not in written + out
+
+
+def test_an_empty_directory_may_be_there_already(run: Run, shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    assert run("import", str(shop), "--out", str(tmp_path / "made"))[0] == 0
+    assert load(tmp_path / "made").schema["sales"].arity == 2
