@@ -217,7 +217,7 @@ def main() -> None:
         "preset": options.preset,
         "seed": options.seed,
         "left_out": {name: str(made.expressions[name]) for name in names},
-        "spec": Spec.read(work / "run-all" / "spec.toml").to_dict(),
+        "spec": {**Spec.read(work / "run-all" / "spec.toml").to_dict(), "data": f"{options.preset}, seed {options.seed}"},
         "versions": {"relatum": __version__, "torch": torch.__version__, "python": platform.python_version()},
         "zero_shot": by_operation(zero, wider, made),
         "zero_shot_bound_over_unit_cube": by_operation(unit, wider, made),
