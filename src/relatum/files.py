@@ -15,7 +15,16 @@ from typing import BinaryIO
 
 from relatum.errors import RelatumError
 
-__all__ = ["atomic_directory", "atomic_file", "cache_directory", "leftovers", "read_sealed", "sha256_of", "write_sealed"]
+__all__ = [
+    "atomic_directory",
+    "atomic_file",
+    "cache_directory",
+    "check_free",
+    "leftovers",
+    "read_sealed",
+    "sha256_of",
+    "write_sealed",
+]
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")  # what `_beside` makes
 
@@ -55,6 +64,12 @@ def atomic_directory(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     _sync_directory(path.parent)
+
+
+def check_free(directory: Path) -> None:
+    """Refuse a path that is taken: anything but an empty directory."""
+    if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
+        raise RelatumError(f"{directory}: already exists and is not an empty directory")
 
 
 def leftovers(folder: Path) -> list[Path]:

@@ -53,7 +53,8 @@ def import_tables(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
 ) -> None:
     """Make a dataset of tables: a table is a relation, a row a fact, a column a role; foreign keys are followed."""
-    from relatum.imports import check_free, read
+    from relatum.files import check_free
+    from relatum.imports import read
 
     options: dict[str, Any] = {
         "tables": table or (),

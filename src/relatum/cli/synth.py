@@ -26,8 +26,9 @@ def synth(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
 ) -> None:
     """Make a dataset of random and derived relations, with the expression behind each in provenance.json."""
+    from relatum.files import check_free
     from relatum.progress import progress
-    from relatum.synth import check_free, find_preset, save_synth, synthesize
+    from relatum.synth import find_preset, save_synth, synthesize
 
     settings = find_preset(preset).changed(change or [])
     check_free(out)  # before the work, and again when it is written

@@ -48,15 +48,15 @@ def tune(
     epochs: Annotated[int | None, typer.Option(help="Epochs of each trial, at most.")] = None,
     minutes: Annotated[float | None, typer.Option(help="Begin no trial after so many minutes.", min=0)] = None,
     storage: Annotated[
-        str | None, typer.Option(metavar="FILE_OR_URL", help="A journal file or postgresql:// URL that processes share.")
+        str | None, typer.Option(metavar="FILE_OR_URL", help="A journal file or postgresql:// URL that machines share.")
     ] = None,
     json: Json = False,
 ) -> None:
     """Search for settings by validation MRR, and write the best as a spec; test facts are never looked at.
 
-    The same command goes on with a study that was stopped. Run it several times at once, here or with the same --storage on
-    other machines, and the processes share the trials among them.
+    The same command goes on with a study that was stopped. Run several times at once, its processes share the trials.
     """
+    import relatum.experiments.tuning.library  # noqa: F401  # first: where Optuna is missing, that is said at once
     from relatum.data.loading import load
     from relatum.errors import DataError
     from relatum.experiments.tuning import folder
@@ -139,7 +139,8 @@ class _Interrupt:
 def _say(outcome: Outcome, study: Study, most: int) -> None:
     counts, best = study.counts(), study.best(1)
     done = f"{counts['complete'] + counts['pruned']} of {most}"
-    reached = outcome.why if outcome.score is None else f"MRR {outcome.score:.4f}"
+    score = "" if outcome.score is None else f"MRR {outcome.score:.4f}"
+    reached = ", ".join(filter(None, (score, outcome.why)))
     leader = f"best {best[0].value:.4f}" if best else "no best yet"
     settings = ", ".join(f"{path} {_short(value)}" for path, value in outcome.values.items())
     sys.stderr.write(f"{done}: trial {outcome.number}: {reached} ({settings}; {outcome.seconds:.0f} s), {leader}\n")

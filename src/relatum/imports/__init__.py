@@ -2,6 +2,6 @@
 
 from relatum.imports.options import ImportOptions
 from relatum.imports.reading import read
-from relatum.imports.record import RECORD, ColumnRecord, Imported, TableRecord, check_free
+from relatum.imports.record import RECORD, ColumnRecord, Imported, TableRecord
 
-__all__ = ["RECORD", "ColumnRecord", "ImportOptions", "Imported", "TableRecord", "check_free", "read"]
+__all__ = ["RECORD", "ColumnRecord", "ImportOptions", "Imported", "TableRecord", "read"]

@@ -12,12 +12,11 @@ from typing import Any, BinaryIO, cast
 from relatum import __version__
 from relatum.data.formats import write_roles, write_tuples
 from relatum.data.hypergraph import Split
-from relatum.errors import RelatumError
-from relatum.files import atomic_directory
+from relatum.files import atomic_directory, check_free
 from relatum.imports.options import ImportOptions
 from relatum.progress import progress
 
-__all__ = ["RECORD", "ColumnRecord", "Imported", "TableRecord", "check_free"]
+__all__ = ["RECORD", "ColumnRecord", "Imported", "TableRecord"]
 
 RECORD = "import.json"
 
@@ -129,9 +128,3 @@ class _Counted:
     def write(self, piece: bytes) -> int:
         self._advance(piece.count(b"\n"))
         return self._file.write(piece)
-
-
-def check_free(directory: Path) -> None:
-    """Refuse a path that is taken: anything but an empty directory."""
-    if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
-        raise RelatumError(f"{directory}: already exists and is not an empty directory")

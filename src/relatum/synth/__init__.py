@@ -1,6 +1,6 @@
 """The synth room: hypergraphs whose relations are derived by relational algebra, with the expression behind each."""
 
-from relatum.synth.dataset import SynthDataset, check_free, save_synth, synthesize
+from relatum.synth.dataset import SynthDataset, save_synth, synthesize
 from relatum.synth.erdos_renyi import EdgeKind, random_blocks
 from relatum.synth.presets import PRESETS, find_preset
 from relatum.synth.settings import SynthSettings
@@ -10,7 +10,6 @@ __all__ = [
     "EdgeKind",
     "SynthDataset",
     "SynthSettings",
-    "check_free",
     "find_preset",
     "random_blocks",
     "save_synth",

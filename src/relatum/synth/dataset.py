@@ -18,15 +18,15 @@ from relatum.data.formats import write_tuples
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.provenance import ELEMENTARY, OPERATIONS, Origin, save_provenance
 from relatum.data.schema import RelationSchema, Schema
-from relatum.errors import DataError, RelatumError, SettingError
-from relatum.files import atomic_directory
+from relatum.errors import DataError, SettingError
+from relatum.files import atomic_directory, check_free
 from relatum.synth.derivation import Derivation, derive
 from relatum.synth.elementary import draw_elementary
 from relatum.synth.pool import Member
 from relatum.synth.settings import SynthSettings
 from relatum.synth.splitting import hold_out, sub_sample
 
-__all__ = ["SynthDataset", "check_free", "save_synth", "synthesize"]
+__all__ = ["SynthDataset", "save_synth", "synthesize"]
 
 _SPOKEN = {"relation": ELEMENTARY, "where": "select", "where_equal": "select"}
 
@@ -115,12 +115,6 @@ def save_synth(made: SynthDataset, directory: str | os.PathLike[str]) -> None:
             "given_up": dict(made.given_up),
         }
         save_provenance(folder, made.origins, about)
-
-
-def check_free(directory: Path) -> None:
-    """Refuse a path that is taken: anything but an empty directory."""
-    if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
-        raise RelatumError(f"{directory}: already exists and is not an empty directory")
 
 
 def _truth(elementary: Hypergraph, derivation: Derivation) -> Hypergraph:

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from relatum.data.hypergraph import Block, Hypergraph, Split
+from relatum.data.parting import Mask, anchors, marked
 from relatum.data.vocabulary import Ids, Vocabulary
-from relatum.synth.apportion import Counts, Mask, apportion, draw_from_groups
+from relatum.synth.apportion import Counts, apportion, draw_from_groups
 
 __all__ = ["hold_out", "sub_sample"]
 
@@ -32,13 +33,13 @@ def sub_sample(
         wanted: entities that are to go on occurring.
         rng: what is drawn from.
     """
-    blocks = list(graph.blocks.values())
     if tuples < len(graph):
-        relations = np.concatenate([block.relations for block in blocks])
+        relations = np.concatenate([block.relations for block in graph.blocks.values()])
         sizes = np.bincount(relations, minlength=len(graph.schema))
         quotas = np.minimum(_quotas(graph, sizes, tuples, arities), sizes)
         kept = draw_from_groups(relations, quotas, rng, first=_occurrences(graph, graph.entities.ids(wanted)))
-        blocks = [Block(*part) for part in _chosen(blocks, kept)]
+        graph = marked(graph, kept)
+    blocks = list(graph.blocks.values())
     occurs = np.zeros(len(graph.entities), np.bool_)
     for block in blocks:
         occurs[block.columns] = True
@@ -79,17 +80,13 @@ def hold_out(
         rng: what is drawn from.
         origin: what the split is called.
     """
-    blocks = list(graph.blocks.values())
-    relations = np.concatenate([block.relations for block in blocks])
+    relations = np.concatenate([block.relations for block in graph.blocks.values()])
     groups = np.asarray(strata, np.int64)[relations]
-    free = ~_anchors(blocks, relations, len(graph.entities), len(graph.schema), rng)
+    free = ~anchors(graph, rng)
     sizes = np.bincount(groups, minlength=max(strata, default=-1) + 1)
     in_test = draw_from_groups(groups, _part_of(sizes, test), rng, allowed=free)
     in_valid = draw_from_groups(groups, _part_of(sizes, valid), rng, allowed=free & ~in_test)
-    train, held_valid, held_test = (
-        Hypergraph(graph.entities, graph.schema, (Block(*chosen) for chosen in _chosen(blocks, mask)))
-        for mask in (~(in_test | in_valid), in_valid, in_test)
-    )
+    train, held_valid, held_test = (marked(graph, mask) for mask in (~(in_test | in_valid), in_valid, in_test))
     return Split(train, held_valid, held_test, origin=origin)
 
 
@@ -98,49 +95,15 @@ def _part_of(sizes: Counts, share: float) -> Counts:
     return wanted
 
 
-def _anchors(blocks: list[Block], relations: Ids, entities: int, schema: int, rng: np.random.Generator) -> Mask:
-    """Return the facts that stay in train: for each entity and each relation the first that holds it, in a certain order.
-
-    Facts with a rare entity come first. They must stay in any case, and with them the frequent entities are seen too; so
-    fewer facts are tied than in a random order, and what is held out is nearer to a random part.
-    """
-    degrees = np.zeros(entities, np.int64)
-    for block in blocks:
-        degrees += np.bincount(block.columns.ravel(), minlength=entities)
-    rarity = np.concatenate([degrees[block.columns].min(axis=0) for block in blocks])
-    order = np.argsort(rarity + rng.random(len(rarity)), kind="stable")
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
-    first_entity = np.full(entities, len(order), np.int64)
-    first_relation = np.full(schema, len(order), np.int64)
-    np.minimum.at(first_relation, relations, ranks)
-    start = 0
-    for block in blocks:
-        for column in block.columns:
-            np.minimum.at(first_entity, column, ranks[start : start + len(block)])
-        start += len(block)
-    anchored = np.zeros(len(order), np.bool_)
-    firsts = np.concatenate([first_entity, first_relation])
-    anchored[order[firsts[firsts < len(order)]]] = True
-    return anchored
-
-
 def _occurrences(graph: Hypergraph, wanted: Ids) -> Mask:
     """Return a few facts in which all the wanted entities occur."""
-    marked = np.zeros(len(graph), np.bool_)
+    chosen = np.zeros(len(graph), np.bool_)
     missing, start = np.unique(wanted), 0
     for block in graph.blocks.values():
         for column in block.columns:
             rows = np.flatnonzero(np.isin(column, missing))
             found, first = np.unique(column[rows], return_index=True)
-            marked[start + rows[first]] = True
+            chosen[start + rows[first]] = True
             missing = np.setdiff1d(missing, found)
         start += len(block)
-    return marked
-
-
-def _chosen(blocks: list[Block], mask: Mask) -> list[tuple[Ids, Ids]]:
-    """Return relations and columns of the facts that are marked, block by block; they stay in order."""
-    ends = np.cumsum([len(block) for block in blocks])
-    parts = np.split(mask, ends[:-1])
-    return [(block.relations[part], block.columns[:, part]) for block, part in zip(blocks, parts, strict=True)]
+    return chosen
