@@ -47,7 +47,10 @@ def test_of_several_settings_the_one_with_the_best_validation_counts(tmp_path: P
 
 
 def test_rel_er_is_broken_down_beside_the_paper_s(tmp_path: Path) -> None:
-    by: dict[str, Any] = {"by_operation": {"rename": {"mrr": 0.9}, "elementary": {"mrr": 0.3}}, "by_depth": {"1": {"mrr": 0.8}}}
+    by: dict[str, Any] = {
+        "by_operation": {"rename": {"mrr": 0.9}, "elementary": {"mrr": 0.3}},
+        "by_depth": {"1": {"mrr": 0.8}},
+    }
     write(tmp_path, "a", "rel-er", "reale", [0.7], **by)
     found = rows(paper_tables(read_results(tmp_path)), "rel-er")
     assert (found["ReAlE"]["all"], found["ReAlE"]["rename"], found["ReAlE"]["depth 1"]) == ("0.700", "0.900", "0.800")

@@ -21,7 +21,7 @@ from relatum import Spec
 from relatum.cli import main
 
 SMALL = ["--set", "model.dim=8", "--set", "training.negatives=10", "--epochs", "4"]
-LONG = ["--set", "model.dim=8", "--set", "training.negatives=10", "--epochs", "300"]
+LONG = ["--set", "model.dim=8", "--set", "training.negatives=10", "--epochs", "50"]
 TUNE = ["tune", "--data", "example", "--model", "reale"]
 
 
@@ -49,17 +49,22 @@ def relatum(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     return ended.value.code, *capsys.readouterr()
 
 
-def test_two_processes_share_the_trials(tmp_path: Path) -> None:
-    processes = [begin(tmp_path / "study", *SMALL, "--trials", "10", "--pruner", "none", "--json") for _ in range(2)]
-    said = [process.communicate(timeout=120) for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], said
-    lines = [line for _, err in said for line in err.splitlines()]
-    assert sorted(line.split(":")[1] for line in lines) == sorted(f" trial {number}" for number in range(10))
-    found = [json.loads(out) for out, _ in said]
-    last = max(found, key=lambda one: one["trials"]["complete"])
-    assert last["trials"] == {"complete": 10, "pruned": 0, "running": 0, "waiting": 0, "lost": 0}
+def test_two_processes_share_the_trials(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, options = tmp_path / "study", [*LONG, "--trials", "6", "--pruner", "none", "--json"]
+    with begin(folder, *options) as other:
+        wait_for_trials(folder, 1)
+        mine = relatum(capsys, monkeypatch, *TUNE, "--out", str(folder), *options)
+        yours = other.communicate(timeout=60)
+    assert (mine[0], other.returncode) == (0, 0), (mine, yours)
+    lines = [err.splitlines() for err in (mine[2], yours[1])]
+    assert all(lines)  # both had a part in it
+    assert sorted(line.split(":")[1] for line in lines[0] + lines[1]) == [f" trial {number}" for number in range(6)]
+    last = max((json.loads(out) for out in (mine[1], yours[0])), key=lambda one: one["trials"]["complete"])
+    assert last["trials"] == {"complete": 6, "pruned": 0, "running": 0, "waiting": 0, "lost": 0}
     assert len(last["best"]) == 5
-    spec = Spec.read(tmp_path / "study" / "best.toml")
+    spec = Spec.read(folder / "best.toml")
     assert spec.training.rate == last["best"][0]["settings"]["training.rate"]
 
 

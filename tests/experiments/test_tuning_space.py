@@ -31,7 +31,10 @@ def test_ranges_and_choices_are_read() -> None:
 
 
 def test_what_is_read_is_written_as_it_can_be_read_again() -> None:
-    space = read_space(["training.rate=0.05..1 log", "model.window=1,2", "training.mask_true=true,false"], BASE)
+    space = read_space(
+        ["training.rate=0.05..1 log", "model.window=1,2", "training.loss=margin,softmax", "training.mask_true=true,false"],
+        BASE,
+    )
     assert read_space(map(str, space), BASE) == space
 
 

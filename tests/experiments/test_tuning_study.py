@@ -1,4 +1,4 @@
-"""Trials are claimed by one process each, what dead processes held is claimed again, and the same study has the same trials."""
+"""Trials are claimed by one process each, those of dead ones again, and the same study has the same trials."""
 
 from __future__ import annotations
 
@@ -109,8 +109,7 @@ def test_a_trial_that_was_given_away_changes_nothing_when_its_process_wakes(tmp_
 
 def test_a_study_that_is_stopped_again_and_again_has_the_same_trials(tmp_path: Path) -> None:
     of = plan("training.rate=0.05..1.0 log", "model.window=1,2,4", pruner="median")
-    whole = study_in(tmp_path / "whole", of) if (tmp_path / "whole").mkdir() is None else None
-    assert whole is not None
+    whole = study_in(tmp_path / "whole", of)
     list(work(whole, SPLIT, 14))  # more than the ten that are drawn before TPE takes over
     steps = 0
 
@@ -153,6 +152,16 @@ def test_settings_that_cannot_be_or_diverge_count_as_bad(tmp_path: Path) -> None
     assert outcomes[0].why
 
 
+def test_settings_that_are_drawn_again_are_not_trained_again(tmp_path: Path) -> None:
+    trained = []
+    study = study_in(tmp_path, plan(RATES))
+    outcomes = list(work(study, SPLIT, 8, watch=lambda event, *_: trained.append(event) if event == "end" else None))
+    assert len(trained) == len({outcome.values["training.rate"] for outcome in outcomes}) <= 3
+    assert study.counts()["complete"] == 8
+    assert len({(outcome.values["training.rate"], outcome.score) for outcome in outcomes}) == len(trained)
+    assert sum("the same settings as trial" in outcome.why for outcome in outcomes) == 8 - len(trained)
+
+
 def test_weak_trials_are_ended_early(tmp_path: Path) -> None:
     of = plan("training.rate=0.0001,0.001,0.01,0.05,0.1,0.2,0.5,1.0", pruner="halving", epochs=9)
     ended = [outcome for outcome in work(study_in(tmp_path, of), SPLIT, 12) if outcome.score is None]
@@ -178,7 +187,6 @@ def test_the_best_is_a_spec_that_trains_to_the_same_score(tmp_path: Path) -> Non
 def test_test_facts_are_not_looked_at(tmp_path: Path) -> None:
     found = []
     for name, test in (("own", SPLIT.test), ("other", SPLIT.valid)):
-        (tmp_path / name).mkdir()
         study = study_in(tmp_path / name, plan(RATES))
         list(work(study, replace(SPLIT, test=test), 2))
         found.append(reached(study))
@@ -205,7 +213,7 @@ def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(tmp_path: Path) 
         assert (tmp_path / "study.journal").read_text() == text
 
 
-@pytest.mark.parametrize("place", ["sqlite:///x.db", "mysql://a:secret@b/c", "redis://x"])
+@pytest.mark.parametrize("place", ["sqlite:///x.db", "mysql://a:secret@b/c", "redis://x", "postgresql://a:secret@b:port/c"])
 def test_other_databases_are_refused_without_their_password(place: str) -> None:
     with pytest.raises(SettingError, match="postgresql://") as refused:
         open_storage(place)
@@ -225,6 +233,10 @@ def test_a_folder_belongs_to_one_study(tmp_path: Path) -> None:
     bind(tmp_path, plan(RATES), shared)
     with pytest.raises(RelatumError, match=r"training\.epochs = 2, not 3"):
         require_folder(tmp_path, plan(RATES, epochs=3))
+    (tmp_path / "torn").mkdir()
+    (tmp_path / "torn" / "study.json").write_text("{")
+    with pytest.raises(RelatumError, match="cannot be read"):
+        require_folder(tmp_path / "torn", plan(RATES))
     with pytest.raises(RelatumError, match=r"search = .*near"):
         require_folder(tmp_path, plan("training.near=0.0,0.5"))
     (tmp_path / "full" / "of things").mkdir(parents=True)

@@ -22,6 +22,7 @@ PASSWORD = "s3cret/word@home"  # noqa: S105
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
     """Return a function that runs `relatum ARGUMENTS` and returns exit code, standard output and standard error."""
+
     def call(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["relatum", *arguments])
         with pytest.raises(SystemExit) as ended:

@@ -17,6 +17,7 @@ from relatum.cli.run import run
 from relatum.cli.synth import synth
 from relatum.cli.tables import tables
 from relatum.cli.train import train
+from relatum.cli.tune import tune
 from relatum.errors import RelatumError
 
 __all__ = ["app", "main"]
@@ -28,7 +29,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data.app, name="data")
-for verb in (train, run, ask.evaluate, ask.complete, ask.score, algebra.query, algebra.define, rules, synth, tables, report):
+for verb in (
+    train,
+    run,
+    tune,
+    ask.evaluate,
+    ask.complete,
+    ask.score,
+    algebra.query,
+    algebra.define,
+    rules,
+    synth,
+    tables,
+    report,
+):
     app.command()(verb)
 app.command("import")(import_tables)
 

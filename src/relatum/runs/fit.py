@@ -45,7 +45,7 @@ from relatum.runs.spec import Spec
 from relatum.training.checkpoint import load_state, save_state
 from relatum.training.loop import State, train
 
-__all__ = ["Watch", "fit", "resume"]
+__all__ = ["Watch", "fit", "resume", "validator"]
 
 Watch = Callable[[str, State, dict[str, Any]], None]
 
@@ -120,14 +120,14 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
             save_state(folder / CHECKPOINT, now)
             raise
 
-    trained = train(model, split.train, spec.training, spec.seed, state, _validator(model, split), note)
+    trained = train(model, split.train, spec.training, spec.seed, state, validator(model, split), note)
     save_state(folder / CHECKPOINT, trained)
     _calibrate(folder, model, split, trained.best)
     save_model(folder, MODELS, model, trained.best)  # a run with a model counts as done
     _write(folder / CARD, card(spec, split, trained))
 
 
-def _validator(model: Model, split: Split) -> Callable[[Parameters], float] | None:
+def validator(model: Model, split: Split) -> Callable[[Parameters], float] | None:
     """Return the validation MRR as a function of parameters, filtered by train and valid alone; None without valid facts."""
     if not len(split.valid):
         return None

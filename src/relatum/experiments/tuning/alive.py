@@ -1,6 +1,7 @@
 """Whether the process that runs a trial is still there.
 
-A process writes its host, its number and the time into its trial, again every minute while it trains. It counts as dead
+A process writes its host, its number and the time into its trial, and while it trains again every minute, between two
+steps. It counts as dead
 
 - at once for processes on the same host, where its number is no longer that of any process;
 - everywhere after a quarter of an hour without a sign of life, so clocks of machines must agree to some minutes.

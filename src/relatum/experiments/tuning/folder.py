@@ -22,7 +22,10 @@ def require_folder(folder: Path, plan: Plan) -> None:
     """Refuse a folder that holds another study, or anything else."""
     known = folder / _STUDY
     if known.exists():
-        before = json.loads(known.read_text(encoding="utf-8"))
+        try:
+            before = json.loads(known.read_text(encoding="utf-8"))
+        except ValueError:
+            raise RelatumError(f"{known}: cannot be read; choose another --out") from None
         if before != plan.to_json():
             raise RelatumError(f"{folder}: holds a study with {_difference(before, plan.to_json())}; choose another --out")
     elif folder.exists():

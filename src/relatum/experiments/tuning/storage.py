@@ -116,8 +116,10 @@ def _postgres(url: str) -> Shared:
         import sqlalchemy
     except ImportError:
         raise RelatumError("a study in PostgreSQL needs psycopg: pip install 'relatum[postgres]'") from None
-    with plain_errors():
+    try:
         engine = sqlalchemy.create_engine(url)
+    except (ValueError, sqlalchemy.exc.ArgumentError):
+        raise SettingError("--storage: say postgresql://USER@HOST:PORT/DATABASE") from None
 
     @contextmanager
     def exclusive() -> Iterator[None]:

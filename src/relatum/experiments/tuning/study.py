@@ -70,7 +70,11 @@ class Study:
         """Show that the process of a trial is alive."""
         trial.set_user_attr(_WORKER, sign_of_life())
 
-    def finish(self, trial: optuna.Trial, score: float) -> None:
+    def same_as(self, trial: optuna.Trial) -> optuna.trial.FrozenTrial | None:
+        """Return a complete trial with the same settings, which would only be trained to the same score again."""
+        return next((one for one in self.best(len(self.trials())) if one.params == trial.params), None)
+
+    def finish(self, trial: optuna.Trial, score: float | None) -> None:
         """Write down what a trial reached; nothing if it was given to another process meanwhile."""
         with self.exclusive():
             self._study.tell(trial, score, skip_if_finished=True)

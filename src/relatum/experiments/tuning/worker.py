@@ -14,7 +14,7 @@ from relatum.experiments.tuning.library import optuna
 from relatum.experiments.tuning.space import Value
 from relatum.experiments.tuning.study import Study
 from relatum.models import MODELS
-from relatum.runs.fit import Watch, _validator
+from relatum.runs.fit import Watch, validator
 from relatum.runs.spec import Spec
 from relatum.training.loop import State, train
 
@@ -23,7 +23,7 @@ __all__ = ["Outcome", "train_in_memory", "work"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a trial ended: with a score, or without one and why."""
+    """How a trial ended: with a score, or without one and why; a score may be known from a trial before."""
 
     number: int
     values: dict[str, Value]
@@ -55,7 +55,7 @@ def work(
 def train_in_memory(spec: Spec, split: Split, watch: Watch) -> State:
     """Return the state after training a spec as `fit` does, with nothing kept on disk."""
     model = MODELS[spec.model](split.train, spec.settings)
-    return train(model, split.train, spec.training, spec.seed, None, _validator(model, split), watch)
+    return train(model, split.train, spec.training, spec.seed, None, validator(model, split), watch)
 
 
 def _carry_out(study: Study, split: Split, trial: optuna.Trial, watch: Watch) -> Outcome:
@@ -72,9 +72,13 @@ def _carry_out(study: Study, split: Split, trial: optuna.Trial, watch: Watch) ->
                 raise optuna.TrialPruned(f"pruned after epoch {state.epoch} with MRR {state.best_score:.4f}")
         watch(event, state, facts)
 
-    score, why = None, ""
+    score: float | None = None
+    why = ""
     try:
-        score = train_in_memory(study.spec_of(trial.params), split, note).best_score
+        if (known := study.same_as(trial)) is not None:
+            score, why = known.value, f"the same settings as trial {known.number}"
+        else:
+            score = train_in_memory(study.spec_of(trial.params), split, note).best_score
         study.finish(trial, score)
     except (optuna.TrialPruned, SettingError, NumericError) as error:  # settings that cannot be, or diverge, count as bad
         why = str(error)
