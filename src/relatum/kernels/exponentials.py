@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from relatum.kernels.jit import exact
+from relatum.kernels.jit import exact_part
 
 __all__ = ["exponentials"]
 
 _F = np.float32
 
 
-@exact
+@exact_part
 def exponentials(values, bits):  # type: ignore[no-untyped-def]
     """Replace values[n], each within +-87, by their exponentials, to the last two bits; `bits` is int32[n] of scratch.
 

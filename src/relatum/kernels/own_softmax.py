@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.kernels.exponentials import exponentials
-from relatum.kernels.jit import reordered
+from relatum.kernels.jit import reordered, reordered_part
 from relatum.kernels.windows import spread_row, sum_row
 
 __all__ = ["own_softmax"]
@@ -52,7 +52,7 @@ def own_softmax(
     return float(loss), *gradients
 
 
-@reordered
+@reordered_part
 def _sigmoids(inside, bits, out):  # type: ignore[no-untyped-def]
     """Fill out[W] with sigmoid(inside), and return their sum; beyond 30 a sigmoid is 1 or 0 to the last bit of its sum."""
     for j in range(len(out)):

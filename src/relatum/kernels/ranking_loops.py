@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from relatum.kernels.jit import exact
+from relatum.kernels.jit import exact, exact_part
 
 __all__ = ["count_rows", "first_at_least", "insert", "top_rows"]
 
 _ZERO = np.float32(0)
 
 
-@exact
+@exact_part
 def first_at_least(pool, low, high, value):  # type: ignore[no-untyped-def]
     """Return the first place in pool[low..high], ascending, that holds at least `value`."""
     while low < high:
@@ -23,7 +23,7 @@ def first_at_least(pool, low, high, value):  # type: ignore[no-untyped-def]
     return low
 
 
-@exact
+@exact_part
 def insert(scores, ids, score, candidate):  # type: ignore[no-untyped-def]
     """Put a candidate where it belongs among the best so far; it must beat the last of them.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from relatum.kernels.exponentials import exponentials
-from relatum.kernels.jit import TILE, exact, reordered
+from relatum.kernels.jit import TILE, exact, exact_part, reordered
 from relatum.kernels.ranking_loops import first_at_least, insert
 
 __all__ = ["backward", "count", "forward", "target_scores", "top"]
@@ -26,7 +26,7 @@ _F = np.float32
 _ZERO, _HALF, _ONE = _F(0), _F(0.5), _F(1)
 
 
-@exact
+@exact_part
 def _pack_tile(candidates, start, steep, order, centre, exponents, tile):  # type: ignore[no-untyped-def]
     """Fill tile[W, TILE] from candidates[start : start + TILE], windows in their order, centred; lanes beyond hold x = 0.
 
@@ -45,7 +45,7 @@ def _pack_tile(candidates, start, steep, order, centre, exponents, tile):  # typ
             exponentials(x, bits)
 
 
-@exact
+@exact_part
 def _score_tile(tile, query, paired, single, offset, total):  # type: ignore[no-untyped-def]
     """Fill total[TILE] with offset + the sums of sigmoid - 1/2 of one query over a tile.
 

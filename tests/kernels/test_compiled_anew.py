@@ -1,0 +1,27 @@
+"""Kernels that were compiled just now and kernels that come from the cache give the same bits."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TRAINING = """
+import hashlib, sys
+from relatum import Spec, fit
+spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 6, "candidates": sys.argv[2]}})
+model = fit(spec, sys.argv[1]).folder / "model.safetensors"
+print(hashlib.sha256(model.read_bytes()).hexdigest())
+"""
+
+
+def test_a_first_run_on_a_machine_gives_the_bits_of_all_later_ones(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "RELATUM_CACHE": str(tmp_path / "cache")}
+
+    def trained(name: str, candidates: str) -> str:
+        command = [sys.executable, "-c", TRAINING, str(tmp_path / name), candidates]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+    for candidates in ("shared", "per-position"):
+        assert trained(f"anew-{candidates}", candidates) == trained(f"cached-{candidates}", candidates)
