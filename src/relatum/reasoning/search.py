@@ -170,7 +170,7 @@ class _Search:
 
     def _reaching(self, partial: Tensor, variable: int) -> Iterator[tuple[npt.NDArray[np.int64], Floats, float]]:
         """Yield places in the matrix of partial assignments and entities, what they can reach, and what the rest could."""
-        atom = _above(self.node)
+        atom = _above(self.node) if partial.shape[1] > 1 else None  # of the first variable every entity may be wanted
         size = self.values.rows_at_once if atom is None else 4 * _PART
         for start in range(0, partial.shape[1], size):
             part = partial[:, start : start + size]
@@ -179,7 +179,7 @@ class _Search:
                 yield start * self.entities + np.arange(len(high)), high, -np.inf
                 continue
             # The kernel picks the most promising entities of each; without it all bounds would be written and read again.
-            k = self.entities if partial.shape[1] == 1 else min(_CHILDREN, self.entities)
+            k = min(_CHILDREN, self.entities)
             queries, _ = self.values.asked(atom, part, self.given, variable)
             found, scores = self.values.combine.top(
                 queries, self.values.offered(atom, variable), k, nothing_known(len(queries))
