@@ -17,6 +17,7 @@ from relatum.experiments.published import REL_ER, SIGMA, SYSTEMS, TABLE_1
 __all__ = ["Result", "Table", "paper_tables", "read_results"]
 
 _NOTHING = "-"
+_MEASURED = ("MRR", "spread", "paper", "difference", "Hit@1", "Hit@3", "Hit@10", "pessimistic", "seeds", "minutes")
 
 
 @dataclass(frozen=True)
@@ -114,25 +115,23 @@ def paper_tables(results: Sequence[Result]) -> list[Table]:
 
 
 def _systems(data: str, results: Sequence[Result]) -> Table:
-    heads = ("system", "MRR", "spread", "paper", "difference", "Hit@1", "Hit@3", "Hit@10", "pessimistic", "seeds", "minutes")
     rows = []
     for model, name in SYSTEMS.items():
         best = _best(one for one in results if (one.data, one.model) == (data, model))
         if best is not None:
             published = TABLE_1[data].get(model, (None,))[0]
             rows.append((name, *_line(best, published)))
-    return Table(f"{data}: test facts, filtered, realistic ties", heads, rows)
+    return Table(f"{data}: test facts, filtered, realistic ties", ("system", *_MEASURED), rows)
 
 
 def _sigmas(results: Sequence[Result]) -> Table:
-    heads = ("sigma", "MRR", "spread", "paper", "difference", "Hit@1", "Hit@3", "Hit@10", "pessimistic", "seeds", "minutes")
     rows = []
     for sigma, published in SIGMA.items():
         ours = (one for one in results if (one.data, one.model) == ("jf17k", "reale"))
         best = _best(one for one in ours if one.spec["model"]["sigma"] == sigma)
         if best is not None:
             rows.append((sigma, *_line(best, published[0])))
-    return Table("ReAlE on jf17k by nonlinear function", heads, rows if len(rows) > 1 else [])
+    return Table("ReAlE on jf17k by nonlinear function", ("sigma", *_MEASURED), rows if len(rows) > 1 else [])
 
 
 def _rel_er(data: str, results: Sequence[Result]) -> Table:
