@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 
 import pytest
-from random_expressions import ODD_NAMES, random_expression, random_graph, random_schema
 
+from random_expressions import ODD_NAMES, random_expression, random_graph, random_schema
 from relatum import Hypergraph, RelationSchema, Schema
 from relatum.algebra import Expression, Relation, datalog, evaluate, parse, parse_datalog
 from relatum.errors import DataError, RelatumError

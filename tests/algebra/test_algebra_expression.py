@@ -8,8 +8,8 @@ import random
 from collections.abc import Callable
 
 import pytest
-from random_expressions import random_expression, random_schema
 
+from random_expressions import random_expression, random_schema
 from relatum import RelationSchema
 from relatum.algebra import (
     Difference,

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from random_expressions import facts_of, naive, random_expression, random_graph, random_schema
 
+from random_expressions import facts_of, naive, random_expression, random_graph, random_schema
 from relatum import Hypergraph, RelationSchema, Schema
 from relatum.algebra import Expression, Relation, evaluate, tables
 from relatum.errors import DataError, UnknownNameError

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_expressions import ODD_NAMES, random_expression, random_schema
 
+from random_expressions import ODD_NAMES, random_expression, random_schema
 from relatum import RelationSchema, Schema
 from relatum.algebra import Expression, Join, Relation, parse
 from relatum.errors import DataError, RelatumError
