@@ -64,15 +64,16 @@ class HypE(ProductModel):
     def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
         """Return entities, relations and the matrix [dim, dim] of each position."""
         tables = super().encode(parameters, noise)
-        dim, width, stride = self.settings.dim, self.settings.width, self.settings.stride
+        width, steps, count = self.settings.width, self.settings.steps, self.settings.filters
         filters, projection = tables.pop("filters"), tables.pop("projection")
-        identity = torch.eye(dim, dtype=filters.dtype, device=filters.device)
-        pieces = identity.unfold(-1, width, stride)  # [dim, steps, width]
-        features = torch.einsum("dsw,pfw->pdfs", pieces, filters).flatten(2)  # [positions, dim, filters * steps]
         if noise is not None and self.settings.hidden_dropout:
-            mask = torch.ones(features.shape[-1], dtype=filters.dtype, device=filters.device)
-            features = features * drop(mask, self.settings.hidden_dropout, noise)
-        return {**tables, "maps": features @ projection}
+            projection = projection * drop(projection.new_ones(len(projection), 1), self.settings.hidden_dropout, noise)
+        # What coordinate `stride * s + w` of an entity gives through all filters; the features in between are never made.
+        given = torch.einsum("pfw,fso->pswo", filters, projection.view(count, steps, -1)).flatten(1, 2)
+        starts = self.settings.stride * torch.arange(steps, device=filters.device)
+        coordinates = (starts[:, None] + torch.arange(width, device=filters.device)).flatten()
+        empty = given.new_zeros(self.max_arity, self.settings.dim, self.settings.dim)
+        return {**tables, "maps": empty.index_add(1, coordinates, given)}
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
         """Return f(x, position)."""
