@@ -20,15 +20,9 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,io,plot,postgres,tune]'
 	@touch $@
 
-demo: $(STAMP)  ## Show what relatum does, on data that it brings along
-	$(BIN)/relatum data info example
+demo: $(STAMP)  ## Show what relatum does, in a minute
 	@rm -rf build/demo
-	$(BIN)/relatum train --spec experiments/example.toml --out build/demo
-	$(BIN)/relatum evaluate build/demo
-	$(BIN)/relatum complete build/demo 'bought(buyer=alex, seller=?, item=book)' -k 5
-	$(BIN)/relatum score build/demo 'sold(drew, alex, book)' 'sold(drew, alex, tv)'
-	$(BIN)/relatum query build/demo 'project[seller](where[item = coffee](sold))' -k 3 --explain
-	$(BIN)/relatum rules build/demo
+	$(BIN)/relatum demo --out build/demo
 
 test: $(STAMP)  ## Run the default tests
 	$(PYTEST)

@@ -10,6 +10,7 @@ from typer.exceptions import TyperException
 
 from relatum import __version__
 from relatum.cli import algebra, ask, data
+from relatum.cli.demo import demo
 from relatum.cli.imports import import_tables
 from relatum.cli.report import report
 from relatum.cli.rules import rules
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 app.add_typer(data.app, name="data")
 for verb in (
+    demo,
     train,
     run,
     tune,
