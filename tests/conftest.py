@@ -1,8 +1,9 @@
-"""What all tests share: counts that grow with --full, an isolated cache, and the benchmark files where there are any."""
+"""What all tests share: counts that grow with --full, an isolated cache, benchmark files if any, and the command line."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,3 +50,19 @@ def benchmark_data() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("needs the published benchmark files: set RELATUM_DATA to their folder")
     return Path(folder)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+    """Return a function that runs `relatum ARGUMENTS` and returns exit code, standard output and standard error."""
+    from relatum.cli import main
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["relatum", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, out, err
+
+    return call
