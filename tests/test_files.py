@@ -36,6 +36,18 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
     assert (tmp_path / "fact").read_bytes() == b"old"
 
 
+def test_what_is_no_file_is_not_replaced_and_a_missing_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    for path, reason in (
+        (tmp_path / "folder", "is not a file"),
+        (Path("/dev/null"), "is not a file"),
+        (tmp_path / "no" / "fact", "no: no such directory"),
+    ):
+        with pytest.raises(RelatumError, match=reason), atomic_file(path) as file:
+            file.write(b"fact")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
 def test_a_directory_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     with atomic_directory(tmp_path / "deep" / "run") as folder:
         (folder / "a").write_text("1")

@@ -18,6 +18,7 @@ from relatum.errors import RelatumError
 __all__ = [
     "atomic_directory",
     "atomic_file",
+    "atomic_path",
     "cache_directory",
     "check_free",
     "leftovers",
@@ -32,11 +33,21 @@ _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")  # what `_beside` makes
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a binary file that becomes `path` when the block ends well, and vanishes when it does not."""
+    with atomic_path(path) as temporary, temporary.open("xb") as file:
+        yield file
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield the name of a file to make, which becomes `path` when the block ends well, and vanishes when it does not."""
+    if path.exists() and not path.is_file():
+        raise RelatumError(f"{path}: is not a file that could be replaced")
+    if not path.parent.is_dir():
+        raise RelatumError(f"{path.parent}: no such directory")
     temporary = _beside(path)
     try:
-        with temporary.open("xb") as file:
-            yield file
-            file.flush()
+        yield temporary
+        with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:
