@@ -90,11 +90,12 @@ def test_evaluate_is_one_json_object_for_programs(run: Run, trained: str, split:
 
 
 def test_evaluate_breaks_down_by_what_is_asked(run: Run, trained: str) -> None:
-    found = json.loads(run("evaluate", trained, "--by", "relation,position,seen", "--json")[1])
+    found = json.loads(run("evaluate", trained, "--by", "relation,position,seen,size", "--json")[1])
     assert {key: list(parts) for key, parts in found["by"].items()} == {
         "relation": ["bought", "buyer", "sold"],
         "position": ["0", "1", "2"],
         "seen": ["seen"],
+        "size": ["1-9", "10-99"],
     }
     for parts in found["by"].values():
         assert sum(part["questions"] for part in parts.values()) == found["questions"] == 13
@@ -158,7 +159,7 @@ def test_every_verb_has_help(run: Run, verb: str) -> None:
 TRAIN, OUT = ("train", "--data", "example"), ("--out", "OUT")
 
 MISTAKES: list[tuple[tuple[str, ...], str]] = [
-    ((*TRAIN, "--model", "realee", *OUT), "model.name: unknown model 'realee'; known: reale"),
+    ((*TRAIN, "--model", "realee", *OUT), "model.name: unknown model 'realee'; did you mean 'reale'"),
     ((*TRAIN, "--set", "training.epoch=3", *OUT), "training.epoch: no such setting; did you mean epochs"),
     ((*TRAIN, "--set", "training.epochs=few", *OUT), "training.epochs: must be int, not 'few'"),
     ((*TRAIN, "--set", "training.epochs=0", *OUT), "training.epochs: must be at least 1"),

@@ -172,6 +172,7 @@ def test_what_is_written_is_what_was_read_and_says_where_it_came_from(sales: Pat
     imported.save(tmp_path / "out")
     loaded = load(tmp_path / "out")
     assert loaded.parts == imported.split.parts
+    assert loaded.domains == imported.split.domains
     record = json.loads((tmp_path / "out" / "import.json").read_text())
     assert record["sources"][0]["source"] == str(sales)
     assert len(record["sources"][0]["sha256"]) == 64
@@ -179,6 +180,7 @@ def test_what_is_written_is_what_was_read_and_says_where_it_came_from(sales: Pat
     assert [column["column"] for column in record["columns"]] == [column.column for column in imported.columns]
     assert record["train"] + record["valid"] + record["test"] == record["tables"][0]["facts"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "domains.json",
         "import.json",
         "roles.txt",
         "test.txt",

@@ -84,9 +84,9 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"xyz": 3}, "xyz: no such setting; known: data, seed, recipe, model, training"),
     ({"model": "hype"}, "model: must be a table"),
     ({"training": [1]}, "training: must be a table"),
-    ({"model": {"name": "realee"}}, "model.name: unknown model 'realee'; known: reale"),
+    ({"model": {"name": "realee"}}, "model.name: unknown model 'realee'; did you mean 'reale'"),
     ({"model": {"name": "xyz"}}, f"model.name: unknown model 'xyz'; known: {', '.join(MODELS)}"),
-    ({"model": {"name": 3}}, f"model.name: unknown model 3; known: {', '.join(MODELS)}"),
+    ({"model": {"name": 3}}, f"model.name: unknown model '3'; known: {', '.join(MODELS)}"),
     ({"model": {"dims": 3}}, "model.dims: no such setting; did you mean dim?"),
     ({"model": {"layers": 3}}, "model.layers: no such setting; known: dim, input_dropout, window, sigma, "),
     ({"model": {"name": "g-mpnn", "window": 2}}, "model.window: no such setting; known: dim, input_dropout, layers"),
@@ -122,7 +122,7 @@ def test_a_mistake_is_refused_with_its_path_and_a_hint(given: dict[str, Any], me
 def test_a_spec_made_by_hand_has_a_model_and_settings_of_that_model() -> None:
     with pytest.raises(SettingError, match=r"^model: hype takes HypESettings, not ReAlESettings$"):
         Spec("example", "hype")
-    with pytest.raises(SettingError, match=r"^model\.name: unknown model 'hipe'; known: hype"):
+    with pytest.raises(SettingError, match=r"^model\.name: unknown model 'hipe'; did you mean 'hype'"):
         Spec("example", "hipe", MODELS["hype"].settings_type())
     assert Spec("example", "hype", MODELS["hype"].settings_type()) == Spec.from_dict(
         {"data": "example", "model": {"name": "hype"}}

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import safetensors.numpy
 from safetensors import SafetensorError
 
+from relatum.data.domains import domains_from_json, domains_to_json
 from relatum.data.hypergraph import Block, Hypergraph, Split
 from relatum.data.provenance import Origin
 from relatum.data.schema import RelationSchema, Schema
@@ -39,6 +40,7 @@ def save_columns(path: Path, key: Key, split: Split) -> None:
         "skipped": split.skipped,
         "relations": [(relation.name, relation.arity, relation.roles) for relation in split.schema],
         "origins": {name: asdict(origin) for name, origin in split.origins.items()},
+        "domains": domains_to_json(split.domains),
         "blocks": {part: list(graph.blocks) for part, graph in split.parts.items()},
     }
     arrays: dict[str, npt.NDArray[Any]] = {
@@ -84,6 +86,7 @@ def _split(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Split:
         checksums=about["checksums"],
         skipped=tuple(about["skipped"]),
         origins={name: Origin(**fields) for name, fields in about.get("origins", {}).items()},
+        domains=domains_from_json(about.get("domains", {})),
     )
 
 

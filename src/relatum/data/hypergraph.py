@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from relatum.data.domains import Domains
 from relatum.data.ordering import differs_from_previous, row_order
 from relatum.data.provenance import Origin
 from relatum.data.schema import RelationSchema, Schema
@@ -158,7 +159,8 @@ class Hypergraph:
 class Split:
     """Train, valid and test hypergraphs over one vocabulary and one schema, and where they came from.
 
-    `origins` says how the relations of a made dataset came to be; it is empty where nobody knows.
+    `origins` says how the relations of a made dataset came to be, `domains` what the entities of relations that were tables
+    are; they are empty where nobody knows.
     """
 
     train: Hypergraph
@@ -168,6 +170,7 @@ class Split:
     checksums: Mapping[str, str] = field(default_factory=dict, compare=False)
     skipped: tuple[str, ...] = field(default=(), compare=False)
     origins: Mapping[str, Origin] = field(default_factory=dict, compare=False)
+    domains: Domains = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         for part in (self.valid, self.test):

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, cast
 
 from relatum.data.cache import load_columns, save_columns
 from relatum.data.datasets import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
+from relatum.data.domains import find_domains, save_domains
 from relatum.data.formats import Layout, TupleReader, read_roles, write_roles, write_tuples
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.provenance import find_provenance, save_provenance
@@ -73,7 +74,10 @@ def load(
     if dataset is not None:
         _check_counts(dataset, split)
     # Never from the cache, which is tied to the bytes of the facts alone.
-    return dataclasses.replace(split, origins=find_provenance(files["train"].parent) if len(files) > 1 else {})
+    if len(files) == 1:
+        return dataclasses.replace(split, origins={}, domains={})
+    folder = files["train"].parent
+    return dataclasses.replace(split, origins=find_provenance(folder), domains=find_domains(folder, split.schema))
 
 
 def save(split: Split, directory: str | os.PathLike[str], *, compress: bool = False) -> None:
@@ -95,6 +99,8 @@ def save(split: Split, directory: str | os.PathLike[str], *, compress: bool = Fa
                 write_roles(split.schema, plain)
         if split.origins:
             save_provenance(folder, split.origins)
+        if split.domains:
+            save_domains(folder, split.domains)
 
 
 def _find_files(path: Path) -> dict[str, Path]:

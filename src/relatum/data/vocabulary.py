@@ -43,6 +43,7 @@ class Vocabulary:
     def __init__(self, names: Iterable[str], kind: str = "entity") -> None:
         self.names: tuple[str, ...] = tuple(names)
         self.kind = kind
+        self._beginning: dict[str, Ids] = {}
         if len(set(self.names)) != len(self.names):
             repeated = next(a for a, b in itertools.pairwise(sorted(self.names)) if a == b)
             raise DataError(f"{kind} {repeated!r} is named twice")
@@ -70,6 +71,13 @@ class Vocabulary:
     def ids(self, names: Iterable[str]) -> Ids:
         """Return the ids of `names`, in their order."""
         return np.fromiter(map(self.id, names), np.int32)
+
+    def beginning_with(self, prefix: str) -> Ids:
+        """Return the ids of the names that begin with `prefix`, ascending; they are worked out once."""
+        if prefix not in self._beginning:
+            there = np.fromiter((name.startswith(prefix) for name in self.names), np.bool_, len(self))
+            self._beginning[prefix] = np.flatnonzero(there).astype(np.int32)
+        return self._beginning[prefix]
 
     def __getitem__(self, number: int) -> str:
         return self.names[number]

@@ -8,12 +8,10 @@ import numpy as np
 
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.imports.staging import Staged
-from relatum.imports.values import text_of
+from relatum.imports.values import NULL, text_of
 from relatum.imports.workspace import Workspace, literal
 
 __all__ = ["Role", "number_entities", "read_facts", "roles_of"]
-
-_NULL = "NULL"  # the name of no value, where that is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ def number_entities(workspace: Workspace, tables: list[tuple[Staged, list[Role]]
             else:
                 distinct = f"SELECT DISTINCT {role.value} AS value FROM {role.view} {lacking}"  # noqa: S608
                 query = f"SELECT value, {text_of('value', kind)} AS name FROM ({distinct})"  # noqa: S608
-            name = f"{literal(role.prefix)} || coalesce(name, {literal(_NULL)})"
+            name = f"{literal(role.prefix)} || coalesce(name, {literal(NULL)})"
             workspace.run(f"CREATE TABLE {role.names} AS SELECT value, {name} AS name FROM ({query})", staged.table.name)  # noqa: S608
     every = " UNION ALL ".join(f"SELECT name FROM {role.names}" for _, roles in tables for role in roles)  # noqa: S608
     workspace.run(

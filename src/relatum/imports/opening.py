@@ -15,6 +15,7 @@ from relatum.imports.frames import Frame, is_frame
 from relatum.imports.json_facts import JsonFacts
 from relatum.imports.parquet import ParquetFile
 from relatum.imports.postgres import PostgresDatabase, is_postgres
+from relatum.imports.signature import database_in
 from relatum.imports.source import Source, Table
 from relatum.imports.sqlite_file import SqliteFile
 from relatum.imports.workspace import Workspace
@@ -84,13 +85,12 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, relation_key:
         raise DataError(f"{path}: no such file")
     if not path.is_file():
         raise DataError(f"{path}: not a file; name the files in it one by one" if path.is_dir() else f"{path}: not a file")
-    with path.open("rb") as file:
-        start = file.read(16)
     # What says what it is by its first bytes is believed before its name.
-    if start.startswith(b"SQLite format 3\0"):
-        return SqliteFile(workspace, path)
-    if start[8:12] == b"DUCK":
-        return DuckdbFile(workspace, path, number)
+    kind = database_in(path)
+    if kind is not None:
+        return SqliteFile(workspace, path) if kind == "sqlite" else DuckdbFile(workspace, path, number)
+    with path.open("rb") as file:
+        start = file.read(4)
     unpacked = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending, table = unpacked.suffix.lower(), name or unpacked.stem
     if start.startswith(b"PAR1") or ending in (".parquet", ".pq"):

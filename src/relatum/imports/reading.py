@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from relatum.data.domains import Domain
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Ids
@@ -87,6 +89,7 @@ class _Assembly:
             facts = {each.table.name: len(distinct.table(names[each.table.name])) for each, _ in roles}
             wanted = self._options
             split = hold_out(distinct, wanted.valid, wanted.test, wanted.split, wanted.seed, " ".join(origins))
+            split = replace(split, domains={names[each.table.name]: self._domains(each) for _, each in related})
             advance(1)
         looked = {each.table.name: each for each in self._staged}
         records = [
@@ -128,6 +131,14 @@ class _Assembly:
             if self._has_kind(table, column.name)
         }
         return roles_of(self._workspace, staged, kinds, self._choices.columns.get(table.name), number)
+
+    def _domains(self, staged: Staged) -> tuple[Domain, ...]:
+        """Return what the entities of a relation's positions are, by which they can be turned back into values."""
+        table, found = staged.table, []
+        for name in staged.taken(self._choices.columns.get(table.name)):
+            kind = self._kinds[table.name, name] if self._has_kind(table, name) else None
+            found.append(Domain(kind, staged.form(name), self._null_is_value))
+        return tuple(found)
 
     def _has_kind(self, table: Table, column: str) -> bool:
         """Return whether the names of a column's entities begin with their kind: by default, or by a link."""

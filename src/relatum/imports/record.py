@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from relatum import __version__
+from relatum.data.domains import save_domains
 from relatum.data.formats import write_roles, write_tuples
 from relatum.data.hypergraph import Split
 from relatum.files import atomic_directory, check_free
@@ -115,6 +116,7 @@ class Imported:
                 write_roles(self.split.schema, file)
             if not (folder / "roles.txt").stat().st_size:  # positional facts have none
                 (folder / "roles.txt").unlink()
+            save_domains(folder, self.split.domains)
             text = json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n"
             (folder / RECORD).write_text(text, encoding="utf-8")
 

@@ -42,6 +42,13 @@ class Staged:
         """Return the columns that become roles, in the order chosen or in that of the table."""
         return [name for name in order or self.treatments if self.treatments[name].is_taken]
 
+    def form(self, name: str) -> str:
+        """Return whether the entities of a column stand for `whole` numbers, any `number`, or `text`; a group is text."""
+        profile = self.profiles[name]
+        if profile.kind != "number" or self.treatments[name].bins:
+            return "text"
+        return "whole" if profile.is_whole else "number"
+
 
 def stage(
     workspace: Workspace, source: Source, table: Table, number: int, choices: Choices, identity: Identity, keep_ids: bool

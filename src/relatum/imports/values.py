@@ -1,12 +1,16 @@
-"""Values in SQL: what counts as NULL, and the text by which a value is known."""
+"""Values in SQL: what counts as NULL, and the text by which a value is known; and from that text back."""
 
 from __future__ import annotations
 
-__all__ = ["cleaned", "text_of"]
+__all__ = ["NULL", "cleaned", "restored", "text_of"]
+
+NULL = "NULL"  # the name of no value, where that is one
 
 # What a line of tab-separated text cannot hold is shown as the picture of it that Unicode has.
-_BREAKERS = "chr(9) || chr(10) || chr(13) || chr(0)"
-_PICTURES = "'␉␊␍␀'"
+_SHOWN = {"\t": "␉", "\n": "␊", "\r": "␍", "\0": "␀"}
+_BREAKERS = " || ".join(f"chr({ord(breaker)})" for breaker in _SHOWN)
+_PICTURES = f"'{''.join(_SHOWN.values())}'"
+_UNSHOWN = str.maketrans({picture: breaker for breaker, picture in _SHOWN.items()})
 _BLANK = r"[\s\p{Z}\x1c-\x1f\x85]*"
 _FLOATS = ("FLOAT", "DOUBLE")
 
@@ -30,3 +34,8 @@ def text_of(value: str, duckdb_type: str) -> str:
     if duckdb_type.startswith(("VARCHAR", "ENUM")):
         return f"translate({text}, {_BREAKERS}, {_PICTURES})"
     return text
+
+
+def restored(text: str) -> str:
+    """Return the text that a value had, with tabs and line ends for their pictures; values seldom hold the pictures."""
+    return text.translate(_UNSHOWN)

@@ -63,18 +63,19 @@ class WorkspaceError(DataError):
 
 
 class Workspace:
-    """A DuckDB connection that lives as long as an import; its errors are one sentence, and long statements show progress.
+    """A DuckDB connection for one import or export; its errors are one sentence, and long statements show progress.
 
-    In every method `what` is what is being read: it is named by an error and by a progress bar.
+    In every method `what` is what is being read or written: it is named by an error and by a progress bar.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, doing: str = "reading") -> None:
         try:
             import duckdb
         except ImportError:
-            raise RelatumError("importing tables needs DuckDB: pip install 'relatum[io]'") from None
+            raise RelatumError(f"{doing} tables needs DuckDB: pip install 'relatum[io]'") from None
+        self._doing = doing
         self._error: type[Exception] = duckdb.Error
-        self._folder = tempfile.mkdtemp(prefix="relatum-import-")
+        self._folder = tempfile.mkdtemp(prefix="relatum-")
         memory = max(min(free() // 2, _MOST_MEMORY), 1 << 28) >> 20
         settings = {**_SETTINGS, "temp_directory": self._folder, "memory_limit": f"{memory}MiB"}
         self._connection: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config=settings)
@@ -115,12 +116,12 @@ class Workspace:
         arrays = {f"c{place}": np.array(column, object) for place, column in enumerate(batch)}
         self.copy(arrays, f"INSERT INTO {target}", what)
 
-    def copy(self, frame: object, into: str, what: str) -> None:
-        """Put the rows of a frame, or of arrays by name, where the statement `into` says."""
+    def copy(self, frame: object, into: str, what: str, chosen: str = "*") -> None:
+        """Put the rows of a frame, or of arrays by name, or what is chosen of them, where the statement `into` says."""
 
         def register_and_copy() -> None:
             self._connection.register("given", frame)
-            self._connection.execute(f"{into} SELECT * FROM given")  # noqa: S608
+            self._connection.execute(f"{into} SELECT {chosen} FROM given")  # noqa: S608
             self._connection.unregister("given")
 
         self._guarded(register_and_copy, what)
@@ -128,7 +129,7 @@ class Workspace:
     def _do(self, statement: Callable[[], Found], what: str) -> Found:
         """Return what a statement gives; it runs in a thread of its own, so that one can see how far it is, and stop it."""
         future = self._thread.submit(statement)
-        with progress(f"reading {what}", 100) as advance:
+        with progress(f"{self._doing} {what}", 100) as advance:
             told = 0
             try:
                 while not wait([future], _TICK).done:

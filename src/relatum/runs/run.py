@@ -12,9 +12,12 @@ import torch
 from torch import Tensor
 
 from relatum.algebra import Expression, Relation, evaluate, expanded, parse
+from relatum.algebra.domains import domains_of
+from relatum.data.domains import Domain
 from relatum.data.hypergraph import Block, Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import Schema
+from relatum.data.table import TupleTable
 from relatum.errors import DataError, RelatumError, UnknownNameError
 from relatum.evaluation.calibration import Calibration, Reliability, label, reliability
 from relatum.evaluation.ranking import rank
@@ -26,12 +29,14 @@ from relatum.models.store import load_model
 from relatum.reasoning.closed_form import closed_form, require_reale
 from relatum.reasoning.explanation import Explanation
 from relatum.reasoning.extension import extended
+from relatum.reasoning.heights import Floats
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.answers import Answer, Judgement
 from relatum.runs.asked import Asked
 from relatum.runs.definitions import defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.directory import CALIBRATION, SPEC, load_facts
+from relatum.runs.prediction import Prediction, predict
 from relatum.runs.questions import Question, parse_question
 
 __all__ = ["Run"]
@@ -112,8 +117,8 @@ class Run:
             raise DataError(f"{question}: at least one position must be open (a ?)")
         if beam is None and self.model.entity_count ** len(question.open) > EXACT_LIMIT:
             beam = _BEAM
-        (model, tables), relation = self._asked, self.schema.id(question.relation)
-        excluded = self._known_of(question.relation) if new_only else None
+        (model, tables), relation = self.asked, self.schema.id(question.relation)
+        excluded = self.known_of(question.relation) if new_only else None
         facts, scores = best_facts(model, tables, relation, self._ids(question), question.open, k, excluded, beam)
         names = self.model.graph.entities
         return [
@@ -131,7 +136,7 @@ class Run:
         question = self._question(fact)
         if question.open:
             raise DataError(f"{question}: a fact to score has no open position")
-        (model, tables), columns = self._asked, self._ids(question)
+        (model, tables), columns = self.asked, self._ids(question)
         found = float(scoring.score(model, tables, torch.tensor([self.schema.id(question.relation)]), columns)[0])
         return Judgement(
             found,
@@ -139,6 +144,29 @@ class Run:
             self._percentile(question.relation, columns),
             self._source(question.relation, columns),
         )
+
+    def predict(
+        self,
+        relation: str,
+        top: int = 1000,
+        *,
+        min_score: float | None = None,
+        min_probability: float | None = None,
+        exact: bool = False,
+    ) -> list[Prediction]:
+        """Return the best facts of a relation that are not known, best first.
+
+        They are looked for around known facts: each differs from one of these in one entity. Where the relation was a table,
+        an entity stands only in a column of its kind.
+
+        Args:
+            relation: its name; a defined relation will do.
+            top: how many facts at most.
+            min_score: the least score.
+            min_probability: the least probability of those that are kept.
+            exact: look at every fact that there could be, if there are not too many.
+        """
+        return predict(self, [relation], top, min_score=min_score, min_probability=min_probability, exact=exact)[relation]
 
     def __getitem__(self, name: str) -> Asked:
         """Return a relation, stored or defined, to ask algebra of: `run["sold"].project(0).complete()`."""
@@ -166,7 +194,7 @@ class Run:
         closed_form(definitions[name], self.model, self.tables)  # refuses what has none before anything is written
         save_definitions(self.folder, definitions)
         self.definitions = definitions
-        self.__dict__.pop("_asked", None)  # these know only the relations that there were
+        self.__dict__.pop("asked", None)  # these know only the relations that there were
         self._derivations.clear()
 
     @property
@@ -176,6 +204,14 @@ class Run:
         derived = [self._derived(name) for name in self.definitions]
         wider = Hypergraph(known.entities, self.schema, known.blocks.values())
         return Hypergraph.union([wider, *derived])
+
+    def table(self, relation: str) -> TupleTable:
+        """Return the facts of a relation: those known, or those that follow by its definition."""
+        return (self._derived(relation) if relation in self.definitions else self._stored).table(relation)
+
+    def domains(self, relation: str) -> tuple[Domain | None, ...]:
+        """Return what the entities at each position of a relation are; None where it was not made from tables."""
+        return domains_of(self._expression(relation), self.split.domains)
 
     @cached_property
     def reasoner(self) -> Reasoner:
@@ -188,7 +224,7 @@ class Run:
         return Hypergraph.union(list(self.split.parts.values()))
 
     @cached_property
-    def _asked(self) -> tuple[Model, Parameters]:
+    def asked(self) -> tuple[Model, Parameters]:
         """The model and its tables with a relation more for each definition."""
         if not self.definitions:
             return self.model, self.tables
@@ -215,19 +251,22 @@ class Run:
             raise DataError(f"{self.folder}: there are no {part} facts")
         return facts
 
-    def _probability(self, relation: str, columns: Tensor, score: float) -> float | None:
-        """Return how probable a fact is: by its score, or by the meaning of what defines its relation."""
+    def probabilities(self, relation: str, columns: Tensor, scores: Floats) -> Floats | None:
+        """Return how probable facts, int64[arity, n], are: by scores, or by what the relation's definition means."""
         if self.calibration is None:
             return None
         if relation not in self.definitions:
-            return float(self.calibration.probability(self.model.schema.id(relation), score))
-        found = self.reasoner.probability(self.definitions[relation], columns)
+            return self.calibration.probability(self.model.schema.id(relation), scores)
+        return self.reasoner.probability(self.definitions[relation], columns)
+
+    def _probability(self, relation: str, columns: Tensor, score: float) -> float | None:
+        found = self.probabilities(relation, columns, np.array([score]))
         return None if found is None else float(found[0])
 
     def _percentile(self, relation: str, columns: Tensor) -> float:
         below = alternatives = 0.0
-        (model, tables), number = self._asked, self.schema.id(relation)
-        everything = self._known_of(relation)
+        (model, tables), number = self.asked, self.schema.id(relation)
+        everything = self.known_of(relation)
         for position in range(len(columns)):
             known = everything.lookup(np.array([number], np.int32), columns.numpy().astype(np.int32), position)
             better, equal = scoring.count_better(model, tables, number, columns, position, known)
@@ -236,7 +275,7 @@ class Run:
             below += others - int(better[0]) - int(equal[0]) / 2
         return 100 * below / alternatives if alternatives else 100.0
 
-    def _known_of(self, relation: str) -> KnownAnswers:
+    def known_of(self, relation: str) -> KnownAnswers:
         """Return what is known of a relation: its facts, or what follows from facts by its definition."""
         return KnownAnswers(self._derived(relation)) if relation in self.definitions else self.known
 

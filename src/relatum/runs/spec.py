@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from relatum.errors import SettingError, nearest_names
+from relatum.errors import SettingError, UnknownNameError, nearest_names
 from relatum.models import MODELS
 from relatum.models.base import Model, Settings
 from relatum.runs.recipes import RECIPES
 from relatum.training.settings import TrainingSettings
 
-__all__ = ["Spec", "changed", "read_toml", "toml_of"]
+__all__ = ["VARY", "Spec", "changed", "read_toml", "toml_of"]
+
+VARY = "vary"  # the table of a file that states a series of runs
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ class Spec:
         """
         given = read_toml(path)
         given.pop("seeds", None)
+        if VARY in given:
+            raise SettingError(f"{path}: states a series of runs ({VARY}), not one; run it with: relatum run {path}")
         return cls.from_dict(changed(given, changes))
 
     def to_toml(self) -> str:
@@ -133,8 +137,7 @@ def toml_of(value: str | float | bool) -> str:
 
 def _kind(name: Any) -> type[Model]:
     if not isinstance(name, str) or name not in MODELS:
-        near = nearest_names(str(name), MODELS) or MODELS
-        raise SettingError(f"model.name: unknown model {name!r}; known: {', '.join(near)}")
+        raise SettingError(f"model.name: {UnknownNameError('model', str(name), MODELS)}")
     return MODELS[name]
 
 

@@ -30,8 +30,9 @@ def discoveries(study: Study) -> Markup:
     by = "score" if run.calibration is None else "probability"
     told = (
         f"Of each of the {count(len(relations), 'relation')} with most facts, up to {QUESTIONS} known facts were drawn, one "
-        "position of each was opened, and every entity was tried there. Shown are the best answers that are not known, by "
-        f"{by}; the entity that was found is set in bold. {_SCORE if run.calibration is None else _PROBABILITY}"
+        "position of each was opened, and every entity that can stand there was tried. Shown are the best answers "
+        f"that are not known, by {by}; the entity that was found is set in bold. "
+        f"{_SCORE if run.calibration is None else _PROBABILITY}"
     )
     tried = tag("p", _tried(run, relations)) if len(split.test) else None
     return tag("div", tag("p", told), tried, tag("div", *(_listed(run, group, by) for group in found), class_="tables"))

@@ -1,26 +1,25 @@
-"""Finding facts that are not known: the best new answers to questions that are made from known facts."""
+"""Finding facts that are not known: the best new answers to questions that are made from some known facts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-import torch
 
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
-from relatum.models import scoring
+from relatum.data.vocabulary import Ids
+from relatum.models.new_facts import best_new_facts
+from relatum.models.question_lists import ListedQuestions
 from relatum.progress import progress
+from relatum.runs.prediction import allowed_entities
 from relatum.runs.run import Run
 
 __all__ = ["QUESTIONS", "Proposal", "largest", "propose"]
 
 QUESTIONS = 120  # about a relation
 _RELATIONS, _KEPT = 12, 5
-
-Ids = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -50,29 +49,19 @@ def propose(run: Run, given: Hypergraph, relations: Sequence[int]) -> list[list[
     known, found = KnownAnswers(given), list[list[Proposal]]()
     with progress("looking for new facts", len(relations)) as advance:
         for relation in relations:
-            best: dict[tuple[int, ...], Proposal] = {}
-            for one in _answers(run, relation, given, known):
-                best.setdefault(one.entities, one)
-            ranked = sorted(best.values(), key=lambda one: (-one.score, one.entities))
-            found.append(ranked[:_KEPT])
+            found.append(_proposals(run, relation, given, known))
             advance(1)
     return sorted(filter(None, found), key=lambda group: -(group[0].probability or 0.0))
 
 
-def _answers(run: Run, relation: int, given: Hypergraph, known: KnownAnswers) -> Iterator[Proposal]:
-    """Yield the best new answer to each question about a relation, position by position."""
-    for position, asked in enumerate(_questions(given.table(given.schema[relation].name).columns)):
-        if not asked.shape[1]:
-            continue
-        there = known.lookup(np.full(asked.shape[1], relation, np.int32), asked, position)
-        columns = torch.from_numpy(asked.astype(np.int64))
-        places, scores = scoring.top(run.model, run.tables, relation, columns, position, 1, there)
-        for question, (place, score) in enumerate(zip(places[:, 0].tolist(), scores[:, 0].tolist(), strict=True)):
-            if place >= 0:
-                made = asked[:, question].copy()
-                made[position] = place
-                probability = None if run.calibration is None else float(run.calibration.probability(relation, score))
-                yield Proposal(relation, tuple(made.tolist()), position, score, probability)
+def _proposals(run: Run, relation: int, given: Hypergraph, known: KnownAnswers) -> list[Proposal]:
+    name = given.schema[relation].name
+    asked, allowed = ListedQuestions(_questions(given.table(name).columns)), allowed_entities(run, name)
+    facts = best_new_facts(run.model, run.tables, relation, asked, known, _KEPT, answers=1, allowed=allowed)
+    chances = None if run.calibration is None else run.calibration.probability(relation, facts.scores.astype(np.float64))
+    told = [None] * len(facts.scores) if chances is None else chances.tolist()
+    rows = zip(facts.columns.T.tolist(), facts.positions.tolist(), facts.scores.tolist(), told, strict=True)
+    return [Proposal(relation, tuple(entities), position, score, chance) for entities, position, score, chance in rows]
 
 
 def _questions(columns: Ids) -> list[Ids]:

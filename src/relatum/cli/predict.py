@@ -1,0 +1,109 @@
+"""`relatum predict`: the best facts that are not known, to look at, or into a file or a database."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from relatum.cli.ask import Json, RunFolder
+from relatum.cli.output import console, number, percent, print_json, print_table
+from relatum.errors import SettingError
+
+if TYPE_CHECKING:
+    from relatum.exports import Table
+    from relatum.runs.prediction import Prediction
+    from relatum.runs.run import Run
+
+__all__ = ["predict"]
+
+_SHOWN, _WRITTEN = 20, 1000  # facts of a relation, if nobody says how many
+
+
+def predict(
+    run: RunFolder,
+    relation: Annotated[
+        list[str] | None, typer.Option(help="Facts of this relation; may be repeated. By default of all.")
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(min=1, help=f"How many facts of a relation: {_SHOWN}, or {_WRITTEN} with --to.")
+    ] = None,
+    min_score: Annotated[float | None, typer.Option(help="Only facts with at least this score.")] = None,
+    min_probability: Annotated[float | None, typer.Option(help="Only facts that are at least so probable.")] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Try every fact, not only those near known ones.")] = False,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE_OR_URL",
+            help="Write to a .csv, .tsv, .jsonl or .parquet file, a SQLite or DuckDB file, or a postgresql:// URL.",
+        ),
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="The table of a database; by default predicted_RELATION.")] = None,
+    append: Annotated[bool, typer.Option("--append", help="Add to a table that is there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the rows of a table, or the file.")] = False,
+    full_names: Annotated[
+        bool, typer.Option("--full-names", help="Write items:17, not the 17 of the table that it was in.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Find the best facts that are not known: those that differ from a known one in one entity, or any."""
+    from relatum.exports import predictions_table
+    from relatum.exports.targets import target_of
+    from relatum.runs.prediction import predict as predict_facts
+    from relatum.runs.run import Run
+
+    if to is None and (table is not None or append or replace or full_names):
+        raise SettingError("--table, --append, --replace and --full-names say how to write: say where with --to")
+    loaded = Run(run)
+    names = list(dict.fromkeys(relation or (one.name for one in loaded.schema)))
+    wanted: dict[str, Any] = {"min_score": min_score, "min_probability": min_probability, "exact": exact}
+    if to is None:
+        _show(loaded, names, {"top": top or _SHOWN, **wanted}, json=json)
+        return
+    target = target_of(to, append=append, replace=replace)
+    if table is not None and (len(names) > 1 or not target.is_database):
+        raise SettingError("--table names the table of one relation in a database")
+
+    def made(predictions: dict[str, list[Prediction]]) -> list[Table]:
+        return [predictions_table(loaded, one, predictions[one], name=table, full_names=full_names) for one in names]
+
+    target.check(made({name: [] for name in names}))  # before the work, and again when it is written
+    written = made(predict_facts(loaded, names, top or _WRITTEN, **wanted))
+    target.write(written)
+    if json:
+        tables = [{"relation": one.relation, "table": one.name, "rows": len(one)} for one in written]
+        print_json({"to": target.origin, "tables": tables})
+        return
+    for one in written:
+        place = f"{target.origin}, table {one.name}" if target.is_database else target.origin
+        facts = "fact" if len(one) == 1 else "facts"
+        console().print(f"wrote {number(len(one))} {facts} of {one.relation} to {place}", markup=False, soft_wrap=True)
+
+
+def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> None:
+    """Print the best facts: of one relation by its roles, of several together by probability."""
+    from relatum.runs.prediction import predict
+    from relatum.runs.questions import Question
+
+    found = [one for group in predict(run, names, **wanted).values() for one in group]
+    if json:
+        print_json({"predictions": [asdict(one) for one in found]})
+        return
+    ends = ("score", "probability")
+    if len(names) == 1:
+        schema = run.schema[names[0]]
+        heads = schema.roles or tuple(f"position {position}" for position in range(schema.arity))
+        rows = [(str(place), *one.entities, *_told(one)) for place, one in enumerate(found, start=1)]
+        print_table(f"{schema}, not known", ("", *heads, *ends), rows, ends)
+        return
+    found.sort(key=lambda one: -(one.probability or 0.0))
+    rows = [
+        (str(place), str(Question(one.relation, one.entities)), *_told(one))
+        for place, one in enumerate(found[: wanted["top"]], start=1)
+    ]
+    print_table(f"{len(names)} relations, not known", ("", "fact", *ends), rows, ends)
+
+
+def _told(one: Prediction) -> tuple[str, str]:
+    return f"{one.score:.3f}", percent(one.probability)

@@ -1,0 +1,77 @@
+"""What the entities of columns are travels with the facts: beside them, through the cache, and into a run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from relatum import DataError, FormatError, Hypergraph, Split, Vocabulary, load, save
+from relatum.data.cache import load_columns, save_columns
+from relatum.data.domains import DOMAINS, Domain, find_domains, save_domains
+
+GRAPH = Hypergraph.of([("sold", "customers:1", "items:1"), ("kept", "items:2")])
+FOUND = {"sold": (Domain("customers", "whole"), Domain("items", "text", null=True)), "kept": (Domain(),)}
+
+
+def split() -> Split:
+    empty = Hypergraph(GRAPH.entities, GRAPH.schema, ())
+    return Split(GRAPH, empty, empty, domains=FOUND)
+
+
+def test_they_are_saved_and_loaded_with_the_facts(tmp_path: Path) -> None:
+    save(split(), tmp_path / "data")
+    for _ in range(2):  # the second time from the cache
+        assert load(tmp_path / "data").domains == FOUND
+    (tmp_path / "data" / DOMAINS).unlink()
+    assert load(tmp_path / "data").domains == {}
+    save_columns(tmp_path / "facts", {}, split())
+    again = load_columns(tmp_path / "facts", {})
+    assert again is not None
+    assert again.domains == FOUND
+
+
+def test_facts_without_them_are_as_before(tmp_path: Path) -> None:
+    save(dataclasses.replace(split(), domains={}), tmp_path / "data")
+    assert not (tmp_path / "data" / DOMAINS).exists()
+    assert load(tmp_path / "data").domains == {}
+    assert load(tmp_path / "data" / "train.txt").domains == {}
+
+
+def test_entities_belong_where_their_names_say() -> None:
+    names = Vocabulary(["customers.city:a", "customers:1", "customers:2", "items:1"])
+    assert Domain("customers").ids(names).tolist() == [1, 2]  # type: ignore[union-attr]
+    assert Domain("nobody").ids(names).tolist() == []  # type: ignore[union-attr]
+    assert Domain().ids(names) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"relations": {"sold": [{"form": "text"}]}}, "1 columns of sold/2"),
+        ({"relations": {"sold": [{"form": "date"}, {}]}}, "form 'date' is not one of whole, number, text"),
+        ({"relations": {"sold": [{"shape": "text"}, {}]}}, "shape"),
+        ({"relations": {"sold": [{"kind": 3}, {}]}}, "kind 3 is not a text"),
+        ({"relations": {"sold": 3}}, "not iterable"),
+        ({"relations": []}, "items"),
+        ({"version": 2}, "version 2"),
+    ],
+)
+def test_damaged_ones_are_refused(change: dict[str, object], said: str, tmp_path: Path) -> None:
+    save(split(), tmp_path / "data")
+    path = tmp_path / "data" / DOMAINS
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(FormatError, match=f"not the domains of these facts.*{said}"):
+        load(tmp_path / "data")
+
+
+def test_somebody_elses_file_is_let_be(tmp_path: Path) -> None:
+    (tmp_path / DOMAINS).write_text('{"domains": ["example.org"]}')
+    assert find_domains(tmp_path, GRAPH.schema) == {}
+    (tmp_path / DOMAINS).write_text("relatum-domains")
+    with pytest.raises(DataError, match="not the domains"):
+        find_domains(tmp_path, GRAPH.schema)
+    save_domains(tmp_path, {**FOUND, "gone": (Domain(),)})  # a relation that has no facts any more
+    assert find_domains(tmp_path, GRAPH.schema)["sold"] == FOUND["sold"]

@@ -1,0 +1,253 @@
+"""Tables of databases: all rows or none, whatever happens half way; nothing that is there is lost unless asked for."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, overload
+
+import pytest
+
+from relatum import DataError
+from relatum.exports import Column, Table, write
+from relatum.exports.table import Value
+
+
+class Place:
+    """A database with a table `kept`, for which SQL can be run from outside."""
+
+    def __init__(self, to: str, connect: Callable[[], Any], listing: str) -> None:
+        self.to, self._connect, self._listing = to, connect, listing
+        self.run("CREATE TABLE kept (item BIGINT, score DOUBLE PRECISION)")
+        self.run("INSERT INTO kept VALUES (1, 0.5), (2, 0.25)")
+
+    def run(self, sql: str) -> None:
+        with closing(self._connect()) as connection:
+            connection.execute(sql)
+            connection.commit()
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        with closing(self._connect()) as connection:
+            rows = connection.execute(sql).fetchall()
+            return [tuple(row) for row in rows]
+
+    def tables(self) -> list[str]:
+        return [row[0] for row in self.ask(self._listing)]
+
+    def state(self) -> dict[str, list[tuple[Any, ...]]]:
+        return {name: self.ask(f'SELECT * FROM "{name.replace(chr(34), chr(34) * 2)}"') for name in self.tables()}  # noqa: S608
+
+
+@pytest.fixture(params=["sqlite", "duckdb", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "sqlite":
+        path = tmp_path / "mine.db"
+        return Place(str(path), lambda: sqlite3.connect(path), "SELECT name FROM sqlite_schema WHERE type = 'table'")
+    if request.param == "duckdb":
+        duckdb = pytest.importorskip("duckdb")
+        path = tmp_path / "mine.duckdb"
+        return Place(str(path), lambda: _Begun(duckdb.connect(str(path))), "SELECT table_name FROM duckdb_tables()")
+    url = request.getfixturevalue("database")
+    import psycopg
+
+    listing = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
+    return Place(url, lambda: _Bytes(psycopg.connect(url)), listing)
+
+
+class _Begun:
+    def __init__(self, connection: Any) -> None:
+        self.execute, self.close = connection.execute, connection.close
+
+    def commit(self) -> None:
+        pass  # DuckDB commits each statement by itself
+
+
+class _Bytes:
+    def __init__(self, connection: Any) -> None:
+        self._connection, self.commit, self.close = connection, connection.commit, connection.close
+
+    def execute(self, sql: str) -> Any:
+        return self._connection.execute(sql.encode())
+
+
+class Interrupted(Sequence[Value]):
+    """Values in the middle of which Ctrl-C comes."""
+
+    @overload
+    def __getitem__(self, place: int) -> Value: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Value]: ...
+    def __getitem__(self, place: int | slice) -> Value | Sequence[Value]:
+        if place == 700:
+            signal.raise_signal(signal.SIGINT)
+        if not isinstance(place, int) or place >= len(self):
+            raise IndexError
+        return place
+
+    def __len__(self) -> int:
+        return 1000
+
+    def __iter__(self) -> Iterator[Value]:
+        return (self[place] for place in range(len(self)))
+
+
+def table(name: str = "new", items: Sequence[Value] = (3, 4), relation: str = "sold") -> Table:
+    scores = [0.5] * len(items)
+    return Table(name, (Column("item", "whole", items), Column("score", "number", scores)), relation)
+
+
+def test_a_new_table_is_made_and_is_there_once(place: Place) -> None:
+    write(table(), place.to)
+    assert place.ask("SELECT * FROM new") == [(3, 0.5), (4, 0.5)]
+    before = place.state()
+    with pytest.raises(DataError, match=r"there is a table 'new' already \(--append adds, --replace replaces\)"):
+        write(table(), place.to)
+    assert place.state() == before
+
+
+def test_rows_are_appended_or_replaced_where_columns_fit(place: Place) -> None:
+    write(table("kept"), place.to, append=True)
+    assert place.ask("SELECT item FROM kept ORDER BY item") == [(1,), (2,), (3,), (4,)]
+    write(table("kept", [9, None]), place.to, replace=True)
+    assert place.ask("SELECT item FROM kept ORDER BY score, item") in ([(9,), (None,)], [(None,), (9,)])
+    write(table("fresh"), place.to, append=True)
+    write(table("empty", []), place.to, replace=True)
+    assert len(place.state()["fresh"]) == 2
+    assert place.state()["empty"] == []
+
+
+def test_a_table_with_other_columns_is_left_alone(place: Place) -> None:
+    place.run("CREATE TABLE sales (item BIGINT, buyer TEXT)")
+    place.run("CREATE TABLE wider (item BIGINT, score DOUBLE PRECISION, seen TEXT DEFAULT 'now')")
+    place.run("INSERT INTO wider (item) VALUES (7)")
+    before = place.state()
+    for options in ({"append": True}, {"replace": True}):
+        with pytest.raises(DataError, match="table 'sales' has other columns: it lacks score"):
+            write([table("fresh"), table("sales", relation="other")], place.to, **options)
+    with pytest.raises(DataError, match="table 'wider' has other columns: it has seen as well"):
+        write(table("wider"), place.to, replace=True)
+    assert place.state() == before
+    write(table("wider"), place.to, append=True)  # others' columns have their defaults
+    assert sorted(place.ask("SELECT item, seen FROM wider")) == [(3, "now"), (4, "now"), (7, "now")]
+
+
+def test_a_view_is_no_table(place: Place) -> None:
+    place.run("CREATE VIEW seen AS SELECT * FROM kept")
+    for options in ({}, {"append": True}, {"replace": True}):
+        with pytest.raises(DataError, match=r"'seen' is (a view, )?not a table"):
+            write(table("seen"), place.to, **options)
+
+
+def test_a_failure_half_way_leaves_the_database_as_it_was(place: Place) -> None:
+    place.run("CREATE TABLE strict (item BIGINT CHECK (item < 900), score DOUBLE PRECISION)")
+    place.run("INSERT INTO strict VALUES (5, 0.5)")
+    before = place.state()
+    content = Path(place.to).read_bytes() if place.to.endswith(".db") else b""
+    for options in ({"append": True}, {"replace": True}):
+        given = [table("made"), table("kept", relation="a"), table("strict", range(1000), "b")]
+        with pytest.raises(DataError, match=r"(?i)check"):
+            write(given, place.to, **options)
+        assert place.state() == before
+    if content:
+        assert Path(place.to).read_bytes() == content
+
+
+def test_ctrl_c_half_way_leaves_the_database_as_it_was(place: Place) -> None:
+    before = place.state()
+    for options in ({"append": True}, {"replace": True}):
+        with pytest.raises(KeyboardInterrupt):
+            write([table("made"), table("kept", Interrupted(), "a")], place.to, **options)
+        assert place.state() == before
+    write(table("made"), place.to)  # nobody holds a lock
+
+
+HOSTILE = [
+    'x"; DROP TABLE kept; --',
+    "x'); DROP TABLE kept; --",
+    "select",
+    "na me",
+    "%s %(a)s ? :a $1",
+    "日本語",
+    'a""b',
+    "{0}",
+    "-- comment",
+    "back\\slash",
+]
+
+
+def test_names_are_names_whatever_they_hold(place: Place) -> None:
+    for name in HOSTILE:
+        given = Table(name, (Column(name, "text", [name, "b"]), Column("score", "number", [1.0, None])), name)
+        write(given, place.to)
+        write(given, place.to, append=True)
+        write(given, place.to, replace=True)
+    found = place.state()
+    assert found == {"kept": [(1, 0.5), (2, 0.25)], **{name: [(name, 1.0), ("b", None)] for name in HOSTILE}}
+
+
+def test_names_that_cannot_be_are_refused(place: Place) -> None:
+    before = place.state()
+    for name in ("", "   ", "a\0b", "a\nb"):
+        with pytest.raises(DataError, match="table: "):
+            write(table(name), place.to)
+    with pytest.raises(DataError, match="two columns are called 'Score'"):
+        Table("t", (Column("score", "text", ["a"]), Column("Score", "text", ["a"])), "t")
+    with pytest.raises(DataError, match="not equally long"):
+        Table("t", (Column("score", "text", ["a"]), Column("item", "text", [])), "t")
+    with pytest.raises(DataError, match="'a b' and 'a_b' would both be table 'same'"):
+        write([table("same", relation="a b"), table("same", relation="a_b")], place.to, append=True)
+    assert place.state() == before
+
+
+def test_values_that_a_database_cannot_hold_leave_it_as_it_was(place: Place) -> None:
+    before = place.state()
+    for items in ([1, 2**70], [1, "one"] if not place.to.endswith(".db") else [1, 2**64]):
+        with pytest.raises(DataError):
+            write([table("made"), table("kept", items, "a")], place.to, append=True)
+    assert place.state() == before
+
+
+def test_schemas_of_postgresql_and_its_long_names(database: str) -> None:
+    import psycopg
+
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA lab")
+        write(table("lab.found"), database)
+        assert connection.execute("SELECT count(*) FROM lab.found").fetchone() == (2,)
+        with pytest.raises(DataError, match=r"'lab\.found' already"):
+            write(table("lab.found"), database)
+        for name, said in (
+            ("nowhere.x", "nowhere"),
+            (".x", "SCHEMA.TABLE"),
+            ("x" * 64, "at most 63 bytes"),
+            ("pg_class", "already"),
+        ):
+            with pytest.raises(DataError, match=said):
+                write(table(name), database)
+        wide = Table("t", (Column("é" * 40, "text", ["a"]),), "t")
+        with pytest.raises(DataError, match="at most 63 bytes"):
+            write(wide, database)
+        with pytest.raises(DataError, match=r"NUL|\\u0000|0x00"):
+            write(Table("t", (Column("item", "text", ["a", "b\0"]),), "t"), database)
+        listing = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"
+        assert connection.execute(listing).fetchone() == (0,)
+        connection.execute("CREATE TABLE typed (item UUID, score NUMERIC)")
+        key = "5e1b0a1c-0000-4000-8000-000000000001"
+        given = Table("typed", (Column("item", "text", [key]), Column("score", "number", [0.5])), "t")
+        write(given, database, append=True)  # the server reads a value as the type of its column
+        assert str(connection.execute("SELECT item FROM typed").fetchone()[0]) == key  # type: ignore[index]
+
+
+def test_what_somebody_else_is_writing_to_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from relatum.exports import sqlite_file
+
+    monkeypatch.setattr(sqlite_file, "_PATIENCE", 0.1)
+    path = tmp_path / "busy.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("CREATE TABLE a (b)")
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DataError, match="database is locked"):
+            write(table(), path)

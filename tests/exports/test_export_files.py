@@ -1,0 +1,214 @@
+"""Files are whole or absent: with a full disk, Ctrl-C or nowhere to write, what was there stays and nothing is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import overload
+
+import pytest
+
+from relatum import DataError, SettingError
+from relatum.exports import Column, Table, write
+from relatum.exports.table import Value
+
+ENDINGS = ["csv", "tsv", "jsonl", "parquet", "db", "duckdb"]
+
+# A process of its own writes one hundred thousand rows, as far as it is let.
+WRITER = """
+import resource, sys
+from relatum.exports import Column, Table, write
+from relatum.errors import RelatumError
+numbers = [f"value {n * 7919 % 100003}" for n in range(100_000)]
+if sys.argv[2] != "0":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    write(Table("made", (Column("item", "text", numbers),), "sold"), sys.argv[1], append=sys.argv[3] == "append")
+except (RelatumError, OSError) as error:
+    print(f"{type(error).__name__}: {error}")
+    sys.exit(2)
+"""
+
+
+class Stopped(Sequence[Value]):
+    """Values in the middle of which Ctrl-C comes."""
+
+    @overload
+    def __getitem__(self, place: int) -> Value: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Value]: ...
+    def __getitem__(self, place: int | slice) -> Value | Sequence[Value]:
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("Ctrl-C does not come")
+
+    def __len__(self) -> int:
+        return 3
+
+    def __iter__(self) -> Iterator[Value]:
+        yield "first"
+        yield self[1]
+
+
+def table(values: Sequence[Value] = ("a", "b"), relation: str = "sold") -> Table:
+    return Table(f"predicted_{relation}", (Column("item", "text", values),), relation)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_ctrl_c_leaves_nothing_and_what_was_there(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"out.{ending}"
+    with pytest.raises(KeyboardInterrupt):
+        write(table(Stopped()), path)
+    assert list(tmp_path.iterdir()) == []
+    write(table(), path)
+    before = path.read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        write(table(Stopped()), path, replace=True)
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert ending == "duckdb" or path.read_bytes() == before
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_full_disk_leaves_nothing(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"out.{ending}"
+    done = subprocess.run(
+        [sys.executable, "-c", WRITER, str(path), "30000", "new"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stdout.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_leaves_a_database_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "mine.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE made (item TEXT)")
+        connection.executemany("INSERT INTO made VALUES (?)", [(f"kept {n}",) for n in range(500)])
+    before = path.read_bytes()
+    command = [sys.executable, "-c", WRITER, str(path), str(len(before) + 8192), "append"]
+    assert subprocess.run(command, capture_output=True, text=True, check=False).returncode == 2
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["mine.db"]
+
+
+def rows_in(path: Path) -> int:
+    """Return how many rows a whole file has; half a file is an error."""
+    import duckdb
+
+    if path.suffix == ".db":
+        with closing(sqlite3.connect(path)) as connection:
+            return int(connection.execute("SELECT count(*) FROM made").fetchone()[0])
+    with duckdb.connect(str(path) if path.suffix == ".duckdb" else ":memory:") as other:
+        source = "made" if path.suffix == ".duckdb" else f"'{path}'"
+        return int((other.execute(f"SELECT count(*) FROM {source}").fetchone() or (0,))[0])  # noqa: S608
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "db", "duckdb"])
+def test_a_killed_writer_leaves_all_or_nothing(ending: str, tmp_path: Path, count: Callable[[int, int], int]) -> None:
+    path = tmp_path / f"out.{ending}"
+    for number in range(count(1, 8)):
+        with subprocess.Popen([sys.executable, "-c", WRITER, str(path), "0", "new"]) as writer:
+            while writer.poll() is None and not list(tmp_path.iterdir()):
+                time.sleep(0.001)
+            time.sleep(0.004 * number)
+            writer.kill()
+        assert not path.exists() or rows_in(path) == 100_000
+        for left in tmp_path.iterdir():
+            left.unlink()
+
+
+def test_files_are_not_overwritten_unless_asked(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    write(table(), path)
+    with pytest.raises(DataError, match=r"out\.csv: already exists \(--replace replaces it\)"):
+        write(table(["other"]), path)
+    with pytest.raises(SettingError, match="appended to a table of a database, not to a file"):
+        write(table(["other"]), path, append=True)
+    assert path.read_text() == "item\na\nb\n"
+    write(table(["other"]), path, replace=True)
+    assert path.read_text() == "item\nother\n"
+
+
+def test_what_is_written_can_be_read_whatever_it_holds(tmp_path: Path) -> None:
+    values = ['a "quoted", one', "two\nlines", "tab\there", "=1+1", "日本", None]
+    write(table(values), tmp_path / "out.csv")
+    write(table(values), tmp_path / "out.tsv")
+    csv_text = '"a ""quoted"", one"\n"two\nlines"\ntab\there\n=1+1\n日本\n""\n'
+    assert (tmp_path / "out.csv").read_text() == "item\n" + csv_text
+    assert (tmp_path / "out.tsv").read_text().splitlines()[1] == '"a ""quoted"", one"'
+    assert '"tab\there"' in (tmp_path / "out.tsv").read_text()
+
+
+def test_several_relations_go_to_json_lines_or_a_database(tmp_path: Path) -> None:
+    both = [table(relation="sold"), table(["c"], "bought")]
+    with pytest.raises(DataError, match="holds one relation; for 2 of them write"):
+        write(both, tmp_path / "out.csv")
+    write(both, tmp_path / "out.jsonl")
+    assert (tmp_path / "out.jsonl").read_text().splitlines() == [
+        '{"relation": "sold", "item": "a"}',
+        '{"relation": "sold", "item": "b"}',
+        '{"relation": "bought", "item": "c"}',
+    ]
+    role = Table("t", (Column("Relation", "text", ["x"]),), "sold")
+    write(role, tmp_path / "role.jsonl")
+    assert (tmp_path / "role.jsonl").read_text() == '{"relation_": "sold", "Relation": "x"}\n'
+
+
+@pytest.mark.parametrize(
+    ("to", "said"),
+    [
+        ("out.xlsx", "the ending says what to write: .csv, .tsv, .jsonl, .parquet, .db"),
+        ("out", "the ending says what to write"),
+        ("mysql://me:secret@host/x", "mysql://...: only files and postgresql:// URLs"),
+        ("postgresql://me:sec/ret@host/x", "write / as %2F"),
+        ("folder.csv", "folder.csv: not a file"),
+        ("text.db", "neither a SQLite nor a DuckDB database"),
+        ("nowhere/out.csv", "nowhere: no such directory, or nothing can be written there"),
+        ("nowhere/out.db", "nowhere: no such directory, or nothing can be written there"),
+        ("text.db/out.csv", "text.db: no such directory, or nothing can be written there"),
+    ],
+)
+def test_what_cannot_be_written_to_is_refused(to: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "text.db").write_text("some text")
+    with pytest.raises(DataError) as refused:
+        write(table(), to)
+    assert said in str(refused.value)
+    assert "secret" not in str(refused.value)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.csv", "text.db"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_directory_that_cannot_be_written_is_refused(ending: str, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    (closed / "mine.db").touch()
+    closed.chmod(0o555)
+    # No mode stops root, but nobody makes files in /proc.
+    folder = Path("/proc/self") if os.geteuid() == 0 else closed
+    try:
+        with pytest.raises((DataError, OSError)):
+            write(table(), folder / f"out.{ending}")
+    finally:
+        closed.chmod(0o755)
+    assert [path.name for path in closed.iterdir()] == ["mine.db"]
+
+
+def test_both_ways_at_once_are_none(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="choose one of the two"):
+        write(table(), tmp_path / "a.db", append=True, replace=True)
+
+
+def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
+    path = tmp_path / "empty.sqlite"
+    path.touch()
+    write(table(), path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT * FROM predicted_sold").fetchall() == [("a",), ("b",)]

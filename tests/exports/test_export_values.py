@@ -1,0 +1,79 @@
+"""Values come back as they were: what a table held, an import named, and an export writes, is the same value."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from relatum import read
+from relatum.data.domains import Domain
+from relatum.exports.table import Value
+from relatum.exports.values import column_of
+
+SIGNS = "abc XYZ0123456789.,:;'\"\\%$?\t\n\r-+eE_äß日本␤"
+
+
+def some_values(declared: str, chance: random.Random) -> list[Value]:
+    """Return a few hundred values of a declared type, odd ones among them."""
+    if declared == "INTEGER":
+        return [chance.randrange(-(10 ** (n % 18)), 10 ** (n % 18) + 1) for n in range(300)]
+    if declared == "REAL":
+        return [0.0, 1e300, 5e-324, 1e16, *(chance.uniform(-1, 1) * 10.0 ** chance.randrange(-30, 30) for _ in range(300))]
+    texts = ["".join(chance.choices(SIGNS, k=chance.randrange(1, 9))) for _ in range(300)]
+    return ["007", "1e3", "NULL", "nan", "t.a:x", *(text for text in texts if text.strip())]
+
+
+def columns_back(declared: str, values: Sequence[Value], **options: object) -> tuple[str, Sequence[Value]]:
+    """Return the form and the values that a column of a table has after an import and an export."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "mine.db"
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(f"CREATE TABLE t (a {declared}, b TEXT)")
+            connection.executemany("INSERT INTO t VALUES (?, ?)", [(value, "b") for value in values])
+        imported = read(path, keep=["t.a", "t.b"], valid=0.0, test=0.0, **options)
+    domain = imported.split.domains["t"][0]
+    names = sorted({fact[1] for fact in imported.split.train})
+    column = column_of("a", names, domain)
+    return column.form, column.values
+
+
+@pytest.mark.parametrize("declared", ["INTEGER", "REAL", "TEXT"])
+def test_every_value_comes_back(declared: str, count: Callable[[int, int], int]) -> None:
+    for seed in range(count(1, 30)):
+        values = some_values(declared, random.Random(seed))
+        form, back = columns_back(declared, values)
+        assert set(back) == set(values)
+        assert form == {"INTEGER": "whole", "REAL": "number", "TEXT": "text"}[declared]
+
+
+def test_forms_are_told_by_the_columns_and_not_by_what_values_look_like() -> None:
+    assert columns_back("INTEGER", [1, 2, 3]) == ("whole", [1, 2, 3])
+    assert columns_back("TEXT", ["1", "2"]) == ("text", ["1", "2"])
+    assert columns_back("REAL", [0.5, 2.0]) == ("number", [0.5, 2.0])
+    assert columns_back("INTEGER", ["x", 2]) == ("text", ["2", "x"])
+    assert columns_back("INTEGER", [1, None, 3], null="value") == ("whole", [1, 3, None])
+    assert columns_back("TEXT", ["a\tb", "c"]) == ("text", ["a\tb", "c"])
+    assert columns_back("INTEGER", [1, 2, 3], plain=True) == ("whole", [1, 2, 3])
+
+
+def test_what_is_no_number_after_all_is_text() -> None:
+    whole = Domain("items", "whole")
+    assert column_of("a", ["items:1", "items:22"], whole).values == [1, 22]
+    assert column_of("a", ["items:1", "items:x"], whole).values == ["1", "x"]
+    assert column_of("a", ["items:1", "customers:1"], whole).values == ["1", "customers:1"]
+    assert column_of("a", ["items:1" + "0" * 30 + "7"], whole).values == ["1" + "0" * 30 + "7"]
+    assert column_of("a", ["items:1e+16", "items:2"], whole).values == [1e16, 2.0]  # whole, but written as floats are
+    number = Domain("items", "number")
+    assert column_of("a", ["items:1", "items:1.5e-7"], number).values == [1.0, 1.5e-7]
+    assert column_of("a", ["items:1.00000000000000000001"], number).form == "text"  # no float64 is this number
+    assert column_of("a", ["items:1e999"], number).form == "text"
+    assert column_of("a", ["items:nan"], number).form == "text"
+    assert column_of("a", [], whole).form == "whole"
+    assert column_of("a", ["items:1", "a␉b"], None).values == ["items:1", "a␉b"]
+    assert column_of("a", ["items:NULL"], Domain("items", "text")).values == ["NULL"]

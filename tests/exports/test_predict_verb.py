@@ -1,0 +1,142 @@
+"""`relatum predict` and `relatum embeddings`: what they print, what they write, and what they refuse in one line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from relatum import Run
+
+Relatum = Callable[..., tuple[int, str, str]]
+
+
+def test_without_a_place_to_write_the_best_are_shown(shop_run: Path, run: Relatum) -> None:
+    code, out, _ = run("predict", str(shop_run), "--relation", "sold")
+    best = Run(shop_run).predict("sold", 20)
+    assert code == 0
+    assert out.startswith("sold(customer_id, item_code, channel, discount), not known")
+    assert len(best) == 20
+    assert all(entity.replace("\t", "␉") in out for one in best for entity in one.entities[:2])
+    assert len([line for line in out.splitlines() if " % " in line]) == 20
+
+
+def test_several_relations_are_shown_by_probability(shop_run: Path, run: Relatum) -> None:
+    code, out, _ = run("predict", str(shop_run), "--top", "7")
+    assert code == 0
+    assert out.startswith("4 relations, not known")
+    shares = [float(line.split()[-2]) for line in out.splitlines() if line.rstrip().endswith("%")]
+    assert len(shares) == 7
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_json_is_one_object(shop_run: Path, tmp_path: Path, run: Relatum) -> None:
+    code, out, _ = run("predict", str(shop_run), "--relation", "reviews", "--top", "3", "--exact", "--json")
+    found = json.loads(out)["predictions"]
+    assert (code, len(found)) == (0, 3)
+    assert set(found[0]) == {"relation", "entities", "score", "probability", "position"}
+    path = tmp_path / "all.db"
+    code, out, _ = run("predict", str(shop_run), "--top", "3", "--to", str(path), "--json")
+    assert json.loads(out) == {
+        "to": str(path),
+        "tables": [
+            {"relation": name, "table": f"predicted_{name}", "rows": 3} for name in ("customers", "items", "reviews", "sold")
+        ],
+    }
+
+
+def test_what_is_written_is_what_was_asked_for(shop_run: Path, tmp_path: Path, run: Relatum) -> None:
+    best = Run(shop_run).predict("sold", 1000)
+    least = f"{best[9].score:.9g}"
+    path = tmp_path / "best.csv"
+    options = ["--relation", "sold", "--min-score", least, "--full-names", "--to", str(path)]
+    assert run("predict", str(shop_run), *options)[0] == 0
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    assert [tuple(row[:4]) for row in rows] == [one.entities for one in best if one.score >= float(least)]
+    likely = str(best[4].probability)
+    into = ["--to", str(tmp_path / "mine.db"), "--table", "likely", "--relation", "sold"]
+    assert run("predict", str(shop_run), "--min-probability", likely, *into)[0] == 0
+    assert run("predict", str(shop_run), "--min-probability", likely, *into)[0] == 2
+    assert run("predict", str(shop_run), "--top", "2", *into, "--append")[0] == 0
+    with closing(sqlite3.connect(tmp_path / "mine.db")) as connection:
+        assert connection.execute("SELECT count(*) FROM likely").fetchone() == (7,)
+    assert run("predict", str(shop_run), "--top", "2", *into, "--replace")[1].startswith("wrote 2 facts of sold to ")
+    with closing(sqlite3.connect(tmp_path / "mine.db")) as connection:
+        assert connection.execute("SELECT count(*) FROM likely").fetchone() == (2,)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--relation", "slod"], "unknown relation 'slod'; did you mean 'sold'?"),
+        (["--to", "out.csv"], "out.csv: holds one relation; for 4 of them write .jsonl or to a database"),
+        (["--table", "x"], "say where with --to"),
+        (["--replace"], "say where with --to"),
+        (["--to", "out.db", "--table", "x"], "--table names the table of one relation in a database"),
+        (["--to", "out.csv", "--relation", "sold", "--table", "x"], "--table names the table of one relation in a database"),
+        (["--to", "out.csv", "--relation", "sold", "--append"], "not to a file"),
+        (["--to", "out.db", "--append", "--replace"], "choose one of the two"),
+        (["--min-probability", "7"], "min_probability: must be from 0 to 1, not 7.0"),
+        (["--top", "0"], "Input should be greater than or equal to 1"),
+        (["--to", "postgresql://me:s3cret@127.0.0.1:1/shop"], "postgresql://me@127.0.0.1:1/shop: "),
+        (["--to", "ftp://me:s3cret@host/x"], "ftp://...: only files and postgresql:// URLs can be written to"),
+    ],
+)
+def test_mistakes_are_one_line(
+    shop_run: Path, tmp_path: Path, run: Relatum, monkeypatch: pytest.MonkeyPatch, options: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("predict", str(shop_run), *options)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert said in err
+    assert "s3cret" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_target_is_looked_at_before_the_work(shop_run: Path, shop: Path, tmp_path: Path, run: Relatum) -> None:
+    path = Path(shutil.copy(shop, tmp_path))
+    before = path.read_bytes()
+    code, _, err = run("predict", str(shop_run), "--relation", "sold", "--table", "SALES", "--to", str(path))
+    assert (code, "there is a table 'SALES' already" in err) == (2, True)
+    code, _, err = run("predict", str(shop_run), "--relation", "sold", "--table", "sales", "--to", str(path), "--replace")
+    assert (code, "table 'sales' has other columns: it lacks score, probability" in err) == (2, True)
+    assert path.read_bytes() == before
+
+
+def test_embeddings_are_written(shop_run: Path, tmp_path: Path, run: Relatum) -> None:
+    code, out, _ = run("embeddings", str(shop_run), "--to", str(tmp_path / "out"))
+    assert code == 0
+    assert out.splitlines()[0].endswith("entities.npy: 64 x 20")
+    code, out, err = run("embeddings", str(shop_run), "--to", str(tmp_path / "out"))
+    assert (code, err.count("\n")) == (2, 1)
+    code, out, _ = run("embeddings", str(shop_run), "--to", str(tmp_path / "two"), "--format", "parquet", "--json")
+    assert json.loads(out)["tables"]["entities"] == [64, 20]
+
+
+def test_what_is_not_installed_is_said(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['duckdb'] = sys.modules['psycopg'] = None\n"
+        "from relatum.errors import RelatumError\n"
+        "from relatum.exports import Column, Table, write\n"
+        "for to in ('out.parquet', 'out.duckdb', 'postgresql://me:s3cret@host/x'):\n"
+        "    try: write(Table('t', (Column('a', 'text', ['b']),), 't'), to)\n"
+        "    except RelatumError as error: print(error)\n"
+        "write(Table('t', (Column('a', 'text', ['b']),), 't'), 'out.db')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.splitlines() == [
+        "writing tables needs DuckDB: pip install 'relatum[io]'",
+        "writing tables needs DuckDB: pip install 'relatum[io]'",
+        "writing to PostgreSQL needs psycopg: pip install 'relatum[postgres]'",
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["out.db"]  # which needs neither

@@ -1,0 +1,132 @@
+"""A run predicts the facts that are missing: new, near known ones or anywhere, of stored and of defined relations."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from relatum import DataError, Run, SettingError, Spec, UnknownNameError, fit, load, read
+from relatum.data.loading import save
+from relatum.runs import prediction
+from relatum.runs.prediction import Prediction, predict
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 20}})
+    made = fit(spec, tmp_path_factory.mktemp("predicting") / "run")
+    made.define("customer", "project[buyer](sold)")
+    made.define("traded", "union(sold, rename[1, 0, 2](sold))")
+    return made
+
+
+def known(run: Run, relation: str) -> set[tuple[str, ...]]:
+    return set(run.table(relation))
+
+
+@pytest.mark.parametrize("relation", ["sold", "bought", "traded"])
+def test_predictions_are_the_best_new_answers_to_all_questions(run: Run, relation: str) -> None:
+    best: dict[tuple[str, ...], float] = {}
+    for fact in known(run, relation):
+        for position in range(3):
+            asked = [*fact[:position], "?", *fact[position + 1 :]]
+            for answer in run.complete(f"{relation}({', '.join(asked)})", k=100, new_only=True):
+                made = (*fact[:position], answer.entity, *fact[position + 1 :])
+                best[made] = max(best.get(made, answer.score), answer.score)
+    found = run.predict(relation, top=10**6)
+    assert {one.entities for one in found} == best.keys()
+    assert [one.score for one in found] == pytest.approx(sorted(best.values(), reverse=True), rel=1e-6)
+    assert all(one.score == pytest.approx(best[one.entities], rel=1e-6) for one in found)
+    assert run.predict(relation, top=7) == found[:7]
+    for one in found[:5]:
+        judged = run.score(f"{relation}({', '.join(one.entities)})")
+        assert (judged.source, one.relation) == (None, relation)
+        assert judged.probability == pytest.approx(one.probability, rel=1e-5)
+        assert one.position is not None
+        others = [place for place in range(3) if place != one.position]
+        assert any(
+            [fact[place] for place in others] == [one.entities[place] for place in others] for fact in known(run, relation)
+        )
+
+
+def test_every_fact_can_be_tried(run: Run) -> None:
+    found = run.predict("sold", top=50, exact=True)
+    names = list(run.model.graph.entities)
+    every = sorted(
+        -run.score(f"sold({', '.join(fact)})").score
+        for fact in itertools.product(names, names[:4], names)
+        if fact not in known(run, "sold")
+    )
+    best = [-one.score for one in found if one.entities[1] in names[:4]]
+    assert best == pytest.approx(every[: len(best)], rel=1e-5)
+    assert all(one.position is None for one in found)
+    answers = run.complete("sold(?, ?, ?)", k=50, new_only=True)
+    assert [one.entities for one in found] == [answer.entities for answer in answers]
+
+
+def test_what_a_projection_keeps_can_be_predicted(run: Run) -> None:
+    found = run.predict("customer")
+    assert {one.entities for one in found} == {(name,) for name in run.model.graph.entities} - known(run, "customer")
+    assert [one.entities for one in found] == [one.entities for one in run.predict("customer", exact=True)]
+
+
+def test_thresholds_leave_out_what_lies_below(run: Run) -> None:
+    every = run.predict("sold")
+    least, likely = every[20].score, every[30].probability
+    assert run.predict("sold", min_score=least) == [one for one in every if one.score >= least]
+    assert likely is not None
+    kept = run.predict("sold", min_probability=likely)
+    assert kept == [one for one in every if (one.probability or 0) >= likely]
+    assert 31 <= len(kept) < len(every)
+    assert run.predict("sold", min_score=1e9) == []
+
+
+def test_several_relations_at_once_are_those_one_by_one(run: Run) -> None:
+    names = ["buyer", "sold", "customer"]
+    found = predict(run, names, 5)
+    assert list(found) == names
+    assert found == {name: run.predict(name, 5) for name in names}
+    assert isinstance(found["sold"][0], Prediction)
+
+
+def test_what_cannot_be_asked_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'sold'"):
+        run.predict("slod")
+    with pytest.raises(SettingError, match="top"):
+        run.predict("sold", top=0)
+    with pytest.raises(SettingError, match="min_probability: must be from 0 to 1"):
+        run.predict("sold", min_probability=1.5)
+    with pytest.raises(SettingError, match="min_score"):
+        run.predict("sold", min_score=float("nan"))
+    monkeypatch.setattr(prediction, "EXACT_LIMIT", 15**3 - 1)
+    with pytest.raises(DataError, match="sold: 3,375 facts are too many to try, 3,374 can be"):
+        run.predict("sold", exact=True)
+
+
+def test_without_calibration_there_are_scores_alone(tmp_path: Path) -> None:
+    save(load("example"), tmp_path / "data")
+    (tmp_path / "data" / "valid.txt").write_text("")
+    plain = fit(Spec.from_dict({"data": str(tmp_path / "data"), "training": {"epochs": 1}}), tmp_path / "run")
+    assert {one.probability for one in plain.predict("sold")} == {None}
+    with pytest.raises(DataError, match="no validation facts to make probabilities by"):
+        plain.predict("sold", min_probability=0.5)
+
+
+def test_entities_of_a_table_stand_only_in_columns_of_their_kind(tmp_path: Path) -> None:
+    rows = [f"{n % 7},{n % 5},{'web' if n % 3 else 'shop'}" for n in range(60)]
+    (tmp_path / "sales.csv").write_text("\n".join(["buyer,item,channel", *rows]) + "\n")
+    read(tmp_path / "sales.csv", keep_ids=True).save(tmp_path / "data")
+    made = fit(Spec.from_dict({"data": str(tmp_path / "data"), "training": {"epochs": 2}}), tmp_path / "run")
+    (tmp_path / "data").rename(tmp_path / "moved")
+    run = Run(made.folder)  # which works by itself
+    run.define("shopped", "where[channel = sales.channel:shop](sales)")
+    sizes = {"sales": 7 * 5 * 2, "shopped": 7 * 5}
+    for relation, exact in itertools.product(sizes, (False, True)):
+        found = [one.entities for one in run.predict(relation, exact=exact)]
+        kinds = ("sales.buyer:", "sales.item:", "sales.channel:")
+        assert found
+        assert all(name.startswith(kind) for fact in found for name, kind in zip(fact, kinds, strict=False))
+        if exact:
+            assert len(found) == sizes[relation] - len(known(run, relation))
