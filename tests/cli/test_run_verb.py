@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from relatum import Spec
-from relatum.experiments.experiment import read_experiment
+from relatum.experiments.experiment import read_experiments
 from relatum.runs.journal import Journal
 
 Run = Callable[..., tuple[int, str, str]]
@@ -63,7 +63,7 @@ def test_every_seed_is_run_once_and_collected(run: Run, spec: Path, tmp_path: Pa
 
 def test_a_change_of_anything_is_another_run(run: Run, spec: Path, tmp_path: Path) -> None:
     def folders() -> set[Path]:
-        return {planned.folder for planned in read_experiment(spec).runs(tmp_path)}
+        return {planned.folder for one in read_experiments(spec) for planned in one.runs(tmp_path)}
 
     first = folders()
     assert len(first) == 2
@@ -100,6 +100,8 @@ def test_killed_at_any_time_and_started_again_it_ends_with_the_same_results(spec
         whole = json.loads((tmp_path / name / "results" / "small.json").read_text())
         for one in whole["runs"]:
             del one["minutes_of_training"], one["interruptions"], one["seconds_of_evaluation"]
+            for moment in one["course"]:
+                del moment["seconds"]
         return dict(whole)
 
     assert results("cut", kill=True) == results("whole", kill=False)
@@ -130,3 +132,73 @@ def test_a_bad_spec_is_refused_before_any_is_run(run: Run, spec: Path, tmp_path:
         assert (code, err.count("\n")) == (2, 1)
         assert not (tmp_path / "runs").exists()
     assert run("run", str(spec), "--seeds", "a,b")[0] == 2
+
+
+SERIES = SPEC.replace("seeds = [0, 1]", "[vary]\nmodel.window = [1, 4]")
+
+
+def test_a_series_is_run_point_by_point_and_each_has_results_of_its_own(run: Run, tmp_path: Path) -> None:
+    spec = tmp_path / "windows.toml"
+    spec.write_text(SERIES)
+    assert run("run", str(spec), *options(tmp_path))[0] == 0
+    for window in (1, 4):
+        results = json.loads((tmp_path / "results" / f"windows-{window}.json").read_text())
+        assert (results["spec"]["model"]["window"], results["spec"]["model"]["dim"]) == (window, 20)
+        assert [one["seed"] for one in results["runs"]] == [0]
+    before = files(tmp_path / "runs")
+    spec.write_text(SERIES.replace("[1, 4]", "[1, 2, 4]"))  # what is there already is not run again
+    plan = json.loads(run("run", str(spec), "--plan", "--json", *options(tmp_path))[1])
+    assert {name: list(states.values()) for name, states in plan.items()} == {
+        "windows-1": ["done"], "windows-2": ["missing"], "windows-4": ["done"],
+    }  # fmt: skip
+    assert files(tmp_path / "runs") == before
+
+
+def test_a_series_can_have_seeds_and_vary_any_one_setting(tmp_path: Path) -> None:
+    spec = tmp_path / "x.toml"
+    for vary in ('"model.window" = [2, 4]', "training.rate = [0.1, 5e-3]", 'data = ["example", "../my data"]'):
+        spec.write_text(SPEC.replace("[model]", f"[vary]\n{vary}\n[model]"))
+        found = read_experiments(spec)
+        assert [one.seeds for one in found] == [(0, 1), (0, 1)]
+        assert len({json.dumps(one.spec.to_dict()) for one in found}) == 2
+    assert [one.name for one in found] == ["x-example", "x-my_data"]
+
+
+@pytest.mark.parametrize(
+    ("vary", "message"),
+    [
+        ("model.window = []", "vary.model.window: must be a list of values"),
+        ("model.window = 3", "vary.model.window: must be a list of values"),
+        ("model.window = [[1]]", "vary.model.window: must be a list of values"),
+        ("model.window = [1, 1]", "vary.model.window: two of its values are one"),
+        ("model.window = [1, 3]", "model.window: must divide dim = 20"),
+        ("model.windw = [1, 2]", "model.windw: no such setting; did you mean window"),
+        ('model.sigma = ["sigmoid", "tan"]', "model.sigma"),
+        ("model.window = [1]\ntraining.batch = [1]", "vary: vary one setting"),
+        ("", "vary: vary one setting"),
+        ("seed = [0, 1]", "vary: seeds are no setting to compare; say seeds = [0, 1, 2]"),
+        ("model = [1]", "model"),
+    ],
+)
+def test_a_series_that_cannot_be_is_refused_before_any_is_run(run: Run, tmp_path: Path, vary: str, message: str) -> None:
+    spec = tmp_path / "windows.toml"
+    spec.write_text(SPEC.replace("[model]", f"[vary]\n{vary}\n[model]"))
+    code, out, err = run("run", str(spec), *options(tmp_path))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert "windows.toml: " in err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_series_is_no_spec_to_train(run: Run, tmp_path: Path) -> None:
+    spec = tmp_path / "windows.toml"
+    spec.write_text(SERIES)
+    code, _, err = run("train", "--spec", str(spec), "--out", str(tmp_path / "run"))
+    assert (code, "states a series of runs (vary), not one; run it with: relatum run" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((Path(__file__).parents[2] / "experiments").glob("*.toml")), ids=lambda path: path.stem
+)
+def test_every_committed_experiment_can_be_read(path: Path) -> None:
+    assert read_experiments(path)

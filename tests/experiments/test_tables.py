@@ -8,20 +8,17 @@ from typing import Any
 
 import pytest
 
+from made_results import write_result
 from relatum import DataError
-from relatum.experiments.published import SYSTEMS, TABLE_1
-from relatum.experiments.tables import Table, paper_tables, read_results
+from relatum.experiments.claims import check_claims, claims_table
+from relatum.experiments.collected import read_results
+from relatum.experiments.datasets import FORMAT, measure
+from relatum.experiments.published import DATASETS, SYSTEMS, TABLE_1
+from relatum.experiments.table import Table, fill_page
+from relatum.experiments.tables import paper_tables
 from relatum.models import MODELS
 
-
-def write(folder: Path, name: str, data: str, model: str, mrr: list[float], valid: float = 0.5, **more: Any) -> None:
-    hits = {"hits@1": 0.1, "hits@3": 0.2, "hits@10": 0.3, "mrr_pessimistic": 0.4}
-    runs = [
-        {"seed": seed, "minutes_of_training": 2.0, "valid": {"mrr": valid}, "test": {"mrr": value, **hits, **more}}
-        for seed, value in enumerate(mrr)
-    ]
-    whole = {"spec": {"data": data, "model": {"name": model, "sigma": "sigmoid"}}, "runs": runs}
-    (folder / f"{name}.json").write_text(json.dumps(whole))
+RESULTS = Path(__file__).parents[2] / "results"
 
 
 def rows(tables: list[Table], start: str) -> dict[str, dict[str, str]]:
@@ -30,8 +27,8 @@ def rows(tables: list[Table], start: str) -> dict[str, dict[str, str]]:
 
 
 def test_our_value_stands_beside_the_paper_s(tmp_path: Path) -> None:
-    write(tmp_path, "a", "jf17k", "hype", [0.5, 0.52])
-    write(tmp_path, "b", "fb-auto", "nalp", [0.7])
+    write_result(tmp_path, "a", "jf17k", "hype", [0.5, 0.52])
+    write_result(tmp_path, "b", "fb-auto", "nalp", [0.7])
     tables = paper_tables(read_results(tmp_path))
     hype = rows(tables, "jf17k")["HypE"]
     assert (hype["MRR"], hype["paper"], hype["difference"]) == ("0.5100", "0.494", "+0.016")
@@ -41,8 +38,8 @@ def test_our_value_stands_beside_the_paper_s(tmp_path: Path) -> None:
 
 
 def test_of_several_settings_the_one_with_the_best_validation_counts(tmp_path: Path) -> None:
-    write(tmp_path, "lucky", "jf17k", "hype", [0.9], valid=0.4)
-    write(tmp_path, "chosen", "jf17k", "hype", [0.5], valid=0.6)
+    write_result(tmp_path, "lucky", "jf17k", "hype", [0.9], valid=0.4)
+    write_result(tmp_path, "chosen", "jf17k", "hype", [0.5], valid=0.6)
     assert rows(paper_tables(read_results(tmp_path)), "jf17k")["HypE"]["MRR"] == "0.5000"
 
 
@@ -51,11 +48,39 @@ def test_rel_er_is_broken_down_beside_the_paper_s(tmp_path: Path) -> None:
         "by_operation": {"rename": {"mrr": 0.9}, "elementary": {"mrr": 0.3}},
         "by_depth": {"1": {"mrr": 0.8}},
     }
-    write(tmp_path, "a", "rel-er", "reale", [0.7], **by)
+    write_result(tmp_path, "a", "rel-er", "reale", [0.7], **by)
     found = rows(paper_tables(read_results(tmp_path)), "rel-er")
     assert (found["ReAlE"]["all"], found["ReAlE"]["rename"], found["ReAlE"]["depth 1"]) == ("0.700", "0.900", "0.800")
     assert found["ReAlE"]["union"] == "-"
     assert (found["ReAlE, the paper"]["all"], found["ReAlE, the paper"]["select"]) == ("0.709", "-")
+    assert (found["ReAlE, difference"]["all"], found["ReAlE, difference"]["union"]) == ("-0.009", "-")
+
+
+def test_nonlinear_functions_are_compared_all_else_equal(tmp_path: Path) -> None:
+    small, large = {"window": 2, "dim": 200}, {"window": 2, "dim": 400}
+    write_result(tmp_path, "best", "jf17k", "reale", [0.573], valid=0.9, settings={**large, "sigma": "sigmoid"})
+    for sigma, mrr in (("sigmoid", 0.54), ("tanh", 0.52)):
+        write_result(tmp_path, sigma, "jf17k", "reale", [mrr], settings={**small, "sigma": sigma})
+    tables = paper_tables(read_results(tmp_path))
+    found = rows(tables, "ReAlE on jf17k by nonlinear function")
+    assert {sigma: row["MRR"] for sigma, row in found.items()} == {"tanh": "0.5200", "sigmoid": "0.5400"}
+    assert found["tanh"]["difference"] == "+0.008"
+    assert rows(tables, "jf17k")["ReAlE"]["MRR"] == "0.5730"
+
+
+def test_the_files_stand_beside_the_paper_s_datasets(tmp_path: Path) -> None:
+    size = {"entities": 3388, "relations": 8, "train": 6778, "valid": 2255, "test": 2180, "arity": {"2": 3786, "5": 7212}}
+    (tmp_path / "datasets.json").write_text(json.dumps({"format": FORMAT, "datasets": {"fb-auto": size}}))
+    found = rows(paper_tables(read_results(tmp_path)), "datasets")
+    assert list(found) == ["fb-auto, the files", "fb-auto, the paper", "fb-auto, difference"]
+    assert found["fb-auto, the paper"]["entities"] == "3,410"
+    apart = found["fb-auto, difference"]
+    assert (apart["entities"], apart["train"], apart["arity 3"], apart["arity 4"]) == ("-22", "0", "0", "-215")
+
+
+def test_the_committed_sizes_are_those_of_the_files(benchmark_data: Path) -> None:
+    committed = json.loads((RESULTS / "datasets.json").read_text())
+    assert committed["datasets"] == measure(DATASETS)["datasets"]
 
 
 def test_every_system_of_the_paper_is_a_model() -> None:
@@ -64,24 +89,29 @@ def test_every_system_of_the_paper_is_a_model() -> None:
 
 
 def test_markdown_and_latex_hold_the_same_cells() -> None:
-    table = Table("50 % of a_b", ("system", "x & y"), [("a_b", "0.5")])
-    assert table.markdown() == "**50 % of a_b**\n\n| system | x & y |\n| --- | ---: |\n| a_b | 0.5 |\n"
-    assert "system & x \\& y \\\\\n\\hline\na\\_b & 0.5 \\\\" in table.latex()
+    table = Table("50 % of a_b", ("system", "x & y", "why"), [("a_b", "0.5", "a > b")], frozenset({"why"}))
+    assert table.markdown().splitlines()[2:] == ["| system | x & y | why |", "| --- | ---: | --- |", "| a_b | 0.5 | a > b |"]
+    assert "{lrp{0.8\\linewidth}}\nsystem & x \\& y & why \\\\\n\\hline\na\\_b & 0.5 & a $>$ b \\\\" in table.latex()
 
 
-def test_other_files_are_passed_over_and_damaged_ones_refused(tmp_path: Path) -> None:
-    (tmp_path / "rules.json").write_text('{"rules": []}')
-    assert paper_tables(read_results(tmp_path)) == []
-    (tmp_path / "torn.json").write_text('{"spec": ')
-    with pytest.raises(DataError, match=r"torn\.json: not valid JSON"):
-        read_results(tmp_path)
-    with pytest.raises(DataError, match="not a folder of results"):
-        read_results(tmp_path / "nowhere")
+def test_a_page_is_filled_between_its_marks_and_nowhere_else(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- tables -->\nold\n<!-- /tables -->\nafter\n")
+    fill_page(page, [Table("new", ("a", "b"), [("c", "1")])])
+    fill_page(page, [Table("new", ("a", "b"), [("c", "2")])])
+    assert page.read_text() == (
+        "before\n<!-- tables -->\n**new**\n\n| a | b |\n| --- | ---: |\n| c | 2 |\n<!-- /tables -->\nafter\n"
+    )
+    page.write_text("<!-- tables -->\nno end\n")
+    with pytest.raises(DataError, match="between which tables could stand"):
+        fill_page(page, [])
+    assert page.read_text() == "<!-- tables -->\nno end\n"
 
 
 def test_the_committed_page_shows_the_committed_results() -> None:
-    results = Path(__file__).parents[2] / "results"
-    found = paper_tables(read_results(results))
+    collected = read_results(RESULTS)
+    found = paper_tables(collected)
     assert float(rows(found, "fb-auto")["ReAlE"]["MRR"]) > 0.861
-    shown = (results / "README.md").read_text().split("<!-- tables -->\n")[1].split("<!-- /tables -->")[0]
-    assert shown == "\n".join(table.markdown() for table in found), "relatum tables results --format markdown"
+    shown = (RESULTS / "README.md").read_text().split("<!-- tables -->\n")[1].split("<!-- /tables -->")[0]
+    whole = [*found, claims_table(check_claims(collected.results))]
+    assert shown == "\n".join(table.markdown() for table in whole), "relatum tables results --fill results/README.md"

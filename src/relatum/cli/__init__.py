@@ -11,7 +11,10 @@ from typer.exceptions import TyperException
 from relatum import __version__
 from relatum.cli import algebra, ask, data
 from relatum.cli.demo import demo
+from relatum.cli.embeddings import embeddings
+from relatum.cli.figures import figures
 from relatum.cli.imports import import_tables
+from relatum.cli.predict import predict
 from relatum.cli.report import report
 from relatum.cli.rules import rules
 from relatum.cli.run import run
@@ -38,11 +41,14 @@ for verb in (
     ask.evaluate,
     ask.complete,
     ask.score,
+    predict,
+    embeddings,
     algebra.query,
     algebra.define,
     rules,
     synth,
     tables,
+    figures,
     report,
 ):
     app.command()(verb)

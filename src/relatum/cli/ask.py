@@ -23,7 +23,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 def evaluate(
     run: RunFolder,
     split: Annotated[str, typer.Option(help="Which facts to rank: train, valid or test.")] = "test",
-    by: Annotated[str, typer.Option(help="Break down by arity, position, relation, seen, operation, depth.")] = "arity",
+    by: Annotated[str, typer.Option(help="By arity, position, relation, seen, size, operation, depth.")] = "arity",
     raw: Annotated[bool, typer.Option("--raw", help="Count known answers as competitors.")] = False,
     json: Json = False,
 ) -> None:
@@ -38,7 +38,8 @@ def evaluate(
         raise UnknownNameError("split", split, PARTS)
     loaded = Run(run)
     ranks = loaded.evaluate(split, raw=raw)
-    parts = {key: breakdown(ranks, key, loaded.model.schema, loaded.split.origins) for key in by.split(",") if key}
+    given = (loaded.model.schema, loaded.split.origins, loaded.split.train)
+    parts = {key: breakdown(ranks, key, *given) for key in by.split(",") if key}
     whole, (low, high) = ranks.metrics, mrr_interval(ranks)
     macro = {key: macro_mrr(breakdown(ranks, key, loaded.model.schema)) for key in ("arity", "relation")}
     trust = loaded.reliability(split)

@@ -20,17 +20,17 @@ def run(
     specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help="TOML files, such as experiments/fb-auto.toml.")],
     seeds: Annotated[str | None, typer.Option(help="Which seeds, such as 0,1,2; by default those of the file.")] = None,
     out: Annotated[Path, typer.Option(help="Where run directories are kept.")] = Path("runs"),
-    results: Annotated[Path | None, typer.Option(help="Write NAME.json with the results of all seeds here.")] = None,
+    results: Annotated[Path | None, typer.Option(help="Write NAME.json here, with the results of all seeds.")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what there is to do.")] = False,
     json: Json = False,
 ) -> None:
     """Run what is missing of experiments, skip what is done, go on with what was cut short, and collect the results."""
     from relatum.errors import SettingError
-    from relatum.experiments.experiment import read_experiment
+    from relatum.experiments.experiment import read_experiments
     from relatum.experiments.results import collect, save_results
 
     chosen = None if seeds is None else _numbers(seeds)
-    experiments = [read_experiment(path, chosen) for path in specs]  # all are read before any is run
+    experiments = [one for path in specs for one in read_experiments(path, chosen)]  # all are read before any is run
     names = [experiment.name for experiment in experiments]
     if len(set(names)) < len(names):
         raise SettingError("two specs have one name, and so would their results")

@@ -1,17 +1,28 @@
-"""`relatum tables`: the paper's tables from collected results."""
+"""`relatum tables`: the paper's tables from collected results, and what becomes of its claims."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from relatum.cli.ask import Json
 from relatum.cli.output import console, print_json, print_table
 
-__all__ = ["tables"]
+if TYPE_CHECKING:
+    from relatum.experiments.collected import Collected
+
+__all__ = ["Results", "read", "tables"]
+
+Results = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[RESULTS]...",
+        help="Folders of results that `relatum run --results` has written, or run directories; by default `results`.",
+    ),
+]
 
 
 class Format(StrEnum):
@@ -23,27 +34,47 @@ class Format(StrEnum):
 
 
 def tables(
-    results: Annotated[Path, typer.Argument(help="The folder of results that `relatum run --results` has written.")] = Path(
-        "results"
-    ),
+    results: Results = None,
     form: Annotated[Format, typer.Option("--format", help="For a terminal, or as Markdown or LaTeX.")] = Format.terminal,
+    fill: Annotated[Path | None, typer.Option(help="Put the tables into this Markdown page, between its marks.")] = None,
     json: Json = False,
 ) -> None:
-    """Print the paper's tables: our value beside the paper's, with seeds, ties and time."""
+    """Print the paper's tables, our value beside the paper's, with seeds, ties and time; and whether its claims hold."""
     from relatum.errors import DataError
-    from relatum.experiments.tables import paper_tables, read_results
+    from relatum.experiments.claims import check_claims, claims_table
+    from relatum.experiments.table import fill_page
+    from relatum.experiments.tables import paper_tables
 
-    found = paper_tables(read_results(results))
+    collected = read(results)
+    found, claims = paper_tables(collected), check_claims(collected.results)
     if not found:
-        raise DataError(
-            f"{results}: no results for any of the paper's tables; make some with: relatum run --results {results}"
-        )
+        raise DataError("no results for any of the paper's tables; make some with: relatum run SPEC --results results")
+    whole = [*found, claims_table(claims)]
+    if fill is not None:
+        fill_page(fill, whole)
     if json:
-        print_json({"tables": [table.to_json() for table in found]})
-        return
-    for table in found:
-        if form is Format.terminal:
-            print_table(table.title, table.heads, table.rows, table.heads[1:])
-        else:
-            text = table.markdown() if form is Format.markdown else table.latex()
-            console().print(text, markup=False, soft_wrap=True)
+        print_json({"tables": [table.to_json() for table in found], "claims": [claim.to_json() for claim in claims]})
+    elif fill is not None:
+        console().print(f"{len(whole)} tables written into {fill}", markup=False, soft_wrap=True)
+    else:
+        for table in whole:
+            if form is Format.terminal:
+                print_table(table.title, table.heads, table.rows, table.numbers)
+            else:
+                text = table.markdown() if form is Format.markdown else table.latex()
+                console().print(text, markup=False, soft_wrap=True)
+
+
+def read(results: list[Path] | None) -> Collected:
+    """Return what is in places of results; runs that have not ended are named, and nothing at all is an error."""
+    from relatum.errors import DataError
+    from relatum.experiments.collected import read_results
+
+    places = results or [Path("results")]
+    collected = read_results(*places)
+    for folder in collected.unfinished:
+        console(stderr=True).print(f"{folder}: left out, for its training has not ended", markup=False, soft_wrap=True)
+    if not collected.results and not collected.datasets:
+        there = ", ".join(map(str, places))
+        raise DataError(f"{there}: no results; make some with: relatum run SPEC --results {places[0]}")
+    return collected

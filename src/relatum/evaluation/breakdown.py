@@ -1,4 +1,4 @@
-"""Metrics by arity, position, relation, whether all entities were seen in training, and by how relations were made."""
+"""Metrics by arity, position, relation, whether all entities were seen, and by how large and how made relations are."""
 
 from __future__ import annotations
 
@@ -6,30 +6,43 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from relatum.data.hypergraph import Hypergraph
 from relatum.data.provenance import ELEMENTARY, OPERATIONS, Origin
 from relatum.data.schema import Schema
 from relatum.errors import DataError, UnknownNameError
 from relatum.evaluation.ranks import Metrics, Ranks
 
-__all__ = ["KEYS", "MADE", "breakdown", "macro_mrr"]
+__all__ = ["KEYS", "MADE", "SIZE", "breakdown", "macro_mrr"]
 
 KEYS = ("arity", "position", "relation", "seen")
+SIZE = "size"  # of the relation, in training facts
 MADE = ("operation", "depth")  # of datasets whose relations were made by relational algebra
 
+_SIZES = {"0": 0, "1-9": 1, "10-99": 10, "100-999": 100, "1000+": 1000}  # where each begins
 
-def breakdown(ranks: Ranks, key: str, schema: Schema, origins: Mapping[str, Origin] | None = None) -> dict[str, Metrics]:
+
+def breakdown(
+    ranks: Ranks,
+    key: str,
+    schema: Schema,
+    origins: Mapping[str, Origin] | None = None,
+    train: Hypergraph | None = None,
+) -> dict[str, Metrics]:
     """Return the metrics of each part of the questions, by name of the part, in order.
 
     Args:
         ranks: the questions.
-        key: one of `KEYS`, or of `MADE` if origins are given.
+        key: one of `KEYS`, or of `MADE` if origins are given, or `SIZE` if the training facts are.
         schema: of the facts.
         origins: how relations came to be, by name; questions about others are left out.
+        train: the training facts, over the same schema.
     """
     if key in MADE:
         return _by_origin(ranks, key, schema, origins or {})
+    if key == SIZE:
+        return _by_size(ranks, schema, train)
     if key not in KEYS:
-        raise UnknownNameError("breakdown", key, (*KEYS, *MADE))
+        raise UnknownNameError("breakdown", key, (*KEYS, SIZE, *MADE))
     labels = ~ranks.unseen if key == "seen" else getattr(ranks, key)
     found = {}
     for label in np.unique(labels).tolist():
@@ -55,6 +68,16 @@ def _by_origin(ranks: Ranks, key: str, schema: Schema, origins: Mapping[str, Ori
         if chosen.any():
             found[str(label)] = Metrics.of(ranks.where(chosen))
     return found
+
+
+def _by_size(ranks: Ranks, schema: Schema, train: Hypergraph | None) -> dict[str, Metrics]:
+    if train is None:
+        raise DataError(f"by {SIZE}: the training facts are not known")
+    facts = [len(train.table(relation.name)) for relation in schema]
+    steps = np.searchsorted(list(_SIZES.values()), facts, side="right") - 1
+    labels = steps[ranks.relation]
+    names = list(_SIZES)
+    return {names[step]: Metrics.of(ranks.where(labels == step)) for step in np.unique(labels).tolist()}
 
 
 def macro_mrr(parts: Mapping[str, Metrics]) -> float:

@@ -1,4 +1,7 @@
-"""An experiment: one TOML file with a spec and its seeds, and the run directories that belong to it.
+"""Experiments: TOML files with a spec and its seeds, or with a series of specs, and the run directories that belong to them.
+
+A series varies one setting: `[vary]` with `model.window = [1, 2, 4, 5, 8]` makes an experiment of each value, named after
+the file and the value, with runs and results of its own.
 
 A run directory is named after the experiment, the seed, and a hash of all that the run follows from: the spec with every
 setting written out, the checksums of the data, and the version of the code. So a change to any of these is another run, and
@@ -9,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +20,11 @@ from typing import Any
 from relatum import __version__
 from relatum.data.loading import load
 from relatum.errors import SettingError
+from relatum.experiments.naming import file_word
 from relatum.runs.directory import SPEC
-from relatum.runs.spec import Spec, read_toml
+from relatum.runs.spec import VARY, Spec, changed, read_toml, toml_of
 
-__all__ = ["Experiment", "Planned", "read_experiment"]
+__all__ = ["Experiment", "Planned", "read_experiments"]
 
 
 @dataclass(frozen=True)
@@ -54,19 +58,54 @@ class Experiment:
             yield Planned(out / f"{self.name}-{seed}-{_hash([spec.to_dict(), checksums, __version__])}", spec)
 
 
-def read_experiment(path: Path, seeds: Iterable[int] | None = None) -> Experiment:
-    """Return the experiment in a TOML file: a spec and `seeds = [0, 1, 2]`; those given here count instead."""
+def read_experiments(path: Path, seeds: Iterable[int] | None = None) -> list[Experiment]:
+    """Return the experiments in a TOML file: one, or one for each value of what it varies.
+
+    Args:
+        path: a spec, with `seeds = [0, 1, 2]` and a table `vary` if there are to be several runs.
+        seeds: those that count instead of the file's.
+    """
     given = read_toml(path)
-    own = given.pop("seeds", [given.get("seed", 0)])
-    listed: Any = own if seeds is None else list(seeds)
-    if not isinstance(listed, list) or not listed or not all(type(seed) is int and seed >= 0 for seed in listed):
-        raise SettingError(f"{path}: seeds: must be a list of whole numbers from 0 up, such as [0, 1, 2]")
-    if len(set(listed)) < len(listed):
-        raise SettingError(f"{path}: seeds: one is there twice")
     try:
-        return Experiment(path.stem, Spec.from_dict(given), tuple(listed))
+        own = given.pop("seeds", [given.get("seed", 0)])
+        chosen = _checked_seeds(own if seeds is None else list(seeds))
+        if VARY not in given:
+            return [Experiment(path.stem, Spec.from_dict(given), chosen)]
+        setting, values = _varied(given.pop(VARY))
+        points = {
+            f"{path.stem}-{file_word(str(value))}": changed(given, [f"{setting}={toml_of(value)}"]) for value in values
+        }
+        found = [Experiment(name, Spec.from_dict(point), chosen) for name, point in points.items()]
+        if len({_hash(one.spec.to_dict()) for one in found}) < len(values):
+            raise SettingError(f"{VARY}.{setting}: two of its values are one")
     except SettingError as error:
         raise SettingError(f"{path}: {error}") from None
+    return found
+
+
+def _checked_seeds(listed: Any) -> tuple[int, ...]:
+    if not isinstance(listed, list) or not listed or not all(type(seed) is int and seed >= 0 for seed in listed):
+        raise SettingError("seeds: must be a list of whole numbers from 0 up, such as [0, 1, 2]")
+    if len(set(listed)) < len(listed):
+        raise SettingError("seeds: one is there twice")
+    return tuple(listed)
+
+
+def _varied(given: Any) -> tuple[str, list[Any]]:
+    """Return the path of the setting that a table varies, and its values."""
+    if not isinstance(given, Mapping):
+        raise SettingError(f"{VARY}: must be a table")
+    path = ""
+    while isinstance(given, Mapping):
+        if len(given) != 1:
+            raise SettingError(f"{VARY}: vary one setting, such as model.window = [1, 2, 4]")
+        ((key, given),) = given.items()
+        path = f"{path}.{key}" if path else key
+    if path in ("seed", "seeds"):
+        raise SettingError(f"{VARY}: seeds are no setting to compare; say seeds = [0, 1, 2]")
+    if not isinstance(given, list) or not given or not all(isinstance(value, str | float | int) for value in given):
+        raise SettingError(f"{VARY}.{path}: must be a list of values, such as [1, 2, 4]")
+    return path, given
 
 
 def _hash(value: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from relatum.errors import RelatumError
-from relatum.evaluation.breakdown import breakdown, macro_mrr
+from relatum.evaluation.breakdown import SIZE, breakdown, macro_mrr
 from relatum.evaluation.interval import mrr_interval
 from relatum.experiments.course import read_course
 from relatum.files import atomic_file
@@ -58,6 +58,7 @@ def result_of(folder: Path) -> dict[str, Any]:
     schema, origins = run.model.schema, run.split.origins
     keys = ("arity", "operation", "depth") if origins else ("arity",)
     parts = {f"by_{key}": breakdown(ranks, key, schema, origins) for key in keys}
+    parts["by_relation_size"] = breakdown(ranks, SIZE, schema, train=run.split.train)
     return {
         "seed": Spec.read(folder / SPEC).seed,
         "minutes_of_training": round(course.seconds / 60, 2),
@@ -65,6 +66,10 @@ def result_of(folder: Path) -> dict[str, Any]:
         "seconds_of_evaluation": round(evaluation, 2),
         "epochs": course.epochs,
         "best_epoch": course.epochs if course.best is None else course.best.epoch,
+        "course": [
+            {"epoch": moment.epoch, "seconds": round(moment.seconds, 1), "valid_mrr": moment.value}
+            for moment in course.scores
+        ],
         "valid": None if course.best is None else {"mrr": course.best.value, "filter": "train and valid"},
         "test": {
             **ranks.metrics.to_json(),

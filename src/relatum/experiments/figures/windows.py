@@ -1,0 +1,47 @@
+"""The test MRR of ReAlE by window size, all else equal; the paper draws such a curve but prints none of its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from relatum.experiments.collected import Result
+from relatum.experiments.figures.drawing import Drawing
+from relatum.experiments.figures.library import Figure, withStroke
+from relatum.experiments.figures.style import COLUMN, STYLES, grid, legend_below
+from relatum.experiments.published import BEST_WINDOWS, TABLE_1
+from relatum.experiments.series import series
+
+__all__ = ["draw_windows"]
+
+_LINE = {**STYLES["reale"].of_line, "capsize": 2.5, "elinewidth": 1.0}
+
+
+def draw_windows(data: str, results: Sequence[Result]) -> Drawing:
+    """Return the MRR by window size, with a bar of the spread where there are several seeds."""
+    found = series(results, data, "reale", "model.window")
+    if not found:
+        return Drawing(None, (f"no two results of ReAlE on {data} differ in their window alone",))
+    windows = list(found)
+    means = np.array([one.mean("mrr") or 0.0 for one in found.values()])
+    spreads = np.array([one.spread("mrr") or 0.0 for one in found.values()])
+    figure = Figure(figsize=(COLUMN, 2.2), layout="constrained")
+    axes = figure.subplots()
+    error = spreads if spreads.any() else None
+    drawn: dict[str, object] = {"ours": axes.errorbar(windows, means, error, **_LINE)}
+    for window, mean, spread in zip(windows, means, spreads, strict=True):
+        label = axes.annotate(f"{mean:.3f}", (window, mean + spread), (0, 4), textcoords="offset points", ha="center")
+        label.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
+    if data in TABLE_1:
+        published = TABLE_1[data]["reale"][0]
+        drawn[f"paper's best: {published:.3f}"] = axes.axhline(published, color="#555555", ls=(0, (1, 1.5)), lw=1.3)
+    if data == "jf17k":  # where the paper has its curve
+        drawn["paper: best here"] = axes.axvspan(*BEST_WINDOWS, facecolor="#e4e4e4", lw=0, zorder=0)
+    axes.margins(x=0.08, y=0.2)
+    axes.set_xticks(windows, [str(window) for window in windows])
+    dim = next(iter(found.values())).spec["model"].get("dim")
+    axes.set(xlabel="window size", ylabel="test MRR", title=f"{data}: ReAlE by window size, dimension {dim}")
+    grid(axes)
+    legend_below(figure, list(drawn.values()), list(drawn), 2)
+    return Drawing(figure)
