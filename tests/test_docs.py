@@ -28,7 +28,9 @@ def test_the_snippets_of_a_document_run_one_after_the_other(
 
 
 def test_the_numbers_of_the_readme_are_those_of_the_results() -> None:
-    rows = re.findall(r"^\| \[.*?\]\((results/.*?\.json)\).*?\| (0\.\d{3}) \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| \[.*?\]\((results/.*?\.json)\).*?\| (0\.\d{3}) \|", (ROOT / "README.md").read_text(), re.MULTILINE
+    )
     assert len(rows) >= 4
     for path, shown in rows:
         assert f"{json.loads((ROOT / path).read_text())['test_mrr']['mean']:.3f}" == shown, path

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from random_expressions import ODD_NAMES, random_expression, random_schema
 from relatum import RelationSchema, Schema
 from relatum.algebra import Expression, Join, Relation, parse
+from relatum.algebra.text import write
 from relatum.errors import DataError, RelatumError
 from strategies import names, relation_schemas
 
@@ -78,6 +79,13 @@ def test_what_is_written_is_read_back(seed: int, count: Callable[[int, int], int
         expression = random_expression(chance, schema, ODD_NAMES, chance.randint(1, 8))
         assert "\n" not in str(expression)
         assert parse(str(expression), schema) == expression
+        assert parse(write(expression, roles=True), schema) == expression
+
+
+def test_roles_are_written_for_people_where_they_are_known() -> None:
+    assert write(sold.rename(1, 0, 2).project(0, 2), roles=True) == "project[buyer, item](rename[buyer, seller, item](sold))"
+    assert write(sold.where(2, "coffee"), roles=True) == "where[item = coffee](sold)"
+    assert write(knows.rename(1, 0), roles=True) == "rename[1, 0](knows)"
 
 
 @given(relation_schemas(), names)
@@ -85,6 +93,8 @@ def test_any_name_is_read_back(relation: RelationSchema, entity: str) -> None:
     stored = Relation(relation)
     expression = (stored * stored).where(0, entity)
     assert parse(str(expression), Schema([relation])) == expression
+    selected = stored.where(relation.arity - 1, entity) if relation.arity > 1 else stored
+    assert parse(write(selected, roles=True), Schema([relation])) == selected
 
 
 def test_a_schema_without_roles_reads_the_same_line() -> None:

@@ -51,7 +51,7 @@ def test_query_as_json(run: Run, trained: str) -> None:
 
 def test_define_then_ask_by_name(run: Run, trained: str) -> None:
     code, out, _ = run("define", trained, "got", "rename[buyer, seller, item](sold)")
-    assert (code, out) == (0, "got(buyer, seller, item) is now rename[1, 0, 2](sold)\n")
+    assert (code, out) == (0, "got(buyer, seller, item) is now rename[buyer, seller, item](sold)\n")
     code, out, _ = run("complete", trained, "got(buyer=alex, seller=?, item=book)", "-k", "2")
     assert code == 0
     assert "seller" in out
@@ -96,7 +96,7 @@ def test_a_definition_that_cannot_be_is_one_line(run: Run, trained: str) -> None
 def test_rules_of_a_dataset_come_from_tuples_alone(run: Run) -> None:
     code, out, _ = run("rules", "example", "--examples")
     assert code == 0
-    assert "bought = rename[1, 0, 2](sold)" in out
+    assert "bought = rename[buyer, seller, item](sold)" in out
     assert "buyer = project[0, 2](bought)" in out
     assert "both       alex, drew, book" in out
     assert "2 rules, from tuples alone" in out

@@ -46,7 +46,7 @@ def test_a_report_says_what_was_learned(trained: Path) -> None:
         "percentage points on average",
         "Loss by epoch",
         "Validation MRR by time",
-        "bought = rename[1, 0, 2](sold)",
+        "bought = rename[buyer, seller, item](sold)",
         run.split.checksums["train"],
         "window_dropout",
     ):

@@ -39,6 +39,7 @@ BOUGHT = rule("rename[1, 0, 2](sold)")
 
 def test_a_rule_reads_as_algebra_and_as_datalog() -> None:
     assert str(BOUGHT) == "bought = rename[1, 0, 2](sold)"
+    assert BOUGHT.told == str(BOUGHT)  # no roles are known
     assert BOUGHT.datalog == "bought(X, Y, Z) <- sold(Y, X, Z)"
     read = parse_datalog(BOUGHT.datalog, GRAPH.schema)
     assert list(evaluate(read, GRAPH)) == list(evaluate(BOUGHT.body, GRAPH))

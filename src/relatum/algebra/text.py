@@ -34,53 +34,62 @@ from relatum.errors import RelatumError, UnknownNameError
 __all__ = ["is_operation", "parse", "read_expression", "write"]
 
 
-def write(expression: Expression) -> str:
+def write(expression: Expression, *, roles: bool = False) -> str:
     """Return the expression as one line that `parse` reads back as an equal one.
 
-    Positions are written as numbers, so that the line is read alike with a schema that knows no roles. What is shared
-    within an expression is written out wherever it stands.
+    Positions are written as numbers, so that the line is read alike with a schema that knows no roles; for people, `roles`
+    are written where they are known. What is shared within an expression is written out wherever it stands.
     """
     written: dict[Expression, str] = {}
     for node in post_order(expression, lambda node: node.children):
         operands = [written[child] for child in node.children]
-        written[node] = f"{_head(node)}({', '.join(operands)})" if operands else _head(node)
+        head = _head(node, [_places(child, roles) for child in node.children])
+        written[node] = f"{head}({', '.join(operands)})" if operands else head
     return written[expression]
 
 
+def _places(operand: Expression, roles: bool) -> list[str]:
+    """Return how the positions of an operand are called; a role that is a number would be read as one."""
+    named = operand.roles if roles else None
+    return [
+        as_written(named[place]) if named and not named[place].isdecimal() else str(place) for place in range(operand.arity)
+    ]
+
+
 @singledispatch
-def _head(node: Expression) -> str:
+def _head(node: Expression, places: list[list[str]]) -> str:
     return node.operation  # union, difference and product take nothing but their operands
 
 
 @_head.register
-def _(node: Relation) -> str:
+def _(node: Relation, places: list[list[str]]) -> str:
     return as_written(node.name, quote=node.name in _FORMS)
 
 
 @_head.register
-def _(node: Rename) -> str:
-    return f"rename[{', '.join(map(str, node.permutation))}]"
+def _(node: Rename, places: list[list[str]]) -> str:
+    return f"rename[{', '.join(places[0][position] for position in node.permutation)}]"
 
 
 @_head.register
-def _(node: Project) -> str:
-    return f"project[{', '.join(map(str, node.positions))}]"
+def _(node: Project, places: list[list[str]]) -> str:
+    return f"project[{', '.join(places[0][position] for position in node.positions)}]"
 
 
 @_head.register
-def _(node: SelectEqual) -> str:
-    return f"where_equal[{node.dropped}, {node.kept}]"
+def _(node: SelectEqual, places: list[list[str]]) -> str:
+    return f"where_equal[{places[0][node.dropped]}, {places[0][node.kept]}]"
 
 
 @_head.register
-def _(node: SelectConstant) -> str:
+def _(node: SelectConstant, places: list[list[str]]) -> str:
     # Bare digits would be read rightly, but a person would take them for a position.
-    return f"where[{node.dropped} = {as_written(node.entity, quote=node.entity.isdecimal())}]"
+    return f"where[{places[0][node.dropped]} = {as_written(node.entity, quote=node.entity.isdecimal())}]"
 
 
 @_head.register
-def _(node: Join) -> str:
-    return f"join[{', '.join(f'{p} = {q}' for p, q in node.pairs)}]"
+def _(node: Join, places: list[list[str]]) -> str:
+    return f"join[{', '.join(f'{places[0][p]} = {places[1][q]}' for p, q in node.pairs)}]"
 
 
 def is_operation(name: str) -> bool:

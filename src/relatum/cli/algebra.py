@@ -65,11 +65,13 @@ def define(
     expression: Annotated[str, typer.Argument(help="What it is: 'rename[1, 0, 2](sold)'.")],
 ) -> None:
     """Add a derived relation to a trained run, without training: complete, score and query then know it."""
+    from relatum.algebra.text import write
     from relatum.runs.run import Run
 
     loaded = Run(run)
     loaded.define(name, expression)
-    console().print(f"{loaded.schema[name]} is now {loaded.definitions[name]}", markup=False, soft_wrap=True)
+    told = write(loaded.definitions[name], roles=True)
+    console().print(f"{loaded.schema[name]} is now {told}", markup=False, soft_wrap=True)
 
 
 def _show(text: str, found: QueryResult) -> None:

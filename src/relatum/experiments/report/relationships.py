@@ -28,7 +28,7 @@ def relationships(study: Study) -> Markup:
     )
     if study.run.definitions:
         told += " Relations that were defined on the run take part."
-    drawn = [rule for rule in rules if len(str(rule)) <= _LONGEST][:_DRAWN]
+    drawn = [rule for rule in rules if len(rule.told) <= _LONGEST][:_DRAWN]
     listed = rules[:_LISTED]
     caption = "Rules, the surest first" if len(listed) == len(rules) else f"The {_LISTED} surest of {len(rules)} rules"
     heads = ("rule", "support", "confidence", "coverage", "evidence")
@@ -38,7 +38,7 @@ def relationships(study: Study) -> Markup:
 def _row(rule: Rule) -> tuple[str, ...]:
     shares = (percent(rule.confidence), percent(rule.coverage))
     return (
-        tag("span", entity(str(rule), longest=4 * _LONGEST), class_="fact"),
+        tag("span", entity(rule.told, longest=4 * _LONGEST), class_="fact"),
         f"{rule.support:,}",
         *shares,
         f"{rule.evidence:.1f}",

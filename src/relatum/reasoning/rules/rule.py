@@ -9,6 +9,7 @@ from typing import Any
 
 from relatum.algebra import Difference, Expression, Relation, datalog, evaluate
 from relatum.algebra.node import post_order
+from relatum.algebra.text import write
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema
 from relatum.data.table import TupleTable
@@ -49,6 +50,11 @@ class Rule:
 
     def __str__(self) -> str:
         return f"{Relation(self.head)} {self.kind} {self.body}"
+
+    @property
+    def told(self) -> str:
+        """The rule as people read it, with roles where they are known: `bought = rename[buyer, seller](sold)`."""
+        return f"{Relation(self.head)} {self.kind} {write(self.body, roles=True)}"
 
     @property
     def datalog(self) -> str:
