@@ -53,11 +53,16 @@ class HypE(ProductModel):
     settings: HypESettings
 
     def initial(self, generator: torch.Generator) -> Parameters:
-        """Return normal embeddings, filters and projection, such that f about keeps the length of a vector."""
+        """Return normal embeddings, filters and projection, such that f about keeps the length of a vector.
+
+        At first positions see entities nearly alike: what they have in common, such as a relation and its renaming, is then
+        learned at once, and what sets them apart from there.
+        """
         width, steps, count = self.settings.width, self.settings.steps, self.settings.filters
+        common = normal(generator, 1, count, width, spread=width**-0.5)
         return {
             **super().initial(generator),
-            "filters": normal(generator, self.max_arity, count, width, spread=width**-0.5),
+            "filters": common + normal(generator, self.max_arity, count, width, spread=0.1 * width**-0.5),
             "projection": normal(generator, count * steps, self.settings.dim, spread=(count * steps) ** -0.5),
         }
 
