@@ -36,6 +36,7 @@ def test_public_names_are_pinned() -> None:
         "read",
         "resume",
         "save",
+        "update",
     ]
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from relatum.runs.fit import fit, resume
     from relatum.runs.run import Run
     from relatum.runs.spec import Spec
+    from relatum.runs.update import update
 
 __version__ = "0.1.0"
 
@@ -58,6 +59,7 @@ __all__ = [
     "read",
     "resume",
     "save",
+    "update",
 ]
 
 _HOMES = {
@@ -83,6 +85,7 @@ _HOMES = {
     "relatum.runs.fit": ("fit", "resume"),
     "relatum.runs.run": ("Run",),
     "relatum.runs.spec": ("Spec",),
+    "relatum.runs.update": ("update",),
 }
 
 

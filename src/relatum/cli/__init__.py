@@ -22,6 +22,7 @@ from relatum.cli.synth import synth
 from relatum.cli.tables import tables
 from relatum.cli.train import train
 from relatum.cli.tune import tune
+from relatum.cli.update import update
 from relatum.errors import RelatumError
 
 __all__ = ["app", "main"]
@@ -38,6 +39,7 @@ for verb in (
     train,
     run,
     tune,
+    update,
     ask.evaluate,
     ask.complete,
     ask.score,

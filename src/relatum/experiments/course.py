@@ -47,6 +47,8 @@ def read_course(path: Path) -> Course:
     try:
         for event in Journal(path).read():
             now, kind = float(event["time"]), event["event"]
+            if kind == "update":  # this was no training, however long after it
+                continue
             if kind in ("start", "resume"):
                 course.sessions += 1
                 course.losses = [moment for moment in course.losses if moment.epoch <= event["epoch"]]

@@ -7,7 +7,7 @@ from pathlib import Path
 from relatum.data.cache import load_columns, save_columns
 from relatum.data.hypergraph import Split
 from relatum.errors import RelatumError
-from relatum.files import leftovers
+from relatum.files import atomic_file, leftovers
 
 __all__ = [
     "CALIBRATION",
@@ -20,6 +20,7 @@ __all__ = [
     "is_free",
     "load_facts",
     "save_facts",
+    "write_text",
 ]
 
 SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint", ".lock"
@@ -50,3 +51,9 @@ def load_facts(folder: Path) -> Split:
     if split is None:
         raise RelatumError(f"{folder}: its facts ({_FACTS}) are missing or damaged")
     return split
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text, atomically."""
+    with atomic_file(path) as file:
+        file.write(text.encode())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from relatum.errors import DataError, RelatumError
 from relatum.evaluation.calibration import fit_calibration, label
 from relatum.evaluation.ranking import rank
 from relatum.evaluation.ranks import Metrics
-from relatum.files import atomic_file, leftovers
+from relatum.files import leftovers
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.models.store import save_model
@@ -33,19 +32,20 @@ from relatum.runs.directory import (
     CHECKPOINT,
     JOURNAL,
     LOCK,
-    PROVENANCE,
     SPEC,
     is_free,
     load_facts,
     save_facts,
+    write_text,
 )
 from relatum.runs.journal import Journal
+from relatum.runs.provenance import provenance_of, read_provenance, save_provenance
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
 from relatum.training.checkpoint import load_state, save_state
 from relatum.training.loop import State, train
 
-__all__ = ["Watch", "fit", "resume", "validator"]
+__all__ = ["Watch", "fit", "resume", "sample", "validator"]
 
 Watch = Callable[[str, State, dict[str, Any]], None]
 
@@ -67,8 +67,8 @@ def fit(spec: Spec, out: str | PathLike[str], watch: Watch = lambda *_: None) ->
     with _held(folder):
         _require_free(folder)  # once more: another process may have begun here while this one was reading
         save_facts(folder, split)
-        _write(folder / PROVENANCE, json.dumps(_provenance(split), indent=2) + "\n")
-        _write(folder / SPEC, spec.to_toml())  # last: a directory with a spec can be resumed, one without it begun anew
+        save_provenance(folder, provenance_of(split))
+        write_text(folder / SPEC, spec.to_toml())  # last: a directory with a spec can be resumed, one without it begun anew
         _run(folder, spec, split, watch)
     return Run(folder)
 
@@ -78,6 +78,8 @@ def resume(out: str | PathLike[str], watch: Watch = lambda *_: None) -> Run:
     folder = Path(out)
     if not (folder / SPEC).exists():
         raise RelatumError(f"{folder}: not a run (there is no {SPEC})")
+    if read_provenance(folder).get("updates"):
+        raise RelatumError(f"{folder}: was updated after training, so no training can be gone on with; train anew instead")
     with _held(folder):
         _run(folder, Spec.read(folder / SPEC), load_facts(folder), watch)
     return Run(folder)
@@ -124,14 +126,14 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
     save_state(folder / CHECKPOINT, trained)
     _calibrate(folder, model, split, trained.best)
     save_model(folder, MODELS, model, trained.best)  # a run with a model counts as done
-    _write(folder / CARD, card(spec, split, trained))
+    write_text(folder / CARD, card(spec, split, trained))
 
 
-def validator(model: Model, split: Split) -> Callable[[Parameters], float] | None:
+def validator(model: Model, split: Split, most: int = _VALIDATED) -> Callable[[Parameters], float] | None:
     """Return the validation MRR as a function of parameters, filtered by train and valid alone; None without valid facts."""
     if not len(split.valid):
         return None
-    facts = _sample(split.valid, _VALIDATED)
+    facts = sample(split.valid, most)
     known = KnownAnswers(split.train, split.valid)
     return lambda parameters: Metrics.of(rank(model, parameters, facts, known)).mrr
 
@@ -142,12 +144,12 @@ def _calibrate(folder: Path, model: Model, split: Split, parameters: Parameters)
         return
     with torch.no_grad():
         tables = model.encode(parameters)
-    labelled = label(model, tables, _sample(split.valid, _VALIDATED), KnownAnswers(split.train, split.valid), split.train)
+    labelled = label(model, tables, sample(split.valid, _VALIDATED), KnownAnswers(split.train, split.valid), split.train)
     found = fit_calibration(labelled, len(model.schema)).to_json()
-    _write(folder / CALIBRATION, json.dumps(found) + "\n")
+    write_text(folder / CALIBRATION, json.dumps(found) + "\n")
 
 
-def _sample(graph: Hypergraph, most: int) -> Hypergraph:
+def sample(graph: Hypergraph, most: int) -> Hypergraph:
     """Return about `most` facts of a hypergraph, always the same."""
     chance = np.random.default_rng(0)
     blocks = []
@@ -155,20 +157,3 @@ def _sample(graph: Hypergraph, most: int) -> Hypergraph:
         kept = chance.random(len(block)) < most / len(graph)
         blocks.append((block.relations[kept], block.columns[:, kept]))
     return Hypergraph.sort(graph.entities, graph.schema, blocks)
-
-
-def _provenance(split: Split) -> dict[str, Any]:
-    from relatum import __version__
-
-    return {
-        "data": split.origin,
-        "checksums": dict(split.checksums),
-        "versions": {"relatum": __version__, "torch": torch.__version__, "numpy": np.__version__},
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-    }
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_file(path) as file:
-        file.write(text.encode())

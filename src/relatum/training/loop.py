@@ -21,7 +21,7 @@ from relatum.training.optimizer import Gradient, History, Optimizer
 from relatum.training.settings import TrainingSettings
 from relatum.training.steps import gradients
 
-__all__ = ["State", "train"]
+__all__ = ["State", "one_torch_thread", "train"]
 
 
 @dataclass
@@ -66,7 +66,7 @@ def train(
     state = state if state is not None else start(model, settings, seed)
     optimizer = Optimizer(state.parameters, settings, state.history)
     candidates = Candidates(facts, settings)
-    with _one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool:
+    with one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool:
         while not state.done:
             _steps(model, facts, settings, seed, state, optimizer, candidates, pool, watch)
             _close_epoch(facts, settings, state, validate, watch)
@@ -175,7 +175,7 @@ def _copy(parameters: Parameters) -> Parameters:
 
 
 @contextmanager
-def _one_torch_thread() -> Iterator[None]:
+def one_torch_thread() -> Iterator[None]:
     """Let torch work with one thread while the kernels have theirs.
 
     The two would spin against each other, and what torch sums with many threads it sums in another order than with one.

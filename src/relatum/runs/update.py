@@ -1,0 +1,144 @@
+"""New facts folded into a trained run: a new run beside the old one, in which only the rows of new entities are fitted."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from relatum.data.hypergraph import Split
+from relatum.data.loading import load
+from relatum.data.widening import Widened, widened
+from relatum.errors import DataError, SettingError
+from relatum.files import atomic_directory, check_free, sha256_of
+from relatum.models import MODELS
+from relatum.models.base import Parameters
+from relatum.models.store import save_model
+from relatum.runs.card import updated_card
+from relatum.runs.definitions import save_definitions
+from relatum.runs.directory import CALIBRATION, CARD, JOURNAL, SPEC, save_facts, write_text
+from relatum.runs.effect import Folded, counts_of, effect_of
+from relatum.runs.journal import Journal
+from relatum.runs.provenance import read_provenance, save_provenance, versions
+from relatum.runs.run import Run
+from relatum.runs.spec import Spec
+from relatum.training.company import started
+from relatum.training.folding import fold_in
+
+__all__ = ["update"]
+
+Ints = npt.NDArray[np.int64]
+
+
+def update(
+    run: str | PathLike[str],
+    new_facts: str | PathLike[str],
+    out: str | PathLike[str] | None = None,
+    *,
+    seed: int = 0,
+    refit: bool = False,
+) -> Run:
+    """Fold new facts into a trained run, and return the new run that this makes; the old one stays as it is.
+
+    Entities that stood in no training fact before get rows that are fitted to the new facts; all else is frozen. Facts among
+    known entities become known training facts. A folder's `valid` and `test` facts join those of the run; nothing is fitted
+    to them. What was done, and how it went, is the last record in the new run's journal.
+
+    Args:
+        run: the directory of a trained run.
+        new_facts: a file of facts, or what else `relatum.load` reads; the run must know their relations.
+        out: the directory to make, new or empty; by default `RUN-updated`, beside the run.
+        seed: of everything that is drawn.
+        refit: fit also the rows of known entities that stand in more new facts than old ones.
+    """
+    folder = Path(run)
+    target = _beside(folder) if out is None else Path(out)
+    if seed < 0:
+        raise SettingError(f"seed: must be a whole number from 0 up, not {seed}")
+    check_free(target)  # before the work, and again when it is written
+    trained, spec = Run(folder), Spec.read(folder / SPEC)
+    given = load(new_facts, use_cache=False)
+    folded = _folded(trained, _with_more(trained, given), spec, seed, refit=refit)
+    told = {**counts_of(folded), **effect_of(folded)}
+    step = {
+        "from": folder.resolve().name,
+        "model": sha256_of(folder / "model.safetensors"),
+        "facts": given.origin,
+        "checksums": dict(given.checksums),
+        **counts_of(folded),
+        "seed": seed,
+        "versions": versions(),
+    }
+    check_free(target)
+    if target.exists():
+        target.rmdir()
+    with atomic_directory(target) as made:
+        _write(made, folded, spec, step, told)
+    return Run(target)
+
+
+def _beside(folder: Path) -> Path:
+    """Return the place of the new run, for a folder that may be given as `.` too."""
+    whole = folder if folder.name not in ("", "..") else folder.resolve()
+    return whole.with_name(f"{whole.name}-updated")
+
+
+def _with_more(trained: Run, given: Split) -> Widened:
+    """Return the facts of a run with more; refused unless there is a new one among them."""
+    for name in given.schema.names:
+        if name in trained.definitions:
+            raise DataError(f"{given.origin}: {name} is a defined relation: its facts follow from those of others")
+    wide = widened(trained.split, given)
+    if not wide.read:
+        raise DataError(f"{given.origin}: there are no facts in it")
+    if not any(map(len, wide.added.values())):
+        raise DataError(f"{given.origin}: nothing is new, for the run knows all of its {wide.read:,} facts already")
+    return wide
+
+
+def _folded(trained: Run, wide: Widened, spec: Spec, seed: int, *, refit: bool) -> Folded:
+    began = time.perf_counter()
+    facts = wide.split.train
+    old, now = wide.before.train.degrees(), facts.degrees()
+    model = MODELS[spec.model](facts, trained.model.settings)
+    places = wide.split.entities.ids(trained.model.graph.entities).astype(np.int64)
+    named = np.isin(np.arange(len(now)), places)
+    new = np.flatnonzero(~named | ((old == 0) & (now > 0)))
+    refitted = np.flatnonzero((old > 0) & (now > 2 * old)) if refit else np.empty(0, np.int64)
+    start = started(model, _with_room(trained, places, len(now)), facts, new, seed)
+    fitted = np.union1d(new[now[new] > 0], refitted)
+    parameters = fold_in(model, start, facts, fitted, spec.training, seed)
+    return Folded(trained, wide, model, start, parameters, new, refitted, time.perf_counter() - began)
+
+
+def _with_room(trained: Run, places: Ints, count: int) -> Parameters:
+    """Return a run's parameters with its entities' rows at their places among so many; the other rows are 0."""
+    parameters = dict(trained.parameters)
+    for name in trained.model.entity_tables:
+        table = parameters[name]
+        parameters[name] = torch.zeros(count, *table.shape[1:], dtype=table.dtype)
+        parameters[name].index_copy_(0, torch.from_numpy(places), table)
+    return parameters
+
+
+def _write(made: Path, folded: Folded, spec: Spec, step: dict[str, Any], told: dict[str, Any]) -> None:
+    """Write all that a run has, but for a checkpoint: there is no training to go on with."""
+    trained, split = folded.trained, folded.wide.split
+    save_facts(made, split)
+    save_model(made, MODELS, folded.model, folded.parameters)
+    provenance = read_provenance(trained.folder)
+    save_provenance(made, {**provenance, "updates": [*provenance.get("updates", []), step]})
+    write_text(made / SPEC, spec.to_toml())
+    write_text(made / CARD, updated_card(spec, split, step["from"], told))
+    if trained.definitions:
+        save_definitions(made, trained.definitions)
+    for name in (CALIBRATION, JOURNAL):
+        if (trained.folder / name).exists():
+            shutil.copyfile(trained.folder / name, made / name)
+    Journal(made / JOURNAL).write("update", **{"from": step["from"], **told})

@@ -1,0 +1,366 @@
+"""Updating a run: a new run beside the old one, whole or not there, with only the rows of new entities fitted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from relatum import (
+    MODELS,
+    DataError,
+    Hypergraph,
+    KnownAnswers,
+    RelatumError,
+    Run,
+    Spec,
+    UnknownNameError,
+    fit,
+    load,
+    resume,
+    update,
+)
+from relatum.evaluation.ranking import rank
+from relatum.evaluation.ranks import Metrics
+from relatum.experiments.course import read_course
+from relatum.experiments.report import report_page
+from relatum.models.store import load_model
+from relatum.reasoning.rules import find_rules
+from relatum.runs.journal import Journal
+from relatum.training.settings import TrainingSettings
+
+NEW = "sold\tzoe\tmike\tboat\nsold\tdrew\tzoe\ttea\nbuyer\tzoe\ttea\nbuyer\tkim\tlamp\n"
+MODEL_FILES = ("model.safetensors", "config.json", "entities.txt", "relations.txt", "facts.columns", "calibration.json")
+
+
+def spec_of(model: str = "reale", **settings: Any) -> Spec:
+    table = {"name": model, "dim": 20, **settings}
+    return Spec.from_dict({"data": "example", "model": table, "training": {"epochs": 4, "validate_every": 2}})
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the directory of a run on the example, with a defined relation; to be read only."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
+        run = fit(spec_of(), tmp_path_factory.mktemp("runs") / "example")
+        run.define("customer", "project[1](sold)")
+        yield run.folder
+
+
+@pytest.fixture
+def new_facts(tmp_path: Path) -> Path:
+    path = tmp_path / "new.txt"
+    path.write_text(NEW)
+    return path
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def told(folder: Path) -> dict[str, Any]:
+    return Journal(folder / "journal.jsonl").read()[-1]
+
+
+def row(run: Run, name: str) -> torch.Tensor:
+    return run.parameters["entities"][run.model.graph.entities.id(name)]
+
+
+def test_a_new_run_is_made_and_the_old_one_is_untouched(trained: Path, new_facts: Path, tmp_path: Path) -> None:
+    before = files(trained)
+    run = update(trained, new_facts, tmp_path / "out")
+    assert files(trained) == before
+    assert run.folder == tmp_path / "out"
+    assert set(files(run.folder)) == {*before, "journal.jsonl"} - {"checkpoint", ".lock"}
+    old = Run(trained)
+    assert [name for name in run.model.graph.entities if name not in old.model.graph.entities] == ["boat", "zoe"]
+    assert list(run.model.graph.entities) == sorted(run.model.graph.entities)
+    assert all(torch.equal(row(run, name), row(old, name)) for name in old.model.graph.entities)
+    assert all(torch.equal(run.parameters[name], old.parameters[name]) for name in ("relations", "bias"))
+
+
+def test_facts_become_known_training_facts(trained: Path, new_facts: Path, tmp_path: Path) -> None:
+    run, old = update(trained, new_facts, tmp_path / "out"), load("example")
+    lines = [tuple(line.split("\t")) for line in NEW.splitlines()]
+    assert sorted(run.split.train) == sorted([*old.train, *lines])
+    assert sorted(run.split.valid) == sorted(old.valid)
+    assert sorted(run.split.test) == sorted(old.test)
+    assert (run.split.origin, run.split.checksums) == ("example", old.checksums)
+    assert run.score("sold(zoe, mike, boat)").source == "train"
+
+
+def test_everything_that_a_run_is_asked_can_be_asked_of_the_new_one(trained: Path, new_facts: Path, tmp_path: Path) -> None:
+    run = update(trained, new_facts, tmp_path / "out")
+    again = Run(run.folder)
+    assert len(again.evaluate("test")) == len(Run(trained).evaluate("test"))
+    assert {answer.entity for answer in again.complete("sold(drew, ?, tea)", k=100)} >= {"zoe", "boat"}
+    assert again.complete("sold(drew, ?, tea)", 3) == run.complete("sold(drew, ?, tea)", 3)
+    assert 0 <= (again.score("sold(zoe, mike, boat)").probability or -1) <= 1
+    assert again.calibration is not None
+    assert again.query("project[1](sold)(zoe)").answers
+    assert "zoe" in {answer.entity for answer in again.complete("customer(?)", k=100)}
+    assert {fact[1] for fact in again.facts if fact[0] == "customer"} >= {"zoe", "mike"}
+    assert find_rules(again.facts) is not None
+    assert "zoe" in report_page(again) or "17 entities" in report_page(again)
+
+
+def test_the_journal_and_the_card_tell_of_it_and_the_course_of_training_does_not(
+    trained: Path, new_facts: Path, tmp_path: Path
+) -> None:
+    run = update(trained, new_facts, tmp_path / "out")
+    events = Journal(run.folder / "journal.jsonl").read()
+    assert events[:-1] == Journal(trained / "journal.jsonl").read()
+    last = events[-1]
+    counts = {"facts": 4, "repeated": 0, "known": 0, "added": 4, "among_known_entities": 1, "new_entities": 2}
+    assert {name: last[name] for name in counts} == counts
+    assert (last["event"], last["from"]) == ("update", "example")
+    assert last["own_questions"] == 8
+    assert last["own_mrr"] > last["own_mrr_start"]
+    assert 0 < last["valid_mrr_after"] <= 1
+    assert last["valid_mrr_before"] == max(event["score"] for event in events if event["event"] == "validation")
+    assert read_course(run.folder / "journal.jsonl") == read_course(trained / "journal.jsonl")
+    card = (run.folder / "README.md").read_text()
+    assert f"| validation MRR | {last['valid_mrr_after']:.4f}, before the update {last['valid_mrr_before']:.4f} |" in card
+    assert "| updated | 4 facts folded into example; 2 new entities |" in card
+
+
+def test_it_says_where_it_came_from(trained: Path, new_facts: Path, tmp_path: Path) -> None:
+    first = update(trained, new_facts, tmp_path / "out", seed=3)
+    (tmp_path / "more.txt").write_text("sold\tzoe\tyan\tbook\n")
+    second = update(first.folder, tmp_path / "more.txt")
+    assert second.folder == tmp_path / "out-updated"
+    old = json.loads((trained / "provenance.json").read_text())
+    found = json.loads((second.folder / "provenance.json").read_text())
+    steps = found.pop("updates")
+    assert found == old
+    assert [(step["from"], step["seed"], step["added"]) for step in steps] == [("example", 3, 4), ("out", 0, 1)]
+    assert steps[0]["checksums"]["train"] == hashlib.sha256(NEW.encode()).hexdigest()
+    assert all(torch.equal(row(second, name), row(first, name)) for name in first.model.graph.entities)
+    assert "yan" in second.model.graph.entities
+
+
+def test_the_same_seed_gives_the_same_bytes_with_any_number_of_threads(
+    trained: Path, new_facts: Path, tmp_path: Path
+) -> None:
+    made = []
+    for threads in ("1", "2"):
+        out = tmp_path / f"with{threads}"
+        code = f"from relatum import update; update({str(trained)!r}, {str(new_facts)!r}, {str(out)!r})"
+        subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "RELATUM_THREADS": threads})
+        made.append({name: (out / name).read_bytes() for name in (*MODEL_FILES, "provenance.json", "README.md")})
+    assert made[0] == made[1]
+    other = update(trained, new_facts, tmp_path / "other", seed=1).folder
+    assert (other / "model.safetensors").read_bytes() != made[0]["model.safetensors"]
+
+
+def test_what_is_known_or_given_twice_is_counted_and_changes_nothing(trained: Path, new_facts: Path, tmp_path: Path) -> None:
+    plain = update(trained, new_facts, tmp_path / "plain").folder
+    split = load("example")
+    held_out = "\t".join(next(iter(split.test)))
+    known = "\t".join(next(iter(split.train)))
+    new_facts.write_text(f"{known}\n{held_out}\n{NEW}{NEW.splitlines()[0]}\n")
+    run = update(trained, new_facts, tmp_path / "out")
+    assert (told(run.folder)["known"], told(run.folder)["repeated"], told(run.folder)["added"]) == (2, 1, 4)
+    assert sorted(run.split.test) == sorted(split.test)
+    assert all((run.folder / name).read_bytes() == (plain / name).read_bytes() for name in MODEL_FILES)
+
+
+def test_a_folder_brings_its_parts_and_nothing_is_fitted_to_those_held_out(
+    trained: Path, new_facts: Path, tmp_path: Path
+) -> None:
+    plain = update(trained, new_facts, tmp_path / "plain")
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "train.txt").write_text(NEW)
+    (folder / "valid.txt").write_text("sold\tzoe\tkim\ttea\n")
+    (folder / "test.txt").write_text("sold\tzoe\tkim\tboat\nbuyer\tunseen\tboat\n")
+    run = update(trained, folder, tmp_path / "out")
+    assert ("sold", "zoe", "kim", "tea") in list(run.split.valid)
+    assert len(run.split.test) == len(plain.split.test) + 2
+    assert (told(run.folder)["added_valid"], told(run.folder)["added_test"], told(run.folder)["new_entities"]) == (1, 2, 3)
+    assert told(run.folder)["valid_mrr_before"] == told(plain.folder)["valid_mrr_before"]
+    others = [row(plain, name) for name in plain.model.graph.entities if name not in ("zoe", "boat")]
+    middle = torch.stack(others).mean(0)
+    assert torch.allclose(row(run, "unseen"), middle, atol=0.6 * float(torch.stack(others).std()))
+    assert len(run.evaluate("test").unseen) > 0
+
+
+def test_an_entity_that_was_named_but_never_trained_is_new(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    chance = np.random.default_rng(0)
+    lines = [f"r\te{a}\te{b}" for a, b in chance.integers(0, 12, (60, 2))]
+    (data / "train.txt").write_text("\n".join(lines) + "\n")
+    (data / "test.txt").write_text("r\tghost\te1\n")
+    spec = Spec.from_dict({"data": str(data), "model": {"dim": 20}, "training": {"epochs": 4}})
+    run = fit(spec, tmp_path / "run")
+    (tmp_path / "new.txt").write_text("r\tghost\te2\nr\te3\tghost\n")
+    made = update(run.folder, tmp_path / "new.txt")
+    assert told(made.folder)["new_entities"] == 1
+    assert told(made.folder)["valid_mrr_after"] is None
+    assert not torch.equal(row(made, "ghost"), row(run, "ghost"))
+    assert all(torch.equal(row(made, name), row(run, name)) for name in run.model.graph.entities if name != "ghost")
+    assert list(made.split.test) == [("r", "ghost", "e1")]
+
+
+def test_refitting_moves_known_entities_that_are_mostly_new_and_no_others(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.txt").write_text("".join(f"sold\tjoe\tnew{n}\ttv\n" for n in range(9)))
+    old = Run(trained)
+    run = update(trained, tmp_path / "new.txt", tmp_path / "out", refit=True)
+    moved = {name for name in old.model.graph.entities if not torch.equal(row(run, name), row(old, name))}
+    before, now = load("example").train.degrees(), {}
+    for name in old.model.graph.entities:
+        now[name] = 9 * (name in ("joe", "tv"))
+    expected = {name for name in now if now[name] > before[load("example").entities.id(name)] > 0}
+    assert moved == expected
+    assert "tv" in moved
+    assert told(run.folder)["refitted_entities"] == len(moved)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_can_be_updated(name: str, new_facts: Path, tmp_path: Path) -> None:
+    small = {"filters": 3} if name == "nalp" else {"rank": 3} if name == "getd" else {}
+    run = fit(spec_of(name, **small), tmp_path / "run")
+    made = update(run.folder, new_facts)
+    assert all(torch.equal(row(made, entity), row(run, entity)) for entity in run.model.graph.entities)
+    assert {"zoe", "boat"} <= {answer.entity for answer in made.complete("sold(drew, ?, tea)", k=100)}
+    model, parameters = load_model(made.folder, MODELS)
+    assert torch.equal(parameters["entities"], made.parameters["entities"])
+    assert (len(model.graph) > 0) == model.reads_facts
+    assert told(made.folder)["own_mrr"] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "said"),
+    [
+        ("sodl\tzoe\tmike\ttea\n", UnknownNameError, "unknown relation 'sodl'; did you mean 'sold'?"),
+        ("sold\tzoe\tmike\n", DataError, "{}: sold has arity 2 here, but it is known as sold(seller, buyer, item)"),
+        ("customer\tzoe\n", DataError, "{}: customer is a defined relation: its facts follow from those of others"),
+        ("", DataError, "{}: there are no facts in it"),
+        ("sold\tdrew\talex\tbook\n", DataError, "{}: nothing is new, for the run knows all of its 1 facts already"),
+        ("sold\tdrew\n\n", DataError, "{}:2: blank line (--blank-lines or Layout(blank_lines=True) passes over such lines)"),
+    ],
+)
+def test_what_cannot_be_folded_in_is_refused_and_nothing_is_written(
+    trained: Path, tmp_path: Path, text: str, kind: type[RelatumError], said: str
+) -> None:
+    path = tmp_path / "new.txt"
+    path.write_text(text)
+    with pytest.raises(kind) as caught:
+        update(trained, path, tmp_path / "out")
+    assert str(caught.value) == said.format(path)
+    assert [one.name for one in tmp_path.iterdir()] == ["new.txt"]
+
+
+def test_a_place_that_is_taken_is_refused_and_an_empty_one_is_not(trained: Path, new_facts: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    assert update(trained, new_facts, tmp_path / "out").folder == tmp_path / "out"
+    before = files(tmp_path / "out")
+    with pytest.raises(RelatumError, match="out: already exists and is not an empty directory"):
+        update(trained, new_facts, tmp_path / "out")
+    assert files(tmp_path / "out") == before
+
+
+def test_the_default_place_is_beside_the_run(
+    trained: Path, new_facts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(trained, tmp_path / "mine")
+    monkeypatch.chdir(tmp_path / "mine")
+    assert update(".", new_facts).folder == tmp_path / "mine-updated"
+
+
+def test_a_run_that_is_no_run_or_not_done_is_refused(trained: Path, new_facts: Path, tmp_path: Path) -> None:
+    with pytest.raises(RelatumError, match="nowhere: not a saved model"):
+        update(tmp_path / "nowhere", new_facts)
+    shutil.copytree(trained, tmp_path / "begun")
+    (tmp_path / "begun" / "config.json").unlink()
+    with pytest.raises(RelatumError, match="training has not ended yet"):
+        update(tmp_path / "begun", new_facts)
+
+
+def test_an_updated_run_is_not_resumed(trained: Path, new_facts: Path, tmp_path: Path) -> None:
+    run = update(trained, new_facts, tmp_path / "out").folder
+    before = files(run)
+    with pytest.raises(RelatumError) as caught:
+        resume(run)
+    assert str(caught.value) == f"{run}: was updated after training, so no training can be gone on with; train anew instead"
+    assert files(run) == before
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from relatum.runs.update import update
+
+real, (_, last, run, facts, out) = (Path.replace, Path.rename), sys.argv
+def or_die(move):
+    def moved(source, target):
+        if Path(target).name == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return move(source, target)
+    return moved
+Path.replace, Path.rename = map(or_die, real)
+update(run, facts, out)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
+@pytest.mark.parametrize("last", ["facts.columns", "out"])
+def test_a_kill_leaves_the_old_run_whole_and_no_half_run(trained: Path, new_facts: Path, tmp_path: Path, last: str) -> None:
+    before = files(trained)
+    done = subprocess.run([sys.executable, "-c", KILLED, last, str(trained), str(new_facts), str(tmp_path / "out")])
+    assert done.returncode == -signal.SIGKILL
+    assert files(trained) == before
+    assert not (tmp_path / "out").exists()
+    assert update(trained, new_facts, tmp_path / "out").evaluate("test").metrics.questions
+
+
+def test_folding_in_is_far_above_chance_and_near_retraining(tmp_path: Path, count: Callable[[int, int], int]) -> None:
+    """Communities of people who meet at their own two places; twelve people come later."""
+    chance = np.random.default_rng(0)
+    people = np.arange(96)
+    lines = [
+        f"meets\tp{a:02}\tp{b:02}\tplace{a % 8}{place}"
+        for a in people
+        for b, place in zip(chance.choice(people[people % 8 == a % 8], 8), chance.integers(0, 2, 8), strict=True)
+        if a != b
+    ]
+    later = {f"p{a:02}" for a in chance.choice(people, 12, replace=False)}
+    held_out = chance.random(len(lines)) < 0.25
+    train = [line for line, out in zip(lines, held_out, strict=True) if not out]
+    test = [line for line, out in zip(lines, held_out, strict=True) if out]
+    old, new = ([line for line in train if bool(later & set(line.split("\t"))) is wanted] for wanted in (False, True))
+    training = TrainingSettings(epochs=count(25, 60), rate=0.3, batch=64, groups=2)
+    runs = {}
+    for name, facts in (("old", old), ("all", train)):
+        (tmp_path / f"{name}.txt").write_text("\n".join(facts) + "\n")
+        settings = MODELS["reale"].settings_type(dim=40)
+        runs[name] = fit(Spec(str(tmp_path / f"{name}.txt"), "reale", settings, training), tmp_path / name)
+    (tmp_path / "new.txt").write_text("\n".join(new) + "\n")
+    made = update(tmp_path / "old", tmp_path / "new.txt")
+    asked = [line for line in test if later & set(line.split("\t"))]
+
+    def mrr(run: Run) -> float:
+        def over(lines: list[str]) -> Hypergraph:
+            names = run.model.graph.entities
+            columns = np.stack([names.ids(line.split("\t")[1:]) for line in lines], 1)
+            return Hypergraph.sort(names, run.model.schema, [(np.zeros(len(lines), np.int32), columns)])
+
+        return Metrics.of(rank(run.model, run.parameters, over(asked), KnownAnswers(over(lines)))).mrr
+
+    retrained, folded = mrr(runs["all"]), mrr(made)
+    assert len(asked) > 20
+    assert folded > 4 * np.sum(1 / np.arange(1, 113)) / 112  # chance
+    assert folded > 0.8 * retrained
