@@ -66,12 +66,17 @@ def holding(graph: Hypergraph, entities: Mask, *, wanted: bool) -> Hypergraph:
 
 
 def prepared(split: Split, chosen: Mask, work: Path) -> None:
-    """Write the data without the chosen entities, and their train facts as the file of new facts."""
+    """Write the data without the chosen entities, and their train facts as the file of new facts.
+
+    A relation that only facts of the chosen entities have is left out: the run would not know it.
+    """
     if not (work / "without").exists():
         train, valid, test = (holding(graph, chosen, wanted=False) for graph in split.parts.values())
         save(replace(split, train=train, valid=valid, test=test), work / "without")
+    new = holding(split.train, chosen, wanted=True)
+    known = np.isin(split.schema.names.names, load(work / "without").schema.names.names)
     with atomic_file(work / "new.txt") as file:
-        write_tuples(holding(split.train, chosen, wanted=True), file)
+        write_tuples(marked(new, np.concatenate([known[block.relations] for block in new.blocks.values()])), file)
 
 
 def trained(spec: Spec, folder: Path) -> Run:
@@ -82,14 +87,15 @@ def trained(spec: Spec, folder: Path) -> Run:
 
 
 def translated(graph: Hypergraph, entities: Vocabulary, schema: Schema) -> Hypergraph:
-    """Return the facts with other ids; those with entities that have none are left out."""
+    """Return the facts with other ids; those with names that have none are left out."""
+    number = np.array([schema.id(name) if name in schema else -1 for name in graph.schema.names], np.int32)
     place = np.array([entities.id(name) if name in entities else -1 for name in graph.entities], np.int32)
     blocks = []
     for block in graph.blocks.values():
         columns = place[block.columns]
-        kept = (columns >= 0).all(axis=0)
-        relations = np.array([schema.id(graph.schema[int(number)].name) for number in block.relations[kept]], np.int32)
-        blocks.append((relations, columns[:, kept]))
+        relations = number[block.relations]
+        kept = (columns >= 0).all(axis=0) & (relations >= 0)
+        blocks.append((relations[kept], columns[:, kept]))
     return Hypergraph.sort(entities, schema, blocks)
 
 
@@ -156,8 +162,9 @@ def main() -> None:
     runs = {"retrained": (whole, None), "folded_in": folded(options.work, refit=False)}
     runs["folded_in_and_refitted"] = folded(options.work, refit=True)
     test = list(holding(split.test, chosen, wanted=True))
-    known = set(runs["folded_in"][0].model.graph.entities)
-    facts = [fact for fact in test if known.issuperset(fact[1:])]
+    one = runs["folded_in"][0].model
+    known = set(one.graph.entities)
+    facts = [fact for fact in test if fact[0] in one.schema and known.issuperset(fact[1:])]
     found = {}
     for name, (run, told) in runs.items():
         found[name] = {**metrics(*asked(run, split, facts, names)), **({} if told is None else {"update": told})}
@@ -170,7 +177,7 @@ def main() -> None:
         f"--seed {options.seed} --spec experiments/{options.spec.name}",
         "data": {"name": split.origin, "checksums": dict(split.checksums)},
         "held_out_entities": len(names),
-        "test_facts": {"asked": len(facts), "left_out_for_an_entity_without_any_train_fact": len(test) - len(facts)},
+        "test_facts": {"asked": len(facts), "left_out_for_names_in_no_fact_that_it_was_given": len(test) - len(facts)},
         "share_of_retrained_mrr": shares,
         **found,
         "spec": Spec.read(whole.folder / "spec.toml").to_dict(),

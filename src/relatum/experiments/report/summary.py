@@ -14,7 +14,7 @@ _PARTS = {"test": "test facts", "valid": "validation facts, which training has l
 
 def summary(study: Study) -> Markup:
     """Return the sentences at the top of the page, and the three numbers that most people look for."""
-    told = [_data(study), _quality(study), _training(study), _trust(study)]
+    told = [_data(study), _updates(study), _quality(study), _training(study), _trust(study)]
     return join([_figures(study), *(tag("p", sentence) for sentence in told if sentence is not None)])
 
 
@@ -32,6 +32,19 @@ def _data(study: Study) -> Markup:
     model = f" The model is a {model_name(study.spec.model)} with {count(study.spec.settings.dim, 'dimension')}."
     source = f" Source: {dataset.cite}; {dataset.licence}." if dataset else None
     return join([tag("strong", entity(study.data)), sentence, model, *([source] if source else [])])
+
+
+def _updates(study: Study) -> Markup | None:
+    steps = study.provenance.get("updates", [])
+    if not steps:
+        return None
+    facts, entities = (sum(int(step[key]) for step in steps) for key in ("added", "new_entities"))
+    return join(
+        [
+            f"Of these facts, {facts:,} came after training, in {count(len(steps), 'update')}: the rows of "
+            f"{count(entities, 'new entity', 'new entities')} were fitted to them, and all others stayed as they were."
+        ]
+    )
 
 
 def _quality(study: Study) -> Markup:
