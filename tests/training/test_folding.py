@@ -118,6 +118,15 @@ def test_facts_among_new_entities_alone_are_learned(name: str) -> None:
     assert ranks[1] > max(0.9, ranks[0])
 
 
+@pytest.mark.usefixtures("quickly")
+def test_one_entity_among_very_many_is_not_in_every_step() -> None:
+    case = made_case("reale", Hypergraph.of([("r", f"e{n:04}", f"e{n + 1:04}") for n in range(3000)]))
+    new = np.array([7], np.int64)
+    start = started(case.model, case.parameters(), case.graph, new, seed=0)
+    fitted = fold_in(case.model, start, case.graph, new, TRAINING)
+    assert np.flatnonzero((fitted["entities"] != start["entities"]).any(1).numpy()).tolist() == [7]
+
+
 def test_facts_with_entities_are_those_by_a_loop_each_once() -> None:
     graph = Hypergraph.union([made_graph(), made_graph()])
     names = {graph.entities[number] for number in NEW.tolist()}
