@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from relatum.data.cache import load_columns, save_columns
 from relatum.data.hypergraph import Split
-from relatum.errors import RelatumError
+from relatum.errors import DataError, RelatumError
+from relatum.evaluation.calibration import Calibration
 from relatum.files import atomic_file, leftovers
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "PROVENANCE",
     "SPEC",
     "is_free",
+    "load_calibration",
     "load_facts",
     "save_facts",
     "write_text",
@@ -51,6 +54,19 @@ def load_facts(folder: Path) -> Split:
     if split is None:
         raise RelatumError(f"{folder}: its facts ({_FACTS}) are missing or damaged")
     return split
+
+
+def load_calibration(folder: Path, relations: int) -> Calibration | None:
+    """Return the calibration of a run with so many relations, or None where there were no facts to fit it on."""
+    path = folder / CALIBRATION
+    if not path.exists():
+        return None
+    try:
+        return Calibration.from_json(json.loads(path.read_text(encoding="utf-8")), relations)
+    except ValueError:
+        raise DataError(f"{path}: not valid JSON") from None
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def write_text(path: Path, text: str) -> None:

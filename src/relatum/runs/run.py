@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -35,7 +34,7 @@ from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.answers import Answer, Judgement
 from relatum.runs.asked import Asked
 from relatum.runs.definitions import defined_schema, load_definitions, save_definitions, with_definition
-from relatum.runs.directory import CALIBRATION, SPEC, load_facts
+from relatum.runs.directory import SPEC, load_calibration, load_facts
 from relatum.runs.prediction import Prediction, predict
 from relatum.runs.questions import Question, parse_question
 
@@ -81,15 +80,7 @@ class Run:
     @cached_property
     def calibration(self) -> Calibration | None:
         """What turns scores into probabilities, or None where there were no facts to fit it on."""
-        path = self.folder / CALIBRATION
-        if not path.exists():
-            return None
-        try:
-            return Calibration.from_json(json.loads(path.read_text(encoding="utf-8")), len(self.model.schema))
-        except ValueError:
-            raise DataError(f"{path}: not valid JSON") from None
-        except DataError as error:
-            raise DataError(f"{path}: {error}") from None
+        return load_calibration(self.folder, len(self.model.schema))
 
     def reliability(self, part: str = "test") -> Reliability | None:
         """Return how far the probabilities of a part's facts, and of non-facts like them, can be trusted."""
