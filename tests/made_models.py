@@ -18,7 +18,7 @@ SMALL: dict[str, dict[str, int | float]] = {
     "rae": {"dim": 8, "hidden": 6, "relatedness": 0.5},
     "nalp": {"dim": 8, "filters": 7, "hidden": 5},
     "getd": {"dim": 6, "rank": 3},
-    "g-mpnn": {"dim": 8, "layers": 2},
+    "g-mpnn": {"dim": 8, "layers": 2, "neighbours": 0},
 }
 
 

@@ -89,7 +89,10 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"model": {"name": 3}}, f"model.name: unknown model '3'; known: {', '.join(MODELS)}"),
     ({"model": {"dims": 3}}, "model.dims: no such setting; did you mean dim?"),
     ({"model": {"layers": 3}}, "model.layers: no such setting; known: dim, input_dropout, window, sigma, "),
-    ({"model": {"name": "g-mpnn", "window": 2}}, "model.window: no such setting; known: dim, input_dropout, layers"),
+    (
+        {"model": {"name": "g-mpnn", "window": 2}},
+        "model.window: no such setting; known: dim, input_dropout, layers, neighbours",
+    ),
     ({"model": {"dim": "20"}}, "model.dim: must be int, not '20'"),
     ({"model": {"dim": 20.0}}, "model.dim: must be int, not 20.0"),
     ({"model": {"dim": True}}, "model.dim: must be int, not True"),

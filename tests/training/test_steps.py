@@ -41,7 +41,7 @@ def rivals(case: Case, batch: Batch, drawn: np.ndarray, settings: TrainingSettin
         if settings.candidates == "per-position":
             found.append([[(position, int(entity)) for position in range(arity) for entity in drawn[position, number]]])
             continue
-        everyone = settings.candidates == "all" or case.model.reads_facts
+        everyone = settings.candidates == "all"
         pool = range(count) if everyone else sorted({*drawn.tolist(), *batch.columns.ravel().tolist()})
         found.append([[(place, entity) for entity in pool if entity != own[place]] for place in range(arity)])
     return found

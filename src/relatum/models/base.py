@@ -50,7 +50,7 @@ class Model(ABC):
     entity_tables: ClassVar[tuple[str, ...]] = ("entities",)
     relation_tables: ClassVar[tuple[str, ...]] = ("relations",)
     place_tables: ClassVar[tuple[str, ...]] = ()
-    reads_facts: ClassVar[bool] = False  # whether `encode` looks at the facts of the hypergraph and needs all entities
+    reads_facts: ClassVar[bool] = False  # whether `encode` looks at the facts of the hypergraph
 
     def __init__(self, graph: Hypergraph, settings: Settings | None = None) -> None:
         self.settings = settings if settings is not None else self.settings_type()
@@ -132,6 +132,14 @@ class Model(ABC):
         narrow._first_place = torch.cumsum(narrow._arities, 0) - narrow._arities
         starts = torch.repeat_interleave(self._first_place[relations] - narrow._first_place, narrow._arities)
         return narrow, starts + torch.arange(len(starts))
+
+    def around(self, entities: Tensor, noise: torch.Generator) -> tuple[Model, Tensor]:
+        """Return the model for a step that needs some entities, and the rows of the entity tables that `encode` then takes.
+
+        Ids are ascending and distinct. Most models need just those rows; a model that reads facts takes those of their
+        neighbours too. Either way its tables have one row for each of `entities`, and entity ids are places among them.
+        """
+        return self, entities
 
     def thinned(self, noise: torch.Generator) -> tuple[Model, dict[str, Tensor]]:
         """Return the model for a step of training that leaves some columns of its tables out, and the columns it keeps.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from relatum.data.hypergraph import Hypergraph
-from relatum.models.base import Parameters, Settings, normal, require, rows
+from relatum.models.base import Model, Parameters, Settings, normal, require, rows
+from relatum.models.messages import Layer, Neighbourhoods
 from relatum.models.products import ProductModel
 
 __all__ = ["GMPNN", "GMPNNSettings"]
@@ -16,13 +18,21 @@ __all__ = ["GMPNN", "GMPNNSettings"]
 
 @dataclass(frozen=True)
 class GMPNNSettings(Settings):
-    """Settings of G-MPNN; `layers` is how many times messages are passed."""
+    """Settings of G-MPNN.
+
+    Attributes:
+        layers: how many times messages are passed.
+        neighbours: how many messages an entity takes in a step of training, drawn anew each time if there are more; 0
+            takes all. Questions are always answered with all.
+    """
 
     layers: int = 1
+    neighbours: int = 8
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.layers >= 1, "layers", "must be at least 1")
+        require(self.neighbours >= 0, "neighbours", "must not be negative")
 
 
 class GMPNN(ProductModel):
@@ -32,7 +42,8 @@ class GMPNN(ProductModel):
     than i of (p_j * h_j), where p are embeddings of positions. An entity takes the mean m of its messages and becomes
     h + tanh(m U). The score is the sum over coordinates of r * product over i of (q_i * h_i), with embeddings q of
     positions for decoding.
-    Messages are passed once per version of the parameters, in `encode`, and are trained through.
+    Messages are passed once per version of the parameters, in `encode`, and are trained through. A step of training passes
+    only those that reach what it needs.
     """
 
     settings_type = GMPNNSettings
@@ -41,12 +52,8 @@ class GMPNN(ProductModel):
 
     def __init__(self, graph: Hypergraph, settings: Settings | None = None) -> None:
         super().__init__(graph, settings)
-        blocks = graph.distinct().blocks.values()
-        self._facts = [
-            (torch.from_numpy(block.relations.astype("int64")), torch.from_numpy(block.columns.astype("int64")))
-            for block in blocks
-        ]
-        self._degrees = torch.from_numpy(graph.distinct().degrees()).clamp(min=1)
+        self._neighbourhoods = Neighbourhoods(graph)
+        self._rounds: list[Layer] | None = None  # those of a step; else everybody hears everything
 
     def initial(self, generator: torch.Generator) -> Parameters:
         """Return normal embeddings, positions near 1, and small message weights: at first little is passed on."""
@@ -58,33 +65,38 @@ class GMPNN(ProductModel):
             "messages": normal(generator, self.settings.layers, dim, dim, spread=dim**-0.5),
         }
 
+    def around(self, entities: Tensor, noise: torch.Generator) -> tuple[Model, Tensor]:
+        """Return the model with the messages that reach the given entities, and those who send them."""
+        narrow = copy.copy(self)
+        settings = self.settings
+        narrow._rounds, senders = self._neighbourhoods.rounds(entities, settings.layers, settings.neighbours, noise)
+        return narrow, senders
+
     def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
         """Return entities after message passing."""
         tables = super().encode(parameters, noise)
-        hidden, positions = tables["entities"], tables["positions"][0]
-        degrees = self._degrees.to(hidden.device)[:, None].to(hidden.dtype)
-        for weights in tables.pop("messages"):
-            gathered = torch.zeros_like(hidden)
-            for relations, columns in self._facts:
-                columns = columns.to(hidden.device)
-                signal = rows(tables["relations"], relations.to(hidden.device))
-                seen = rows(hidden, columns) * positions[: len(columns), None]  # [arity, n, dim]
-                for place, message in enumerate(_products_of_others(seen)):
-                    gathered = gathered.index_add(0, columns[place], signal * positions[place] * message)
-            hidden = hidden + torch.tanh(gathered / degrees @ weights)
-        return {**tables, "entities": hidden, "positions": tables["positions"][1]}
+        hidden, (to_encode, to_decode) = tables["entities"], tables["positions"]
+        rounds = self._rounds or [self._neighbourhoods.whole()] * self.settings.layers
+        for layer, weights in zip(rounds, tables.pop("messages"), strict=True):
+            heard = _mean(layer, hidden, tables["relations"], to_encode)
+            hidden = rows(hidden, layer.kept) + torch.tanh(heard @ weights)
+        return {**tables, "entities": hidden, "positions": to_decode}
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
         """Return q at the position times h."""
         return rows(tables["entities"], entities) * tables["positions"][position]
 
 
-def _products_of_others(values: Tensor) -> list[Tensor]:
-    """Return for each i the product of values[j] over all j other than i; by products from both ends, never by division."""
-    one = torch.ones_like(values[0])
-    before, after = [one], [one]
-    for value in values[:-1]:
-        before.append(before[-1] * value)
-    for value in values.flip(0)[:-1]:
-        after.append(after[-1] * value)
-    return [left * right for left, right in zip(before, reversed(after), strict=True)]
+def _mean(layer: Layer, hidden: Tensor, relations: Tensor, positions: Tensor) -> Tensor:
+    """Return the mean of the messages that each receives, [rows after the round, dim]; 0 for who receives none.
+
+    Whatever position a message goes to, the embeddings of all positions of its fact are in it.
+    """
+    device = hidden.device
+    total = hidden.new_zeros(len(layer.counts), hidden.shape[1])
+    for part in layer.parts:
+        message = rows(relations, part.relations.to(device)) * positions[: len(part.others) + 1].prod(0)
+        for other in part.others.to(device):
+            message = message * rows(hidden, other)
+        total = total.index_add(0, part.receivers.to(device), message)
+    return total / layer.counts.to(device).clamp(min=1)[:, None]

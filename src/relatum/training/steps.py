@@ -41,10 +41,10 @@ def gradients(
         chance: the generator of this step.
     """
     drawn = candidates.draw(step, chance)
-    entities = _entities(model, step, drawn, settings)
+    entities = _entities(step, drawn, settings)
     touched = None if model.reads_facts else np.unique(np.concatenate([batch.relations for batch in step]))
-    narrow, touched_rows = _narrow(model, entities, touched)
     noise = torch.Generator(device=parameters["entities"].device).manual_seed(int(chance.integers(2**62)))
+    narrow, touched_rows = _narrow(model, entities, touched, noise)
     narrow, kept = narrow.thinned(noise)
     leaves = {
         name: _part(tensor, touched_rows.get(name), kept.get(name)).detach().requires_grad_()
@@ -72,11 +72,14 @@ def gradients(
     return float(total.detach()) / size, found
 
 
-def _narrow(model: Model, entities: Ints | None, relations: Ints | None) -> tuple[Model, dict[str, Tensor]]:
+def _narrow(
+    model: Model, entities: Ints | None, relations: Ints | None, noise: torch.Generator
+) -> tuple[Model, dict[str, Tensor]]:
     """Return the model for the rows that a step needs, and for each parameter those rows; one not named needs all."""
     found: dict[str, Tensor] = {}
     if entities is not None:
-        found.update(dict.fromkeys(model.entity_tables, torch.from_numpy(entities)))
+        model, needed = model.around(torch.from_numpy(entities), noise)
+        found.update(dict.fromkeys(model.entity_tables, needed))
     if relations is not None:
         chosen = torch.from_numpy(relations)
         model, places = model.narrowed(chosen)
@@ -98,9 +101,9 @@ def _ids(chosen: Tensor | None) -> Ints | None:
     return None if chosen is None else chosen.numpy(force=True)
 
 
-def _entities(model: Model, step: list[Batch], drawn: list[Ints], settings: TrainingSettings) -> Ints | None:
+def _entities(step: list[Batch], drawn: list[Ints], settings: TrainingSettings) -> Ints | None:
     """Return the entities that a step needs, ascending; None for all of them."""
-    if model.reads_facts or settings.candidates == "all":
+    if settings.candidates == "all":
         return None
     return np.unique(np.concatenate([*(batch.columns.ravel() for batch in step), *(ids.ravel() for ids in drawn)]))
 
