@@ -12,17 +12,26 @@ from relatum.models.combine import Combine, Dot
 
 __all__ = ["MCP", "HSimplE", "MDistMult", "ProductModel"]
 
+_COMMON, _SPREAD = 0.5, 0.1  # where entities start, and how far apart
+
 
 class ProductModel(Model):
     """The sum over coordinates of r times the product over positions of each entity as it is seen there."""
 
     def initial(self, generator: torch.Generator) -> Parameters:
-        """Return normal embeddings of entities and relations."""
-        dim = self.settings.dim
+        """Return entities that are nearly alike, and relations around 0.
+
+        With entities around 0, a product passes next to nothing on, and in directions that are chance: every entity learns
+        its own facts by heart. Entities that start alike are moved alike by facts that are alike.
+        """
         return {
-            "entities": normal(generator, self.entity_count, dim, spread=(2 / (self.entity_count + dim)) ** 0.5),
-            "relations": normal(generator, len(self.schema), dim, spread=(2 / (len(self.schema) + dim)) ** 0.5),
+            "entities": self.nearly_alike(generator, self.entity_count, self.settings.dim),
+            "relations": normal(generator, len(self.schema), self.settings.dim, spread=_SPREAD),
         }
+
+    def nearly_alike(self, generator: torch.Generator, *shape: int) -> Tensor:
+        """Return embeddings around one common vector."""
+        return normal(generator, *shape, spread=_SPREAD) + _COMMON
 
     @abstractmethod
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
@@ -63,10 +72,8 @@ class MCP(ProductModel):
     """m-CP: sum over coordinates of r * x_1^(1) * ... * x_n^(n), each entity with an embedding for each position."""
 
     def initial(self, generator: torch.Generator) -> Parameters:
-        """Return normal embeddings; those of entities are [entities, positions, dim]."""
-        dim, count, positions = self.settings.dim, self.entity_count, self.max_arity
-        spread = (2 / (count + dim)) ** 0.5
-        entities = normal(generator, count, positions, dim, spread=spread)
+        """Return entities as [entities, positions, dim]."""
+        entities = self.nearly_alike(generator, self.entity_count, self.max_arity, self.settings.dim)
         return {**super().initial(generator), "entities": entities}
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
