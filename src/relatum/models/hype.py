@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -45,32 +46,40 @@ class HypESettings(Settings):
 class HypE(ProductModel):
     """Sum over coordinates of r times the product over i of f(x_i, i), f(x, i) = P vec(x convolved with the filters of i).
 
-    Filters belong to positions and are shared by all relations, as is the projection P. Both are linear, so `encode` makes
-    one matrix for each position out of them, and seeing all entities at a position is one matrix product.
+    Filters belong to positions and are shared by all relations, as is the projection P, which is kept times the square root
+    of the number of features. Both are linear, so `encode` makes one matrix for each position out of them, and seeing all
+    entities at a position is one matrix product.
     """
 
     settings_type = HypESettings
     settings: HypESettings
 
     def initial(self, generator: torch.Generator) -> Parameters:
-        """Return normal embeddings, filters and projection, such that f about keeps the length of a vector.
+        """Return embeddings that are nearly alike, and filters and a projection by which every position sees them nearly so.
 
-        At first positions see entities nearly alike: what they have in common, such as a relation and its renaming, is then
-        learned at once, and what sets them apart from there.
+        At first f(x, i) about repeats coordinates of x, as m-DistMult sees them. What positions have in common, such as a
+        relation and its renaming, is then learned at once, and what sets them apart from there.
         """
-        width, steps, count = self.settings.width, self.settings.steps, self.settings.filters
-        common = normal(generator, 1, count, width, spread=width**-0.5)
+        width, steps, count, dim = self.settings.width, self.settings.steps, self.settings.filters, self.settings.dim
+        seen = torch.arange(dim, device=generator.device)
+        projection = normal(generator, count, steps, dim, spread=0.1)
+        projection[seen % count, seen * steps // dim, seen] += self._scale
         return {
             **super().initial(generator),
-            "filters": common + normal(generator, self.max_arity, count, width, spread=0.1 * width**-0.5),
-            "projection": normal(generator, count * steps, self.settings.dim, spread=(count * steps) ** -0.5),
+            "filters": normal(generator, self.max_arity, count, width, spread=0.1) + 1 / width,
+            "projection": projection.flatten(0, 1),
         }
+
+    @property
+    def _scale(self) -> float:
+        """What the projection is divided by, so that a step of its many numbers moves what it gives as one of the others."""
+        return math.sqrt(self.settings.filters * self.settings.steps)
 
     def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
         """Return entities, relations and the matrix [dim, dim] of each position."""
         tables = super().encode(parameters, noise)
         width, steps, count = self.settings.width, self.settings.steps, self.settings.filters
-        filters, projection = tables.pop("filters"), tables.pop("projection")
+        filters, projection = tables.pop("filters"), tables.pop("projection") / self._scale
         if noise is not None and self.settings.hidden_dropout:
             projection = projection * drop(projection.new_ones(len(projection), 1), self.settings.hidden_dropout, noise)
         # What coordinate `stride * s + w` of an entity gives through all filters; the features in between are never made.
