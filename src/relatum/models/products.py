@@ -12,7 +12,7 @@ from relatum.models.combine import Combine, Dot
 
 __all__ = ["MCP", "HSimplE", "MDistMult", "ProductModel"]
 
-_COMMON, _SPREAD = 0.5, 0.1  # where entities start, and how far apart
+_COMMON, _SPREAD = 1.0, 0.1  # where entities start, and how far apart
 
 
 class ProductModel(Model):
