@@ -68,7 +68,7 @@ def hype(case: Case, p: Arrays, relation: int, entities: list[int]) -> float:
             for kernel in p["filters"][i]
             for step in range(0, p["entities"].shape[1] - len(kernel) + 1, stride)
         ]
-        product = product * (np.array(features) @ p["projection"]) / len(features) ** 0.5
+        product = product * (np.array(features) @ p["projection"]) / len(features)
     return float(product.sum())
 
 

@@ -46,9 +46,9 @@ class HypESettings(Settings):
 class HypE(ProductModel):
     """Sum over coordinates of r times the product over i of f(x_i, i), f(x, i) = P vec(x convolved with the filters of i).
 
-    Filters belong to positions and are shared by all relations, as is the projection P, which is kept times the square root
-    of the number of features. Both are linear, so `encode` makes one matrix for each position out of them, and seeing all
-    entities at a position is one matrix product.
+    Filters belong to positions and are shared by all relations, as is the projection P. Both are linear, so `encode` makes
+    one matrix for each position out of them. P is kept times the number of features, so that a step of training, which
+    moves them all, moves what they give together no further than a step moves an embedding.
     """
 
     settings_type = HypESettings
@@ -62,8 +62,8 @@ class HypE(ProductModel):
         """
         width, steps, count, dim = self.settings.width, self.settings.steps, self.settings.filters, self.settings.dim
         seen = torch.arange(dim, device=generator.device)
-        projection = normal(generator, count, steps, dim, spread=0.1)
-        projection[seen % count, seen * steps // dim, seen] += self._scale
+        projection = normal(generator, count, steps, dim, spread=0.1 * math.sqrt(self._features))
+        projection[seen % count, seen * steps // dim, seen] += self._features
         return {
             **super().initial(generator),
             "filters": normal(generator, self.max_arity, count, width, spread=0.1) + 1 / width,
@@ -71,15 +71,14 @@ class HypE(ProductModel):
         }
 
     @property
-    def _scale(self) -> float:
-        """What the projection is divided by, so that a step of its many numbers moves what it gives as one of the others."""
-        return math.sqrt(self.settings.filters * self.settings.steps)
+    def _features(self) -> int:
+        return self.settings.filters * self.settings.steps
 
     def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
         """Return entities, relations and the matrix [dim, dim] of each position."""
         tables = super().encode(parameters, noise)
         width, steps, count = self.settings.width, self.settings.steps, self.settings.filters
-        filters, projection = tables.pop("filters"), tables.pop("projection") / self._scale
+        filters, projection = tables.pop("filters"), tables.pop("projection") / self._features
         if noise is not None and self.settings.hidden_dropout:
             projection = projection * drop(projection.new_ones(len(projection), 1), self.settings.hidden_dropout, noise)
         # What coordinate `stride * s + w` of an entity gives through all filters; the features in between are never made.
@@ -92,3 +91,14 @@ class HypE(ProductModel):
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
         """Return f(x, position)."""
         return rows(tables["entities"], entities) @ tables["maps"][position]
+
+    def queries(self, tables: Parameters, relations: Tensor, columns: Tensor, position: int) -> Tensor:
+        """Return r times the product of the given entities, mapped back to where embeddings live, [n, dim].
+
+        So the matrix of the open position meets the questions, which are few, and not all candidates.
+        """
+        return super().queries(tables, relations, columns, position) @ tables["maps"][position].T
+
+    def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
+        """Return the embeddings themselves, [..., dim]."""
+        return rows(tables["entities"], entities)
