@@ -21,13 +21,20 @@ class MTransH(Model):
     place_tables = ("weights",)
 
     def initial(self, generator: torch.Generator) -> Parameters:
-        """Return normal embeddings, translations, normals and weights."""
+        """Return short embeddings and translations, and weights that about set the first position against the others.
+
+        As in TransH, facts at first say that their entities lie close to each other, and so do those of every relation.
+        """
         dim, count = self.settings.dim, len(self.schema)
+        against = [
+            -1 / (relation.arity - 1) if place else 1.0 for relation in self.schema for place in range(relation.arity)
+        ]
+        weights = torch.tensor(against, device=generator.device)
         return {
-            "entities": normal(generator, self.entity_count, dim, spread=dim**-0.5),
-            "relations": normal(generator, count, dim, spread=dim**-0.5),
+            "entities": normal(generator, self.entity_count, dim, spread=0.2 * dim**-0.5),
+            "relations": normal(generator, count, dim, spread=0.2 * dim**-0.5),
             "normals": normal(generator, count, dim, spread=dim**-0.5),
-            "weights": normal(generator, self.place_count, spread=1.0),
+            "weights": weights * (1 + normal(generator, self.place_count, spread=0.1)),
         }
 
     def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
