@@ -96,7 +96,7 @@ def nalp(case: Case, p: Arrays, relation: int, entities: list[int]) -> float:
 
 
 def getd(case: Case, p: Arrays, relation: int, entities: list[int]) -> float:
-    ring = p[f"ring{len(entities)}"]
+    ring = p[f"ring{len(entities)}"] / p["entities"].shape[1]
     core = ring[0]
     for part in ring[1:]:
         core = np.tensordot(core, part, axes=([-1], [0]))

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from relatum.models.base import Model, Parameters, Settings, normal, require, rows
 from relatum.models.combine import Combine, Dot
+from relatum.models.products import around_zero, nearly_alike
 
 __all__ = ["GETD", "GETDSettings"]
 
@@ -37,15 +38,33 @@ class GETD(Model):
     settings: GETDSettings
 
     def initial(self, generator: torch.Generator) -> Parameters:
-        """Return normal embeddings and rings such that products of matrices about keep their size."""
+        """Return entities that are nearly alike, and rings that nearly sum products of as many coordinates as the rank.
+
+        So it starts where m-DistMult does, and for the same reason; coordinates beyond the rank are seen with others.
+        """
         dim, rank = self.settings.dim, self.settings.rank
         parameters = {
-            "entities": normal(generator, self.entity_count, dim, spread=dim**-0.5),
-            "relations": normal(generator, len(self.schema), dim, spread=dim**-0.5),
+            "entities": nearly_alike(generator, self.entity_count, dim),
+            "relations": around_zero(generator, len(self.schema), dim),
         }
+        width = max(dim, rank)
+        pairs = torch.arange(width, device=generator.device)
+        shares = torch.zeros(rank, dim, device=generator.device)
+        shares[pairs % rank, pairs % dim] = 1.0
+        products = torch.diag_embed((shares / shares.sum(1, keepdim=True)).T).transpose(0, 1)  # [rank, dim, rank]
         for arity in sorted(self.schema.arities):
-            parameters[f"ring{arity}"] = normal(generator, arity + 1, rank, dim, rank, spread=rank**-0.5)
+            noise = normal(generator, arity + 1, rank, dim, rank, spread=0.05 * dim**-0.5)
+            parameters[f"ring{arity}"] = dim * (products + noise)
         return parameters
+
+    def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
+        """Return the tables with rings divided by the dimension, times which they are kept.
+
+        A step of training moves all numbers of a ring; what they give together should move no further than an embedding.
+        """
+        tables = super().encode(parameters, noise)
+        rings = {name: table / self.settings.dim for name, table in tables.items() if name.startswith("ring")}
+        return {**tables, **rings}
 
     def score(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor:
         """Return the trace of the product of all matrices, [n]."""

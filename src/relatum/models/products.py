@@ -10,9 +10,19 @@ from torch import Tensor
 from relatum.models.base import Model, Parameters, normal, rows
 from relatum.models.combine import Combine, Dot
 
-__all__ = ["MCP", "HSimplE", "MDistMult", "ProductModel"]
+__all__ = ["MCP", "HSimplE", "MDistMult", "ProductModel", "around_zero", "nearly_alike"]
 
 _COMMON, _SPREAD = 1.0, 0.1  # where entities start, and how far apart
+
+
+def nearly_alike(generator: torch.Generator, *shape: int) -> Tensor:
+    """Return embeddings around one common vector."""
+    return normal(generator, *shape, spread=_SPREAD) + _COMMON
+
+
+def around_zero(generator: torch.Generator, *shape: int) -> Tensor:
+    """Return embeddings in all directions, as far apart."""
+    return normal(generator, *shape, spread=_SPREAD)
 
 
 class ProductModel(Model):
@@ -25,13 +35,9 @@ class ProductModel(Model):
         its own facts by heart. Entities that start alike are moved alike by facts that are alike.
         """
         return {
-            "entities": self.nearly_alike(generator, self.entity_count, self.settings.dim),
-            "relations": normal(generator, len(self.schema), self.settings.dim, spread=_SPREAD),
+            "entities": nearly_alike(generator, self.entity_count, self.settings.dim),
+            "relations": around_zero(generator, len(self.schema), self.settings.dim),
         }
-
-    def nearly_alike(self, generator: torch.Generator, *shape: int) -> Tensor:
-        """Return embeddings around one common vector."""
-        return normal(generator, *shape, spread=_SPREAD) + _COMMON
 
     @abstractmethod
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
@@ -73,7 +79,7 @@ class MCP(ProductModel):
 
     def initial(self, generator: torch.Generator) -> Parameters:
         """Return entities as [entities, positions, dim]."""
-        entities = self.nearly_alike(generator, self.entity_count, self.max_arity, self.settings.dim)
+        entities = nearly_alike(generator, self.entity_count, self.max_arity, self.settings.dim)
         return {**super().initial(generator), "entities": entities}
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
