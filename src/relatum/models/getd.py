@@ -54,7 +54,7 @@ class GETD(Model):
         products = torch.diag_embed((shares / shares.sum(1, keepdim=True)).T).transpose(0, 1)  # [rank, dim, rank]
         for arity in sorted(self.schema.arities):
             noise = normal(generator, arity + 1, rank, dim, rank, spread=0.05 * dim**-0.5)
-            parameters[f"ring{arity}"] = dim * (products + noise)
+            parameters[f"ring{arity}"] = (dim * (products + noise)).contiguous()
         return parameters
 
     def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
