@@ -32,7 +32,7 @@ def write_result(
             run["course"] = [{"epoch": epoch, "seconds": time, "valid_mrr": score} for epoch, time, score in course]
     spec = {"data": data, "seed": None, "model": {"name": model, **(settings or {})}}
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps({"spec": spec, "runs": runs, "machine": "a machine"}))
+    (folder / f"{name}.json").write_text(json.dumps({"spec": spec, "runs": runs, "trained_on": "a machine"}))
 
 
 def parts(**mrr: float) -> dict[str, dict[str, float]]:

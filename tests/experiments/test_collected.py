@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from relatum.experiments.course import read_course
 from relatum.experiments.results import collect
 from relatum.experiments.series import series
 from relatum.runs.directory import JOURNAL, SPEC
+from relatum.runs.provenance import read_provenance, save_provenance
 
 
 @pytest.fixture(scope="module")
@@ -53,13 +55,29 @@ def test_results_say_how_training_went_and_how_well_small_relations_do(runs: Pat
         assert sum(part["questions"] for part in sizes.values()) == run["test"]["questions"]
 
 
+def test_results_say_on_what_runs_were_trained_not_collected(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [tmp_path / name for name in ("two-0", "two-1")]
+    for folder in folders:
+        shutil.copytree(runs / folder.name, folder)
+    monkeypatch.setenv("RELATUM_THREADS", "7")
+    trained = read_provenance(folders[0])
+    assert collect(folders)["trained_on"] == f"{trained['machine']}, threads: {trained['threads']}"
+    assert trained["threads"] != 7
+    save_provenance(folders[1], {**trained, "threads": trained["threads"] + 1})
+    assert collect(folders)["trained_on"] == ""
+    save_provenance(folders[1], {name: value for name, value in trained.items() if name != "threads"})
+    assert collect(folders)["trained_on"] == ""
+
+
 def test_files_and_runs_give_the_same_result(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "two.json").write_text(json.dumps(collect([runs / "two-0", runs / "two-1"])))
     (file,), (run,) = read_results(tmp_path).results, read_results(runs / "two-0", runs / "two-1").results
-    assert (file.spec, file.checksums, file.machine, file.mean("mrr")) == (
+    assert (file.spec, file.checksums, file.trained_on, file.mean("mrr")) == (
         run.spec,
         run.checksums,
-        run.machine,
+        run.trained_on,
         run.mean("mrr"),
     )
     assert [[point.mrr for point in course] for course in file.courses] == [

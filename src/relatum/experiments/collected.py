@@ -38,7 +38,7 @@ class Result:
     spec: dict[str, Any]
     runs: list[dict[str, Any]]
     checksums: dict[str, str] = field(default_factory=dict)
-    machine: str = ""
+    trained_on: str = ""
 
     @property
     def data(self) -> str:
@@ -141,7 +141,7 @@ def _are_results(whole: Any) -> bool:
 
 def _result(name: str, whole: dict[str, Any]) -> Result:
     checksums = whole.get("provenance", {}).get("checksums", {})
-    return Result(name, whole["spec"], whole["runs"], checksums, str(whole.get("machine", "")))
+    return Result(name, whole["spec"], whole["runs"], checksums, str(whole.get("trained_on", "")))
 
 
 def _checked(path: Path, whole: dict[str, Any]) -> Result:

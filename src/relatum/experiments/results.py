@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,8 +15,8 @@ from relatum.evaluation.breakdown import SIZE, breakdown, macro_mrr
 from relatum.evaluation.interval import mrr_interval
 from relatum.experiments.course import read_course
 from relatum.files import atomic_file
-from relatum.kernels.parallel import threads
-from relatum.runs.directory import JOURNAL, PROVENANCE, SPEC
+from relatum.runs.directory import JOURNAL, SPEC
+from relatum.runs.provenance import read_provenance
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
 
@@ -34,11 +33,17 @@ def collect(folders: Sequence[Path]) -> dict[str, Any]:
     mrr = [found["test"]["mrr"] for found in runs]
     return {
         "spec": specs[0],
-        "provenance": json.loads((folders[0] / PROVENANCE).read_text()),
-        "machine": f"{platform.system()} {platform.machine()}, {threads()} threads",
+        "provenance": read_provenance(folders[0]),
+        "trained_on": _trained_on([read_provenance(folder) for folder in folders]),
         "test_mrr": {"mean": float(np.mean(mrr)), "spread": float(np.std(mrr, ddof=1)) if len(mrr) > 1 else None},
         "runs": runs,
     }
+
+
+def _trained_on(provenances: Sequence[dict[str, Any]]) -> str:
+    """Return the machine and the number of threads that runs were trained with, if all say so and agree; else nothing."""
+    found = {f"{one.get('machine')}, threads: {one['threads']}" if "threads" in one else "" for one in provenances}
+    return found.pop() if len(found) == 1 else ""
 
 
 def save_results(path: Path, results: dict[str, Any]) -> None:

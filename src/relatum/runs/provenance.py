@@ -13,6 +13,7 @@ import torch
 from relatum import __version__
 from relatum.data.hypergraph import Split
 from relatum.errors import DataError
+from relatum.kernels.parallel import threads
 from relatum.runs.directory import PROVENANCE, write_text
 
 __all__ = ["provenance_of", "read_provenance", "save_provenance", "versions"]
@@ -25,7 +26,8 @@ def provenance_of(split: Split) -> dict[str, Any]:
         "checksums": dict(split.checksums),
         "versions": versions(),
         "python": platform.python_version(),
-        "machine": platform.machine(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "threads": threads(),
     }
 
 

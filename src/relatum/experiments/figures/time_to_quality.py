@@ -45,7 +45,7 @@ def draw_time(data: str, results: Sequence[Result]) -> Drawing:
         axes.xaxis.set_major_formatter(lambda minutes, _: f"{minutes:g}")
     else:
         axes.set_xlim(0, None)
-    machines = {one.machine for model, one in best_of_systems(results, data).items() if model in found}
+    machines = {one.trained_on for model, one in best_of_systems(results, data).items() if model in found}
     where = f" on {machines.pop()}" if len(machines) == 1 and all(machines) else ""
     axes.set(xlabel=f"minutes{where}", ylabel="best validation MRR so far", title=f"{data}: validation by time")
     grid(axes)

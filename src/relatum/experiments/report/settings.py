@@ -36,4 +36,4 @@ def _shown(value: Any) -> str:
 
 
 def _plain(provenance: dict[str, Any]) -> dict[str, Any]:
-    return {name: provenance[name] for name in ("python", "machine") if name in provenance}
+    return {name: provenance[name] for name in ("python", "machine", "threads") if name in provenance}
