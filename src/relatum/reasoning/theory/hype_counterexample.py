@@ -45,6 +45,6 @@ def separating_hype(truth: Hypergraph) -> Separation:
         "entities": entities,
         "relations": weights,
         "filters": torch.eye(width)[:, None, :],
-        "projection": torch.eye(blocks, settings.dim),
+        "projection": blocks * torch.eye(blocks, settings.dim),  # kept times the number of features
     }
     return Separation(model, parameters, true_at_least=1.0, false_at_most=0.0)
