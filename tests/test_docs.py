@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from relatum import Spec
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -34,3 +37,14 @@ def test_the_numbers_of_the_readme_are_those_of_the_results() -> None:
     assert len(rows) >= 4
     for path, shown in rows:
         assert f"{json.loads((ROOT / path).read_text())['test_mrr']['mean']:.3f}" == shown, path
+
+
+def test_the_specs_of_experiments_are_those_that_their_results_were_made_by() -> None:
+    compared = 0
+    for path in sorted((ROOT / "results").glob("*.json")):
+        file, results = ROOT / "experiments" / f"{path.stem}.toml", json.loads(path.read_text())
+        if file.exists() and "runs" in results:
+            told = {name: value for name, value in tomllib.loads(file.read_text()).items() if name != "seeds"}
+            assert {**Spec.from_dict(told).to_dict(), "seed": None} == results["spec"], path.name
+            compared += 1
+    assert compared >= 20
