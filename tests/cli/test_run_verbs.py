@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,15 +20,6 @@ Run = Callable[..., tuple[int, str, str]]
 
 METRICS = {"mrr", "hits@1", "hits@3", "hits@10", "mean_rank", "questions", "ties", "mrr_pessimistic", "mrr_optimistic"}
 SMALL = ("--set", "model.dim=20", "--set", "training.epochs=2")
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the directory of a run on the example, to be read only."""
-    spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 3}})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield str(fit(spec, tmp_path_factory.mktemp("runs") / "example").folder)
 
 
 def test_train_makes_a_run_and_says_how_to_ask_it(run: Run, tmp_path: Path) -> None:
