@@ -55,6 +55,12 @@ def test_hype_starts_by_seeing_entities_as_m_distmult_does() -> None:
         assert (view - parameters["entities"][:, coordinates]).std() < 0.3
 
 
+def test_nalp_starts_by_seeing_roles_more_than_entities() -> None:
+    model, parameters = started("nalp")
+    tables = model.encode(parameters)
+    assert tables["entities"].std() < 0.3 * tables["roles"].std()
+
+
 def test_translations_start_with_the_first_position_against_the_others() -> None:
     for name in ("m-transh", "rae"):
         model, parameters = started(name)

@@ -45,10 +45,13 @@ class NaLP(Model):
     place_tables = ("roles",)
 
     def initial(self, generator: torch.Generator) -> Parameters:
-        """Return normal embeddings and weights."""
+        """Return weights as of a usual layer, roles, and entities that are short beside them.
+
+        So a fact starts as its roles alone, and entities are told apart only as far as facts tell them apart.
+        """
         dim, filters, hidden = self.settings.dim, self.settings.filters, self.settings.hidden
         return {
-            "entities": normal(generator, self.entity_count, dim, spread=dim**-0.5),
+            "entities": normal(generator, self.entity_count, dim, spread=0.2 * dim**-0.5),
             "roles": normal(generator, self.place_count, dim, spread=dim**-0.5),
             "kernel": normal(generator, 2, dim, filters, spread=1.0),
             "kernel_bias": torch.zeros(filters, device=generator.device),
