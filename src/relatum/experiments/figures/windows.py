@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,8 +41,14 @@ def draw_windows(data: str, results: Sequence[Result]) -> Drawing:
         drawn["paper: best here"] = axes.axvspan(*BEST_WINDOWS, facecolor="#e4e4e4", lw=0, zorder=0)
     axes.margins(x=0.08, y=0.2)
     axes.set_xticks(windows, [str(window) for window in windows])
-    dim = next(iter(found.values())).spec["model"].get("dim")
-    axes.set(xlabel="window size", ylabel="test MRR", title=f"{data}: ReAlE by window size, dimension {dim}")
+    axes.set(xlabel="window size", ylabel="test MRR", title=f"{data}: ReAlE by window size{_alike(found)}")
     grid(axes)
     legend_below(figure, list(drawn.values()), list(drawn), 2)
     return Drawing(figure)
+
+
+def _alike(found: dict[Any, Result]) -> str:
+    """Return what all results have in common and their MRR depends on, as far as their specs set it."""
+    spec = next(iter(found.values())).spec
+    dim, epochs = spec["model"].get("dim"), spec.get("training", {}).get("epochs")
+    return (f", d {dim}" if dim else "") + (f", {epochs} epochs" if epochs else "")
