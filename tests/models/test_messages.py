@@ -87,3 +87,14 @@ def test_an_entity_without_facts_keeps_its_embedding() -> None:
     encoded = case.model.encode(parameters)["entities"]
     assert torch.equal(encoded[2], parameters["entities"][2])
     assert not torch.equal(encoded[0], parameters["entities"][0])
+
+
+def test_what_was_heard_is_dropped_in_training_alone() -> None:
+    plain, dropping = made_case("g-mpnn", GRAPH, layers=1), made_case("g-mpnn", GRAPH, layers=1, message_dropout=0.5)
+    parameters = plain.parameters()
+    own, whole = parameters["entities"], plain.model.encode(parameters)["entities"]
+    assert torch.equal(dropping.model.encode(parameters)["entities"], whole)
+    heard, left = whole - own, dropping.model.encode(parameters, torch.Generator().manual_seed(0))["entities"] - own
+    kept = left != 0
+    torch.testing.assert_close(left[kept], 2 * heard[kept])
+    assert kept[heard != 0].double().mean() == pytest.approx(0.5, abs=0.1)

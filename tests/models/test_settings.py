@@ -31,6 +31,8 @@ from relatum.models import MODELS
         ("nalp", {"hidden": 0}, r"model\.hidden"),
         ("getd", {"rank": 0}, r"model\.rank"),
         ("g-mpnn", {"layers": 0}, r"model\.layers"),
+        ("g-mpnn", {"neighbours": -1}, r"model\.neighbours"),
+        ("g-mpnn", {"message_dropout": 1.0}, r"model\.message_dropout"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(name: str, settings: dict[str, float], reason: str) -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from relatum.data.hypergraph import Hypergraph
-from relatum.models.base import Model, Parameters, Settings, normal, require, rows
+from relatum.models.base import Model, Parameters, Settings, drop, normal, require, rows
 from relatum.models.messages import Layer, Neighbourhoods
 from relatum.models.products import ProductModel
 
@@ -24,15 +24,18 @@ class GMPNNSettings(Settings):
         layers: how many times messages are passed.
         neighbours: how many messages an entity takes in a step of training, drawn anew each time if there are more; 0
             takes all. Questions are always answered with all.
+        message_dropout: the share of what an entity has heard that is dropped in a step of training.
     """
 
     layers: int = 1
     neighbours: int = 8
+    message_dropout: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.layers >= 1, "layers", "must be at least 1")
         require(self.neighbours >= 0, "neighbours", "must not be negative")
+        require(0 <= self.message_dropout < 1, "message_dropout", "must be at least 0 and below 1")
 
 
 class GMPNN(ProductModel):
@@ -79,7 +82,7 @@ class GMPNN(ProductModel):
         rounds = self._rounds or [self._neighbourhoods.whole()] * self.settings.layers
         for layer, weights in zip(rounds, tables.pop("messages"), strict=True):
             heard = _mean(layer, hidden, tables["relations"], to_encode)
-            hidden = rows(hidden, layer.kept) + torch.tanh(heard @ weights)
+            hidden = rows(hidden, layer.kept) + drop(torch.tanh(heard @ weights), self.settings.message_dropout, noise)
         return {**tables, "entities": hidden, "positions": to_decode}
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:

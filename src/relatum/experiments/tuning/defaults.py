@@ -24,7 +24,7 @@ _OWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "rae": ("model.input_dropout=0.0..0.5", "model.relatedness=0.01..1.0 log"),
         "nalp": ("model.input_dropout=0.0..0.5", "model.filters=100,200,400"),
         "getd": ("model.input_dropout=0.0..0.5", "model.rank=10,20,40"),
-        "g-mpnn": ("model.input_dropout=0.0..0.5", "model.layers=1,2"),
+        "g-mpnn": ("model.input_dropout=0.0..0.5", "model.message_dropout=0.0..0.5", "model.layers=1,2"),
     },
     "grid": {
         "reale": ("model.window=1,2,4,5,8",),
