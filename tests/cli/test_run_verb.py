@@ -74,6 +74,21 @@ def test_a_change_of_anything_is_another_run(run: Run, spec: Path, tmp_path: Pat
     assert len(folders() & first) == 1
 
 
+def test_what_two_experiments_have_in_common_is_run_once(run: Run, spec: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(SPEC.replace("[0, 1]", "[1, 2]"))
+    assert run("run", str(spec), str(other), *options(tmp_path))[0] == 0
+    assert len(list((tmp_path / "runs").iterdir())) == 3
+    first, second = (json.loads((tmp_path / "results" / f"{name}.json").read_text())["runs"] for name in ("small", "other"))
+    assert [one["seed"] for one in second] == [1, 2]
+    assert second[0]["test"] == first[1]["test"]
+    (begun,) = (tmp_path / "runs").glob("other-2-*")
+    (begun / "config.json").unlink()
+    spec.write_text(SPEC.replace("[0, 1]", "[2]"))
+    plan = json.loads(run("run", str(spec), "--plan", "--json", *options(tmp_path))[1])
+    assert plan == {"small": {str(begun): "begun"}}
+
+
 def test_the_plan_says_what_there_is_to_do(run: Run, spec: Path, tmp_path: Path) -> None:
     assert run("run", str(spec), "--seeds", "0", *options(tmp_path))[0] == 0
     code, out, _ = run("run", str(spec), "--plan", "--json", *options(tmp_path))

@@ -5,7 +5,7 @@ the file and the value, with runs and results of its own.
 
 A run directory is named after the experiment, the seed, and a hash of all that the run follows from: the spec with every
 setting written out, the checksums of the data, and the version of the code. So a change to any of these is another run, and
-what is there under its name is done, or can be gone on with.
+what is there under its hash is done, or can be gone on with, whichever experiment it was begun for.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from relatum.runs.directory import SPEC
 from relatum.runs.spec import VARY, Spec, changed, read_toml, toml_of
 
 __all__ = ["Experiment", "Planned", "read_experiments"]
+
+_PROGRESS = ("done", "begun", "missing")
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,14 @@ class Experiment:
     seeds: tuple[int, ...]
 
     def runs(self, out: Path) -> Iterator[Planned]:
-        """Yield the runs, in the order of their seeds, with the folders in `out` that are theirs."""
+        """Yield the runs, in the order of their seeds, with the folders in `out` that are theirs or are the same run."""
         checksums = dict(load(self.spec.data).checksums)
         for seed in self.seeds:
             spec = replace(self.spec, seed=seed)
-            yield Planned(out / f"{self.name}-{seed}-{_hash([spec.to_dict(), checksums, __version__])}", spec)
+            content = _hash([spec.to_dict(), checksums, __version__])
+            own = Planned(out / f"{self.name}-{seed}-{content}", spec)
+            same = (Planned(folder, spec) for folder in sorted(out.glob(f"*-{seed}-{content}")))
+            yield min((own, *same), key=lambda planned: _PROGRESS.index(planned.state))
 
 
 def read_experiments(path: Path, seeds: Iterable[int] | None = None) -> list[Experiment]:
