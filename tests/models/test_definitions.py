@@ -119,7 +119,7 @@ def g_mpnn(case: Case, p: Arrays, relation: int, entities: list[int]) -> float:
                 messages.setdefault(receiver, []).append(message * math.prod(others))
         hidden = hidden.copy()
         for receiver, received in messages.items():
-            hidden[receiver] += np.tanh(np.mean(received, axis=0) @ weights)
+            hidden[receiver] += np.tanh(np.mean(received, axis=0) @ weights / math.sqrt(len(weights)))
     product = p["relations"][relation]
     for i, entity in enumerate(entities):
         product = product * p["positions"][1, i] * hidden[entity]

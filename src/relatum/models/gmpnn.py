@@ -43,8 +43,8 @@ class GMPNN(ProductModel):
 
     In each layer, a fact r(x_1, ..., x_n) sends to the entity at position i the message r * p_i * product over j other
     than i of (p_j * h_j), where p are embeddings of positions. An entity takes the mean m of its messages and becomes
-    h + tanh(m U). The score is the sum over coordinates of r * product over i of (q_i * h_i), with embeddings q of
-    positions for decoding.
+    h + tanh(m U / sqrt(dim)), so that a step of training, which moves all weights in U by as much, does not saturate it.
+    The score is the sum over coordinates of r * product over i of (q_i * h_i), with embeddings q of positions for decoding.
     Messages are passed once per version of the parameters, in `encode`, and are trained through. A step of training passes
     only those that reach what it needs.
     """
@@ -59,13 +59,13 @@ class GMPNN(ProductModel):
         self._rounds: list[Layer] | None = None  # those of a step; else everybody hears everything
 
     def initial(self, generator: torch.Generator) -> Parameters:
-        """Return normal embeddings, positions near 1, and small message weights: at first little is passed on."""
+        """Return normal embeddings, positions near 1, and message weights that keep a message's length."""
         dim = self.settings.dim
         near_one = normal(generator, 2, self.max_arity, dim, spread=0.1) + 1
         return {
             **super().initial(generator),
             "positions": near_one,
-            "messages": normal(generator, self.settings.layers, dim, dim, spread=dim**-0.5),
+            "messages": normal(generator, self.settings.layers, dim, dim, spread=1.0),
         }
 
     def around(self, entities: Tensor, noise: torch.Generator) -> tuple[Model, Tensor]:
@@ -82,7 +82,8 @@ class GMPNN(ProductModel):
         rounds = self._rounds or [self._neighbourhoods.whole()] * self.settings.layers
         for layer, weights in zip(rounds, tables.pop("messages"), strict=True):
             heard = _mean(layer, hidden, tables["relations"], to_encode)
-            hidden = rows(hidden, layer.kept) + drop(torch.tanh(heard @ weights), self.settings.message_dropout, noise)
+            passed = torch.tanh(heard @ (weights * self.settings.dim**-0.5))
+            hidden = rows(hidden, layer.kept) + drop(passed, self.settings.message_dropout, noise)
         return {**tables, "entities": hidden, "positions": to_decode}
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
