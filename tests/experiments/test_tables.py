@@ -38,9 +38,17 @@ def test_our_value_stands_beside_the_paper_s(tmp_path: Path) -> None:
 
 
 def test_of_several_settings_the_one_with_the_best_validation_counts(tmp_path: Path) -> None:
-    write_result(tmp_path, "lucky", "jf17k", "hype", [0.9], valid=0.4)
-    write_result(tmp_path, "chosen", "jf17k", "hype", [0.5], valid=0.6)
+    write_result(tmp_path, "lucky", "jf17k", "hype", [0.9], valid=0.4, settings={"dim": 200})
+    write_result(tmp_path, "chosen", "jf17k", "hype", [0.5], valid=0.6, settings={"dim": 100})
     assert rows(paper_tables(read_results(tmp_path)), "jf17k")["HypE"]["MRR"] == "0.5000"
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_settings_count_with_the_most_seeds_that_they_were_run_with(tmp_path: Path, names: tuple[str, str]) -> None:
+    write_result(tmp_path, names[0], "jf17k", "hype", [0.6], valid=0.7, settings={"dim": 200})
+    write_result(tmp_path, names[1], "jf17k", "hype", [0.6, 0.5], valid=0.65, settings={"dim": 200})
+    write_result(tmp_path, "c", "jf17k", "hype", [0.1], valid=0.6, settings={"dim": 100})
+    assert rows(paper_tables(read_results(tmp_path)), "jf17k")["HypE"]["seeds"] == "0, 1"
 
 
 def test_rel_er_is_broken_down_beside_the_paper_s(tmp_path: Path) -> None:

@@ -90,8 +90,14 @@ class Collected:
 
 
 def best(results: Iterable[Result]) -> Result | None:
-    """Return the one with the highest validation MRR: which of several settings counts is never chosen on test facts."""
-    return max(results, key=lambda one: one.valid, default=None)
+    """Return the one with the highest validation MRR: which of several settings counts is never chosen on test facts.
+
+    Of results with the same settings only the one with the most seeds counts, so that no single seed stands for them.
+    """
+    fullest: dict[str, Result] = {}
+    for one in sorted(results, key=lambda one: (len(one.runs), one.valid)):
+        fullest[_settings(one.spec)] = one
+    return max(fullest.values(), key=lambda one: one.valid, default=None)
 
 
 def best_of_systems(results: Sequence[Result], data: str) -> dict[str, Result]:
@@ -176,6 +182,10 @@ def _alike(folders: Sequence[Path]) -> list[list[Path]]:
     """Return runs that differ in their seed alone together, in their order."""
     groups: dict[str, list[Path]] = {}
     for folder in dict.fromkeys(folders):
-        spec = {**Spec.read(folder / SPEC).to_dict(), "seed": None}
-        groups.setdefault(json.dumps(spec, sort_keys=True), []).append(folder)
+        groups.setdefault(_settings(Spec.read(folder / SPEC).to_dict()), []).append(folder)
     return list(groups.values())
+
+
+def _settings(spec: dict[str, Any]) -> str:
+    """Return a text that specs have in common which differ in their seed alone."""
+    return json.dumps({**spec, "seed": None}, sort_keys=True)
