@@ -12,8 +12,10 @@ import pytest
 
 from relatum.errors import SettingError
 from relatum.imports.options import ImportOptions
+from relatum.models import MODELS
 from relatum.settings import Checked, rules_of, setting
 from relatum.synth import SynthSettings
+from relatum.training.settings import TrainingSettings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +72,7 @@ def test_a_default_that_can_be_changed_is_not_shared() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [SynthSettings, ImportOptions],
+    [TrainingSettings, SynthSettings, ImportOptions, *(model.settings_type for model in MODELS.values())],
     ids=lambda kind: kind.__name__,
 )
 def test_every_setting_says_what_it_means(kind: type[Any]) -> None:

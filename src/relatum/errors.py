@@ -8,6 +8,8 @@ RelatumError                 anything a caller can mend; its text is one sentenc
 ├── SettingError             a setting that cannot be, with its path
 ├── NumericError             a score that is not a finite number
 └── StoreError               a saved model that cannot be read back
+
+RelatumWarning               something works, but is not as it should be, such as a setting under an old name
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ __all__ = [
     "FormatError",
     "NumericError",
     "RelatumError",
+    "RelatumWarning",
     "SettingError",
     "StoreError",
     "UnknownNameError",
@@ -36,6 +39,10 @@ _MOST_LISTED = 12
 
 class RelatumError(Exception):
     """The base of every error that relatum raises on purpose."""
+
+
+class RelatumWarning(UserWarning):
+    """Something that works, but is not as it should be; its text is one sentence for the person who called."""
 
 
 class DataError(RelatumError, ValueError):

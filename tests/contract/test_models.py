@@ -146,7 +146,7 @@ def trained(case: Case, steps: int = 3, rate: float = 0.3) -> tuple[dict[str, Te
 @pytest.mark.parametrize("name", MODELS)
 def test_one_seed_gives_the_same_bits_with_one_thread_or_two(name: str) -> None:
     # Widths from 8 up: for narrower matrices the product itself is summed differently by one thread and by two.
-    wide = {"nalp": {"filters": 48, "hidden": 48}, "getd": {"rank": 16}}.get(name, {})
+    wide = {"nalp": {"num_filters": 48, "hidden_dim": 48}, "getd": {"rank": 16}}.get(name, {})
     results = []
     for threads in (1, 2, 2):
         torch.set_num_threads(threads)

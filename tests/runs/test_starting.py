@@ -97,7 +97,7 @@ def test_what_killed_writers_have_left_goes_when_a_run_is_resumed(tmp_path: Path
     assert files(run) == {**before, ".mine.tmp": b"mine"}
 
 
-@pytest.mark.parametrize("candidates", ["shared", "per-position"])
+@pytest.mark.parametrize("candidates", ["shared", "per-fact"])
 @pytest.mark.parametrize("valid", ["", "r\ta\tb\n"])
 def test_no_facts_to_train_on_is_said_before_a_directory_is_made(tmp_path: Path, candidates: str, valid: str) -> None:
     (tmp_path / "train.txt").write_text("")

@@ -21,15 +21,15 @@ from relatum.training.loop import State, start, train
 from relatum.training.settings import TrainingSettings
 
 SMALL = Hypergraph.of([("is", "a"), ("is", "b"), *(("knows", *pair) for pair in ("ab", "bc", "cd", "da", "ac", "bd"))])
-TINY = TrainingSettings(epochs=3, batch=3, groups=2, negatives=5, validate_every=2)
+TINY = TrainingSettings(epochs=3, batch_size=3, batches_per_step=2, num_negatives=5, validate_every=2)
 RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "reale": ("reale", {}, {}),
     "reale, no validation": ("reale", {}, {}),
     "reale, dropout": ("reale", {"input_dropout": 0.2, "window_dropout": 0.3}, {}),
-    "reale, adam, cosine": ("reale", {}, {"optimizer": "adam", "rate": 0.05, "schedule": "cosine"}),
-    "reale, own replacements": ("reale", {}, {"candidates": "per-position", "groups": 1}),
-    "reale, averaged": ("reale", {}, {"average": 0.7}),
-    "nalp, all": ("nalp", {}, {"candidates": "all"}),
+    "reale, adam, cosine": ("reale", {}, {"optimizer": "adam", "learning_rate": 0.05, "learning_rate_schedule": "cosine"}),
+    "reale, own replacements": ("reale", {}, {"negative_sampling": "per-fact", "batches_per_step": 1}),
+    "reale, averaged": ("reale", {}, {"ema_decay": 0.7}),
+    "nalp, all": ("nalp", {}, {"negative_sampling": "all-entities"}),
     "m-distmult, patience": ("m-distmult", {}, {"epochs": 9, "validate_every": 1, "patience": 1}),
 }
 

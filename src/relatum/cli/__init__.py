@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -23,7 +24,7 @@ from relatum.cli.tables import tables
 from relatum.cli.train import train
 from relatum.cli.tune import tune
 from relatum.cli.update import update
-from relatum.errors import RelatumError
+from relatum.errors import RelatumError, RelatumWarning
 
 __all__ = ["app", "main"]
 
@@ -75,7 +76,10 @@ def _options(
 def main() -> None:
     """Run the command line; a person's mistake is one line on standard error and exit code 2."""
     try:
-        code = app(standalone_mode=False, prog_name="relatum")
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", RelatumWarning)
+            warnings.showwarning = _notice
+            code = app(standalone_mode=False, prog_name="relatum")
     except (TyperException, RelatumError) as error:
         code = _complain(error.format_message() if isinstance(error, TyperException) else str(error))
     except OSError as error:
@@ -84,6 +88,14 @@ def main() -> None:
     if code == 130:
         sys.stderr.write("relatum: interrupted\n")
     sys.exit(code or 0)
+
+
+def _notice(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: object) -> None:
+    """Say in one line what relatum warns of, and any other warning as Python does."""
+    if issubclass(category, RelatumWarning):
+        sys.stderr.write(f"relatum: {message}\n")
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno))
 
 
 def _complain(message: str) -> int:

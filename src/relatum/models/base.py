@@ -24,22 +24,19 @@ from relatum.data.schema import Schema
 from relatum.errors import SettingError
 from relatum.kernels.known import Known
 from relatum.models.combine import Combine
+from relatum.settings import Checked, setting
 
-__all__ = ["Model", "Parameters", "Settings", "drop", "normal", "require", "rows"]
+__all__ = ["Model", "Parameters", "Settings", "drop", "normal", "rows"]
 
 Parameters = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What every model can be told: the dimension, and the share of the input that is dropped while training."""
+class Settings(Checked, path="model"):
+    """What every model can be told."""
 
-    dim: int = 200
-    input_dropout: float = 0.0
-
-    def __post_init__(self) -> None:
-        require(self.dim >= 1, "dim", "must be at least 1")
-        require(0 <= self.input_dropout < 1, "input_dropout", "must be at least 0 and below 1")
+    dim: int = setting(200, "the dimension of embeddings", ge=1)
+    input_dropout: float = setting(0.0, "the share of an embedding's coordinates dropped in a training step", ge=0, lt=1)
 
 
 class Model(ABC):
@@ -175,9 +172,3 @@ def drop(values: Tensor, share: float, noise: torch.Generator | None) -> Tensor:
         return values
     kept = torch.rand(values.shape, generator=noise, device=values.device) >= share
     return values * kept / (1 - share)
-
-
-def require(holds: bool, setting: str, reason: str) -> None:
-    """Refuse a setting that cannot be."""
-    if not holds:
-        raise SettingError(f"model.{setting}: {reason}")

@@ -20,6 +20,7 @@ from relatum.data.vocabulary import Vocabulary
 from relatum.errors import RelatumError, StoreError
 from relatum.files import atomic_file
 from relatum.models.base import Model, Parameters
+from relatum.setting_names import modern
 
 __all__ = ["load_model", "save_model"]
 
@@ -71,7 +72,10 @@ def load_model(folder: Path, kinds: Mapping[str, type[Model]]) -> tuple[Model, P
         facts = [tensors.pop(name).numpy() for name in sorted(tensors) if name.startswith(_FACTS)]
         graph = Hypergraph(vocabulary, schema, (Block(rows[0], rows[1:]) for rows in facts))
         kind = kinds[config["model"]]
-        model = kind(graph, kind.settings_type(**config["settings"]))
+        named = {"name": config["model"], **config["settings"]}
+        settings = modern({"model": named}, notice=False)["model"]
+        del settings["name"]
+        model = kind(graph, kind.settings_type(**settings))
         return model, _fitting(folder, model, tensors)
     except StoreError:
         raise

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from relatum.models.base import Model, Parameters, Settings, normal, require, rows
+from relatum.models.base import Model, Parameters, Settings, normal, rows
 from relatum.models.combine import Combine, SquaredDistance
+from relatum.settings import setting
 
 __all__ = ["RAE", "MTransH", "RAESettings"]
 
@@ -69,20 +70,10 @@ class MTransH(Model):
 
 @dataclass(frozen=True)
 class RAESettings(Settings):
-    """Settings of RAE.
+    """Settings of RAE."""
 
-    Attributes:
-        hidden: the width of the network that tells whether two entities are related.
-        relatedness: the weight of its loss.
-    """
-
-    hidden: int = 100
-    relatedness: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.hidden >= 1, "hidden", "must be at least 1")
-        require(self.relatedness >= 0, "relatedness", "must not be negative")
+    hidden_dim: int = setting(100, "the width of the network that tells whether two entities are related", ge=1)
+    relatedness_weight: float = setting(0.1, "the weight of its loss", ge=0)
 
 
 class RAE(MTransH):
@@ -97,7 +88,7 @@ class RAE(MTransH):
 
     def initial(self, generator: torch.Generator) -> Parameters:
         """Return those of m-TransH and the network's."""
-        dim, hidden = self.settings.dim, self.settings.hidden
+        dim, hidden = self.settings.dim, self.settings.hidden_dim
         return {
             **super().initial(generator),
             "pair": normal(generator, 2, dim, hidden, spread=(2 / dim) ** 0.5),
@@ -116,4 +107,4 @@ class RAE(MTransH):
             return torch.relu(left[first] + partner[second] + tables["pair_bias"]) @ tables["pair_out"]
 
         true, false = related(right), related(right.roll(1, dims=1))
-        return self.settings.relatedness * (functional.softplus(-true) + functional.softplus(false)).mean()
+        return self.settings.relatedness_weight * (functional.softplus(-true) + functional.softplus(false)).mean()

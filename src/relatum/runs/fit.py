@@ -81,7 +81,7 @@ def resume(out: str | PathLike[str], watch: Watch = lambda *_: None) -> Run:
     if read_provenance(folder).get("updates"):
         raise RelatumError(f"{folder}: was updated after training, so no training can be gone on with; train anew instead")
     with _held(folder):
-        _run(folder, Spec.read(folder / SPEC), load_facts(folder), watch)
+        _run(folder, Spec.of_run(folder / SPEC), load_facts(folder), watch)
     return Run(folder)
 
 

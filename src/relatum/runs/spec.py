@@ -2,72 +2,125 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import json
+import os
 import tomllib
-import types
-import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from relatum.errors import SettingError, UnknownNameError, nearest_names
-from relatum.models import MODELS
-from relatum.models.base import Model, Settings
+from relatum.errors import SettingError
+from relatum.models import MODELS, canonical_name
+from relatum.models.base import Settings
 from relatum.runs.recipes import RECIPES
+from relatum.setting_names import hint, modern, old_names
+from relatum.settings import rules_of
 from relatum.training.settings import TrainingSettings
 
-__all__ = ["VARY", "Spec", "changed", "read_toml", "toml_of"]
+__all__ = ["VARY", "Spec", "change_of", "merged", "nested", "read_toml", "toml_of"]
 
 VARY = "vary"  # the table of a file that states a series of runs
 
+_TABLES = ("model", "training")
+_KEYS = ("data", "seed", "recipe", *_TABLES)
+_MOST = (1 << 63) - 1  # of seeds: what TOML and random generators take
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, init=False)
 class Spec:
-    """The settings of a run; see `from_dict` for its form as a file."""
+    """The settings of a run, checked when it is built; see `from_dict` for its form as a file.
+
+        Spec("example", model="hype", dim=20, epochs=3)
+
+    Args:
+        data: the name of a dataset, a directory, or what facts in memory are called.
+        model: the name of a model, whatever its case, or a table of its settings, with its `name` unless it is ReAlE.
+        settings: those of the model, whole or as a table.
+        training: those of training, whole or as a table.
+        seed: of everything that is drawn.
+        recipe: what is not said is as in this recipe, whose part for the model is for ReAlE alone, and else as by default.
+        named: settings of model and training by their names alone.
+    """
 
     data: str
-    model: str = "reale"
-    settings: Settings = field(default_factory=lambda: MODELS["reale"].settings_type(**RECIPES["fast"]["model"]))
-    training: TrainingSettings = field(default_factory=lambda: TrainingSettings(**RECIPES["fast"]["training"]))
-    seed: int = 0
+    model: str
+    settings: Settings
+    training: TrainingSettings
+    seed: int
 
-    def __post_init__(self) -> None:
-        wanted, given = _kind(self.model).settings_type, type(self.settings)
-        if given is not wanted:
-            raise SettingError(f"model: {self.model} takes {wanted.__name__}, not {given.__name__}")
-        try:
-            self.data.encode()
-        except UnicodeEncodeError:
-            raise SettingError(f"data: {self.data!r} is not Unicode, so no spec can name it; rename it") from None
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Spec:
-        """Return the spec of `{data, seed, recipe, model: {name, ...}, training: {...}}`; what is unknown or bad is refused.
-
-        What is not said is as in the recipe, whose part for the model is for ReAlE alone, and else as by default.
-        """
-        _known("", given, ("data", "seed", "recipe", "model", "training"))
-        recipe = given.get("recipe", "fast")
+    def __init__(
+        self,
+        data: str | PathLike[str],
+        model: str | Mapping[str, Any] = "reale",
+        settings: Settings | Mapping[str, Any] | None = None,
+        training: TrainingSettings | Mapping[str, Any] | None = None,
+        seed: int = 0,
+        *,
+        recipe: str = "fast",
+        **named: Any,
+    ) -> None:
+        table = dict(model) if isinstance(model, Mapping) else {"name": model}
+        name = canonical_name(table.pop("name", "reale"))
+        kinds = {"model": MODELS[name].settings_type, "training": TrainingSettings}
+        if isinstance(settings, Settings) and type(settings) is not kinds["model"]:
+            raise SettingError(f"model: {name} takes {kinds['model'].__name__}, not {type(settings).__name__}")
         if not isinstance(recipe, str) or recipe not in RECIPES:
             raise SettingError(f"recipe: must be one of {', '.join(RECIPES)}, not {recipe!r}")
-        model = dict(_table("model", given.get("model", {})))
-        name = model.pop("name", "reale")
-        settings_type = _kind(name).settings_type
-        if name == "reale":
-            model = {**RECIPES[recipe].get("model", {}), **model}
-        training = {**RECIPES[recipe].get("training", {}), **_table("training", given.get("training", {}))}
-        if not isinstance(given.get("data"), str):
-            raise SettingError("data: name a dataset or a directory")
-        return cls(
-            data=given["data"],
-            model=name,
-            settings=_build(settings_type, "model", model),
-            training=_build(TrainingSettings, "training", training),
-            seed=_whole("seed", given.get("seed", 0)),
-        )
+        begun = {
+            "model": RECIPES[recipe].get("model", {}) if name == "reale" else {},
+            "training": RECIPES[recipe]["training"],
+        }
+        routed = _routed(named, kinds, name)
+        built = {
+            part: _build(part, kinds, begun[part], given, {**more, **routed[part]}, name)
+            for part, given, more in (("model", settings, table), ("training", training, {}))
+        }
+        if type(seed) is not int or not 0 <= seed <= _MOST:
+            raise SettingError(f"seed: must be a whole number from 0 up, not {seed!r}")
+        for field, value in (("data", _data(data)), ("model", name), ("seed", seed)):
+            object.__setattr__(self, field, value)
+        object.__setattr__(self, "settings", built["model"])
+        object.__setattr__(self, "training", built["training"])
+
+    @classmethod
+    def of(cls, data: object, *, spec: Spec | None = None, **settings: Any) -> Spec:
+        """Return the spec of anything that can be learned from, with settings as `Spec` takes them.
+
+        Args:
+            data: a name, a path, or facts in memory, whose spec says where they came from, or that they are in memory.
+            spec: what is not said is as in this one, unless it is for another model.
+            settings: `model`, `training`, `seed`, `recipe`, and settings of model and training by their names alone.
+        """
+        label = data if isinstance(data, str | PathLike) else str(getattr(data, "origin", "memory"))
+        if spec is not None:
+            model = settings.get("model", spec.model)
+            same = not isinstance(model, Mapping) and canonical_name(model) == spec.model
+            begun = {"model": spec.model, "settings": spec.settings} if same else {}
+            settings = {**begun, "training": spec.training, "seed": spec.seed, **settings}
+        return cls(label, **settings)
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any], *, notice: bool = True) -> Spec:
+        """Return the spec of `{data, seed, recipe, model: {name, ...}, training: {...}}`; what is unknown or bad is refused.
+
+        Args:
+            given: the spec as plain data; what is not said is as in the recipe. `model` may be a name alone.
+            notice: whether an old name of a setting is answered with a notice: it is where a person wrote it.
+        """
+        given = modern(given, notice=notice)
+        if unknown := [key for key in given if key not in _KEYS]:
+            model = given.get("model")
+            name = model.get("name", "reale") if isinstance(model, Mapping) else "reale"
+            kinds = {"model": MODELS[canonical_name(name)].settings_type, "training": TrainingSettings}
+            inside = {each: f"{part}.{each}" for part, kind in kinds.items() for each in rules_of(kind)}
+            raise SettingError(f"{unknown[0]}: no such setting{hint(str(unknown[0]), _KEYS, inside)}")
+        for table in _TABLES:
+            if not isinstance(given.get(table, {}), Mapping):
+                raise SettingError(f"{table}: must be a table, not {given[table]!r}")
+        return cls(**{"data": None, **given})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as plain data, every setting written out."""
@@ -79,8 +132,8 @@ class Spec:
         }
 
     @classmethod
-    def read(cls, path: Path, changes: Iterable[str] = ()) -> Spec:
-        """Return the spec in a TOML file, with changes such as `training.epochs=20` made to it.
+    def read(cls, path: Path, changes: Iterable[str] = (), options: Mapping[str, Any] | None = None) -> Spec:
+        """Return the spec in a TOML file, with changes such as `training.epochs=20` made to it, and then plain data.
 
         There may be `seeds` in it too, which are those of an experiment: a run has one.
         """
@@ -88,7 +141,12 @@ class Spec:
         given.pop("seeds", None)
         if VARY in given:
             raise SettingError(f"{path}: states a series of runs ({VARY}), not one; run it with: relatum run {path}")
-        return cls.from_dict(changed(given, changes))
+        return cls.from_dict(merged(given, *map(change_of, changes), options or {}))
+
+    @classmethod
+    def of_run(cls, path: Path) -> Spec:
+        """Return the spec in a run's own file, under whatever names it was written."""
+        return cls.from_dict(read_toml(path), notice=False)
 
     def to_toml(self) -> str:
         """Return the spec as TOML."""
@@ -110,23 +168,33 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise SettingError(f"{path}: not valid TOML ({error})") from None
 
 
-def changed(given: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:
-    """Return a spec's plain data with `path=value` changes; a value is TOML, or else a plain word."""
-    result = copy.deepcopy(dict(given))
-    for change in changes:
-        path, equals, text = change.partition("=")
-        if not equals:
-            raise SettingError(f"{change!r}: say path=value, such as training.epochs=20")
-        *tables, key = path.strip().split(".")
-        target = result
-        for table in tables:
-            target = target.setdefault(table, {})
-            if not isinstance(target, dict):
-                raise SettingError(f"{path}: {table} is not a table")
-        try:
-            target[key] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            target[key] = text
+def change_of(text: str) -> dict[str, Any]:
+    """Return the plain data that a change says, such as `training.epochs=20`; a value is TOML, or else a plain word."""
+    path, equals, value = text.partition("=")
+    if not equals:
+        raise SettingError(f"{text!r}: say path=value, such as training.epochs=20")
+    try:
+        return nested(path, tomllib.loads(f"value = {value}")["value"])
+    except tomllib.TOMLDecodeError:
+        return nested(path, value)
+
+
+def nested(path: str, value: Any) -> dict[str, Any]:
+    """Return plain data with a value at a path, such as `training.epochs`."""
+    for key in reversed(path.strip().split(".")):
+        value = {key: value}
+    found: dict[str, Any] = value
+    return found
+
+
+def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plain data of a spec with that of others written over it, all under the names of today."""
+    tables = [part["model"] for part in parts if "model" in part]
+    names = [table.get("name") if isinstance(table, Mapping) else table for table in tables]
+    model = next((name for name in reversed(names) if isinstance(name, str)), None)
+    result: dict[str, Any] = {}
+    for part in parts:
+        result = _over(result, modern(part, model))
     return result
 
 
@@ -135,50 +203,66 @@ def toml_of(value: str | float | bool) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _kind(name: Any) -> type[Model]:
-    if not isinstance(name, str) or name not in MODELS:
-        raise SettingError(f"model.name: {UnknownNameError('model', str(name), MODELS)}")
-    return MODELS[name]
+def _over(below: Mapping[str, Any], above: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    result = dict(below)
+    for key, value in above.items():
+        if isinstance(value, Mapping):
+            inner = result.get(key, {})
+            if not isinstance(inner, Mapping):
+                raise SettingError(f"{path}{key}: is no table, so nothing in it can be set")
+            result[key] = _over(inner, value, f"{path}{key}.")
+        else:
+            result[key] = value
+    return result
 
 
-def _build(kind: type[Any], path: str, given: Mapping[str, Any]) -> Any:
-    types_of = typing.get_type_hints(kind)
-    _known(f"{path}.", given, [known.name for known in dataclasses.fields(kind)])
-    return kind(**{name: _typed(f"{path}.{name}", types_of[name], value) for name, value in given.items()})
+def _data(given: Any) -> str:
+    if not isinstance(given, str | PathLike):
+        raise SettingError("data: name a dataset or a directory")
+    data = os.fspath(given)
+    try:
+        data.encode()
+    except UnicodeEncodeError:
+        raise SettingError(f"data: {data!r} is not Unicode, so no spec can name it; rename it") from None
+    return data
 
 
-def _typed(path: str, wanted: Any, value: Any) -> Any:
-    choices = typing.get_args(wanted) if isinstance(wanted, types.UnionType) else (wanted,)
-    if float in choices and isinstance(value, int) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except OverflowError:
-            raise SettingError(f"{path}: too large a number") from None
-    if not any(type(value) is choice for choice in choices):
-        names = " or ".join(choice.__name__ for choice in choices if choice is not type(None))
-        raise SettingError(f"{path}: must be {names}, not {value!r}")
-    return value
+def _routed(named: Mapping[str, Any], kinds: Mapping[str, type[Any]], model: str) -> dict[str, dict[str, Any]]:
+    """Return settings given by name alone in the tables that have them."""
+    tables: dict[str, dict[str, Any]] = {part: {} for part in kinds}
+    for name, value in named.items():
+        homes = [part for part, kind in kinds.items() if name in rules_of(kind) or name in old_names(part, model)]
+        if not homes:
+            known = [each for kind in kinds.values() for each in rules_of(kind)]
+            raise SettingError(f"{name}: no such setting{hint(name, [*known, *_KEYS])}")
+        if len(homes) > 1:
+            raise SettingError(
+                f"{name}: a setting of both; say {' or '.join(f'{part}={{{name!r}: ...}}' for part in homes)}"
+            )
+        tables[homes[0]][name] = value
+    return tables
 
 
-def _known(prefix: str, given: Mapping[str, Any], names: Iterable[str]) -> None:
-    names = list(names)
-    for key in given:
-        if key not in names:
-            near = nearest_names(key, names)
-            hint = f"; did you mean {' or '.join(near)}?" if near else f"; known: {', '.join(names)}"
-            raise SettingError(f"{prefix}{key}: no such setting{hint}")
-
-
-def _table(path: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise SettingError(f"{path}: must be a table")
-    return value
-
-
-def _whole(path: str, value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 1 << 63:
-        raise SettingError(f"{path}: must be a whole number from 0 up, not {value!r}")
-    return value
+def _build(
+    part: str, kinds: Mapping[str, type[Any]], begun: Mapping[str, Any], given: Any, named: Mapping[str, Any], model: str
+) -> Any:
+    """Return the settings of a part: those given, whole or as a table over the recipe, with those given by name."""
+    kind = kinds[part]
+    if isinstance(given, kind):
+        begun, given = {each: getattr(given, each) for each in rules_of(kind)}, {}
+    if not isinstance(given, Mapping | None):
+        raise SettingError(f"{part}: must be {kind.__name__} or a table, not {given!r}")
+    above: dict[str, Any] = {}
+    for table in (given or {}, named):
+        new = modern({part: table}, model)[part]
+        if twice := [name for name in new if name in above]:
+            raise SettingError(f"{part}.{twice[0]}: given twice")
+        above |= new
+    for name in above:
+        if name not in rules_of(kind):
+            elsewhere = {each: f"{other}.{each}" for other, its in kinds.items() if other != part for each in rules_of(its)}
+            raise SettingError(f"{part}.{name}: no such setting{hint(str(name), rules_of(kind), elsewhere)}")
+    return kind(**{**begun, **above})
 
 
 def _plain(settings: Any) -> dict[str, Any]:

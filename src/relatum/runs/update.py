@@ -62,7 +62,7 @@ def update(
     if seed < 0:
         raise SettingError(f"seed: must be a whole number from 0 up, not {seed}")
     check_free(target)  # before the work, and again when it is written
-    trained, spec = Run(folder), Spec.read(folder / SPEC)
+    trained, spec = Run(folder), Spec.of_run(folder / SPEC)
     given = load(new_facts, use_cache=False)
     folded = _folded(trained, _with_more(trained, given), spec, seed, refit=refit)
     told = {**counts_of(folded), **effect_of(folded)}

@@ -34,7 +34,7 @@ class Study:
     @cached_property
     def spec(self) -> Spec:
         """The settings of the run."""
-        return Spec.read(self.run.folder / SPEC)
+        return Spec.of_run(self.run.folder / SPEC)
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
