@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 from typer.exceptions import TyperException
@@ -90,12 +90,18 @@ def main() -> None:
     sys.exit(code or 0)
 
 
-def _notice(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: object) -> None:
+def _notice(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Say in one line what relatum warns of, and any other warning as Python does."""
-    if issubclass(category, RelatumWarning):
-        sys.stderr.write(f"relatum: {message}\n")
-    else:
-        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno))
+    own = issubclass(category, RelatumWarning)
+    said = f"relatum: {message}\n" if own else warnings.formatwarning(message, category, filename, lineno, line)
+    (file or sys.stderr).write(said)
 
 
 def _complain(message: str) -> int:

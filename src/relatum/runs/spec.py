@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import tomllib
@@ -40,8 +39,9 @@ class Spec:
         model: the name of a model, whatever its case, or a table of its settings, with its `name` unless it is ReAlE.
         settings: those of the model, whole or as a table.
         training: those of training, whole or as a table.
-        seed: of everything that is drawn.
+        seed: of everything that is drawn, by default 0.
         recipe: what is not said is as in this recipe, whose part for the model is for ReAlE alone, and else as by default.
+        spec: what is not said is as in this spec, instead of a recipe; its model's settings count for the same model alone.
         named: settings of model and training by their names alone.
     """
 
@@ -54,30 +54,24 @@ class Spec:
     def __init__(
         self,
         data: str | PathLike[str],
-        model: str | Mapping[str, Any] = "reale",
+        model: str | Mapping[str, Any] | None = None,
         settings: Settings | Mapping[str, Any] | None = None,
         training: TrainingSettings | Mapping[str, Any] | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         *,
-        recipe: str = "fast",
+        recipe: str | None = None,
+        spec: Spec | None = None,
         **named: Any,
     ) -> None:
-        table = dict(model) if isinstance(model, Mapping) else {"name": model}
-        name = canonical_name(table.pop("name", "reale"))
-        kinds = {"model": MODELS[name].settings_type, "training": TrainingSettings}
+        table = dict(model) if isinstance(model, Mapping) else {} if model is None else {"name": model}
+        name = canonical_name(table.pop("name", spec.model if spec else "reale"))
+        kinds: dict[str, type[Any]] = {"model": MODELS[name].settings_type, "training": TrainingSettings}
         if isinstance(settings, Settings) and type(settings) is not kinds["model"]:
             raise SettingError(f"model: {name} takes {kinds['model'].__name__}, not {type(settings).__name__}")
-        if not isinstance(recipe, str) or recipe not in RECIPES:
-            raise SettingError(f"recipe: must be one of {', '.join(RECIPES)}, not {recipe!r}")
-        begun = {
-            "model": RECIPES[recipe].get("model", {}) if name == "reale" else {},
-            "training": RECIPES[recipe]["training"],
-        }
-        routed = _routed(named, kinds, name)
-        built = {
-            part: _build(part, kinds, begun[part], given, {**more, **routed[part]}, name)
-            for part, given, more in (("model", settings, table), ("training", training, {}))
-        }
+        begun, routed = _begun(name, recipe, spec), _routed(named, kinds, name)
+        parts = {"model": (settings, table, routed["model"]), "training": (training, routed["training"])}
+        built = {part: _build(part, kinds, begun[part], given, name) for part, given in parts.items()}
+        seed = seed if seed is not None else spec.seed if spec else 0
         if type(seed) is not int or not 0 <= seed <= _MOST:
             raise SettingError(f"seed: must be a whole number from 0 up, not {seed!r}")
         for field, value in (("data", _data(data)), ("model", name), ("seed", seed)):
@@ -86,21 +80,12 @@ class Spec:
         object.__setattr__(self, "training", built["training"])
 
     @classmethod
-    def of(cls, data: object, *, spec: Spec | None = None, **settings: Any) -> Spec:
-        """Return the spec of anything that can be learned from, with settings as `Spec` takes them.
+    def of(cls, data: object, **settings: Any) -> Spec:
+        """Return the spec of a name, a path, or facts in memory, with settings as `Spec` takes them.
 
-        Args:
-            data: a name, a path, or facts in memory, whose spec says where they came from, or that they are in memory.
-            spec: what is not said is as in this one, unless it is for another model.
-            settings: `model`, `training`, `seed`, `recipe`, and settings of model and training by their names alone.
+        What is in memory is called as it says itself (`Split.origin`), or else `memory`.
         """
-        label = data if isinstance(data, str | PathLike) else str(getattr(data, "origin", "memory"))
-        if spec is not None:
-            model = settings.get("model", spec.model)
-            same = not isinstance(model, Mapping) and canonical_name(model) == spec.model
-            begun = {"model": spec.model, "settings": spec.settings} if same else {}
-            settings = {**begun, "training": spec.training, "seed": spec.seed, **settings}
-        return cls(label, **settings)
+        return cls(data if isinstance(data, str | PathLike) else str(getattr(data, "origin", "memory")), **settings)
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], *, notice: bool = True) -> Spec:
@@ -236,28 +221,37 @@ def _routed(named: Mapping[str, Any], kinds: Mapping[str, type[Any]], model: str
             known = [each for kind in kinds.values() for each in rules_of(kind)]
             raise SettingError(f"{name}: no such setting{hint(name, [*known, *_KEYS])}")
         if len(homes) > 1:
-            raise SettingError(
-                f"{name}: a setting of both; say {' or '.join(f'{part}={{{name!r}: ...}}' for part in homes)}"
-            )
+            ways = " or ".join(f"{part}={{{name!r}: ...}}" for part in homes)
+            raise SettingError(f"{name}: both {' and '.join(homes)} have it; say {ways}")
         tables[homes[0]][name] = value
     return tables
 
 
-def _build(
-    part: str, kinds: Mapping[str, type[Any]], begun: Mapping[str, Any], given: Any, named: Mapping[str, Any], model: str
-) -> Any:
-    """Return the settings of a part: those given, whole or as a table over the recipe, with those given by name."""
-    kind = kinds[part]
-    if isinstance(given, kind):
-        begun, given = {each: getattr(given, each) for each in rules_of(kind)}, {}
-    if not isinstance(given, Mapping | None):
-        raise SettingError(f"{part}: must be {kind.__name__} or a table, not {given!r}")
-    above: dict[str, Any] = {}
-    for table in (given or {}, named):
-        new = modern({part: table}, model)[part]
-        if twice := [name for name in new if name in above]:
-            raise SettingError(f"{part}.{twice[0]}: given twice")
-        above |= new
+def _begun(model: str, recipe: str | None, spec: Spec | None) -> dict[str, dict[str, Any]]:
+    """Return the settings that a spec begins from: those of another spec, or of a recipe."""
+    if recipe is not None and (not isinstance(recipe, str) or recipe not in RECIPES):
+        raise SettingError(f"recipe: must be one of {', '.join(RECIPES)}, not {recipe!r}")
+    if spec is None:
+        begun = RECIPES[recipe or "fast"]
+        return {"model": dict(begun["model"]) if model == "reale" else {}, "training": dict(begun["training"])}
+    if recipe is not None:
+        raise SettingError("recipe: settings begin from a recipe or from a spec, not from both")
+    return {"model": _whole(spec.settings) if model == spec.model else {}, "training": _whole(spec.training)}
+
+
+def _build(part: str, kinds: Mapping[str, type[Any]], begun: Mapping[str, Any], given: Iterable[Any], model: str) -> Any:
+    """Return the settings of a part: those it begins from, with what is given, whole or in tables, none of it twice."""
+    kind, above = kinds[part], dict[str, Any]()
+    for each in given:
+        if isinstance(each, kind):
+            begun = _whole(each)
+        elif isinstance(each, Mapping):
+            table = modern({part: each}, model)[part]
+            if twice := table.keys() & above.keys():
+                raise SettingError(f"{part}.{min(twice)}: given twice")
+            above |= table
+        elif each is not None:
+            raise SettingError(f"{part}: must be {kind.__name__} or a table, not {each!r}")
     for name in above:
         if name not in rules_of(kind):
             elsewhere = {each: f"{other}.{each}" for other, its in kinds.items() if other != part for each in rules_of(its)}
@@ -265,5 +259,9 @@ def _build(
     return kind(**{**begun, **above})
 
 
+def _whole(settings: Any) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in rules_of(type(settings))}
+
+
 def _plain(settings: Any) -> dict[str, Any]:
-    return {name: value for name, value in dataclasses.asdict(settings).items() if value is not None}
+    return {name: value for name, value in _whole(settings).items() if value is not None}
