@@ -31,7 +31,8 @@ from relatum.reasoning.heights import Heights
 from relatum.reasoning.meaning import meaning_of, projected
 from relatum.reasoning.query import Query
 from relatum.reasoning.values import Values
-from relatum.runs.spec import change_of, merged
+from relatum.runs.spec import merged
+from relatum.settings import change_of
 from relatum.synth import SynthDataset, find_preset, save_synth, synthesize
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -217,7 +218,7 @@ def main() -> None:
         "preset": options.preset,
         "seed": options.seed,
         "left_out": {name: str(made.expressions[name]) for name in names},
-        "spec": {**Spec.read(work / "run-all" / "spec.toml").to_dict(), "data": f"{options.preset}, seed {options.seed}"},
+        "spec": {**Spec.of_run(work / "run-all" / "spec.toml").to_dict(), "data": f"{options.preset}, seed {options.seed}"},
         "versions": {"relatum": __version__, "torch": torch.__version__, "python": platform.python_version()},
         "zero_shot": by_operation(zero, wider, made),
         "zero_shot_bound_over_unit_cube": by_operation(unit, wider, made),

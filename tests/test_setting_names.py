@@ -11,8 +11,9 @@ import pytest
 
 from relatum.errors import RelatumWarning, SettingError
 from relatum.models import MODELS
-from relatum.runs.spec import Spec, change_of, merged
+from relatum.runs.spec import Spec, merged
 from relatum.setting_names import SYNONYMS, hint, modern, old_names, old_spelling
+from relatum.settings import change_of
 from relatum.training.settings import TrainingSettings
 
 OLD: dict[str, Any] = {

@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+import tomllib
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -23,7 +24,7 @@ from typing import Any, ClassVar, TypeVar
 
 from relatum.errors import SettingError
 
-__all__ = ["Checked", "Rule", "require", "rules_of", "setting"]
+__all__ = ["Checked", "Rule", "change_of", "nested", "require", "rules_of", "setting"]
 
 T = TypeVar("T")
 
@@ -149,6 +150,25 @@ def _rule(hint: Any, stated: Mapping[str, Any]) -> Rule:
     if typing.get_origin(hint) is typing.Literal:
         return Rule((str,), **{**stated, "choices": typing.get_args(hint)})
     return Rule(typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,), **stated)
+
+
+def change_of(text: str) -> dict[str, Any]:
+    """Return the plain data that a text such as `training.epochs=20` states; a value is TOML, or else a plain word."""
+    path, equals, value = text.partition("=")
+    if not equals:
+        raise SettingError(f"{text!r}: is no change; write name=value")
+    try:
+        return nested(path, tomllib.loads(f"value = {value}")["value"])
+    except tomllib.TOMLDecodeError:
+        return nested(path, value)
+
+
+def nested(path: str, value: Any) -> dict[str, Any]:
+    """Return plain data with a value at a path, such as `training.epochs`."""
+    for key in reversed(path.strip().split(".")):
+        value = {key: value}
+    found: dict[str, Any] = value
+    return found
 
 
 def _listed(words: tuple[str, ...]) -> str:

@@ -192,7 +192,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     ((*TRAIN, "--set", "training.epochs=few", *OUT), "training.epochs: must be a whole number, not 'few'"),
     ((*TRAIN, "--set", "training.epochs=0", *OUT), "training.epochs: must be at least 1"),
     ((*TRAIN, "--set", "model.window=3", *OUT), "model.window: must divide dim = 400, and 3 does not"),
-    ((*TRAIN, "--set", "training.epochs", *OUT), "'training.epochs': say path=value, such as training.epochs=20"),
+    ((*TRAIN, "--set", "training.epochs", *OUT), "'training.epochs': is no change; write name=value"),
     ((*TRAIN, "--seed", "-1", *OUT), "seed: must be a whole number from 0 up, not -1"),
     ((*TRAIN, "--seed", "x", *OUT), "Invalid value for '--seed'"),
     (TRAIN, "say where the run is to be kept: --out RUN"),

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from relatum.errors import SettingError
 from relatum.models import MODELS
 from relatum.runs.recipes import RECIPES
-from relatum.runs.spec import Spec, change_of, merged, toml_of
+from relatum.runs.spec import Spec, merged, toml_of
+from relatum.settings import change_of
 from relatum.training.settings import TrainingSettings
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -83,6 +84,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"data": datetime.date(2020, 1, 1)}, "data: name a dataset or a directory"),
     ({"data": "caf\udce9"}, r"data: 'caf\udce9' is not Unicode"),
     ({"sed": 3}, "sed: no such setting; did you mean seed?"),
+    ({"epochs": 3}, "epochs: no such setting; did you mean training.epochs?"),
+    ({"lr": 3}, "lr: no such setting; did you mean training.learning_rate?"),
     ({"xyz": 3}, "xyz: no such setting; known: data, seed, recipe, model, training"),
     ({"model": ["hype"]}, "model: must be a table, not ['hype']"),
     ({"training": [1]}, "training: must be a table"),
@@ -196,8 +199,8 @@ def test_changes_leave_what_they_are_made_to_alone_and_the_last_one_wins() -> No
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("seed", "'seed': say path=value, such as training.epochs=20"),
-        ("", "'': say path=value"),
+        ("seed", "'seed': is no change; write name=value"),
+        ("", "'': is no change"),
         ("seed.x=3", "seed: is no table, so nothing in it can be set"),
         ("model.dim.x=3", "model.dim: is no table"),
     ],

@@ -72,6 +72,7 @@ def test_the_name_of_a_model_is_forgiven_case_and_hyphens(written: str, name: st
         ({"model": "hype", "window": 2}, "window: no such setting; known: dim, "),
         ({"training": {"epochs": 3}, "epochs": 4}, "training.epochs: given twice"),
         ({"model": {"dim": 20}, "dim": 20}, "model.dim: given twice"),
+        ({"spec": {"data": "x"}}, "spec: must be a Spec, not {'data': 'x'}"),
         ({"recipe": "slow"}, "recipe: must be one of fast, paper, not 'slow'"),
         ({"recipe": "fast", "spec": Spec("example")}, "recipe: settings begin from a recipe or from a spec, not from both"),
     ],

@@ -39,7 +39,8 @@ def train(
     """Train a model into a run directory; stop it with Ctrl-C and go on with --resume."""
     from relatum.errors import SettingError
     from relatum.runs import fit
-    from relatum.runs.spec import Spec, change_of, merged
+    from relatum.runs.spec import Spec, merged
+    from relatum.settings import change_of
 
     given = {"data": data, "model": model, "recipe": recipe, "seed": seed}
     options = {name: value for name, value in given.items() if value is not None}

@@ -96,7 +96,8 @@ def tune(
 
 def _base(path: Path | None, changes: list[str], options: dict[str, Any], sampler: str) -> Spec:
     """Return the spec that trials begin from; that of a grid is the paper's where nothing else is said."""
-    from relatum.runs.spec import Spec, change_of, merged
+    from relatum.runs.spec import Spec, merged
+    from relatum.settings import change_of
 
     if path is not None:
         return Spec.read(path, changes, options)

@@ -23,8 +23,9 @@ from relatum.data.loading import load
 from relatum.errors import SettingError
 from relatum.experiments.naming import file_word
 from relatum.runs.directory import SPEC
-from relatum.runs.spec import VARY, Spec, merged, nested, read_toml
+from relatum.runs.spec import VARY, Spec, merged, read_toml
 from relatum.setting_names import old_spelling
+from relatum.settings import nested
 
 __all__ = ["Experiment", "Planned", "read_experiments"]
 

@@ -16,10 +16,10 @@ from relatum.models import MODELS, canonical_name
 from relatum.models.base import Settings
 from relatum.runs.recipes import RECIPES
 from relatum.setting_names import hint, modern, old_names
-from relatum.settings import rules_of
+from relatum.settings import change_of, rules_of
 from relatum.training.settings import TrainingSettings
 
-__all__ = ["VARY", "Spec", "change_of", "merged", "nested", "read_toml", "toml_of"]
+__all__ = ["VARY", "Spec", "merged", "read_toml", "toml_of"]
 
 VARY = "vary"  # the table of a file that states a series of runs
 
@@ -63,6 +63,8 @@ class Spec:
         spec: Spec | None = None,
         **named: Any,
     ) -> None:
+        if not isinstance(spec, Spec | None):
+            raise SettingError(f"spec: must be a Spec, not {spec!r}")
         table = dict(model) if isinstance(model, Mapping) else {} if model is None else {"name": model}
         name = canonical_name(table.pop("name", spec.model if spec else "reale"))
         kinds: dict[str, type[Any]] = {"model": MODELS[name].settings_type, "training": TrainingSettings}
@@ -95,6 +97,8 @@ class Spec:
             given: the spec as plain data; what is not said is as in the recipe. `model` may be a name alone.
             notice: whether an old name of a setting is answered with a notice: it is where a person wrote it.
         """
+        if not isinstance(given, Mapping):
+            raise SettingError(f"a spec must be a table, not {given!r}")
         given = modern(given, notice=notice)
         if unknown := [key for key in given if key not in _KEYS]:
             model = given.get("model")
@@ -151,25 +155,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise SettingError(f"{path}: no such file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingError(f"{path}: not valid TOML ({error})") from None
-
-
-def change_of(text: str) -> dict[str, Any]:
-    """Return the plain data that a change says, such as `training.epochs=20`; a value is TOML, or else a plain word."""
-    path, equals, value = text.partition("=")
-    if not equals:
-        raise SettingError(f"{text!r}: say path=value, such as training.epochs=20")
-    try:
-        return nested(path, tomllib.loads(f"value = {value}")["value"])
-    except tomllib.TOMLDecodeError:
-        return nested(path, value)
-
-
-def nested(path: str, value: Any) -> dict[str, Any]:
-    """Return plain data with a value at a path, such as `training.epochs`."""
-    for key in reversed(path.strip().split(".")):
-        value = {key: value}
-    found: dict[str, Any] = value
-    return found
 
 
 def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -12,7 +11,7 @@ from typing import Any
 
 from relatum.data.provenance import OPERATIONS
 from relatum.errors import SettingError, UnknownNameError
-from relatum.settings import Checked, setting
+from relatum.settings import Checked, change_of, setting
 
 __all__ = ["SynthSettings"]
 
@@ -143,13 +142,7 @@ class SynthSettings(Checked):
         """Return the settings with changes such as `derived=20` or `arities={2=0.5, 3=0.5}`; values are TOML."""
         given: dict[str, Any] = {}
         for change in changes:
-            name, equals, value = change.partition("=")
-            if not equals:
-                raise SettingError(f"{change!r} is not a change: write name=value")
-            try:
-                (given[name.strip()],) = tomllib.loads(f"value = {value}").values()
-            except (tomllib.TOMLDecodeError, ValueError):
-                raise SettingError(f"{name.strip()}: {value!r} is neither a number, a list nor a table") from None
+            given |= change_of(change)
         return self.from_dict(given, self)
 
     def to_dict(self) -> dict[str, Any]:

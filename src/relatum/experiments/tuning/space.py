@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from relatum.errors import SettingError
-from relatum.runs.spec import Spec, change_of, merged, nested, toml_of
+from relatum.runs.spec import Spec, merged, toml_of
 from relatum.setting_names import modern
-from relatum.settings import rules_of
+from relatum.settings import change_of, nested, rules_of
 
 __all__ = ["Choice", "Dimension", "Range", "Value", "apply", "grid_points", "read_space"]
 
