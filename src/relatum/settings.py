@@ -34,9 +34,10 @@ _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """What holds for a setting: its type, or types, what it means, its bounds, and the words it can be."""
+    """What holds for a setting: its type, or types, its default, what it means, its bounds, and the words it can be."""
 
     types: tuple[type, ...]
+    default: Any = None
     help: str = ""
     ge: float | None = None
     gt: float | None = None
@@ -48,6 +49,13 @@ class Rule:
     def type(self) -> type:
         """The type of its values, None left aside."""
         return next(each for each in self.types if each is not type(None))
+
+    @property
+    def values(self) -> str:
+        """What it can be, in words."""
+        if self.choices:
+            return ", ".join(self.choices)
+        return " ".join([_NAMES.get(self.type, ""), " and ".join(words for words, _ in self._bounds())]).strip()
 
     def checked(self, path: str, value: Any) -> Any:
         """Return a value as its type has it; refused if it cannot be."""
@@ -107,7 +115,7 @@ def setting(
     choices: Iterable[str] = (),
 ) -> T:
     """Return the field of a setting: its default, what it means, its bounds (greater or equal, ...), or its words."""
-    metadata = {_KEY: {"help": help, "ge": ge, "gt": gt, "le": le, "lt": lt, "choices": tuple(choices)}}
+    metadata = {_KEY: {"default": default, "help": help, "ge": ge, "gt": gt, "le": le, "lt": lt, "choices": tuple(choices)}}
     if isinstance(default, dict):
         found: T = dataclasses.field(default_factory=lambda: typing.cast("T", dict(default)), metadata=metadata)
         return found
