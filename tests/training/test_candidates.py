@@ -54,5 +54,5 @@ def test_without_a_share_all_entities_are_alike() -> None:
 
 @pytest.mark.parametrize("near", [-0.1, 1.1, float("nan")])
 def test_a_share_is_between_nothing_and_all(near: float) -> None:
-    with pytest.raises(SettingError, match="near"):
+    with pytest.raises(SettingError, match="in_relation_share"):
         TrainingSettings(in_relation_share=near)
