@@ -161,7 +161,7 @@ def test_a_grid_begins_from_the_settings_of_the_paper(
     code, out, _ = relatum(capsys, monkeypatch, *TUNE, *options)
     assert (code, json.loads(out)["spec"]) == (0, None)
     study = json.loads((tmp_path / "study.json").read_text())
-    assert (study["model"]["dim"], study["training"]["batch"], study["training"]["negatives"]) == (200, 128, 10)
+    assert (study["model"]["dim"], study["training"]["batch_size"], study["training"]["num_negatives"]) == (200, 128, 10)
 
 
 def test_without_optuna_it_is_said_how_to_install_it(tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def test_a_folder_belongs_to_one_study(tmp_path: Path) -> None:
     (tmp_path / "torn" / "study.json").write_text("{")
     with pytest.raises(RelatumError, match="cannot be read"):
         require_folder(tmp_path / "torn", plan(RATES))
-    with pytest.raises(RelatumError, match=r"search = .*near"):
+    with pytest.raises(RelatumError, match=r"search = .*in_relation_share"):
         require_folder(tmp_path, plan("training.in_relation_share=0.0,0.5"))
     (tmp_path / "full" / "of things").mkdir(parents=True)
     with pytest.raises(RelatumError, match="something else"):
