@@ -16,10 +16,11 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+import operator
 import tomllib
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from relatum.errors import SettingError
@@ -28,6 +29,12 @@ __all__ = ["Checked", "Rule", "change_of", "nested", "require", "rules_of", "set
 
 T = TypeVar("T")
 
+_BOUNDS = (
+    ("ge", "at least", operator.ge),
+    ("gt", "above", operator.gt),
+    ("le", "at most", operator.le),
+    ("lt", "below", operator.lt),
+)
 _KEY = "setting"  # of a rule in the metadata of a field
 _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "nothing"}
 
@@ -55,7 +62,7 @@ class Rule:
         """What it can be, in words."""
         if self.choices:
             return ", ".join(self.choices)
-        return " ".join([_NAMES.get(self.type, ""), " and ".join(words for words, _ in self._bounds())]).strip()
+        return " ".join([_NAMES.get(self.type, ""), " and ".join(words for words, *_ in self._bounds())]).strip()
 
     def checked(self, path: str, value: Any) -> Any:
         """Return a value as its type has it; refused if it cannot be."""
@@ -67,8 +74,8 @@ class Rule:
         elif isinstance(value, float):
             require(math.isfinite(value), path, f"must be a finite number, not {value!r}")
         if value is not None and (bounds := self._bounds()):
-            within = all(holds(value) for _, holds in bounds)
-            require(within, path, f"must be {' and '.join(words for words, _ in bounds)}, not {value!r}")
+            within = all(compare(value, bound) for _, compare, bound in bounds)
+            require(within, path, f"must be {' and '.join(words for words, *_ in bounds)}, not {value!r}")
         return value
 
     def _typed(self, path: str, value: Any) -> Any:
@@ -90,18 +97,10 @@ class Rule:
         wanted = " or ".join(_NAMES[each] for each in self.types if each is not type(None))
         raise SettingError(f"{path}: must be {wanted}, not {value!r}")
 
-    def _bounds(self) -> list[tuple[str, typing.Callable[[Any], bool]]]:
-        ge, gt, le, lt = self.ge, self.gt, self.le, self.lt
-        found: list[tuple[str, typing.Callable[[Any], bool]]] = []
-        if ge is not None:
-            found.append((f"at least {ge}", lambda value: bool(value >= ge)))
-        if gt is not None:
-            found.append((f"above {gt}", lambda value: bool(value > gt)))
-        if le is not None:
-            found.append((f"at most {le}", lambda value: bool(value <= le)))
-        if lt is not None:
-            found.append((f"below {lt}", lambda value: bool(value < lt)))
-        return found
+    def _bounds(self) -> list[tuple[str, Callable[[Any, Any], bool], float]]:
+        """Return each bound in words, with its comparison and its number."""
+        bounds = ((words, compare, getattr(self, name)) for name, words, compare in _BOUNDS)
+        return [(f"{words} {bound}", compare, bound) for words, compare, bound in bounds if bound is not None]
 
 
 def setting(
