@@ -21,7 +21,7 @@ from relatum.errors import DataError, RelatumError, UnknownNameError
 from relatum.evaluation.calibration import Calibration, Reliability, label, reliability
 from relatum.evaluation.ranking import rank
 from relatum.evaluation.ranks import Ranks
-from relatum.models import MODELS, scoring
+from relatum.models import scoring
 from relatum.models.base import Model, Parameters
 from relatum.models.search import EXACT_LIMIT, best_facts
 from relatum.models.store import load_model
@@ -52,7 +52,7 @@ class Run:
             raise RelatumError(
                 f"{self.folder}: training has not ended yet; go on with: relatum train --resume {self.folder}"
             )
-        self.model, self.parameters = load_model(self.folder, MODELS)
+        self.model, self.parameters = load_model(self.folder)
         self.tables = self.model.encode(self.parameters)
         self.definitions = load_definitions(self.folder, self.model.schema)
         self._derivations: dict[str, Hypergraph] = {}
