@@ -133,4 +133,4 @@ def test_the_committed_figures_show_the_committed_results(tmp_path: Path) -> Non
 def test_without_matplotlib_one_line_says_how_to_get_it() -> None:
     code = "import sys; sys.modules['matplotlib'] = None; import relatum.experiments.figures"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "RelatumError: figures need Matplotlib: pip install 'relatum[plot]'" in ended.stderr
+    assert "RelatumError: matplotlib is not installed; install it with: pip install 'relatum[plot]'" in ended.stderr

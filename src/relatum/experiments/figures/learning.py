@@ -9,9 +9,13 @@ import numpy as np
 from relatum.experiments.collected import Point, Result
 from relatum.experiments.figures.courses import courses_of
 from relatum.experiments.figures.drawing import Drawing
-from relatum.experiments.figures.library import Axes, Figure
 from relatum.experiments.figures.style import COLUMN, STYLES, Style, grid, legend_below
+from relatum.extras import optional
 from relatum.models import MODELS
+
+with optional("matplotlib", extra="plot"):
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["draw_learning"]
 

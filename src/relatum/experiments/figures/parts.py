@@ -8,9 +8,14 @@ import numpy as np
 
 from relatum.experiments.collected import Result, best_of_systems
 from relatum.experiments.figures.drawing import Drawing
-from relatum.experiments.figures.library import Axes, Figure, Patch
 from relatum.experiments.figures.style import PAGE, STYLES, grid, legend_below
+from relatum.extras import optional
 from relatum.models import MODELS
+
+with optional("matplotlib", extra="plot"):
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
 __all__ = ["draw_parts"]
 

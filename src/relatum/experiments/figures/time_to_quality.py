@@ -14,9 +14,12 @@ import numpy.typing as npt
 from relatum.experiments.collected import Point, Result, best_of_systems
 from relatum.experiments.figures.courses import courses_of
 from relatum.experiments.figures.drawing import Drawing
-from relatum.experiments.figures.library import Figure
 from relatum.experiments.figures.style import COLUMN, STYLES, grid, legend_below
+from relatum.extras import optional
 from relatum.models import MODELS
+
+with optional("matplotlib", extra="plot"):
+    from matplotlib.figure import Figure
 
 __all__ = ["NEAR", "draw_time", "mean_reached"]
 
