@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from relatum import __version__
 from relatum.cli import algebra, ask, data
 from relatum.cli.demo import demo
 from relatum.cli.embeddings import embeddings
@@ -24,6 +23,7 @@ from relatum.cli.train import train
 from relatum.cli.tune import tune
 from relatum.cli.update import update
 from relatum.errors import RelatumError
+from relatum.version import __version__
 
 __all__ = ["app", "main"]
 

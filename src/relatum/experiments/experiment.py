@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from relatum import __version__
 from relatum.data.loading import load
 from relatum.errors import SettingError
 from relatum.experiments.naming import file_word
 from relatum.runs.directory import SPEC
 from relatum.runs.spec import VARY, Spec, changed, read_toml, toml_of
+from relatum.version import __version__
 
 __all__ = ["Experiment", "Planned", "read_experiments"]
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from relatum import __version__
 from relatum.algebra import Expression, expanded, parse
 from relatum.algebra.text import is_operation
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError, RelatumError
 from relatum.files import atomic_file
+from relatum.version import __version__
 
 __all__ = ["defined_schema", "load_definitions", "save_definitions", "with_definition"]
 
