@@ -167,7 +167,7 @@ class Run:
         """Return the k best answers to a query of relational algebra, best first.
 
         Args:
-            query: such as `project[0](where[2 = coffee](sold))`, all of whose columns are open, or `(...)(drew, ?)`.
+            query: such as `project[0](select[2 = coffee](sold))`, all of whose columns are open, or `(...)(drew, ?)`.
             k: how many answers.
             mode: rank by the meaning of the query on scores, `exact`, or by its `closed` form, one derived relation.
             new_only: leave out those that follow from what is known already.

@@ -28,7 +28,7 @@ from relatum.version import __version__
 
 __all__ = ["SynthDataset", "save_synth", "synthesize"]
 
-_SPOKEN = {"relation": ELEMENTARY, "where": "select", "where_equal": "select"}
+_SPOKEN = {"relation": ELEMENTARY, "permute": "rename", "select_equal": "select"}  # as the paper counts them
 
 
 @dataclass(frozen=True)
