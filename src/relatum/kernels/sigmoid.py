@@ -139,8 +139,8 @@ def top(plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Known
     start += (excluded.pool, excluded.starts, excluded.counts)
     _over_tiles(candidates, lambda n, first, last: sigmoid_loops.top(*start, first, last, scores[n], ids[n]))
     # Parts stand in the order of their ids, so a stable sort keeps the smaller id first.
-    all_scores = scores.swapaxes(0, 1).reshape(len(queries), -1)
-    all_ids = ids.swapaxes(0, 1).reshape(len(queries), -1)
+    all_scores = scores.swapaxes(0, 1).reshape(len(queries), parallel.PARTS * k)
+    all_ids = ids.swapaxes(0, 1).reshape(len(queries), parallel.PARTS * k)
     best = np.argsort(-all_scores, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(all_ids, best, 1), _finished(plan, np.take_along_axis(all_scores, best, 1))
 
