@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from relatum.data.hypergraph import Block, Hypergraph
+from relatum.data.known_answers import KnownAnswers
 from relatum.data.ordering import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, whole_number
@@ -38,8 +40,9 @@ def complete(
     if not asked.open:
         raise DataError(f"{asked}: at least one position must be open (a ?)")
     given = given_entities(run, asked)
-    known = [] if new_only else _known_answers(run, asked, given, k)
-    return known + _new_answers(run, asked, given, k, beam)
+    facts, sources = _known_facts(run, asked, given)
+    known = [] if new_only else _known_answers(run, asked, facts, sources, k)
+    return known + _new_answers(run, asked, given, facts, k, beam)
 
 
 def score(run: Run, fact: str | Question) -> Judgement:
@@ -52,24 +55,25 @@ def score(run: Run, fact: str | Question) -> Judgement:
     return Judgement(answer.score, answer.probability, _percentile(run, asked.relation, columns), answer.source)
 
 
-def _known_answers(run: Run, asked: Question, given: Ids, k: int) -> list[Answer]:
-    """Return the k best answers that are known; on ties smaller ids first."""
-    facts, sources = _known_facts(run, asked, given)
+def _known_answers(run: Run, asked: Question, facts: Ids, sources: list[str], k: int) -> list[Answer]:
+    """Return the k best of the facts that are known; on ties smaller ids first."""
     scores = _scores(run, asked.relation, facts)
     order = np.argsort(-scores, kind="stable")[:k]
     return _answers(run, asked, facts[:, order], scores[order], [sources[one] for one in order])
 
 
-def _new_answers(run: Run, asked: Question, given: Ids, k: int, beam: int | None) -> list[Answer]:
-    """Return the k best answers that are not known; on ties smaller ids first."""
+def _new_answers(run: Run, asked: Question, given: Ids, facts: Ids, k: int, beam: int | None) -> list[Answer]:
+    """Return the k best answers that are not among the facts that are known; on ties smaller ids first."""
     (model, tables), relation = run.asked, run.schema.id(asked.relation)
     allowed = allowed_entities(run, asked.relation)
     sizes = (model.entity_count if ids is None else len(ids) for ids in (allowed[position] for position in asked.open))
     if beam is None and math.prod(sizes) > EXACT_LIMIT:
         beam = _BEAM
-    columns, known = torch.from_numpy(given.astype(np.int64)), run.known_of(asked.relation)
-    facts, scores = best_facts(model, tables, relation, columns, asked.open, k, known, beam, allowed)
-    return _answers(run, asked, facts.numpy().astype(np.int32), scores.numpy(), [])
+    block = Block(np.full(facts.shape[1], relation, np.int32), facts)
+    known = KnownAnswers(Hypergraph(run.model.graph.entities, run.schema, [block]))  # other facts answer other questions
+    columns = torch.from_numpy(given.astype(np.int64))
+    found, scores = best_facts(model, tables, relation, columns, asked.open, k, known, beam, allowed)
+    return _answers(run, asked, found.numpy().astype(np.int32), scores.numpy(), [])
 
 
 def _answers(run: Run, asked: Question, facts: Ids, scores: Scores, sources: Sequence[str | None]) -> list[Answer]:
