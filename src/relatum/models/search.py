@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from relatum.data.known_answers import KnownAnswers
+from relatum.data.ordering import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.models.asking import Asking
 from relatum.models.base import Model, Parameters, rows
@@ -64,7 +65,8 @@ class _Search:
             asked = columns.repeat(1, len(part))
             asked[first] = torch.tensor(part, dtype=torch.int64).T
             found = self._filled(asked, last, self.k)
-            best, scores = _best(torch.cat([best, found[0]], 1), torch.cat([scores, found[1]]), self.k)
+            best, scores = _good(torch.cat([best, found[0]], 1), torch.cat([scores, found[1]]), self.k)
+            best, scores = _best(best, scores, self.k)
         return best, scores
 
     def by_beam(self, columns: Tensor, positions: list[int], beam: int) -> tuple[Tensor, Tensor]:
@@ -91,10 +93,10 @@ class _Search:
         """Return the facts that the k best entities at a position make of each partial fact, and their scores."""
         most = max(1, min(k, self.asking.count(position)))
         entities, scores = self.asking.top(position, asked.numpy().astype(np.int32), most, tables=tables, known=known)
-        made = asked.repeat_interleave(most, 1)
-        made[position] = torch.from_numpy(entities.astype(np.int64)).flatten()
+        made = np.repeat(asked.numpy(), most, axis=1)
+        made[position] = entities.ravel()
         there = made[position] >= 0
-        return made[:, there], torch.from_numpy(scores).flatten()[there]
+        return torch.from_numpy(made[:, there]), torch.from_numpy(scores.ravel()[there])
 
     def _with_means(self, positions: list[int]) -> tuple[Parameters, Tensor]:
         """Return tables with an entity more for each position, the mean of those known there, and the ids of these."""
@@ -112,7 +114,16 @@ class _Search:
 
 def _best(facts: Tensor, scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Return the k best distinct facts, smaller ids first on ties."""
-    distinct, places = np.unique(facts.numpy(), axis=1, return_index=True)
-    scores = scores[torch.from_numpy(places)]
-    order = torch.argsort(scores, descending=True, stable=True)[:k]
-    return torch.from_numpy(distinct[:, order.numpy()]), scores[order]
+    columns = facts.numpy()
+    order = np.lexsort(columns[::-1])
+    order = order[differs_from_previous([column[order] for column in columns])]
+    order = order[np.argsort(-scores.numpy()[order], kind="stable")[:k]]
+    return torch.from_numpy(columns[:, order]), scores[torch.from_numpy(order)]
+
+
+def _good(facts: Tensor, scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Return those of distinct facts that are as good as the k-th best."""
+    if len(scores) <= k:
+        return facts, scores
+    good = scores >= float(np.partition(scores.numpy(), -k)[-k])
+    return facts[:, good], scores[good]
