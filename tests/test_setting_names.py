@@ -132,8 +132,8 @@ def test_a_model_saved_under_old_names_is_read(tmp_path: Path) -> None:
     from relatum.models.store import load_model, save_model
 
     case = made_case("nalp")
-    save_model(tmp_path, MODELS, case.model, case.parameters())
+    save_model(tmp_path, case.model, case.parameters())
     config = json.loads((tmp_path / "config.json").read_text())
     config["settings"] = {"dim": 8, "input_dropout": 0.0, "filters": 7, "hidden": 5}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    assert load_model(tmp_path, MODELS)[0].settings == case.model.settings
+    assert load_model(tmp_path)[0].settings == case.model.settings

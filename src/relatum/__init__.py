@@ -7,6 +7,8 @@ line, starts at once.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from relatum.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from relatum.data.formats import Layout
     from relatum.data.hypergraph import Hypergraph, Split
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
     from relatum.runs.run import Run
     from relatum.runs.spec import Spec
     from relatum.runs.update import update
-
-__version__ = "0.1.0"
 
 __all__ = [
     "MODELS",

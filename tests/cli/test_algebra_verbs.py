@@ -26,7 +26,7 @@ def trained(made: Path, tmp_path: Path) -> str:
 
 
 def test_query_shows_answers_with_both_readings_and_the_promise(run: Run, trained: str) -> None:
-    code, out, _ = run("query", trained, "project[0](where[2 = coffee](sold))", "-k", "3", "--explain")
+    code, out, _ = run("query", trained, "project[0](select[2 = coffee](sold))", "-k", "3", "--explain")
     assert code == 0
     for word in ("seller", "probability", "degree", "closed", "slack", "known", "never below the exact degree"):
         assert word in out
@@ -50,8 +50,8 @@ def test_query_as_json(run: Run, trained: str) -> None:
 
 
 def test_define_then_ask_by_name(run: Run, trained: str) -> None:
-    code, out, _ = run("define", trained, "got", "rename[buyer, seller, item](sold)")
-    assert (code, out) == (0, "got(buyer, seller, item) is now rename[buyer, seller, item](sold)\n")
+    code, out, _ = run("define", trained, "got", "permute[buyer, seller, item](sold)")
+    assert (code, out) == (0, "got(buyer, seller, item) is now permute[buyer, seller, item](sold)\n")
     code, out, _ = run("complete", trained, "got(buyer=alex, seller=?, item=book)", "-k", "2")
     assert code == 0
     assert "seller" in out
@@ -73,7 +73,7 @@ def test_define_then_ask_by_name(run: Run, trained: str) -> None:
         ("(project[0](sold)", "expected ')'"),
         ("project[0](sold) and", "nothing should follow"),
         ("", "expected a relation or an operation"),
-        ("where[2 = coffe](sold)", "unknown entity 'coffe'; did you mean 'coffee'?"),
+        ("select[2 = coffe](sold)", "unknown entity 'coffe'; did you mean 'coffee'?"),
         ("union(sold, buyer)", "two relations of one arity"),
         ("product(sold, sold)", "product cannot be asked of an embedding"),
     ],
@@ -96,7 +96,7 @@ def test_a_definition_that_cannot_be_is_one_line(run: Run, trained: str) -> None
 def test_rules_of_a_dataset_come_from_tuples_alone(run: Run) -> None:
     code, out, _ = run("rules", "example", "--examples")
     assert code == 0
-    assert "bought = rename[buyer, seller, item](sold)" in out
+    assert "bought = permute[buyer, seller, item](sold)" in out
     assert "buyer = project[0, 2](bought)" in out
     assert "both       alex, drew, book" in out
     assert "2 rules, from tuples alone" in out
@@ -118,7 +118,7 @@ def test_rules_of_a_run_have_the_model_s_evidence_and_a_picture(run: Run, traine
 
 
 def test_rules_know_defined_relations(run: Run, trained: str) -> None:
-    assert run("define", trained, "got", "rename[1, 0, 2](sold)")[0] == 0
+    assert run("define", trained, "got", "permute[1, 0, 2](sold)")[0] == 0
     code, out, _ = run("rules", trained)
     assert code == 0
     assert "got" in out

@@ -108,8 +108,8 @@ def test_relabelling_entities_leaves_scores_unchanged(case: Case) -> None:
 
 def test_saving_and_loading_is_the_identity(case: Case, tmp_path: Path) -> None:
     parameters = case.parameters()
-    save_model(tmp_path, MODELS, case.model, parameters)
-    model, loaded = load_model(tmp_path, MODELS)
+    save_model(tmp_path, case.model, parameters)
+    model, loaded = load_model(tmp_path)
     assert type(model) is type(case.model)
     assert model.settings == case.model.settings
     assert (model.graph.entities, model.schema) == (case.graph.entities, case.graph.schema)

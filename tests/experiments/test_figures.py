@@ -19,7 +19,7 @@ from relatum.experiments.collected import Point, read_results
 from relatum.experiments.figures import Made, make_figures
 from relatum.experiments.figures.style import STYLES, styled
 from relatum.experiments.figures.time_to_quality import draw_time, mean_reached
-from relatum.experiments.published import SYSTEMS
+from relatum.models import MODELS
 
 RESULTS = Path(__file__).parents[2] / "results"
 COURSE = [(10, 60.0, 0.2), (20, 125.5, 0.4), (30, 190.0, 0.39)]
@@ -27,7 +27,7 @@ BY = {"by_arity": parts(_2=0.3, _3=0.6), "by_relation_size": parts(_0=0.1, _10=0
 
 
 def write_all(folder: Path) -> None:
-    for number, model in enumerate(SYSTEMS):
+    for number, model in enumerate(MODELS):
         course = [(epoch, time * (1 + number), score - number / 100) for epoch, time, score in COURSE]
         settings = {"window": 2, "dim": 200} if model == "reale" else None
         write_result(folder, model, "jf17k", model, [0.5, 0.51], course=course, settings=settings, **BY)
@@ -64,7 +64,7 @@ def test_systems_are_told_apart_without_colour() -> None:
     def luminance(color: str) -> float:
         return float(np.dot(to_rgb(color), (0.2126, 0.7152, 0.0722)))
 
-    assert STYLES.keys() == SYSTEMS.keys()
+    assert STYLES.keys() == MODELS.keys()
     for one, other in combinations(STYLES.values(), 2):
         assert one.marker != other.marker
         assert one.line != other.line
@@ -133,4 +133,4 @@ def test_the_committed_figures_show_the_committed_results(tmp_path: Path) -> Non
 def test_without_matplotlib_one_line_says_how_to_get_it() -> None:
     code = "import sys; sys.modules['matplotlib'] = None; import relatum.experiments.figures"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "RelatumError: figures need Matplotlib: pip install 'relatum[plot]'" in ended.stderr
+    assert "RelatumError: matplotlib is not installed; install it with: pip install 'relatum[plot]'" in ended.stderr

@@ -46,7 +46,7 @@ def test_a_report_says_what_was_learned(trained: Path) -> None:
         "percentage points on average",
         "Loss by epoch",
         "Validation MRR by time",
-        "bought = rename[buyer, seller, item](sold)",
+        "bought = permute[buyer, seller, item](sold)",
         run.split.checksums["train"],
         "window_dropout",
     ):
@@ -126,7 +126,7 @@ def test_definitions_take_part_and_a_missing_journal_is_said(trained: Path, tmp_
     (tmp_path / "run" / "journal.jsonl").unlink()
     (tmp_path / "run" / "provenance.json").unlink()
     run = Run(tmp_path / "run")
-    run.define("got", "rename[buyer, seller, item](sold)")
+    run.define("got", "permute[buyer, seller, item](sold)")
     page = checked(report_page(run))
     assert "Relations that were defined on the run take part." in page.text
     assert "The journal of this run tells of no epoch." in page.text

@@ -168,4 +168,7 @@ def test_without_optuna_it_is_said_how_to_install_it(tmp_path: Path) -> None:
     code = "import sys; sys.modules['optuna'] = None; from relatum.cli import main; main()"
     command = [sys.executable, "-c", code, *TUNE, "--out", str(tmp_path / "study")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "relatum: tuning needs Optuna: pip install 'relatum[tune]'\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "relatum: optuna is not installed; install it with: pip install 'relatum[tune]'\n",
+    )

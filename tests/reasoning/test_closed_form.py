@@ -59,9 +59,9 @@ def test_renamings_and_selections_are_equal(sigma: str, entity_map: str, count: 
         chance = random.Random(seed)
         model, tables = random_model(chance, sigma, entity_map)
         child = relation_of(chance, model, least=2)
-        expressions: list[Expression] = [child.rename(*chance.sample(range(child.arity), child.arity))]
+        expressions: list[Expression] = [child.permute(*chance.sample(range(child.arity), child.arity))]
         if child.arity > 1:
-            expressions.append(child.where_equal(*chance.sample(range(child.arity), 2)))
+            expressions.append(child.select_equal(*chance.sample(range(child.arity), 2)))
             expressions.append(child.where(chance.randrange(child.arity), "e2"))
         for expression in expressions:
             found = closed_form(expression, model, tables)

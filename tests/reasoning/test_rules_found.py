@@ -48,23 +48,23 @@ B = set(sorted(A)[:100]) | drawn(100, 3, 2)  # half of A, and as much of its own
 LESS_RANDOM = {(x, y, f"k{number % 4}") for number, (x, y, _) in enumerate(sorted(A))}
 
 CASES = {
-    "t = rename[2, 0, 1](a)": ({(z, x, y) for x, y, z in A}, {"a": A}),
+    "t = permute[2, 0, 1](a)": ({(z, x, y) for x, y, z in A}, {"a": A}),
     "t = a": (A, {"a": A}),
     "t = project[2, 0](a)": ({(z, x) for x, _, z in A}, {"a": A}),
     "t = project[1](a)": ({(y,) for _, y, _ in A}, {"a": A}),
-    "t = where[2 = k1](a)": ({(x, y) for x, y, z in LESS_RANDOM if z == "k1"}, {"a": LESS_RANDOM}),
-    "t = where_equal[1, 0](a)": (
+    "t = select[2 = k1](a)": ({(x, y) for x, y, z in LESS_RANDOM if z == "k1"}, {"a": LESS_RANDOM}),
+    "t = select_equal[1, 0](a)": (
         {(x, z) for x, y, z in A if x == y} | {(x, z) for x, _, z in B},
         {"a": A | {(x, x, z) for x, _, z in B}},
     ),
     "t = union(a, b)": (A | B, {"a": A, "b": B}),
-    "t = union(a, rename[1, 0, 2](b))": (A | {(y, x, z) for x, y, z in B}, {"a": A, "b": B}),
+    "t = union(a, permute[1, 0, 2](b))": (A | {(y, x, z) for x, y, z in B}, {"a": A, "b": B}),
     "t = difference(a, b)": (A - B, {"a": A, "b": B}),
     "t = difference(project[0, 1](a), project[0, 1](b))": (
         {(x, y) for x, y, _ in A} - {(x, y) for x, y, _ in B},
         {"a": A, "b": B},
     ),
-    "t = rename[1, 0](where[2 = k1](a))": ({(y, x) for x, y, z in LESS_RANDOM if z == "k1"}, {"a": LESS_RANDOM}),
+    "t = permute[1, 0](select[2 = k1](a))": ({(y, x) for x, y, z in LESS_RANDOM if z == "k1"}, {"a": LESS_RANDOM}),
 }
 
 
@@ -127,7 +127,7 @@ def test_a_renaming_is_said_once_and_a_ring_of_renamings_without_its_last_link()
 def test_the_simpler_of_two_true_rules_is_said() -> None:
     graph = graph_of(0.8, t=A | B, a=A, b=B, u={(z, y, x) for x, y, z in A | B})
     found = [rule for rule in find_rules(graph, observed=0.8) if rule.kind == Kind.EQUAL]
-    assert sorted(str(rule.body.operation) for rule in found) == ["rename", "union"]
+    assert sorted(str(rule.body.operation) for rule in found) == ["permute", "union"]
 
 
 def test_what_follows_from_a_narrower_bound_is_not_said() -> None:

@@ -34,11 +34,11 @@ def rule(text: str, kind: Kind = Kind.EQUAL, head: str = "bought") -> Rule:
     return Rule(GRAPH.schema[head], parse(text, GRAPH.schema), kind, 2, 2 / 3, 2 / 3, 1.5)
 
 
-BOUGHT = rule("rename[1, 0, 2](sold)")
+BOUGHT = rule("permute[1, 0, 2](sold)")
 
 
 def test_a_rule_reads_as_algebra_and_as_datalog() -> None:
-    assert str(BOUGHT) == "bought = rename[1, 0, 2](sold)"
+    assert str(BOUGHT) == "bought = permute[1, 0, 2](sold)"
     assert BOUGHT.told == str(BOUGHT)  # no roles are known
     assert BOUGHT.datalog == "bought(X, Y, Z) <- sold(Y, X, Z)"
     read = parse_datalog(BOUGHT.datalog, GRAPH.schema)
@@ -77,14 +77,14 @@ def words(path: Path) -> list[str]:
 def test_a_picture_names_relations_and_operations(tmp_path: Path) -> None:
     rules = [
         BOUGHT,
-        rule("difference(project[0, 1](sold), rename[1, 0](knows))", head="knows"),
-        rule("where[2 = book](sold)", Kind.CONTAINS, "knows"),
+        rule("difference(project[0, 1](sold), permute[1, 0](knows))", head="knows"),
+        rule("select[2 = book](sold)", Kind.CONTAINS, "knows"),
     ]
     draw_rules(rules, tmp_path / "rules.svg")
     said = words(tmp_path / "rules.svg")
-    for word in ("bought", "sold", "knows", "rename[1, 0, 2]", "difference of project[0, 1]", "less of rename[1, 0]"):
+    for word in ("bought", "sold", "knows", "permute[1, 0, 2]", "difference of project[0, 1]", "less of permute[1, 0]"):
         assert word in said, word
-    assert "contains where[2 = book]" in said
+    assert "contains select[2 = book]" in said
     first = (tmp_path / "rules.svg").read_bytes()
     draw_rules(rules, tmp_path / "rules.svg")
     assert (tmp_path / "rules.svg").read_bytes() == first
@@ -97,7 +97,7 @@ def test_no_rules_are_an_empty_picture(tmp_path: Path) -> None:
 
 def test_names_with_signs_of_the_format_are_escaped(tmp_path: Path) -> None:
     graph = Hypergraph.of([("a<b>&", "x", "y"), ("c", "y", "x")])
-    body = Relation(graph.schema["a<b>&"]).rename(1, 0)
+    body = Relation(graph.schema["a<b>&"]).permute(1, 0)
     draw_rules([Rule(graph.schema["c"], body, Kind.EQUAL, 1, 1.0, 1.0, 1.0)], tmp_path / "odd.svg")
     assert "a<b>&" in words(tmp_path / "odd.svg")
 
@@ -170,4 +170,4 @@ def test_found_rules_can_be_drawn(tmp_path: Path) -> None:
     graph = Hypergraph.of([("a", *pair) for pair in sorted(pairs)] + [("b", *pair[::-1]) for pair in sorted(pairs)])
     found = find_rules(graph)
     draw_rules(found, tmp_path / "found.svg")
-    assert {"a", "b", "rename[1, 0]"} <= set(words(tmp_path / "found.svg"))
+    assert {"a", "b", "permute[1, 0]"} <= set(words(tmp_path / "found.svg"))

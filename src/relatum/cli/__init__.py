@@ -9,7 +9,6 @@ from typing import Annotated, TextIO
 import typer
 from typer.exceptions import TyperException
 
-from relatum import __version__
 from relatum.cli import algebra, ask, data
 from relatum.cli.demo import demo
 from relatum.cli.embeddings import embeddings
@@ -25,6 +24,7 @@ from relatum.cli.train import train
 from relatum.cli.tune import tune
 from relatum.cli.update import update
 from relatum.errors import RelatumError, RelatumWarning
+from relatum.version import __version__
 
 __all__ = ["app", "main"]
 

@@ -29,7 +29,8 @@ def query(
         str,
         typer.Argument(
             metavar="QUERY",
-            help="Such as 'project[0](where[2 = coffee](sold))'; with arguments: '(rename[1, 0, 2](sold))(alex, ?, book)'.",
+            help="Such as 'project[0](select[2 = coffee](sold))'; with arguments: '(permute[1, 0](r))(alex, ?)'. "
+            "select drops the column it selects by, permute reorders columns, project keeps the columns it names.",
         ),
     ],
     k: Annotated[int, typer.Option("-k", min=1, help="How many answers.")] = 10,
@@ -62,15 +63,14 @@ def query(
 def define(
     run: RunFolder,
     name: Annotated[str, typer.Argument(help="What the derived relation is to be called.")],
-    expression: Annotated[str, typer.Argument(help="What it is: 'rename[1, 0, 2](sold)'.")],
+    expression: Annotated[str, typer.Argument(help="What it is: 'permute[1, 0, 2](sold)'.")],
 ) -> None:
     """Add a derived relation to a trained run, without training: complete, score and query then know it."""
-    from relatum.algebra.text import write
     from relatum.runs.run import Run
 
     loaded = Run(run)
     loaded.define(name, expression)
-    told = write(loaded.definitions[name], roles=True)
+    told = loaded.definitions[name].text(roles=True)
     console().print(f"{loaded.schema[name]} is now {told}", markup=False, soft_wrap=True)
 
 

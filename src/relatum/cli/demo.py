@@ -26,7 +26,7 @@ _SHOP = (
     ("Which of two facts is more likely?", "score {}/shop 'sold(drew, alex, book)' 'sold(drew, alex, tv)'"),
     (
         "Relational algebra, asked of what was learned: who sells coffee, and why?",
-        "query {}/shop 'project[seller](where[item = coffee](sold))' -k 3 --explain",
+        "query {}/shop 'project[seller](select[item = coffee](sold))' -k 3 --explain",
     ),
 )
 _MADE = (

@@ -56,7 +56,6 @@ def tune(
 
     The same command goes on with a study that was stopped. Run several times at once, its processes share the trials.
     """
-    import relatum.experiments.tuning.library  # noqa: F401  # first: where Optuna is missing, that is said at once
     from relatum.data.loading import load
     from relatum.errors import DataError
     from relatum.experiments.tuning import folder

@@ -13,8 +13,8 @@ import numpy as np
 
 from relatum.errors import DataError
 from relatum.experiments.datasets import FORMAT
-from relatum.experiments.published import SYSTEMS
 from relatum.experiments.results import collect
+from relatum.models import MODELS
 from relatum.runs.directory import SPEC
 from relatum.runs.spec import Spec
 from relatum.setting_names import modern
@@ -103,7 +103,7 @@ def best(results: Iterable[Result]) -> Result | None:
 
 def best_of_systems(results: Sequence[Result], data: str) -> dict[str, Result]:
     """Return the best result of each system on a dataset, by model, in the paper's order."""
-    found = {model: best(one for one in results if (one.data, one.model) == (data, model)) for model in SYSTEMS}
+    found = {model: best(one for one in results if (one.data, one.model) == (data, model)) for model in MODELS}
     return {model: one for model, one in found.items() if one is not None}
 
 

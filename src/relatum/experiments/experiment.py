@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from relatum import __version__
 from relatum.data.loading import load
 from relatum.errors import SettingError
 from relatum.experiments.naming import file_word
@@ -26,6 +25,7 @@ from relatum.runs.directory import SPEC
 from relatum.runs.spec import VARY, Spec, merged, read_toml
 from relatum.setting_names import old_spelling
 from relatum.settings import nested
+from relatum.version import __version__
 
 __all__ = ["Experiment", "Planned", "read_experiments"]
 

@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["BEST_WINDOWS", "DATASETS", "REL_ER", "REL_ER_FACTS", "SIGMA", "SYSTEMS", "TABLE_1", "WINDOWS"]
+__all__ = ["BEST_WINDOWS", "DATASETS", "REL_ER", "REL_ER_FACTS", "SIGMA", "TABLE_1", "WINDOWS"]
 
 Hits = tuple[float, float, float, float]  # MRR, Hit@1, Hit@3, Hit@10
-
-SYSTEMS = {
-    "m-distmult": "m-DistMult",
-    "m-cp": "m-CP",
-    "m-transh": "m-TransH",
-    "rae": "RAE",
-    "nalp": "NaLP",
-    "getd": "GETD",
-    "hsimple": "HSimplE",
-    "hype": "HypE",
-    "g-mpnn": "G-MPNN",
-    "reale": "ReAlE",
-}
 
 TABLE_1: dict[str, dict[str, Hits]] = {
     "jf17k": {

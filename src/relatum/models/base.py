@@ -42,6 +42,8 @@ class Settings(Checked, path="model"):
 class Model(ABC):
     """What a model states; see the module's text for the contract."""
 
+    name: ClassVar[str]  # in specs and on the command line, such as m-distmult
+    title: ClassVar[str]  # as the papers write it, such as m-DistMult
     settings_type: ClassVar[type[Settings]] = Settings
     # Parameters with one row per entity, per relation, and per (relation, position): a step touches few of their rows.
     entity_tables: ClassVar[tuple[str, ...]] = ("entities",)

@@ -31,6 +31,8 @@ class GETD(Model):
     numbers, is never made. Each arity has a ring of its own.
     """
 
+    name = "getd"
+    title = "GETD"
     settings_type = GETDSettings
     settings: GETDSettings
 

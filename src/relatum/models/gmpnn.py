@@ -44,6 +44,8 @@ class GMPNN(ProductModel):
     only those that reach what it needs.
     """
 
+    name = "g-mpnn"
+    title = "G-MPNN"
     settings_type = GMPNNSettings
     settings: GMPNNSettings
     reads_facts = True

@@ -44,6 +44,8 @@ class HypE(ProductModel):
     moves them all, moves what they give together no further than a step moves an embedding.
     """
 
+    name = "hype"
+    title = "HypE"
     settings_type = HypESettings
     settings: HypESettings
 

@@ -30,6 +30,8 @@ class NaLP(Model):
     so each side carries two minima, and no pair is ever formed.
     """
 
+    name = "nalp"
+    title = "NaLP"
     settings_type = NaLPSettings
     settings: NaLPSettings
     relation_tables = ()

@@ -56,6 +56,8 @@ class ReAlESettings(Settings):
 class ReAlE(Model):
     """Eq. 2: scale * mean over windows j of sigma(b_r[j] + sum over positions i and k in window j of x_i[k] r[i][k])."""
 
+    name = "reale"
+    title = "ReAlE"
     settings_type = ReAlESettings
     settings: ReAlESettings
     relation_tables = ("bias",)

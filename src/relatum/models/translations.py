@@ -18,6 +18,8 @@ __all__ = ["RAE", "MTransH", "RAESettings"]
 class MTransH(Model):
     """m-TransH: minus || r + sum over i of a_r[i] P(x_i) ||^2, P the projection on the hyperplane with unit normal n_r."""
 
+    name = "m-transh"
+    title = "m-TransH"
     relation_tables = ("relations", "normals")
     place_tables = ("weights",)
 
@@ -83,6 +85,8 @@ class RAE(MTransH):
     and one of another fact. Facts are ranked by the score of m-TransH alone.
     """
 
+    name = "rae"
+    title = "RAE"
     settings_type = RAESettings
     settings: RAESettings
 

@@ -1,4 +1,4 @@
-"""Queries as people write them: `project[0](where[2 = coffee](sold))`, `(sold)(drew, ?, book)`, and their answers."""
+"""Queries as people write them: `project[0](select[2 = coffee](sold))`, `(sold)(drew, ?, book)`, and their answers."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
     trained = train(model, split.train, spec.training, spec.seed, state, validator(model, split), note)
     save_state(folder / CHECKPOINT, trained)
     _calibrate(folder, model, split, trained.best)
-    save_model(folder, MODELS, model, trained.best)  # a run with a model counts as done
+    save_model(folder, model, trained.best)  # a run with a model counts as done
     write_text(folder / CARD, card(spec, split, trained))
 
 

@@ -11,11 +11,12 @@ import numpy as np
 import torch
 
 from relatum.data.vocabulary import Ids
-from relatum.errors import DataError, SettingError
+from relatum.errors import DataError, SettingError, whole_number
 from relatum.models.new_facts import NewFacts, best_new_facts
 from relatum.models.question_lists import AllQuestions, Questions, questions_around
 from relatum.models.search import EXACT_LIMIT
 from relatum.progress import progress
+from relatum.runs.kinds import allowed_entities
 
 if TYPE_CHECKING:
     from relatum.runs.run import Run
@@ -74,14 +75,6 @@ def predict(
     return found
 
 
-def allowed_entities(run: Run, relation: str) -> list[Ids | None]:
-    """Return for each position of a relation the entities that can stand there, ascending; None are all.
-
-    A column of a table that became a relation holds entities of one kind: a customer is never sold.
-    """
-    return [None if domain is None else domain.ids(run.model.graph.entities) for domain in run.domains(relation)]
-
-
 def _questions(run: Run, relation: str, allowed: list[Ids | None], exact: bool) -> Questions:
     if not exact:
         return questions_around(run.table(relation).columns)
@@ -108,8 +101,7 @@ def _predictions(run: Run, relation: str, facts: NewFacts, min_probability: floa
 
 def _checked(run: Run, top: int, min_score: float | None, min_probability: float | None) -> float:
     """Return the least score that is wanted, or refuse what cannot be."""
-    if top < 1:
-        raise SettingError(f"top: must be at least 1, not {top}")
+    whole_number("top", top)
     if min_score is not None and math.isnan(min_score):
         raise SettingError("min_score: must be a number")
     if min_probability is not None:

@@ -7,7 +7,6 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from relatum.algebra import Expression, Relation, evaluate, expanded, parse
@@ -21,9 +20,7 @@ from relatum.errors import DataError, RelatumError, UnknownNameError
 from relatum.evaluation.calibration import Calibration, Reliability, label, reliability
 from relatum.evaluation.ranking import rank
 from relatum.evaluation.ranks import Ranks
-from relatum.models import MODELS, scoring
 from relatum.models.base import Model, Parameters
-from relatum.models.search import EXACT_LIMIT, best_facts
 from relatum.models.store import load_model
 from relatum.reasoning.closed_form import closed_form, require_reale
 from relatum.reasoning.explanation import Explanation
@@ -33,14 +30,13 @@ from relatum.reasoning.query import Query, QueryAnswer, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.answers import Answer, Judgement
 from relatum.runs.asked import Asked
+from relatum.runs.completion import complete, score
 from relatum.runs.definitions import defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.directory import SPEC, load_calibration, load_facts
 from relatum.runs.prediction import Prediction, predict
-from relatum.runs.questions import Question, parse_question
+from relatum.runs.questions import Question
 
 __all__ = ["Run"]
-
-_BEAM = 256
 
 
 class Run:
@@ -52,7 +48,7 @@ class Run:
             raise RelatumError(
                 f"{self.folder}: training has not ended yet; go on with: relatum train --resume {self.folder}"
             )
-        self.model, self.parameters = load_model(self.folder, MODELS)
+        self.model, self.parameters = load_model(self.folder)
         self.tables = self.model.encode(self.parameters)
         self.definitions = load_definitions(self.folder, self.model.schema)
         self._derivations: dict[str, Hypergraph] = {}
@@ -92,49 +88,23 @@ class Run:
     def complete(
         self, question: str | Question, k: int = 10, *, new_only: bool = False, beam: int | None = None
     ) -> list[Answer]:
-        """Return the k best answers to a question, best first.
+        """Return the answers to a question: the k best that are known, then the k best that are not.
 
-        With several open positions all facts are tried where that takes no more than a minute; beyond, or if `beam` is
-        given, partial facts are extended position by position, which may miss some of the best.
+        Where the relation was a table, an entity stands only in a column of its kind. With several open positions all facts
+        are tried where that takes no more than a minute; beyond, or if `beam` is given, partial facts are extended position
+        by position, which may miss some of the best new ones.
 
         Args:
             question: such as `sold(drew, ?, book)` or `sold(drew, ?, ?)`.
-            k: how many answers.
+            k: how many known answers, and how many new ones.
             new_only: leave out those that are known already.
             beam: how many partial facts are kept at each step.
         """
-        question = self._question(question)
-        if not question.open:
-            raise DataError(f"{question}: at least one position must be open (a ?)")
-        if beam is None and self.model.entity_count ** len(question.open) > EXACT_LIMIT:
-            beam = _BEAM
-        (model, tables), relation = self.asked, self.schema.id(question.relation)
-        excluded = self.known_of(question.relation) if new_only else None
-        facts, scores = best_facts(model, tables, relation, self._ids(question), question.open, k, excluded, beam)
-        names = self.model.graph.entities
-        return [
-            Answer(
-                tuple(names[entity] for entity in fact[question.open].tolist()),
-                score,
-                self._probability(question.relation, fact[:, None], score),
-                self._source(question.relation, fact[:, None]),
-            )
-            for fact, score in zip(facts.T, scores.tolist(), strict=True)
-        ]
+        return complete(self, question, k, new_only=new_only, beam=beam)
 
     def score(self, fact: str | Question) -> Judgement:
         """Return what the run thinks of a fact."""
-        question = self._question(fact)
-        if question.open:
-            raise DataError(f"{question}: a fact to score has no open position")
-        (model, tables), columns = self.asked, self._ids(question)
-        found = float(scoring.score(model, tables, torch.tensor([self.schema.id(question.relation)]), columns)[0])
-        return Judgement(
-            found,
-            self._probability(question.relation, columns, found),
-            self._percentile(question.relation, columns),
-            self._source(question.relation, columns),
-        )
+        return score(self, fact)
 
     def predict(
         self,
@@ -167,7 +137,7 @@ class Run:
         """Return the k best answers to a query of relational algebra, best first.
 
         Args:
-            query: such as `project[0](where[2 = coffee](sold))`, all of whose columns are open, or `(...)(drew, ?)`.
+            query: such as `project[0](select[2 = coffee](sold))`, all of whose columns are open, or `(...)(drew, ?)`.
             k: how many answers.
             mode: rank by the meaning of the query on scores, `exact`, or by its `closed` form, one derived relation.
             new_only: leave out those that follow from what is known already.
@@ -250,22 +220,6 @@ class Run:
             return self.calibration.probability(self.model.schema.id(relation), scores)
         return self.reasoner.probability(self.definitions[relation], columns)
 
-    def _probability(self, relation: str, columns: Tensor, score: float) -> float | None:
-        found = self.probabilities(relation, columns, np.array([score]))
-        return None if found is None else float(found[0])
-
-    def _percentile(self, relation: str, columns: Tensor) -> float:
-        below = alternatives = 0.0
-        (model, tables), number = self.asked, self.schema.id(relation)
-        everything = self.known_of(relation)
-        for position in range(len(columns)):
-            known = everything.lookup(np.array([number], np.int32), columns.numpy().astype(np.int32), position)
-            better, equal = scoring.count_better(model, tables, number, columns, position, known)
-            others = self.model.entity_count - int(known.counts[0]) - int(not known.contain(columns[position].numpy())[0])
-            alternatives += others
-            below += others - int(better[0]) - int(equal[0]) / 2
-        return 100 * below / alternatives if alternatives else 100.0
-
     def known_of(self, relation: str) -> KnownAnswers:
         """Return what is known of a relation: its facts, or what follows from facts by its definition."""
         return KnownAnswers(self._derived(relation)) if relation in self.definitions else self.known
@@ -278,19 +232,3 @@ class Run:
             facts = Hypergraph(self.model.graph.entities, self.schema, [Block(relations, columns)])
             self._derivations[relation] = facts
         return self._derivations[relation]
-
-    def _source(self, relation: str, columns: Tensor) -> str | None:
-        """Return the part that holds a fact, columns int64[arity, 1], or `derived` if it follows by definition."""
-        parts = {"derived": self._derived(relation)} if relation in self.definitions else self.split.parts
-        for part, graph in parts.items():
-            if np.any(np.all(graph.table(relation).columns == columns.numpy(), axis=0)):
-                return part
-        return None
-
-    def _question(self, question: str | Question) -> Question:
-        return parse_question(question, self.schema) if isinstance(question, str) else question
-
-    def _ids(self, question: Question) -> Tensor:
-        """Return the entities of a question, int64[arity, 1]; an open position holds 0, which is not looked at."""
-        names = self.model.graph.entities
-        return torch.tensor([[0 if name is None else names.id(name)] for name in question.arguments])

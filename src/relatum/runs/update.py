@@ -131,7 +131,7 @@ def _write(made: Path, folded: Folded, spec: Spec, step: dict[str, Any], told: d
     """Write all that a run has, but for a checkpoint: there is no training to go on with."""
     trained, split = folded.trained, folded.wide.split
     save_facts(made, split)
-    save_model(made, MODELS, folded.model, folded.parameters)
+    save_model(made, folded.model, folded.parameters)
     provenance = read_provenance(trained.folder)
     save_provenance(made, {**provenance, "updates": [*provenance.get("updates", []), step]})
     write_text(made / SPEC, spec.to_toml())

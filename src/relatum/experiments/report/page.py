@@ -7,7 +7,6 @@ from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
-from relatum import __version__
 from relatum.experiments.report.condition import condition
 from relatum.experiments.report.discoveries import discoveries
 from relatum.experiments.report.failures import failures
@@ -22,6 +21,7 @@ from relatum.experiments.report.trust import trust
 from relatum.experiments.report.wording import model_name
 from relatum.files import atomic_file
 from relatum.runs.run import Run
+from relatum.version import __version__
 
 __all__ = ["report_page", "write_report"]
 
