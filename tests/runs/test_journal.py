@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from full_disk import LIMITED, files_up_to
 from relatum.runs.journal import Journal
 
 
@@ -87,20 +87,13 @@ def test_a_torn_last_line_is_dropped_wherever_it_was_torn(path: Path) -> None:
         assert said(again) == [*kept, ("resume", 0)]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits on Windows")
+@LIMITED
 def test_whole_lines_stay_when_nothing_can_be_written(path: Path) -> None:
-    import resource
-
     Journal(path).write("start", epoch=0)
     with path.open("ab") as file:
         file.write(b'{"event": "ep')
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))  # as if the disk were full
-    try:
-        with pytest.raises(OSError, match="too large"):
-            Journal(path).write("resume", epoch=0)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with files_up_to(1), pytest.raises(OSError, match="too large"):
+        Journal(path).write("resume", epoch=0)
     assert said(Journal(path)) == [("start", 0)]
 
 
