@@ -10,6 +10,7 @@ import pytest
 import safetensors.torch
 import torch
 
+from full_disk import LIMITED, files_up_to
 from made_models import made_case
 from relatum import load
 from relatum.errors import StoreError
@@ -110,3 +111,13 @@ def test_saving_twice_gives_the_same_bytes(saved: Path) -> None:
     model, parameters = load_model(saved)
     save_model(saved, model, parameters)
     assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+
+
+@LIMITED
+def test_a_save_that_fails_half_way_leaves_the_old_model(saved: Path) -> None:
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+    for size in (0, 1, len(before["entities.txt"]) - 1, len(before["model.safetensors"]) - 1):
+        case = made_case("reale")
+        with files_up_to(size), pytest.raises(OSError, match="too large"):
+            save_model(saved, MODELS, case.model, {name: tensor + 1 for name, tensor in case.parameters().items()})
+        assert {path.name: path.read_bytes() for path in saved.iterdir()} == before

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import safetensors.torch
 import torch
 
+from full_disk import LIMITED, files_up_to
 from made_models import made_case
 from relatum import Hypergraph
 from relatum.files import write_sealed
@@ -122,6 +124,40 @@ def test_a_checkpoint_with_a_changed_byte_is_none(saved: Path, count: Callable[[
 def test_a_whole_file_that_holds_no_state_is_none(tmp_path: Path, body: bytes) -> None:
     write_sealed(tmp_path / "checkpoint", "relatum-checkpoint", 2, body)
     assert load_state(tmp_path / "checkpoint") is None
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        b"",
+        b"{",
+        b"\xff",
+        b"[]",
+        b"null",
+        b"{}",
+        b'{"best_score": 1}',
+        b'{"best_score": 1, "parameters": {}}',
+        b'{"best_score": 1, "unknown": 0}',
+    ],
+)
+def test_a_whole_file_whose_numbers_are_no_state_is_none_or_has_none_of_them(saved: Path, about: bytes) -> None:
+    tensors = safetensors.torch.load(saved.read_bytes().partition(b"\n")[2])
+    tensors["about"] = torch.tensor(list(about), dtype=torch.uint8)
+    write_sealed(saved, "relatum-checkpoint", 2, safetensors.torch.save(tensors))
+    loaded = load_state(saved)
+    assert loaded is None or about == b'{"best_score": 1}'
+
+
+@LIMITED
+def test_a_save_that_fails_half_way_leaves_the_old_checkpoint(saved: Path) -> None:
+    before = saved.read_bytes()
+    state = load_state(saved)
+    assert state is not None
+    for size in (0, 1, len(before) // 2, len(before) - 1):
+        with files_up_to(size), pytest.raises(OSError, match="too large"):
+            save_state(saved, dataclasses.replace(state, epoch=state.epoch + 1))
+        assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.iterdir()] == ["checkpoint"]
 
 
 def test_another_version_or_kind_is_none(saved: Path) -> None:

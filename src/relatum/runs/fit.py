@@ -111,8 +111,12 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
 
     def note(event: str, now: State, facts: dict[str, Any]) -> None:
         nonlocal saved
-        if event != "step":
-            journal.write(event, epoch=now.epoch, **facts)
+        if event == "epoch":  # with its validation, so that no checkpoint is ahead of the journal
+            journal.write(event, epoch=now.epoch, loss=facts["loss"], done=facts["done"])
+            if facts["validation"] is not None:
+                journal.write("validation", epoch=now.epoch, **facts["validation"])
+        elif event == "end":
+            journal.write(event, epoch=now.epoch)
         if event == "validation" or time.monotonic() - saved > _CHECKPOINT_EVERY:
             save_state(folder / CHECKPOINT, now)
             saved = time.monotonic()

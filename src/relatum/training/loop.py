@@ -60,7 +60,9 @@ def train(
         state: where to go on from; None starts anew.
         validate: returns how good parameters are, more is better; nothing else decides which are kept.
         watch: is told after each "step", "epoch" and "validation" and at the "end", with the state, from which training
-            could go on, and what there is to say. It must not change the state. It may raise to stop.
+            could go on, and what there is to say. An "epoch" that was validated also says what its "validation" will say:
+            whoever stops between the two has heard all that led to the state. It must not change the state. It may raise
+            to stop.
     """
     facts = facts.distinct()
     state = state if state is not None else start(model, settings, seed)
@@ -128,20 +130,21 @@ def _close_epoch(
     loss, epoch = state.loss / max(1, len(facts)), state.epoch + 1
     last = epoch >= settings.epochs
     kept = _average(state, settings)
-    told = [("epoch", {"loss": loss, "done": _done(settings, epoch)})]
+    validation: dict[str, Any] | None = None
     if validate is not None and (last or epoch % settings.validate_every == 0):
         score = validate(kept)
         better = score > state.best_score
         state.stale = 0 if better else state.stale + 1
         if better:
             state.best, state.best_score, state.best_epoch = _copy(kept), score, epoch
-        told.append(("validation", {"score": score, "best": better}))
+        validation = {"score": score, "best": better}
     state.epoch, state.step, state.loss = epoch, 0, 0.0
     state.done = last or (settings.patience > 0 and state.stale >= settings.patience)
     if validate is None and state.done:
         state.best, state.best_epoch = _copy(kept), epoch
-    for event, said in told:
-        watch(event, state, said)
+    watch("epoch", state, {"loss": loss, "done": _done(settings, epoch), "validation": validation})
+    if validation is not None:
+        watch("validation", state, validation)
 
 
 def _average(state: State, settings: TrainingSettings) -> Parameters:
