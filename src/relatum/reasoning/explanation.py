@@ -91,7 +91,7 @@ def _windows(values: Values, atom: Atom, columns: Tensor) -> tuple[Window, ...]:
     sigma = SIGMAS[values.model.settings.sigma]
     queries, _ = values.asked(atom, columns, atom.variables, last)
     offered = values.offered(atom, last)
-    here = sigma(queries + offered[columns[last]])[0]
+    here = sigma(values.given(atom, columns, atom.variables))[0]
     usual = sigma(queries + offered).mean(0)
     chosen = torch.argsort(here - usual, descending=True, stable=True)[:_WINDOWS].tolist()
     return tuple(Window(window, float(here[window]), float(usual[window])) for window in chosen)

@@ -25,10 +25,12 @@ from relatum.models import MODELS, scoring
 from relatum.models.base import Model, Parameters
 from relatum.models.search import EXACT_LIMIT, best_facts
 from relatum.models.store import load_model
+from relatum.progress import progress
 from relatum.reasoning.closed_form import closed_form, require_reale
 from relatum.reasoning.explanation import Explanation
 from relatum.reasoning.extension import extended
 from relatum.reasoning.heights import Floats
+from relatum.reasoning.limit import Limit
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.answers import Answer, Judgement
@@ -41,6 +43,7 @@ from relatum.runs.questions import Question, parse_question
 __all__ = ["Run"]
 
 _BEAM = 256
+_SECONDS = 5.0  # that a query may take, and the probabilities of facts of defined relations
 
 
 class Run:
@@ -106,6 +109,8 @@ class Run:
         question = self._question(question)
         if not question.open:
             raise DataError(f"{question}: at least one position must be open (a ?)")
+        if question.relation in self.definitions and beam is None:
+            return self._complete_defined(question, k, new_only=new_only)
         if beam is None and self.model.entity_count ** len(question.open) > EXACT_LIMIT:
             beam = _BEAM
         (model, tables), relation = self.asked, self.schema.id(question.relation)
@@ -120,6 +125,16 @@ class Run:
                 self._source(question.relation, fact[:, None]),
             )
             for fact, score in zip(facts.T, scores.tolist(), strict=True)
+        ]
+
+    def _complete_defined(self, question: Question, k: int, *, new_only: bool) -> list[Answer]:
+        """Return the best answers by the closed form of a defined relation, those that follow from facts first."""
+        query = Query(self.definitions[question.relation], question.arguments)
+        found = self.reasoner.answer(query, k, "closed", new_only=new_only, limit=Limit(_SECONDS))
+        scale = require_reale(self.model).scale
+        return [
+            Answer(one.entities, scale * (one.closed or 0.0), one.probability, "derived" if one.known else None)
+            for one in found.answers[:k]
         ]
 
     def score(self, fact: str | Question) -> Judgement:
@@ -163,16 +178,27 @@ class Run:
         """Return a relation, stored or defined, to ask algebra of: `run["sold"].project(0).complete()`."""
         return Asked(self, self._expression(self.schema[name].name))
 
-    def query(self, query: str | Query, k: int = 10, mode: str = "exact", *, new_only: bool = False) -> QueryResult:
-        """Return the k best answers to a query of relational algebra, best first.
+    def query(
+        self,
+        query: str | Query,
+        k: int = 10,
+        mode: str = "exact",
+        *,
+        new_only: bool = False,
+        seconds: float | None = _SECONDS,
+    ) -> QueryResult:
+        """Return the k best known answers to a query of relational algebra, and behind them the k best new ones.
 
         Args:
             query: such as `project[0](where[2 = coffee](sold))`, all of whose columns are open, or `(...)(drew, ?)`.
             k: how many answers.
             mode: rank by the meaning of the query on scores, `exact`, or by its `closed` form, one derived relation.
             new_only: leave out those that follow from what is known already.
+            seconds: when to stop with the best that was found; None is no limit.
         """
-        return self.reasoner.answer(self._query(query), k, mode, new_only=new_only)
+        asked = self._query(query)
+        with progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance:
+            return self.reasoner.answer(asked, k, mode, new_only=new_only, limit=Limit(seconds, advance))
 
     def explain(self, query: str | Query, answer: QueryAnswer) -> Explanation:
         """Return the value of each part of a query for one of its answers, and the windows that decided."""
@@ -207,7 +233,7 @@ class Run:
     @cached_property
     def reasoner(self) -> Reasoner:
         """What answers queries, over the stored relations."""
-        return Reasoner(self.model, self.tables, self.calibration, self._stored)
+        return Reasoner(self.model, self.tables, self.calibration, self._stored, self.split.domains)
 
     @cached_property
     def _stored(self) -> Hypergraph:
@@ -248,7 +274,7 @@ class Run:
             return None
         if relation not in self.definitions:
             return self.calibration.probability(self.model.schema.id(relation), scores)
-        return self.reasoner.probability(self.definitions[relation], columns)
+        return self.reasoner.probability(self.definitions[relation], columns, Limit(_SECONDS))
 
     def _probability(self, relation: str, columns: Tensor, score: float) -> float | None:
         found = self.probabilities(relation, columns, np.array([score]))
