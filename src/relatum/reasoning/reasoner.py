@@ -114,14 +114,14 @@ class Reasoner:
         values = self._values(expression, node)
         return self._calibrated.truth(exact(values, node, _room(node, tuples), limit))
 
-    def explain(self, query: Query, answer: QueryAnswer) -> Explanation:
+    def explain(self, query: Query, answer: QueryAnswer, limit: Limit | None = None) -> Explanation:
         """Return the value of each part of a query for an answer, and the windows that decided."""
         node = self.meaning(query.expression)
         ids = self._ids(query)
         ids[query.open, 0] = torch.tensor(
             [self.model.graph.entities.id(name) for name in answer.entities], dtype=torch.int64
         )
-        return explain(self._values(query.expression, node), node, _room(node, ids))
+        return explain(self._values(query.expression, node), node, _room(node, ids), limit)
 
     def meaning(self, expression: Expression) -> Meaning:
         """Return the meaning of an expression, or refuse one that has none on this model."""

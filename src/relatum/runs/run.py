@@ -202,7 +202,7 @@ class Run:
 
     def explain(self, query: str | Query, answer: QueryAnswer) -> Explanation:
         """Return the value of each part of a query for one of its answers, and the windows that decided."""
-        return self.reasoner.explain(self._query(query), answer)
+        return self.reasoner.explain(self._query(query), answer, Limit(_SECONDS))
 
     def define(self, name: str, expression: str | Expression) -> None:
         """Add a derived relation to the run, without training: from now on it can be asked like any other."""
