@@ -16,6 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.data.vocabulary import Ids
 from relatum.kernels.known import known_pairs, nothing_known
 from relatum.reasoning.heights import Floats
 from relatum.reasoning.limit import Limit
@@ -91,9 +92,11 @@ class Branching:
         size = len(self._given)
         empty = np.zeros((size, 0), np.int64)
         frontier = {0: _Nodes(np.arange(size), empty, np.full(size, np.inf))}
+        if len(self._variables) > 1:
+            self._begin_from_facts()
         while frontier:
             depth = max(frontier, key=lambda one: (frontier[one].reach[0], one))
-            if limit.reached() and self._found:
+            if limit.reached() and 0 not in frontier:  # each row has something by then
                 self.missed = max(self.missed, *(self._score(nodes.reach[0]) for nodes in frontier.values()))
                 break
             nodes = frontier.pop(depth)
@@ -103,6 +106,38 @@ class Branching:
             if len(now.reach) and (made := self._gone_on(now, depth)) is not None:
                 frontier[depth + 1] = self._merged(frontier.get(depth + 1), made)
         return self._best()
+
+    def _begin_from_facts(self) -> None:
+        """Take in the stored facts that agree with what is given, and what the best entities make of the best of them."""
+        stored = self.values.stored(self.atom)
+        given = [variable for variable in self.atom.variables if variable not in self._variables]
+        numbers = {key: row for row, key in enumerate(map(tuple, self.columns[given].T.tolist()))}
+        keys = np.stack([stored[one] for one in given], 1).tolist() if given else [()] * len(stored[self._variables[0]])
+        rows = np.array([numbers.get(tuple(key), -1) for key in keys], np.int64)
+        there, places = rows >= 0, np.empty((len(rows), len(self._variables)), np.int64)
+        for place, (variable, ids) in enumerate(zip(self._variables, self._ids, strict=True)):
+            places[:, place], among = _places(ids, stored[variable])
+            there &= among
+        rows, places = rows[there], places[there]
+        if not len(rows):
+            return
+        sums = self._sum(self.values.combine.pairs(self._queries(rows, places), torch.zeros(())).double().numpy())
+        self._take(rows, places, sums)
+        chosen = np.argsort(-sums, kind="stable")[:_NODES]
+        rows, places = rows[chosen], places[chosen]
+        for place in range(len(self.open_), len(self._variables)):
+            queries = self._queries(rows, places, without=place)
+            found, scores = self.values.combine.top(queries, self._offered[place], 1, nothing_known(len(queries)))
+            places[:, place] = found[:, 0].numpy()
+            self._take(rows, places, self._sum(scores[:, 0].double().numpy()))
+
+    def _queries(self, rows: Ints, places: Ints, without: int | None = None) -> Tensor:
+        """Return what the first assigned variables of nodes, but one, contribute together, [n, windows]."""
+        queries = self._given[torch.from_numpy(rows)]
+        for place in range(places.shape[1]):
+            if place != without:
+                queries = queries + self._offered[place][torch.from_numpy(places[:, place])]
+        return queries
 
     def _split(self, nodes: _Nodes, depth: int) -> tuple[_Nodes, _Nodes]:
         """Return the first nodes, without those that cannot reach more than was found, and the rest."""
@@ -137,9 +172,7 @@ class Branching:
 
     def _meet(self, nodes: _Nodes, depth: int) -> None:
         """Let the kernel pick the best at the last variable."""
-        queries = self._given[torch.from_numpy(nodes.rows)]
-        for place, one in enumerate(self._offered[:depth]):
-            queries = queries + one[torch.from_numpy(nodes.places[:, place])]
+        queries = self._queries(nodes.rows, nodes.places)
         if depth == len(self._variables):  # all is given
             scores = self.values.combine.pairs(queries, torch.zeros(()))
             self._take(nodes.rows, nodes.places, self._sum(scores.double().numpy()))
@@ -215,8 +248,8 @@ class Branching:
         found = np.array(list(self.excluded), np.int64)
         places, there = np.empty_like(found), np.ones(len(found), np.bool_)
         for place, ids in enumerate(self._ids[: len(self.open_)]):
-            at = np.minimum(np.searchsorted(ids, found[:, place]), len(ids) - 1)
-            places[:, place], there = at, there & (ids[at] == found[:, place])
+            places[:, place], among = _places(ids, found[:, place])
+            there &= among
         return set(map(tuple, places[there].tolist()))
 
     def _sum(self, scores: Floats) -> Floats:
@@ -227,6 +260,12 @@ class Branching:
     def _score(self, total: float) -> float:
         tanh = self.values.model.settings.sigma == "tanh"
         return self.values.combine.factor * float(2 * total - self.values.model.windows if tanh else total)
+
+
+def _places(ids: Ints, entities: Ids | Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """Return where entities stand among ascending ids, and whether they do."""
+    places = np.minimum(np.searchsorted(ids, entities), len(ids) - 1)
+    return places, ids[places] == entities
 
 
 def _cut(nodes: _Nodes, chosen: slice | Ints | npt.NDArray[np.bool_]) -> _Nodes:

@@ -132,7 +132,7 @@ class Reasoner:
 
     def _values(self, expression: Expression, node: Meaning) -> Values:
         ranges = ranges_of(expression, node, self.domains, self.model.graph.entities)
-        return Values(self.model, self.tables, self._calibrated or self._plain, ranges)
+        return Values(self.model, self.tables, self._calibrated or self._plain, ranges, self.facts)
 
     def _form(self, expression: Expression, *, required: bool) -> ClosedForm | None:
         """Return the closed form; None where there is none, and the exact reading does without."""

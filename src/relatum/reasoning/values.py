@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.vocabulary import Ids
 from relatum.memory import budget
 from relatum.models.base import Parameters, rows
 from relatum.models.combine import WindowedSigma
@@ -36,6 +38,7 @@ class Values:
     tables: Parameters
     heights: Heights
     ranges: Mapping[int, Tensor] = field(default_factory=dict)
+    facts: Hypergraph | None = None  # from which searches begin
     _forms: dict[Atom, Form] = field(default_factory=dict)
     _offered: dict[tuple[Atom, int], Tensor] = field(default_factory=dict)
     largest: dict[tuple[Some, tuple[int, ...]], float] = field(default_factory=dict)  # scores that took a search
@@ -57,6 +60,17 @@ class Values:
     def count(self, variable: int) -> int:
         """Return how many candidates a variable has."""
         return len(self.ranges[variable]) if variable in self.ranges else self.model.entity_count
+
+    def stored(self, atom: Atom) -> dict[int, Ids]:
+        """Return the entities at each variable of an atom in the facts that it is stored with, [facts] each."""
+        if self.facts is None or atom.expression.name not in self.facts.schema:
+            return {variable: np.empty(0, np.int32) for variable in atom.variables}
+        columns = self.facts.table(atom.expression.name).columns
+        found: dict[int, Ids] = {}
+        agree = np.ones(columns.shape[1], np.bool_)
+        for column, term in zip(columns, atom.arguments, strict=True):
+            agree &= column == (found.setdefault(term, column) if isinstance(term, int) else self.facts.entities.id(term))
+        return {variable: column[agree] for variable, column in found.items()}
 
     def offered(self, atom: Atom, variable: int) -> Tensor:
         """Return what every candidate gives in each window at a variable of an atom, [candidates, windows]."""
