@@ -124,7 +124,7 @@ class _Asked:
 
     def best(self, node: Meaning, k: int) -> Best:
         if (one := as_atom(node)) is not None:
-            return self._best_of_atom(*one, k)
+            return self._best_of_atom(node, *one, k)
         if isinstance(node, Some) and isinstance(node.part, Largest):  # some of either: some of the one or of the other
             left, right = (replace(node, part=part) for part in (node.part.left, node.part.right))
             return self._best_of_either(node, left, right, k)
@@ -137,9 +137,11 @@ class _Asked:
             found = self._best_of_some(node, k)
         return self._searched(node, k) if found is None else found
 
-    def _best_of_atom(self, atom: Atom, dropped: Sequence[int], k: int) -> Best:
+    def _best_of_atom(self, node: Meaning, atom: Atom, dropped: Sequence[int], k: int) -> Best:
         search = Branching(self.values, atom, self.columns, self.open_, dropped, k, self.excluded)
         columns, scores, _ = search.run(self.limit)
+        if isinstance(node, Some) and search.missed == -np.inf:  # these are then the largest values of the projection
+            self.values.largest.update(zip(_keys(node, atom, dropped, columns), scores.tolist(), strict=True))
         return Best(columns, self.values.height(atom, scores), _height_missed(self.values, atom, search.missed))
 
     def _best_of_either(self, node: Meaning, left: Meaning, right: Meaning, k: int) -> Best:
@@ -224,14 +226,19 @@ def _largest_part(values: Values, node: Some, columns: Tensor, limit: Limit) -> 
         queries, _ = values.asked(atom, columns, atom.variables, dropped[0])
         offered = values.offered(atom, dropped[0])
         return values.height(atom, values.combine.top(queries, offered, 1, nothing_known(len(queries)))[1][:, 0])
-    given = [variable for variable in atom.variables if variable not in dropped]
-    keys = [(node, tuple(one)) for one in columns[given].T.tolist()]
+    keys = _keys(node, atom, dropped, columns)
     missing = list({key: number for number, key in enumerate(keys) if key not in values.largest}.values())
     if missing:
         search = Branching(values, atom, columns[:, missing], [], dropped, len(missing))
         _, scores, rows = search.run(limit)
         values.largest.update((keys[missing[row]], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True))
     return values.height(atom, torch.tensor([values.largest[key] for key in keys], dtype=torch.float64))
+
+
+def _keys(node: Some, atom: Atom, dropped: Sequence[int], columns: Tensor) -> list[tuple[Some, Key]]:
+    """Return what the largest values of a projection are remembered by."""
+    given = [variable for variable in atom.variables if variable not in dropped]
+    return [(node, tuple(one)) for one in columns[given].T.tolist()]
 
 
 class _Search:

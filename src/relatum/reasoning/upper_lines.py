@@ -17,7 +17,7 @@ from relatum.reasoning.heights import Floats
 
 __all__ = ["Reach", "reach_of", "sigma_of"]
 
-_ROUNDS = 5  # in which slopes and choices follow from each other
+_ROUNDS = 3  # in which slopes and choices follow from each other
 _HALVINGS = 8  # until a line that touches sigma is found
 _STEEPEST = 0.25  # slope of the sigmoid
 
