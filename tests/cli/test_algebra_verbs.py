@@ -30,7 +30,7 @@ def test_query_shows_answers_with_both_readings_and_the_promise(run: Run, traine
     assert code == 0
     for word in ("seller", "probability", "degree", "closed", "slack", "known", "never below the exact degree"):
         assert word in out
-    assert out.count("project: the best is with") == 3
+    assert out.count("project: the best is with") == out.count("known") + out.count("predicted")
     assert "window" in out
 
 
@@ -38,15 +38,25 @@ def test_query_as_json(run: Run, trained: str) -> None:
     code, out, _ = run("query", trained, "(union(sold, bought))(drew, ?, ?)", "-k", "4", "--json", "--explain", "--new")
     assert code == 0
     found = json.loads(out)
-    assert found.keys() == {"query", "mode", "bound", "proven", "answers"}
+    assert found.keys() == {"query", "mode", "bound", "proven", "stopped", "answers"}
     assert (found["query"], found["mode"], found["bound"]) == ("(union(sold, bought))(drew, ?, ?)", "exact", "at least")
     assert found["proven"] is True
     assert len(found["answers"]) == 4
     for answer in found["answers"]:
-        assert answer.keys() == {"entities", "probability", "degree", "closed", "slack", "known", "explanation"}
+        assert answer.keys() == {"entities", "probability", "degree", "closed", "slack", "known", "proven", "explanation"}
         assert len(answer["entities"]) == 2
         assert answer["known"] is False
         assert answer["explanation"]["text"].startswith("union")
+
+
+def test_query_that_is_stopped_says_so(run: Run, trained: str) -> None:
+    code, out, _ = run("query", trained, "project[0](sold)", "-k", "3", "--seconds", "0.000001")
+    assert code == 0
+    assert "known" in out
+    assert "stopped after 1e-06 s: the answers marked * are the best found so far" in out
+    code, out, _ = run("query", trained, "project[0](sold)", "-k", "3", "--seconds", "0")
+    assert code == 0
+    assert "stopped" not in out
 
 
 def test_define_then_ask_by_name(run: Run, trained: str) -> None:

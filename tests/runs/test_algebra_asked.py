@@ -11,6 +11,7 @@ import pytest
 
 from relatum import DataError, Hypergraph, RelatumError, Run, Spec, UnknownNameError, fit
 from relatum.algebra import evaluate, parse
+from relatum.errors import SettingError
 from relatum.reasoning.bound import Bound
 
 
@@ -32,8 +33,8 @@ def known_tuples(run: Run, expression: str) -> set[tuple[str, ...]]:
 
 
 def test_a_bare_relation_is_completed_as_ever(run: Run) -> None:
-    found = run.query("sold(drew, ?, book)", k=5, new_only=True)
-    plain = run.complete("sold(drew, ?, book)", k=5, new_only=True)
+    found = run.query("sold(drew, ?, book)", k=50)
+    plain = run.complete("sold(drew, ?, book)", k=50)
     assert [one.entities for one in found.answers] == [one.entities for one in plain]
     assert [one.known for one in found.answers] == [one.known for one in plain]
     assert [one.probability for one in found.answers] == pytest.approx([one.probability for one in plain])
@@ -122,7 +123,7 @@ def test_a_defined_relation_is_treated_like_any_other(run: Run) -> None:
     run.define("got", "permute[buyer, seller, item](sold)")
     for again in (run, Run(run.folder)):
         assert again.schema["got"].roles == ("buyer", "seller", "item")
-        mine, theirs = again.complete("got(alex, ?, book)", k=15), again.complete("sold(?, alex, book)", k=15)
+        mine, theirs = again.complete("got(alex, ?, book)", k=50), again.complete("sold(?, alex, book)", k=50)
         assert [(one.entity, one.known) for one in mine] == [(one.entity, one.known) for one in theirs]
         assert [one.score for one in mine] == pytest.approx([one.score for one in theirs], rel=1e-5)
         assert [one.probability for one in mine] == pytest.approx([one.probability for one in theirs], rel=1e-5)
@@ -197,3 +198,9 @@ def test_other_models_say_that_they_have_no_algebra(tmp_path: Path) -> None:
         run.query("project[0](sold)")
     with pytest.raises(DataError, match="this model is MDistMult"):
         run.define("got", "permute[1, 0, 2](sold)")
+
+
+@pytest.mark.parametrize("k", [0, -1, True, 2.0, "3", None])
+def test_the_number_of_answers_is_a_whole_number_from_1(run: Run, k: object) -> None:
+    with pytest.raises(SettingError, match=r"^k: must be"):
+        run.query("sold(drew, ?, book)", k=k)  # type: ignore[arg-type]

@@ -47,10 +47,17 @@ class Asked:
     def __sub__(self, other: Asked) -> Asked:
         return replace(self, expression=self.expression - other.expression)
 
-    def complete(self, *arguments: str | None, k: int = 10, mode: str = "exact", new_only: bool = False) -> QueryResult:
-        """Return the k best answers; an argument for each column, None where it is open, or no arguments at all."""
+    def complete(
+        self,
+        *arguments: str | None,
+        k: int = 10,
+        mode: str = "exact",
+        new_only: bool = False,
+        seconds: float | None = 5.0,
+    ) -> QueryResult:
+        """Return the k best known and new answers; an argument for each column, None where it is open, or none at all."""
         given = arguments or (None,) * self.expression.arity
-        return self.run.query(Query(self.expression, given), k, mode, new_only=new_only)
+        return self.run.query(Query(self.expression, given), k, mode, new_only=new_only, seconds=seconds)
 
     def score(self, *entities: str) -> QueryAnswer:
         """Return how true one tuple is."""

@@ -22,10 +22,12 @@ from relatum.evaluation.ranking import rank
 from relatum.evaluation.ranks import Ranks
 from relatum.models.base import Model, Parameters
 from relatum.models.store import load_model
+from relatum.progress import progress
 from relatum.reasoning.closed_form import closed_form, require_reale
 from relatum.reasoning.explanation import Explanation
 from relatum.reasoning.extension import extended
 from relatum.reasoning.heights import Floats
+from relatum.reasoning.limit import Limit
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.answers import Answer, Judgement
@@ -34,9 +36,11 @@ from relatum.runs.completion import complete, score
 from relatum.runs.definitions import defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.directory import SPEC, load_calibration, load_facts
 from relatum.runs.prediction import Prediction, predict
-from relatum.runs.questions import Question
+from relatum.runs.questions import Question, parse_question
 
 __all__ = ["Run"]
+
+_SECONDS = 5.0  # that a query may take, and the probabilities of facts of defined relations
 
 
 class Run:
@@ -100,7 +104,20 @@ class Run:
             new_only: leave out those that are known already.
             beam: how many partial facts are kept at each step.
         """
-        return complete(self, question, k, new_only=new_only, beam=beam)
+        asked = parse_question(question, self.schema) if isinstance(question, str) else question
+        if asked.relation in self.definitions and asked.open and beam is None:
+            return self._complete_defined(asked, k, new_only=new_only)
+        return complete(self, asked, k, new_only=new_only, beam=beam)
+
+    def _complete_defined(self, question: Question, k: int, *, new_only: bool) -> list[Answer]:
+        """Return the best answers by the closed form of a defined relation, those that follow from facts first."""
+        query = Query(self.definitions[question.relation], question.arguments)
+        found = self.reasoner.answer(query, k, "closed", new_only=new_only, limit=Limit(_SECONDS))
+        scale = require_reale(self.model).scale
+        return [
+            Answer(one.entities, scale * (one.closed or 0.0), one.probability, "derived" if one.known else None)
+            for one in found.answers
+        ]
 
     def score(self, fact: str | Question) -> Judgement:
         """Return what the run thinks of a fact."""
@@ -133,20 +150,31 @@ class Run:
         """Return a relation, stored or defined, to ask algebra of: `run["sold"].project(0).complete()`."""
         return Asked(self, self._expression(self.schema[name].name))
 
-    def query(self, query: str | Query, k: int = 10, mode: str = "exact", *, new_only: bool = False) -> QueryResult:
-        """Return the k best answers to a query of relational algebra, best first.
+    def query(
+        self,
+        query: str | Query,
+        k: int = 10,
+        mode: str = "exact",
+        *,
+        new_only: bool = False,
+        seconds: float | None = _SECONDS,
+    ) -> QueryResult:
+        """Return the k best known answers to a query of relational algebra, and behind them the k best new ones.
 
         Args:
             query: such as `project[0](select[2 = coffee](sold))`, all of whose columns are open, or `(...)(drew, ?)`.
             k: how many answers.
             mode: rank by the meaning of the query on scores, `exact`, or by its `closed` form, one derived relation.
             new_only: leave out those that follow from what is known already.
+            seconds: when to stop with the best that was found; None is no limit.
         """
-        return self.reasoner.answer(self._query(query), k, mode, new_only=new_only)
+        asked = self._query(query)
+        with progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance:
+            return self.reasoner.answer(asked, k, mode, new_only=new_only, limit=Limit(seconds, advance))
 
     def explain(self, query: str | Query, answer: QueryAnswer) -> Explanation:
         """Return the value of each part of a query for one of its answers, and the windows that decided."""
-        return self.reasoner.explain(self._query(query), answer)
+        return self.reasoner.explain(self._query(query), answer, Limit(_SECONDS))
 
     def define(self, name: str, expression: str | Expression) -> None:
         """Add a derived relation to the run, without training: from now on it can be asked like any other."""
@@ -177,7 +205,7 @@ class Run:
     @cached_property
     def reasoner(self) -> Reasoner:
         """What answers queries, over the stored relations."""
-        return Reasoner(self.model, self.tables, self.calibration, self._stored)
+        return Reasoner(self.model, self.tables, self.calibration, self._stored, self.split.domains)
 
     @cached_property
     def _stored(self) -> Hypergraph:
@@ -218,7 +246,7 @@ class Run:
             return None
         if relation not in self.definitions:
             return self.calibration.probability(self.model.schema.id(relation), scores)
-        return self.reasoner.probability(self.definitions[relation], columns)
+        return self.reasoner.probability(self.definitions[relation], columns, Limit(_SECONDS))
 
     def known_of(self, relation: str) -> KnownAnswers:
         """Return what is known of a relation: its facts, or what follows from facts by its definition."""
