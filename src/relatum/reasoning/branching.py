@@ -97,7 +97,7 @@ class Branching:
             self._begin_from_facts()
         while frontier:
             depth = max(frontier, key=lambda one: (frontier[one].reach[0], one))
-            if limit.reached() and 0 not in frontier:  # each row has something by then
+            if limit.reached() and 0 not in frontier and self._found:  # each row has something by then
                 self.missed = max(self.missed, *(self._score(nodes.reach[0]) for nodes in frontier.values()))
                 break
             nodes = frontier.pop(depth)
