@@ -203,3 +203,11 @@ def test_a_search_that_is_stopped_says_what_it_may_have_missed() -> None:
         assert max(truth[0], *values.heights.truth(np.array([found.missed]))) >= meant.max() - 1e-5
         stopped += not found.proven
     assert stopped
+
+
+def test_no_assignments_have_no_values() -> None:
+    model, tables = random_model(random.Random(0))
+    values = Values(model, tables, Heights(model))
+    for relation in model.schema:
+        node = meaning_of(Relation(relation).project(0))
+        assert exact(values, node, torch.zeros(relation.arity + 1, 0, dtype=torch.int64)).shape == (0,)

@@ -37,3 +37,10 @@ def test_the_bound_is_far_closer_than_that_of_each_window_alone() -> None:
     found = reach_of("sigmoid", given, sets)
     alone = sigma_of("sigmoid", given + sum(one.max(0) for one in sets)).sum(1)
     assert (found.high - found.low < 0.25 * (alone - found.low)).all()
+
+
+def test_what_is_too_large_for_a_number_is_not_let_go() -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = reach_of("exp", np.zeros((1, 2)), [np.array([[800.0, 0.0], [-800.0, 1.0]]), np.array([[1.0, 1.0]])])
+    assert found.high[0] == np.inf
+    assert (found.children == np.inf).all()

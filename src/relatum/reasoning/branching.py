@@ -77,7 +77,8 @@ class Branching:
         self._given = self.values.given(self.atom, self.columns, given)
         sigma = self.values.model.settings.sigma
         self._sigma, twice = ("sigmoid", 2.0) if sigma == "tanh" else (sigma, 1.0)
-        self._sets = [twice * one.double().numpy() for one in self._offered]
+        branching = len(self._variables) > 1  # else the kernel does it all
+        self._sets = [twice * one.double().numpy() for one in self._offered] if branching else []
         self._rows = twice * self._given.double().numpy()
         self._hidden = self._excluded_places()
         self._hidden_last: dict[Key, list[int]] = {}
@@ -96,7 +97,7 @@ class Branching:
             self._begin_from_facts()
         while frontier:
             depth = max(frontier, key=lambda one: (frontier[one].reach[0], one))
-            if limit.reached() and 0 not in frontier:  # each row has something by then
+            if limit.reached() and 0 not in frontier and self._found:  # each row has something by then
                 self.missed = max(self.missed, *(self._score(nodes.reach[0]) for nodes in frontier.values()))
                 break
             nodes = frontier.pop(depth)
@@ -141,7 +142,7 @@ class Branching:
 
     def _split(self, nodes: _Nodes, depth: int) -> tuple[_Nodes, _Nodes]:
         """Return the first nodes, without those that cannot reach more than was found, and the rest."""
-        following = len(self._sets[depth]) if depth < len(self._sets) else 1
+        following = len(self._ids[depth]) if depth < len(self._ids) else 1
         count = max(1, min(_NODES if depth else len(nodes.reach), _BYTES // (8 * following)))
         now, later = _cut(nodes, slice(0, count)), _cut(nodes, slice(count, None))
         return _cut(now, now.reach > self._least_of(now, depth)), later

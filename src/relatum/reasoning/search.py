@@ -55,6 +55,8 @@ def exact(values: Values, node: Meaning, columns: Tensor, limit: Limit | None = 
     Where the limit is reached, the value of a projection is the best that was found.
     """
     limit = limit or Limit()
+    if not columns.shape[1]:
+        return np.empty(0)
     if isinstance(node, Atom):
         return values.height(node, values.combine.pairs(values.given(node, columns, node.variables), torch.zeros(())))
     if isinstance(node, Some):

@@ -63,8 +63,8 @@ def reach_of(sigma: str, given: Floats, sets: Sequence[Floats]) -> Reach:
         best = np.stack([gain.argmax(1) for gain in gains], 1)
         rest = (_intercepts(sigma, slopes, least, most) + slopes * given).sum(1)
         rest = rest + sum(gain.max(1) for gain in gains[1:])
-        np.minimum(children, rest[:, None] + gains[0], out=children)
-        np.minimum(high, children.max(1), out=high)
+        np.fmin(children, rest[:, None] + gains[0], out=children)  # what is too large for a number bounds nothing
+        np.fmin(high, children.max(1), out=high)
         inside = given + sum(one[best[:, place]] for place, one in enumerate(sets))
         sums = sigma_of(sigma, inside).sum(1)
         better = sums > low

@@ -170,7 +170,9 @@ class Run:
         """
         asked = self._query(query)
         with progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance:
-            return self.reasoner.answer(asked, k, mode, new_only=new_only, limit=Limit(seconds, advance))
+            return self.reasoner.answer(
+                asked, k, mode, new_only=new_only, limit=Limit(seconds, advance if seconds else None)
+            )
 
     def explain(self, query: str | Query, answer: QueryAnswer) -> Explanation:
         """Return the value of each part of a query for one of its answers, and the windows that decided."""
