@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from relatum import Spec, fit
-from relatum.experiments.report import write_report
+from relatum.report import write_report
 
 Browse = Callable[..., list[str]]
 

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from relatum import DataError, Hypergraph, RelatumError, Run, Spec, fit, load, save
 from relatum.cli.report import report
 from relatum.data.provenance import Origin, save_provenance
-from relatum.experiments.report import report_page, write_report
-from relatum.experiments.report.proposals import largest, propose
+from relatum.report import report_page, write_report
+from relatum.report.proposals import largest, propose
 
 SECTIONS = ["learning", "quality", "probabilities", "failures", "new", "rules", "data", "settings"]
 

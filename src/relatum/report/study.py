@@ -12,7 +12,7 @@ from relatum.errors import DataError
 from relatum.evaluation.calibration import Reliability
 from relatum.evaluation.interval import mrr_interval
 from relatum.evaluation.ranks import Metrics, Ranks
-from relatum.experiments.course import Course, read_course
+from relatum.runs.course import Course, read_course
 from relatum.runs.directory import JOURNAL, PROVENANCE, SPEC
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from relatum.experiments.course import Moment
-from relatum.experiments.report.charts import curve
-from relatum.experiments.report.markup import Markup, join, tag
-from relatum.experiments.report.study import Study
+from relatum.report.charts import curve
+from relatum.report.markup import Markup, join, tag
+from relatum.report.study import Study
+from relatum.runs.course import Moment
 
 __all__ = ["learning"]
 

@@ -8,19 +8,19 @@ from importlib.resources import files
 from pathlib import Path
 
 from relatum import __version__
-from relatum.experiments.report.condition import condition
-from relatum.experiments.report.discoveries import discoveries
-from relatum.experiments.report.failures import failures
-from relatum.experiments.report.learning import learning
-from relatum.experiments.report.markup import Markup, entity, join, shortened, tag
-from relatum.experiments.report.quality import quality
-from relatum.experiments.report.relationships import relationships
-from relatum.experiments.report.settings import settings
-from relatum.experiments.report.study import Study
-from relatum.experiments.report.summary import summary
-from relatum.experiments.report.trust import trust
-from relatum.experiments.report.wording import model_name
 from relatum.files import atomic_file
+from relatum.report.condition import condition
+from relatum.report.discoveries import discoveries
+from relatum.report.failures import failures
+from relatum.report.learning import learning
+from relatum.report.markup import Markup, entity, join, shortened, tag
+from relatum.report.quality import quality
+from relatum.report.relationships import relationships
+from relatum.report.settings import settings
+from relatum.report.study import Study
+from relatum.report.summary import summary
+from relatum.report.trust import trust
+from relatum.report.wording import model_name
 from relatum.runs.run import Run
 
 __all__ = ["report_page", "write_report"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from relatum.experiments.report.markup import Markup, entity, join, table, tag, visible
-from relatum.experiments.report.study import Study
-from relatum.experiments.report.wording import count, percent
 from relatum.reasoning.rules import Rule, find_rules, rules_svg
+from relatum.report.markup import Markup, entity, join, table, tag, visible
+from relatum.report.study import Study
+from relatum.report.wording import count, percent
 
 __all__ = ["relationships"]
 

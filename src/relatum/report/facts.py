@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relatum.experiments.report.markup import Markup, entity, join, tag
+from relatum.report.markup import Markup, entity, join, tag
 from relatum.runs.run import Run
 
 __all__ = ["shown_entities", "shown_question"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from relatum.experiments.report.markup import Markup, tag
+from relatum.report.markup import Markup, tag
 
 __all__ = ["Axis", "drawing", "ticks"]
 

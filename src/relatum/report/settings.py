@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from relatum.experiments.report.markup import Markup, entity, join, table, tag
-from relatum.experiments.report.study import Study
+from relatum.report.markup import Markup, entity, join, table, tag
+from relatum.report.study import Study
 
 __all__ = ["settings"]
 

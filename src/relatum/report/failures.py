@@ -8,12 +8,12 @@ import torch
 
 from relatum.data.hypergraph import Hypergraph
 from relatum.evaluation.ranks import Ranks
-from relatum.experiments.report.facts import shown_question
-from relatum.experiments.report.markup import Markup, entity, join, table, tag
-from relatum.experiments.report.quality import interval_cells
-from relatum.experiments.report.study import Study
-from relatum.experiments.report.wording import percent, position_name
 from relatum.models import scoring
+from relatum.report.facts import shown_question
+from relatum.report.markup import Markup, entity, join, table, tag
+from relatum.report.quality import interval_cells
+from relatum.report.study import Study
+from relatum.report.wording import percent, position_name
 
 __all__ = ["failures"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from relatum.experiments.course import Moment, read_course
-from relatum.experiments.report.axes import ticks
-from relatum.experiments.report.wording import duration, listed, percent
+from relatum.report.axes import ticks
+from relatum.report.wording import duration, listed, percent
+from relatum.runs.course import Moment, read_course
 
 
 def journal(path: Path, *events: tuple[str, float, int, dict[str, Any]]) -> Path:
