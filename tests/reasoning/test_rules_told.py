@@ -13,9 +13,10 @@ import pytest
 from relatum import Hypergraph
 from relatum.algebra import Relation, evaluate, parse, parse_datalog
 from relatum.errors import DataError, RelatumError
-from relatum.reasoning.rules import Kind, Rule, draw_rules, examples, find_rules, predictions
-from relatum.reasoning.rules.layers import Layers
-from relatum.reasoning.rules.layout import Edge, arrange
+from relatum.reasoning.rules import Kind, Rule, examples, find_rules, predictions
+from relatum.report.layers import Layers
+from relatum.report.layout import Edge, arrange
+from relatum.report.rule_graph import draw_rules
 
 GRAPH = Hypergraph.of(
     [

@@ -31,8 +31,9 @@ def rules(
     json: Json = False,
 ) -> None:
     """Find what relations equal, contain or lie within, from all known facts and, where there is one, the model."""
-    from relatum.reasoning.rules import draw_rules, estimate_observed, find_rules
+    from relatum.reasoning.rules import estimate_observed, find_rules
     from relatum.reasoning.rules import examples as examples_of
+    from relatum.report.rule_graph import draw_rules
 
     facts, reasoner = _opened(source)
     share = estimate_observed(facts) if observed is None else observed

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from relatum.reasoning.rules import Rule, find_rules, rules_svg
+from relatum.reasoning.rules import Rule, find_rules
 from relatum.report.markup import Markup, entity, join, table, tag, visible
+from relatum.report.rule_graph import rules_svg
 from relatum.report.study import Study
 from relatum.report.wording import count, percent
 

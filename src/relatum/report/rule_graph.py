@@ -9,9 +9,9 @@ from pathlib import Path
 from relatum.algebra import Difference, Expression, Relation
 from relatum.errors import RelatumError
 from relatum.files import atomic_file
-from relatum.reasoning.rules.layout import Edge, Picture, arrange
-from relatum.reasoning.rules.rendering import png, svg
 from relatum.reasoning.rules.rule import Kind, Rule
+from relatum.report.layout import Edge, Picture, arrange
+from relatum.report.rendering import png, svg
 
 __all__ = ["draw_rules", "rules_svg"]
 

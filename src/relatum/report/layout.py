@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from relatum.reasoning.rules.layers import Layers, Node
+from relatum.report.layers import Layers, Node
 
 __all__ = ["Arrow", "Box", "Edge", "Picture", "arrange"]
 

@@ -7,7 +7,7 @@ from html import escape
 from importlib import import_module
 
 from relatum.errors import RelatumError
-from relatum.reasoning.rules.layout import Arrow, Box, Picture
+from relatum.report.layout import Arrow, Box, Picture
 
 __all__ = ["png", "svg"]
 
