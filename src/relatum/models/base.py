@@ -45,12 +45,18 @@ class Settings:
 class Model(ABC):
     """What a model states; see the module's text for the contract."""
 
+    title: ClassVar[str]  # its name as papers write it; that of the class unless a model says otherwise
     settings_type: ClassVar[type[Settings]] = Settings
     # Parameters with one row per entity, per relation, and per (relation, position): a step touches few of their rows.
     entity_tables: ClassVar[tuple[str, ...]] = ("entities",)
     relation_tables: ClassVar[tuple[str, ...]] = ("relations",)
     place_tables: ClassVar[tuple[str, ...]] = ()
     reads_facts: ClassVar[bool] = False  # whether `encode` looks at the facts of the hypergraph
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "title" not in vars(cls):
+            cls.title = cls.__name__
 
     def __init__(self, graph: Hypergraph, settings: Settings | None = None) -> None:
         self.settings = settings if settings is not None else self.settings_type()

@@ -49,6 +49,7 @@ class GMPNN(ProductModel):
     only those that reach what it needs.
     """
 
+    title = "G-MPNN"
     settings_type = GMPNNSettings
     settings: GMPNNSettings
     reads_facts = True

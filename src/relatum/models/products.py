@@ -69,6 +69,8 @@ class ProductModel(Model):
 class MDistMult(ProductModel):
     """m-DistMult: sum over coordinates of r * x_1 * ... * x_n; the order of entities makes no difference."""
 
+    title = "m-DistMult"
+
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
         """Return the embedding itself."""
         return rows(tables["entities"], entities)
@@ -76,6 +78,8 @@ class MDistMult(ProductModel):
 
 class MCP(ProductModel):
     """m-CP: sum over coordinates of r * x_1^(1) * ... * x_n^(n), each entity with an embedding for each position."""
+
+    title = "m-CP"
 
     def initial(self, generator: torch.Generator) -> Parameters:
         """Return entities as [entities, positions, dim]."""

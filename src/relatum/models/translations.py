@@ -17,6 +17,7 @@ __all__ = ["RAE", "MTransH", "RAESettings"]
 class MTransH(Model):
     """m-TransH: minus || r + sum over i of a_r[i] P(x_i) ||^2, P the projection on the hyperplane with unit normal n_r."""
 
+    title = "m-TransH"
     relation_tables = ("relations", "normals")
     place_tables = ("weights",)
 

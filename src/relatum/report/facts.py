@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relatum.models.base import Model
 from relatum.report.markup import Markup, entity, join, tag
 from relatum.runs.run import Run
 
-__all__ = ["shown_entities", "shown_question"]
+__all__ = ["position_name", "shown_entities", "shown_question"]
 
 
 def shown_question(run: Run, relation: int, entities: Sequence[int], position: int) -> Markup:
@@ -24,3 +25,9 @@ def shown_entities(run: Run, entities: Sequence[int], position: int, *, hidden: 
         for place, one in enumerate(entities)
     ]
     return join(arguments, ", ")
+
+
+def position_name(model: Model, relation: int, position: int) -> str:
+    """Return what a position of a relation is called: its role, or its number from 0."""
+    roles = model.schema[relation].roles
+    return roles[position] if roles else str(position)

@@ -9,11 +9,11 @@ import torch
 from relatum.data.hypergraph import Hypergraph
 from relatum.evaluation.ranks import Ranks
 from relatum.models import scoring
-from relatum.report.facts import shown_question
+from relatum.report.facts import position_name, shown_question
 from relatum.report.markup import Markup, entity, join, table, tag
 from relatum.report.quality import interval_cells
 from relatum.report.study import Study
-from relatum.report.wording import percent, position_name
+from relatum.report.wording import percent
 
 __all__ = ["failures"]
 

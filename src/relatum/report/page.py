@@ -20,7 +20,6 @@ from relatum.report.settings import settings
 from relatum.report.study import Study
 from relatum.report.summary import summary
 from relatum.report.trust import trust
-from relatum.report.wording import model_name
 from relatum.runs.run import Run
 
 __all__ = ["report_page", "write_report"]
@@ -40,12 +39,12 @@ _SECTIONS: dict[str, tuple[str, Callable[[Study], Markup]]] = {
 def report_page(run: Run) -> str:
     """Return the report about a run as one HTML page that needs nothing else; the same run gives the same page."""
     study = Study(run)
-    title = f"{model_name(study.spec.model)} on {shortened(study.data)}"
+    title = f"{study.run.model.title} on {shortened(study.data)}"
     links = (tag("li", tag("a", heading, href=f"#{key}")) for key, (heading, _) in _SECTIONS.items())
     header = tag(
         "header",
         tag("p", "Report of a trained run", class_="kind"),
-        tag("h1", f"{model_name(study.spec.model)} on ", entity(study.data)),
+        tag("h1", f"{study.run.model.title} on ", entity(study.data)),
         summary(study),
         tag("nav", tag("ol", *links), aria_label="Sections"),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from relatum.data.datasets import DATASETS
 from relatum.report.markup import Markup, entity, join, tag
 from relatum.report.study import Study
-from relatum.report.wording import count, duration, listed, model_name, percent, score
+from relatum.report.wording import count, duration, listed, percent, score
 
 __all__ = ["summary"]
 
@@ -29,7 +29,7 @@ def _data(study: Study) -> Markup:
         f"Training had {len(split.train):,} of the facts, the choice of the best state {len(split.valid):,}, "
         f"and the test {len(split.test):,}."
     )
-    model = f" The model is a {model_name(study.spec.model)} with {count(study.spec.settings.dim, 'dimension')}."
+    model = f" The model is a {study.run.model.title} with {count(study.spec.settings.dim, 'dimension')}."
     source = f" Source: {dataset.cite}; {dataset.licence}." if dataset else None
     return join([tag("strong", entity(study.data)), sentence, model, *([source] if source else [])])
 

@@ -2,27 +2,7 @@
 
 from __future__ import annotations
 
-from relatum.models.base import Model
-
-__all__ = ["count", "duration", "listed", "model_name", "percent", "position_name", "score"]
-
-_MODELS = {
-    "reale": "ReAlE",
-    "hype": "HypE",
-    "hsimple": "HSimplE",
-    "m-distmult": "m-DistMult",
-    "m-cp": "m-CP",
-    "m-transh": "m-TransH",
-    "rae": "RAE",
-    "nalp": "NaLP",
-    "getd": "GETD",
-    "g-mpnn": "G-MPNN",
-}
-
-
-def model_name(key: str) -> str:
-    """Return how the papers write the name of a model."""
-    return _MODELS.get(key, key)
+__all__ = ["count", "duration", "listed", "percent", "score"]
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
@@ -62,9 +42,3 @@ def duration(seconds: float) -> str:
 def listed(words: list[str]) -> str:
     """Return words as a choice: `2, 3 or 4`."""
     return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
-
-
-def position_name(model: Model, relation: int, position: int) -> str:
-    """Return what a position of a relation is called: its role, or its number from 0."""
-    roles = model.schema[relation].roles
-    return roles[position] if roles else str(position)
