@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from relatum.formatting import duration, listed, percent
 from relatum.report.axes import ticks
-from relatum.report.wording import duration, listed, percent
 from relatum.runs.course import Moment, read_course
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from relatum.formatting import percent
 from relatum.report.axes import Axis, drawing, ticks
 from relatum.report.markup import Markup, join, tag
-from relatum.report.wording import percent
 
 __all__ = ["bar", "curve", "interval_line", "reliability_curve"]
 

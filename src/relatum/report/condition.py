@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from relatum.data.health import describe, examine
+from relatum.formatting import count, percent
 from relatum.report.charts import bar
 from relatum.report.markup import Markup, join, table, tag
 from relatum.report.study import Study
-from relatum.report.wording import count, percent
 
 __all__ = ["condition"]
 

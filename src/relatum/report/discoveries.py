@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from relatum.data.hypergraph import Hypergraph
+from relatum.formatting import count, percent
 from relatum.report.facts import shown_entities
 from relatum.report.markup import Markup, entity, join, table, tag
 from relatum.report.proposals import QUESTIONS, Proposal, largest, propose
 from relatum.report.study import Study
-from relatum.report.wording import count, percent
 from relatum.runs.run import Run
 
 __all__ = ["discoveries"]

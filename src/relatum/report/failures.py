@@ -8,12 +8,12 @@ import torch
 
 from relatum.data.hypergraph import Hypergraph
 from relatum.evaluation.ranks import Ranks
+from relatum.formatting import percent
 from relatum.models import scoring
 from relatum.report.facts import position_name, shown_question
 from relatum.report.markup import Markup, entity, join, table, tag
 from relatum.report.quality import interval_cells
 from relatum.report.study import Study
-from relatum.report.wording import percent
 
 __all__ = ["failures"]
 

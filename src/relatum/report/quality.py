@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from relatum.evaluation.interval import mrr_interval
 from relatum.evaluation.ranks import Ranks
+from relatum.formatting import percent, score
 from relatum.report.charts import bar, interval_line
 from relatum.report.markup import Markup, entity, join, table, tag
 from relatum.report.study import Study
-from relatum.report.wording import percent, score
 
 __all__ = ["interval_cells", "quality"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from relatum.formatting import count, percent
 from relatum.reasoning.rules import Rule, find_rules
 from relatum.report.markup import Markup, entity, join, table, tag, visible
 from relatum.report.rule_graph import rules_svg
 from relatum.report.study import Study
-from relatum.report.wording import count, percent
 
 __all__ = ["relationships"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from relatum.data.datasets import DATASETS
+from relatum.formatting import count, duration, listed, percent, score
 from relatum.report.markup import Markup, entity, join, tag
 from relatum.report.study import Study
-from relatum.report.wording import count, duration, listed, percent, score
 
 __all__ = ["summary"]
 

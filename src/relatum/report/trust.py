@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from relatum.formatting import percent
 from relatum.report.charts import reliability_curve
 from relatum.report.markup import Markup, join, table, tag
 from relatum.report.study import Study
-from relatum.report.wording import percent
 
 __all__ = ["trust"]
 
