@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from relatum.cli.ask import Json
-from relatum.cli.output import console, percent, print_json, print_table
+from relatum.cli.output import console, print_json, print_table
+from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
     from relatum.data.hypergraph import Hypergraph
@@ -58,7 +59,9 @@ def rules(
                 console().print(f"  {title:9}  {', '.join(row)}", markup=False, soft_wrap=True)
     told = "tuples and the model's calibrated scores" if reasoner is not None else "tuples alone"
     estimated = "estimated" if observed is None else "as given"
-    console().print(f"{len(found)} rules, from {told}; {100 * share:.0f} % of the true facts are known ({estimated})")
+    console().print(
+        f"{count(len(found), 'rule')}, from {told}; {percent(share, 0)} of the true facts are known ({estimated})"
+    )
     if draw is not None:
         console().print(f"drawn to {draw}", markup=False, soft_wrap=True)
 
