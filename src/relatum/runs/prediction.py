@@ -1,4 +1,4 @@
-"""What a run believes that nobody told it: the best facts of relations that are not known."""
+"""New predictions of a run: the best facts of relations that are not known."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, SettingError
 from relatum.models.new_facts import NewFacts, best_new_facts
@@ -50,12 +52,33 @@ def predict(
     min_score: float | None = None,
     min_probability: float | None = None,
     exact: bool = False,
+    around: int | None = None,
+    per_question: int | None = None,
+    given: Hypergraph | None = None,
 ) -> dict[str, list[Prediction]]:
-    """Return what `Run.predict` does for each of several relations, by name and in their order."""
+    """Return what `Run.predict` does for each of several relations, by name and in their order.
+
+    Args:
+        run: the run that predicts.
+        relations: their names.
+        top: how many facts of each relation at most.
+        min_score: the least score.
+        min_probability: the least probability of those that are kept.
+        exact: look at every fact that there could be, if there are not too many.
+        around: look only around so many known facts of each relation, always the same ones; by default around all.
+        per_question: how many answers to one question count; with 1 each differs from the others in more than one entity.
+        given: the facts that count as known; by default all that the run knows.
+    """
     least = _checked(run, top, min_score, min_probability)
+    _check_counts(around=around, per_question=per_question)
+    facts_of = run.table if given is None else given.table
+    known = None if given is None else KnownAnswers(given)
     model, tables = run.asked
     allowed = {name: allowed_entities(run, name) for name in relations}
-    asked = {name: _questions(run, name, allowed[name], exact) for name in allowed}
+    asked = {
+        name: _every(run, name, allowed[name]) if exact else questions_around(_drawn(facts_of(name).columns, around))
+        for name in allowed
+    }
     found = {}
     with progress("looking for new facts", sum(map(len, asked.values()))) as advance:
         for name, questions in asked.items():
@@ -64,8 +87,9 @@ def predict(
                 tables,
                 run.schema.id(name),
                 questions,
-                run.known_of(name),
+                run.known_of(name) if known is None else known,
                 top,
+                answers=per_question,
                 least=least,
                 allowed=allowed[name],
                 advance=advance,
@@ -82,9 +106,14 @@ def allowed_entities(run: Run, relation: str) -> list[Ids | None]:
     return [None if domain is None else domain.ids(run.model.graph.entities) for domain in run.domains(relation)]
 
 
-def _questions(run: Run, relation: str, allowed: list[Ids | None], exact: bool) -> Questions:
-    if not exact:
-        return questions_around(run.table(relation).columns)
+def _drawn(facts: Ids, most: int | None) -> Ids:
+    """Return at most so many of the facts, int32[arity, n], always the same ones."""
+    if most is None or facts.shape[1] <= most:
+        return facts
+    return facts[:, np.sort(np.random.default_rng(0).permutation(facts.shape[1])[:most])]
+
+
+def _every(run: Run, relation: str, allowed: list[Ids | None]) -> Questions:
     every = np.arange(run.model.entity_count, dtype=np.int32)
     sides = [every if ids is None else ids for ids in allowed]
     if (count := math.prod(map(len, sides))) > EXACT_LIMIT:
@@ -104,6 +133,12 @@ def _predictions(run: Run, relation: str, facts: NewFacts, min_probability: floa
         for entities, score, chance, position in rows
         if min_probability is None or (chance is not None and chance >= min_probability)
     ]
+
+
+def _check_counts(**counts: int | None) -> None:
+    for name, value in counts.items():
+        if value is not None and value < 1:
+            raise SettingError(f"{name}: must be at least 1, not {value}")
 
 
 def _checked(run: Run, top: int, min_score: float | None, min_probability: float | None) -> float:
