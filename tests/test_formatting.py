@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from relatum.formatting import count, duration, listed, number, percent, score, share
+from relatum.formatting import count, duration, listed, number, percent, score, share, visible
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,9 @@ def test_one_is_not_many() -> None:
 
 def test_words_are_listed_as_a_choice() -> None:
     assert [listed(words) for words in ([], ["2"], ["2", "3"], ["2", "3", "4"])] == ["", "2", "2 or 3", "2, 3 or 4"]
+
+
+def test_control_characters_can_be_seen_and_do_nothing() -> None:
+    assert visible("a\x00\x1b[31m\n\x7f b") == "a␀␛[31m␊␡ b"
+    assert visible("\x85\u202e\u2066\ufffe") == "\ufffd" * 4
+    assert visible("naïve שלום 𝕏 \u200d") == "naïve שלום 𝕏 \u200d"

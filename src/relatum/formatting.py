@@ -1,4 +1,4 @@
-"""Numbers, shares and times as people read them, on the command line and in reports.
+"""Numbers, shares, times and names as people read them, on the command line and in reports.
 
 Spaces are plain: a page that must not break a line inside a number makes them so itself.
 """
@@ -8,7 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-__all__ = ["count", "duration", "listed", "number", "percent", "score", "share"]
+__all__ = ["count", "duration", "listed", "number", "percent", "score", "share", "visible"]
+
+# Control characters do something, or are not even text to XML: they are shown as pictures of themselves, or as something
+# that cannot be shown. So are those that turn the direction of writing: one that is not closed turns what follows the name.
+_HIDDEN = {code: 0x2400 + code for code in range(32)} | {127: 0x2421}
+_HIDDEN |= dict.fromkeys((*range(128, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFFFE, 0xFFFF), 0xFFFD)
 
 
 def number(value: int) -> str:
@@ -62,3 +67,8 @@ def duration(seconds: float) -> str:
 def listed(words: Sequence[str]) -> str:
     """Return words as a choice: `2, 3 or 4`."""
     return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def visible(text: str) -> str:
+    """Return a text of one line, such as a name, whose control characters can be seen and do nothing."""
+    return text.translate(_HIDDEN)

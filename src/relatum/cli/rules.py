@@ -28,7 +28,9 @@ def rules(
         float | None, typer.Option(help="The share of the true facts that are known; by default it is estimated.")
     ] = None,
     examples: Annotated[bool, typer.Option("--examples", help="Show tuples for and against each rule.")] = False,
-    draw: Annotated[Path | None, typer.Option(help="Draw the rules as a graph of relations: FILE.svg or FILE.png.")] = None,
+    draw: Annotated[
+        Path | None, typer.Option(help="Draw the rules as a graph of relations: FILE.svg, or FILE.dot for Graphviz.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Find what relations equal, contain or lie within, from all known facts and, where there is one, the model."""

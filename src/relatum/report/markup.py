@@ -6,15 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["Markup", "entity", "join", "shortened", "table", "tag", "visible"]
+from relatum.formatting import visible
+
+__all__ = ["Markup", "entity", "join", "shortened", "table", "tag"]
 
 _VOID = {"meta", "wbr"}
 _LONGEST = 96  # characters of a name that are shown; the whole name is in its title
 _SHORT = 16  # rows of a table that is printed on one page
-# Control characters are not HTML: they are shown as pictures of themselves, or as something that cannot be shown. So are
-# those that turn the direction of writing: one that is not closed would turn what follows the name.
-_CONTROL = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"}
-_CONTROL |= {127: 0x2421} | dict.fromkeys((*range(128, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
 
 
 class Markup(str):
@@ -87,11 +85,6 @@ def _attribute(value: str | float) -> str:
 
 def _safe(part: str) -> str:
     return part if isinstance(part, Markup) else _escaped(part)
-
-
-def visible(text: str) -> str:
-    """Return a text whose control characters can be seen and do nothing."""
-    return text.translate(_CONTROL)
 
 
 def _escaped(text: str) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from relatum.formatting import count, percent
 from relatum.reasoning.rules import Rule, find_rules
-from relatum.report.markup import Markup, entity, join, table, tag, visible
-from relatum.report.rule_graph import rules_svg
+from relatum.report.markup import Markup, entity, join, table, tag
+from relatum.report.rule_graph import rules_image
 from relatum.report.study import Study
 
 __all__ = ["relationships"]
@@ -49,11 +47,7 @@ def _row(rule: Rule) -> tuple[str, ...]:
 def _picture(rules: list[Rule], found: int) -> Markup:
     if not rules:
         return Markup("")
-    drawn = visible(rules_svg(rules))
-    # The picture's own style would hold for the whole page; ours has one for it, which also knows of darkness.
-    drawn = re.sub(r"<style>.*?</style>\s*", "", drawn, count=1, flags=re.DOTALL)
-    title = tag("title", "Relations as boxes, with arrows from those of a rule's right side to its left side")
-    description = tag("desc", "The table that follows says the same in words.")
-    drawn = re.sub(r"^<svg ([^>]*)>", rf'<svg \1 class="rules" role="img">{title}{description}', drawn.strip(), count=1)
+    title = "Relations as boxes, with arrows from those of a rule's right side to its left side"
+    drawn = rules_image(rules, title, "The table that follows says the same in words.")
     caption = "All rules" if len(rules) == found else f"{len(rules)} of the rules"
     return tag("figure", tag("figcaption", caption), tag("div", Markup(drawn), class_="wide"))
