@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from relatum.report.axes import ticks
+from relatum.report.charts import ticks
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 0.43), (1.2, 19.3), (0.0, 0.0), (-3e-7, 5e12), (0.999, 1.001)])

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import FrozenInstanceError, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
-from report_checks import checked
+from report_checks import Page, checked
 from typer.testing import CliRunner
 
-from relatum import DataError, Hypergraph, RelatumError, Run, Spec, fit, load, save
+from relatum import DataError, RelatumError, Run, Spec, fit, load, read, save
 from relatum.cli.report import report
 from relatum.data.provenance import Origin, save_provenance
+from relatum.formatting import visible
 from relatum.report import report_page, write_report
-from relatum.report.proposals import largest, propose
+from relatum.report.page import _environment, name_of, page_of
+from relatum.report.study import study_of
 
-SECTIONS = ["learning", "quality", "probabilities", "failures", "new", "rules", "data", "settings"]
+SECTIONS = {
+    "relations": "What it knows",
+    "quality": "How good it is",
+    "errors": "Where it fails",
+    "predictions": "New predictions",
+    "rules": "Rules",
+    "data": "Data quality",
+    "calibration": "Calibration",
+    "training": "Training",
+    "settings": "Settings and provenance",
+}
 
 
 def spec_of(data: str = "example", **model: Any) -> Spec:
@@ -37,21 +52,53 @@ def test_a_report_says_what_was_learned(trained: Path) -> None:
     run = Run(trained)
     page = checked(report_page(run))
     metrics = run.evaluate().metrics
-    assert [attributes["id"] for attributes in page.all("section")] == SECTIONS
+    assert [attributes["id"] for attributes in page.all("section")] == list(SECTIONS)
+    assert [text for tag, text in page.texts if tag == "h2" and text.strip()] == list(SECTIONS.values())
     for words in (
         "ReAlE on example",
-        "example has 36 facts of 3 relations about 15 entities; a fact joins 2 or 3 of them.",
-        f"The mean of 1 / rank (MRR) is {metrics.mrr:.3f} (95 % interval",
-        "for 4 epochs; the state after epoch",
+        "example has 36 facts of 3 relations about 15 entities; a fact has 2 or 3 of them.",
+        "sold seller, buyer, item 12 alex, ",
+        "Split: 28 training, 3 validation, 5 test facts.",
+        "which gives 13 questions, and all 15 entities are ranked",
+        f"The mean reciprocal rank (MRR) is {metrics.mrr:.3f} (95 % interval",
+        "Columns with most errors (8 of 8; 100 % of the loss)",
+        "Measured precision: of 15 predictions made in the same way with the test facts hidden,",
+        "No fact occurs twice",
         "percentage points on average",
-        "Loss by epoch",
-        "Validation MRR by time",
+        "predicted observed fraction",
+        "for 4 epochs; the state after epoch",
+        "Training loss",
+        "Validation MRR",
         "bought = rename[buyer, seller, item](sold)",
         run.split.checksums["train"],
         "window_dropout",
     ):
         assert words in page.text, words
     assert str(trained) not in page.text
+    curves = [attributes for attributes in page.all("polyline") if attributes.get("class") == "line"]
+    assert len(curves) == 3  # loss, validation and calibration
+
+
+def test_the_page_shows_what_was_measured(trained: Path) -> None:
+    study = study_of(Run(trained))
+    assert study == study_of(Run(trained))
+    with pytest.raises(FrozenInstanceError):
+        study.model = "another"  # type: ignore[misc]
+    assert study.quality is not None
+    other = replace(study, quality=replace(study.quality, overall=replace(study.quality.overall, mrr=0.98765)))
+    assert "The mean reciprocal rank (MRR) is 0.988" in checked(page_of(other)).text
+    assert "The mean reciprocal rank (MRR) is 0.988" not in checked(page_of(study)).text
+    assert "Every right answer ranks first" in checked(page_of(replace(study, errors=None))).text
+
+
+def test_one_right_prediction_is_not_many(trained: Path) -> None:
+    study = study_of(Run(trained))
+    for right, words in (
+        (0, "0 are test facts (0.0 %)."),
+        (1, "1 is a test fact (6.7 %)."),
+        (3, "3 are test facts (20.0 %)."),
+    ):
+        assert words in checked(page_of(replace(study, new=replace(study.new, right=right)))).text
 
 
 def test_the_same_run_gives_the_same_bytes_and_is_only_read(trained: Path, tmp_path: Path) -> None:
@@ -64,26 +111,44 @@ def test_the_same_run_gives_the_same_bytes_and_is_only_read(trained: Path, tmp_p
 
 def test_new_facts_are_the_best_new_answers(trained: Path) -> None:
     run = Run(trained)
-    names = run.model.graph.entities
-    given = Hypergraph.union(list(run.split.parts.values()))
-    found = propose(run, given, largest(given))
-    assert len(found) == len(run.schema)
-    assert all(len(group) <= 5 for group in found)
-    for one in (one for group in found for one in group):
-        relation = run.schema[one.relation].name
-        fact = ", ".join(names[entity] for entity in one.entities)
-        judged = run.score(f"{relation}({fact})")
-        assert judged.source is None
-        assert judged.probability == pytest.approx(one.probability)
-        gap = ", ".join("?" if place == one.position else names[entity] for place, entity in enumerate(one.entities))
-        best = run.complete(f"{relation}({gap})", k=1, new_only=True)
-        assert best[0].score == pytest.approx(one.score)
+    new = study_of(run).new
+    assert sorted(name for name, *_ in new.groups) == sorted(one.name for one in run.schema)
+    for name, roles, found in new.groups:
+        assert roles == run.schema[name].roles
+        assert 0 < len(found) <= 5
+        for one in found:
+            judged = run.score(f"{name}({', '.join(one.entities)})")
+            assert judged.source is None
+            assert judged.probability == pytest.approx(one.probability)
+            gap = ", ".join("?" if place == one.position else entity for place, entity in enumerate(one.entities))
+            assert run.complete(f"{name}({gap})", k=1, new_only=True)[0].score == pytest.approx(one.score)
 
 
-@pytest.mark.parametrize("model", ["hype", "m-transh", "g-mpnn"])
-def test_other_models_have_reports(model: str, tmp_path: Path) -> None:
+def test_predicted_values_stand_in_their_columns_without_their_kind(tmp_path: Path) -> None:
+    rows = "".join(f"{place},{'Oslo' if place % 2 else 'Rome'},{place % 3}\n" for place in range(40))
+    (tmp_path / "people.csv").write_text(f"person,city,team\n{rows}")
+    imported = read(tmp_path / "people.csv", keep=["people.person"])
+    save(imported.split, tmp_path / "data")
+    run = fit(spec_of(str(tmp_path / "data")), tmp_path / "run")
+    ((name, roles, found), *_) = study_of(run).new.groups
+    assert roles == run.schema[name].roles
+    prefixes = [domain.prefix if domain else "" for domain in run.domains(name)]
+    assert any(prefixes)
+    for one in found:
+        assert not any(prefix and entity.startswith(prefix) for entity, prefix in zip(one.entities, prefixes, strict=True))
+        entities = [prefix + entity for entity, prefix in zip(one.entities, prefixes, strict=True)]
+        assert all(entity in run.model.graph.entities for entity in entities)
+
+
+@pytest.mark.parametrize(("model", "title"), [("hype", "HypE"), ("m-transh", "m-TransH"), ("g-mpnn", "G-MPNN")])
+def test_other_models_have_reports(model: str, title: str, tmp_path: Path) -> None:
     run = fit(Spec.from_dict({"data": "example", "model": {"name": model}, "training": {"epochs": 1}}), tmp_path / "run")
-    assert "Rules between the relations" in checked(report_page(run)).text
+    page = checked(report_page(run))
+    assert f"{title} on example" in page.text
+    assert f"(MRR) is {run.evaluate().metrics.mrr:.3f}" in page.text
+    best = run.predict("sold", top=1)[0]
+    assert " ".join(best.entities) in page.text
+    assert "bought = rename[buyer, seller, item](sold)" in page.text
 
 
 @pytest.mark.parametrize("empty", [{"valid"}, {"test"}, {"valid", "test"}])
@@ -93,8 +158,8 @@ def test_runs_without_some_facts_have_reports_that_say_so(empty: set[str], tmp_p
         (tmp_path / "data" / f"{part}.txt").write_text("")
     page = checked(report_page(fit(spec_of(str(tmp_path / "data")), tmp_path / "run")))
     assert ("it gives scores alone" in page.text) == ("valid" in empty)
-    assert ("nothing was measured" in page.text) == (empty == {"valid", "test"})
-    assert ("which training has looked at" in page.text) == (empty == {"test"})
+    assert ("Quality was not measured" in page.text) == (empty == {"valid", "test"})
+    assert ("There are no test facts; training chose its best state" in page.text) == (empty == {"test"})
 
 
 def test_relations_that_were_made_are_measured_by_how(tmp_path: Path) -> None:
@@ -112,13 +177,13 @@ def test_relations_that_only_the_test_knows_have_a_report(tmp_path: Path) -> Non
     for part, text in facts.items():
         (tmp_path / "data" / f"{part}.txt").write_text(text)
     page = checked(report_page(fit(spec_of(str(tmp_path / "data")), tmp_path / "run")))
-    assert "relations of test that training never saw" in page.text
+    assert "test relations that never occur in training 1" in page.text
 
 
 def test_a_run_of_two_facts_has_a_report(tmp_path: Path) -> None:
     (tmp_path / "facts.txt").write_text("is\tdrew\nsold\tdrew\talex\tbook\n")
     page = checked(report_page(fit(spec_of(str(tmp_path / "facts.txt")), tmp_path / "run")))
-    assert "No relation was found to equal" in page.text
+    assert "No rules were found" in page.text
 
 
 def test_definitions_take_part_and_a_missing_journal_is_said(trained: Path, tmp_path: Path) -> None:
@@ -129,7 +194,7 @@ def test_definitions_take_part_and_a_missing_journal_is_said(trained: Path, tmp_
     run.define("got", "rename[buyer, seller, item](sold)")
     page = checked(report_page(run))
     assert "Relations that were defined on the run take part." in page.text
-    assert "The journal of this run tells of no epoch." in page.text
+    assert "The run’s journal records no epochs." in page.text
 
 
 HOSTILE = [
@@ -142,6 +207,27 @@ HOSTILE = [
     "\x01\x7f\x85",
     "long_" * 2000,
     "𝕏" * 200,
+    "{{ 7 * 7 }}",
+    "{% raw %}{# note #}",
+    "{{ study.__class__.__mro__ }}",
+    "${7*7}#{7*7}",
+    "<!-- comment -->",
+    "<![CDATA[x]]>",
+    "]]></svg><svg onload=alert(1)>",
+    "<a href=javascript:alert(1)>go</a>",
+    "<iframe src=//example.com></iframe>",
+    "<base href=//example.com>",
+    '" style="display:none',
+    "' autofocus onfocus='alert(1)",
+    "`onclick=alert(1)`",
+    "&#60;script&#62;",
+    "</td></tr></table>",
+    "</bdi><h1>big</h1>",
+    "<wbr title='x' onerror='y'>",
+    "url(//example.com)",
+    "\u2028line\u2029",
+    "\x1b[31mred\x1b[0m",
+    "\ufeff\u200bzero",
 ]
 
 
@@ -151,21 +237,42 @@ def test_hostile_names_are_shown_and_do_nothing(tmp_path: Path) -> None:
     facts = [
         (f"{kind}{HOSTILE[0]}", *pair) for kind in "ab" for pair in zip(HOSTILE, HOSTILE[1:] + HOSTILE[:1], strict=True)
     ]
-    facts += [(HOSTILE[3], HOSTILE[place % 9], f"plain{place}") for place in range(40)]
-    facts += [(HOSTILE[1], HOSTILE[place % 9], f"plain{place}") for place in range(40)]
+    facts += [(HOSTILE[3], HOSTILE[place % 30], f"plain{place}") for place in range(60)]
+    facts += [(HOSTILE[1], HOSTILE[place % 30], f"plain{place}") for place in range(60)]
     (data / "train.txt").write_text("".join("\t".join(fact) + "\n" for fact in facts))
     for part, chosen in (("valid", facts[::5]), ("test", facts[::3])):
         (data / f"{part}.txt").write_text("".join("\t".join(fact) + "\n" for fact in chosen))
-    (data / "roles.txt").write_text(f"{HOSTILE[3]}\t{HOSTILE[0]}\t{HOSTILE[1]}\n")
+    (data / "roles.txt").write_text(f"{HOSTILE[3]}\t{HOSTILE[0]}\t{HOSTILE[1]}\n{HOSTILE[1]}\t{HOSTILE[19]}\t{HOSTILE[7]}\n")
     text = report_page(fit(spec_of(str(data)), tmp_path / "run"))
     page = checked(text)
     assert "ReAlE on <b>data & more" in page.text
     for name in (*HOSTILE[:4], HOSTILE[5], "␁␡\ufffd"):
         assert name in page.text, name
     assert "<script" not in text
-    assert not set("\x01\x7f\x85\u202e\u2066") & set(text)
-    assert "repetitions of facts" in page.text
+    holding = {key for _, attributes, _ in page.elements for key, value in attributes.items() if "alert" in (value or "")}
+    assert holding == {"data-label"}  # and the titles of shortened names, of which none here
+    assert len(page.all("h1")) == 1
+    assert not set("\x01\x1b\x7f\x85\u202e\u2066") & set(text)
+    assert "repeated facts, within one part" in page.text
     assert all(len(data) < 1000 for tag, data in page.texts if tag != "style")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_is_shown_as_it_is(name: str) -> None:
+    page = Page(name_of(name))
+    assert {tag for tag, _, _ in page.elements} <= {"bdi", "wbr"}
+    assert {key for _, attributes, _ in page.elements for key in attributes} <= {"title"}
+    if len(name) <= 96:
+        assert "".join(text for _, text in page.texts).rstrip(" ") == visible(name)
+    else:
+        assert page.elements[0][1] == {"title": visible(name)}
+
+
+def test_templates_escape_all_that_they_are_given() -> None:
+    assert _environment().autoescape is True
+    for template in _environment().list_templates(extensions=["html"]):
+        text = files("relatum.report").joinpath("templates", template).read_text(encoding="utf-8")
+        assert not re.search(r"\|\s*safe\b|autoescape|Markup", text), template
 
 
 def test_a_damaged_journal_or_provenance_is_an_error_of_one_line(trained: Path, tmp_path: Path) -> None:
