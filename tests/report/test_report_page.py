@@ -138,6 +138,9 @@ def test_predicted_values_stand_in_their_columns_without_their_kind(tmp_path: Pa
         assert not any(prefix and entity.startswith(prefix) for entity, prefix in zip(one.entities, prefixes, strict=True))
         entities = [prefix + entity for entity, prefix in zip(one.entities, prefixes, strict=True)]
         assert all(entity in run.model.graph.entities for entity in entities)
+    page = checked(report_page(run)).text
+    assert not any(prefix in page for prefix in prefixes if prefix)
+    assert "person, city, team" in page
 
 
 @pytest.mark.parametrize(("model", "title"), [("hype", "HypE"), ("m-transh", "m-TransH"), ("g-mpnn", "G-MPNN")])
