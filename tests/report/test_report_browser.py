@@ -1,7 +1,8 @@
-"""A report in a real browser: nothing in its console, nothing wider than a narrow screen, and whole pages of paper."""
+"""A report in a real browser: a silent console, whole words on a narrow screen, by day and by night, and pages of paper."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -51,12 +52,55 @@ def test_a_report_opens_offline_without_a_word_in_the_console_and_prints(browse:
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert paper.read_bytes().startswith(b"%PDF")
 
-    # A copy that may run a script tells how wide it is in a frame as narrow as a phone. It is heard, so silence is telling.
-    measuring = "<script>console.log(`wide ${document.documentElement.scrollWidth} of ${innerWidth}`)</script></body>"
-    copy = re.sub(r"<meta http-equiv[^>]*>", "", report.read_text(encoding="utf-8")).replace("</body>", measuring)
+    # A copy that may run a script tells what it looks like in a frame as narrow as a phone; what it says is heard.
+    copy = re.sub(r"<meta http-equiv[^>]*>", "", report.read_text(encoding="utf-8")).replace(
+        "</body>", f"{MEASURING}</body>"
+    )
     (tmp_path / "copy.html").write_text(copy, encoding="utf-8")
     frame = tmp_path / "frame.html"
-    frame.write_text('<!DOCTYPE html><title>frame</title><iframe src="copy.html" width="400" height="3000"></iframe>')
-    (line,) = browse(frame, "--dump-dom")
-    wide, width = map(int, re.findall(r"\d+", line)[:2])
-    assert wide <= width <= 400
+    frame.write_text('<!DOCTYPE html><title>frame</title><iframe src="copy.html" width="390" height="3000"></iframe>')
+    light, dark = (
+        json.loads(re.findall(r"\{.*\}", line)[0].replace('\\"', '"'))
+        for scheme in (1, 0)
+        for line in browse(frame, "--dump-dom", f"--blink-settings=preferredColorScheme={scheme}")
+    )
+    for seen in (light, dark):
+        assert seen["wide"] <= seen["width"] == 390
+        assert seen["broken"] == []
+        assert seen["words"] > 300
+        assert seen["cut"] == []
+    assert (brightness(light["paper"]) > 200, brightness(light["ink"]) < 60) == (True, True)
+    assert (brightness(dark["paper"]) < 60, brightness(dark["ink"]) > 200) == (True, True)
+
+
+def brightness(color: str) -> float:
+    """Return the mean of red, green and blue of a colour such as `rgb(1, 2, 3)`."""
+    return sum(map(int, re.findall(r"\d+", color)[:3])) / 3
+
+
+# Words that are not too long for any line stand in one, and what is wider than its place can be scrolled to.
+MEASURING = """<script>
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+const broken = [], cut = [];
+let words = 0;
+while (walker.nextNode()) {
+  const node = walker.currentNode;
+  if (node.parentElement.closest("svg, script")) continue;
+  for (const found of node.data.matchAll(/\\S{1,24}(?=\\s|$)/g)) {
+    if (found.index && !/\\s/.test(node.data[found.index - 1])) continue;
+    const range = document.createRange();
+    range.setStart(node, found.index);
+    range.setEnd(node, found.index + found[0].length);
+    words += 1;
+    if (new Set([...range.getClientRects()].filter(one => one.width).map(one => one.top)).size > 1) broken.push(found[0]);
+  }
+}
+for (const one of document.querySelectorAll("td, th, caption, p, .table, .wide")) {
+  const style = getComputedStyle(one);
+  if (one.closest("thead")) continue;
+  if (one.scrollWidth > one.clientWidth + 1 && style.overflowX === "hidden") cut.push(one.textContent);
+}
+const body = getComputedStyle(document.body);
+const wide = document.documentElement.scrollWidth;
+console.log(JSON.stringify({wide, width: innerWidth, words, broken, cut, paper: body.backgroundColor, ink: body.color}));
+</script>"""
