@@ -36,8 +36,10 @@ def rules(
     """Find what relations equal, contain or lie within, from all known facts and, where there is one, the model."""
     from relatum.reasoning.rules import estimate_observed, find_rules
     from relatum.reasoning.rules import examples as examples_of
-    from relatum.report.rule_graph import draw_rules
+    from relatum.report.rule_graph import draw_rules, drawing_for
 
+    if draw is not None:
+        drawing_for(draw)  # refuses what it cannot draw before the search
     facts, reasoner = _opened(source)
     share = estimate_observed(facts) if observed is None else observed
     found = find_rules(facts, observed=share, heads=relation or None)

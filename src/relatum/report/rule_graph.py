@@ -17,7 +17,7 @@ from relatum.formatting import visible
 from relatum.reasoning.rules import Kind, Rule
 from relatum.report.layered_layout import Arrow, Box, Edge, Picture, arrange
 
-__all__ = ["draw_rules", "rules_dot", "rules_image", "rules_svg"]
+__all__ = ["draw_rules", "drawing_for", "rules_dot", "rules_image", "rules_svg"]
 
 _FOOT = 26  # room for the key
 _KEY = "line: is made from; dashes: is taken away; dots: contains, or lies within"
@@ -37,13 +37,17 @@ def draw_rules(rules: Iterable[Rule], path: str | os.PathLike[str]) -> None:
     An arrow leads from each relation of a body to the head, labelled by what happens to it on the way; a line for an
     equality, with dashes for what a difference takes away, dots for what only bounds the head.
     """
-    target = Path(path)
-    forms: dict[str, Callable[[Iterable[Rule]], str]] = {".svg": rules_svg, ".dot": rules_dot}
-    if target.suffix.lower() not in forms:
-        raise RelatumError(f"{target}: rules are drawn as {' or '.join(forms)}")
-    drawn = forms[target.suffix.lower()](rules).encode()
-    with atomic_file(target) as file:
+    drawn = drawing_for(path)(rules).encode()
+    with atomic_file(Path(path)) as file:
         file.write(drawn)
+
+
+def drawing_for(path: str | os.PathLike[str]) -> Callable[[Iterable[Rule]], str]:
+    """Return what draws rules for a file of this name; a name that ends otherwise is refused."""
+    forms: dict[str, Callable[[Iterable[Rule]], str]] = {".svg": rules_svg, ".dot": rules_dot}
+    if (suffix := Path(path).suffix.lower()) not in forms:
+        raise RelatumError(f"{path}: rules are drawn as {' or '.join(forms)}")
+    return forms[suffix]
 
 
 def rules_svg(rules: Iterable[Rule]) -> str:
