@@ -145,7 +145,7 @@ def _show(trust: Reliability) -> None:
         for predicted, observed, fraction in trust.curve
     ]
     heads = ("predicted", "observed", "fraction", "")
-    print_table("probabilities, on these facts and as many non-facts", heads, rows, heads[:3])
+    print_table("calibration, on these facts and as many negative examples", heads, rows, heads[:3])
     console().print(f"Brier score {trust.brier:.4f}, expected calibration error {trust.error:.4f}")
 
 
