@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.measure import Ratio, report
 
-FILES = ("reading", "scoring", "learning", "pykeen_peer")
+FILES = ("reading", "scoring", "learning", "everyday_queries", "pykeen_peer")
 
 
 def main() -> int:

@@ -22,8 +22,8 @@ from relatum.training.loop import State, train
 from relatum.training.settings import TrainingSettings
 
 WARM, STEPS = 20, 150
-SHARED = TrainingSettings(negatives=1000, epochs=1)
-PAPER = TrainingSettings(candidates="per-position", negatives=10, batch=128, groups=4, epochs=1)
+SHARED = TrainingSettings(num_negatives=1000, epochs=1)
+PAPER = TrainingSettings(negative_sampling="per-fact", num_negatives=10, batch_size=128, batches_per_step=4, epochs=1)
 
 
 def ratios() -> Iterator[Ratio]:

@@ -5,7 +5,7 @@ of them one softmax over the fact and 64 replacements, drawn from all entities w
 
 - PyKEEN: sLCWA, `BasicNegativeSampler` with 64 negatives a fact (heads for one half of a batch, tails for the other) and
   cross-entropy. No constrainer and no regularizer: m-DistMult has none, and they would only cost PyKEEN time.
-- Here: `per-position` candidates, 32 for each of a fact's two positions. A step is cut into one group for each thread, which
+- Here: `per-fact` negatives, 32 for each of a fact's two positions. A step is cut into one group for each thread, which
   is how training uses threads.
 
 PyKEEN's evaluator gets the fastest of several batch sizes; ours is timed together with the index of known answers.
@@ -76,7 +76,11 @@ class Ours:
         kind, groups = MODELS["m-distmult"], parallel.threads()
         self.split, self.model = split, kind(split.train, kind.settings_type(dim=DIM))
         self.settings = TrainingSettings(
-            batch=BATCH // groups, groups=groups, candidates="per-position", negatives=NEGATIVES // 2, rate=RATE
+            batch_size=BATCH // groups,
+            batches_per_step=groups,
+            negative_sampling="per-fact",
+            num_negatives=NEGATIVES // 2,
+            learning_rate=RATE,
         )
         self.state = start(self.model, self.settings, seed=0)
         self.parameters = self.state.parameters

@@ -180,7 +180,7 @@ def main() -> None:
         "test_facts": {"asked": len(facts), "left_out_for_names_in_no_fact_that_it_was_given": len(test) - len(facts)},
         "share_of_retrained_mrr": shares,
         **found,
-        "spec": Spec.read(whole.folder / "spec.toml").to_dict(),
+        "spec": Spec.of_run(whole.folder / "spec.toml").to_dict(),
         "filter": "train, valid and test",
         "machine": f"{platform.system()} {platform.machine()}, {threads()} threads",
         "versions": {"relatum": __version__, "torch": torch.__version__, "python": platform.python_version()},

@@ -31,15 +31,16 @@ from relatum.reasoning.heights import Heights
 from relatum.reasoning.meaning import meaning_of, projected
 from relatum.reasoning.query import Query
 from relatum.reasoning.values import Values
-from relatum.runs.spec import changed
+from relatum.runs.spec import merged
+from relatum.settings import change_of
 from relatum.synth import SynthDataset, find_preset, save_synth, synthesize
 
 RESULTS = Path(__file__).parents[1] / "results"
 SPEC = {
     "model": {"name": "reale", "dim": 200, "window": 2, "window_dropout": 0.5},
     "training": {
-        "epochs": 50, "batch": 64, "groups": 8, "negatives": 1000, "near": 0.5, "rate": 0.5, "weight_decay": 1e-5,
-        "average": 0.8, "validate_every": 10,
+        "epochs": 50, "batch_size": 64, "batches_per_step": 8, "num_negatives": 1000, "in_relation_share": 0.5,
+        "learning_rate": 0.5, "weight_decay": 1e-5, "ema_decay": 0.8, "validate_every": 10,
     },
 }  # fmt: skip
 
@@ -77,7 +78,7 @@ def trained(data: Path, folder: Path, seed: int, changes: list[str]) -> Run:
         return Run(folder)
     if (folder / "spec.toml").exists():
         return resume(folder)
-    return fit(Spec.from_dict(changed({"data": str(data), "seed": seed, **SPEC}, changes)), folder)
+    return fit(Spec.from_dict(merged({"data": str(data), "seed": seed, **SPEC}, *map(change_of, changes))), folder)
 
 
 def translated(facts: Hypergraph, schema: Schema, names: list[str], target: Run, entities: Any) -> Hypergraph:
@@ -217,7 +218,7 @@ def main() -> None:
         "preset": options.preset,
         "seed": options.seed,
         "left_out": {name: str(made.expressions[name]) for name in names},
-        "spec": {**Spec.read(work / "run-all" / "spec.toml").to_dict(), "data": f"{options.preset}, seed {options.seed}"},
+        "spec": {**Spec.of_run(work / "run-all" / "spec.toml").to_dict(), "data": f"{options.preset}, seed {options.seed}"},
         "versions": {"relatum": __version__, "torch": torch.__version__, "python": platform.python_version()},
         "zero_shot": by_operation(zero, wider, made),
         "zero_shot_bound_over_unit_cube": by_operation(unit, wider, made),

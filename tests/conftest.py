@@ -10,6 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import skips
+from skips import pytest_sessionfinish, pytest_terminal_summary
+
+__all__ = ["pytest_sessionfinish", "pytest_terminal_summary"]
+
 # Tests run side by side, one to a processor: torch's threads would spin against each other. Set before torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -21,6 +26,7 @@ settings.register_profile("full", max_examples=2000, deadline=None, suppress_hea
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    skips.pytest_addoption(parser)
     parser.addoption("--full", action="store_true", help="the same tests at their large counts")
 
 

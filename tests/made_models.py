@@ -14,11 +14,11 @@ from relatum.models.base import Parameters, Settings
 
 SMALL: dict[str, dict[str, int | float]] = {
     "reale": {"dim": 12, "window": 3},
-    "hype": {"dim": 12, "filters": 2, "width": 3, "stride": 2},
-    "rae": {"dim": 8, "hidden": 6, "relatedness": 0.5},
-    "nalp": {"dim": 8, "filters": 7, "hidden": 5},
+    "hype": {"dim": 12, "num_filters": 2, "filter_width": 3, "stride": 2},
+    "rae": {"dim": 8, "hidden_dim": 6, "relatedness_weight": 0.5},
+    "nalp": {"dim": 8, "num_filters": 7, "hidden_dim": 5},
     "getd": {"dim": 6, "rank": 3},
-    "g-mpnn": {"dim": 8, "layers": 2, "neighbours": 0},
+    "g-mpnn": {"dim": 8, "num_layers": 2, "num_neighbors": 0},
 }
 
 

@@ -69,7 +69,7 @@ def _pick(chance: random.Random, pool: Sequence[Expression]) -> Expression:
 
 def _rename(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
     child = _pick(chance, pool)
-    return child.rename(*chance.sample(range(child.arity), child.arity))
+    return child.permute(*chance.sample(range(child.arity), child.arity))
 
 
 def _project(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
@@ -86,7 +86,7 @@ def _where(chance: random.Random, pool: Sequence[Expression], entities: Sequence
 
 def _where_equal(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
     child = _pick(chance, pool)
-    return child.where_equal(*chance.sample(range(child.arity), 2)) if child.arity > 1 else child
+    return child.select_equal(*chance.sample(range(child.arity), 2)) if child.arity > 1 else child
 
 
 def _set_operation(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:

@@ -6,10 +6,15 @@ import json
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from relatum import Spec
+from relatum import MODELS, Spec
+from relatum.models.base import Settings
+from relatum.runs.recipes import RECIPES
+from relatum.settings import rules_of
+from relatum.training.settings import TrainingSettings
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -37,6 +42,28 @@ def test_the_numbers_of_the_readme_are_those_of_the_results() -> None:
     assert len(rows) >= 4
     for path, shown in rows:
         assert f"{json.loads((ROOT / path).read_text())['test_mrr']['mean']:.3f}" == shown, path
+
+
+def settings_table(kind: type[Any]) -> str:
+    """Return the settings of a part as docs/settings.md lists them; of a model, those that are its own."""
+    common = {} if kind is Settings else rules_of(Settings)
+    rows = (
+        f"| `{name}` | {'' if rule.default is None else json.dumps(rule.default)} | {rule.values} | {rule.help} |\n"
+        for name, rule in rules_of(kind).items()
+        if common.get(name) != rule
+    )
+    return "".join(["| setting | default | values | meaning |\n", "|---|---|---|---|\n", *rows])
+
+
+def test_the_page_of_settings_says_what_their_declarations_say() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text()
+    models = {f"`{name}`": kind.settings_type for name, kind in MODELS.items() if kind.settings_type is not Settings}
+    for title, kind in {"Training": TrainingSettings, "Models": Settings, **models}.items():
+        assert f"# {title}\n\n{settings_table(kind)}" in page
+    fast = ", ".join(
+        f"`{path}.{name} = {value}`" for path, table in RECIPES["fast"].items() for name, value in table.items()
+    )
+    assert fast in " ".join(page.split())
 
 
 def test_the_specs_of_experiments_are_those_that_their_results_were_made_by() -> None:

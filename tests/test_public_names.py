@@ -22,6 +22,7 @@ def test_public_names_are_pinned() -> None:
         "NumericError",
         "RelationSchema",
         "RelatumError",
+        "RelatumWarning",
         "Run",
         "Schema",
         "SettingError",

@@ -7,6 +7,8 @@ line, starts at once.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from relatum.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from relatum.data.formats import Layout
     from relatum.data.hypergraph import Hypergraph, Split
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
         FormatError,
         NumericError,
         RelatumError,
+        RelatumWarning,
         SettingError,
         StoreError,
         UnknownNameError,
@@ -31,8 +34,6 @@ if TYPE_CHECKING:
     from relatum.runs.run import Run
     from relatum.runs.spec import Spec
     from relatum.runs.update import update
-
-__version__ = "0.1.0"
 
 __all__ = [
     "MODELS",
@@ -45,6 +46,7 @@ __all__ = [
     "NumericError",
     "RelationSchema",
     "RelatumError",
+    "RelatumWarning",
     "Run",
     "Schema",
     "SettingError",
@@ -76,6 +78,7 @@ _HOMES = {
         "FormatError",
         "NumericError",
         "RelatumError",
+        "RelatumWarning",
         "SettingError",
         "StoreError",
         "UnknownNameError",

@@ -8,12 +8,15 @@ RelatumError                 anything a caller can mend; its text is one sentenc
 ├── SettingError             a setting that cannot be, with its path
 ├── NumericError             a score that is not a finite number
 └── StoreError               a saved model that cannot be read back
+
+RelatumWarning               something works, but is not as it should be, such as a setting under an old name
 """
 
 from __future__ import annotations
 
 import difflib
 import itertools
+import operator
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -23,10 +26,12 @@ __all__ = [
     "FormatError",
     "NumericError",
     "RelatumError",
+    "RelatumWarning",
     "SettingError",
     "StoreError",
     "UnknownNameError",
     "nearest_names",
+    "whole_number",
 ]
 
 # difflib compares about 50,000 names a second; past this many the best of a plausible part is good enough.
@@ -36,6 +41,10 @@ _MOST_LISTED = 12
 
 class RelatumError(Exception):
     """The base of every error that relatum raises on purpose."""
+
+
+class RelatumWarning(UserWarning):
+    """Something that works, but is not as it should be; its text is one sentence for the person who called."""
 
 
 class DataError(RelatumError, ValueError):
@@ -92,3 +101,16 @@ def nearest_names(name: str, known: Iterable[str], most: int = 3) -> tuple[str, 
         return -difflib.SequenceMatcher(None, folded, candidates[other]).ratio(), other
 
     return tuple(sorted((other for other, form in candidates.items() if form in near), key=unlikeness)[:most])
+
+
+def whole_number(path: str, value: object, least: int = 1) -> int:
+    """Return a whole number that is at least `least`, or refuse what is none by the path of the setting."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise SettingError(f"{path}: must be a whole number, not {value!r}")
+    if number < least:
+        raise SettingError(f"{path}: must be at least {least}, not {number}")
+    return number

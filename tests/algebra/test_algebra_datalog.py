@@ -50,21 +50,21 @@ def answers(text: str) -> set[tuple[str, ...]]:
     ("text", "rules"),
     [
         ("person", "t(X) <- person(X)"),
-        ("rename[1, 2, 0](sold)", "t(X, Y, Z) <- sold(Z, X, Y)"),
+        ("permute[1, 2, 0](sold)", "t(X, Y, Z) <- sold(Z, X, Y)"),
         ("project[0, 2](sold)", "t(X, Y) <- sold(X, Z, Y)"),
-        ("where[1 = coffee](sold)", "t(X, Y) <- sold(X, coffee, Y)"),
-        ("where_equal[0, 1](sold)", "t(X, Y) <- sold(X, X, Y)"),
-        ('where[0 = "New York"](sold)', 't(X, Y) <- sold("New York", X, Y)'),
-        ("where[0 = Sam](sold)", 't(X, Y) <- sold("Sam", X, Y)'),
-        ("union(knows, where[2 = coffee](sold))", "t(X, Y) <- knows(X, Y)\nt(X, Y) <- sold(X, Y, coffee)"),
-        ("difference(knows, where[2 = filter](sold))", "t(X, Y) <- knows(X, Y), not sold(X, Y, filter)"),
+        ("select[1 = coffee](sold)", "t(X, Y) <- sold(X, coffee, Y)"),
+        ("select_equal[0, 1](sold)", "t(X, Y) <- sold(X, X, Y)"),
+        ('select[0 = "New York"](sold)', 't(X, Y) <- sold("New York", X, Y)'),
+        ("select[0 = Sam](sold)", 't(X, Y) <- sold("Sam", X, Y)'),
+        ("union(knows, select[2 = coffee](sold))", "t(X, Y) <- knows(X, Y)\nt(X, Y) <- sold(X, Y, coffee)"),
+        ("difference(knows, select[2 = filter](sold))", "t(X, Y) <- knows(X, Y), not sold(X, Y, filter)"),
         ("project[0, 2](join[1 = 0](knows, knows))", "t(X, Y) <- knows(X, Z), knows(Z, Y)"),
         ("join[2 = 0](join[1 = 0](knows, knows), knows)", "t(X, Y, Z, U) <- knows(X, Y), knows(Y, Z), knows(Z, U)"),
-        ("where[0 = drew](product(person, person))", "t(X) <- person(X), person(drew)"),
-        ("project[0](difference(knows, rename[1, 0](knows)))", "t(X) <- knows(X, Y), not knows(Y, X)"),
+        ("select[0 = drew](product(person, person))", "t(X) <- person(X), person(drew)"),
+        ("project[0](difference(knows, permute[1, 0](knows)))", "t(X) <- knows(X, Y), not knows(Y, X)"),
         ("difference(project[0](knows), person)", "t1(X) <- knows(X, Y)\nt(X) <- t1(X), not person(X)"),
         ("difference(person, project[0](knows))", "t1(X) <- knows(X, Y)\nt(X) <- person(X), not t1(X)"),
-        ("project[0](union(knows, rename[1, 0](knows)))", "t(X) <- knows(X, Y)\nt(X) <- knows(Y, X)"),
+        ("project[0](union(knows, permute[1, 0](knows)))", "t(X) <- knows(X, Y)\nt(X) <- knows(Y, X)"),
         ("difference(person, \"not\")", 't(X) <- person(X), not "not"(X)'),
         ('"likes to"', 't(X, Y) <- "likes to"(X, Y)'),
     ],
@@ -191,7 +191,7 @@ def test_a_head_needs_a_name() -> None:
 def test_depth_is_no_problem() -> None:
     expression: Expression = Relation(SCHEMA["knows"])
     for number in range(200):
-        other = Relation(SCHEMA["sold"]).where(2, f"e{number}")
+        other = Relation(SCHEMA["sold"]).select(2, f"e{number}")
         expression = [expression | other, expression - other, expression.join(other, {1: 0}).project(0, 2)][number % 3]
     rules = datalog(expression)
     assert datalog(parse_datalog(rules, SCHEMA)) == rules
@@ -200,7 +200,7 @@ def test_depth_is_no_problem() -> None:
 def test_what_is_shared_is_written_once() -> None:
     expression: Expression = Relation(SCHEMA["knows"])
     for _ in range(60):
-        expression = expression.rename(1, 0) - (expression | expression.rename(1, 0))
+        expression = expression.permute(1, 0) - (expression | expression.permute(1, 0))
     assert len(datalog(expression).splitlines()) < 400
 
 

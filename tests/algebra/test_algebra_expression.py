@@ -36,19 +36,19 @@ person = Relation(RelationSchema("person", 1))
     [
         (sold, 3, ("seller", "buyer", "item"), 0),
         (knows, 2, None, 0),
-        (sold.rename("item", "seller", "buyer"), 3, ("item", "seller", "buyer"), 1),
-        (sold.rename("item", "seller", "buyer").rename(1, 2, 0), 3, ("seller", "buyer", "item"), 2),
+        (sold.permute("item", "seller", "buyer"), 3, ("item", "seller", "buyer"), 1),
+        (sold.permute("item", "seller", "buyer").permute(1, 2, 0), 3, ("seller", "buyer", "item"), 2),
         (sold.project("item", "seller"), 2, ("item", "seller"), 1),
         (knows.project(1), 1, None, 1),
-        (sold.where("buyer", "drew"), 2, ("seller", "item"), 1),
-        (sold.where_equal("seller", "buyer"), 2, ("buyer", "item"), 1),
-        (sold.where_equal("buyer", "seller"), 2, ("seller", "item"), 1),
-        (sold | sold.rename(0, 1, 2), 3, ("seller", "buyer", "item"), 2),
-        (sold | sold.rename(1, 0, 2), 3, None, 2),
+        (sold.select("buyer", "drew"), 2, ("seller", "item"), 1),
+        (sold.select_equal("seller", "buyer"), 2, ("buyer", "item"), 1),
+        (sold.select_equal("buyer", "seller"), 2, ("seller", "item"), 1),
+        (sold | sold.permute(0, 1, 2), 3, ("seller", "buyer", "item"), 2),
+        (sold | sold.permute(1, 0, 2), 3, None, 2),
         (sold.project(0, 1) | knows, 2, None, 2),
         (sold.project(0, 1) - knows, 2, ("seller", "buyer"), 2),
         (knows - sold.project(0, 1), 2, None, 2),
-        (sold.where(1, "drew") * lives, 4, ("seller", "item", "buyer", "city"), 2),
+        (sold.select(1, "drew") * lives, 4, ("seller", "item", "buyer", "city"), 2),
         (sold * lives, 5, None, 1),
         (person * knows, 3, None, 1),
         (sold.join(lives, on="buyer"), 4, ("seller", "buyer", "item", "city"), 1),
@@ -65,24 +65,24 @@ def test_arity_roles_and_depth(expression: Expression, arity: int, roles: tuple[
 @pytest.mark.parametrize(
     ("build", "reason"),
     [
-        (lambda: sold.rename(1, 0), "rename names all 3 positions of sold(seller, buyer, item), not 2"),
-        (lambda: sold.rename(1, 1, 0), "rename names position 1 of sold(seller, buyer, item) twice"),
-        (lambda: sold.rename("buyer", 1, 2), "rename names position 1 of sold(seller, buyer, item) twice"),
-        (lambda: sold.rename(1, 0, 3), "sold(seller, buyer, item) has positions 0 to 2, not 3"),
-        (lambda: knows.rename(1, 0, 2), "knows/2 has positions 0 to 1, not 2"),
+        (lambda: sold.permute(1, 0), "permute names all 3 positions of sold(seller, buyer, item), not 2"),
+        (lambda: sold.permute(1, 1, 0), "permute names position 1 of sold(seller, buyer, item) twice"),
+        (lambda: sold.permute("buyer", 1, 2), "permute names position 1 of sold(seller, buyer, item) twice"),
+        (lambda: sold.permute(1, 0, 3), "sold(seller, buyer, item) has positions 0 to 2, not 3"),
+        (lambda: knows.permute(1, 0, 2), "knows/2 has positions 0 to 1, not 2"),
         (lambda: sold.project(), "project keeps at least one of the 3 columns of sold(seller, buyer, item)"),
         (lambda: sold.project(0, 0), "project names position 0 of sold(seller, buyer, item) twice"),
         (lambda: sold.project(-1), "has positions 0 to 2, not -1"),
         (lambda: sold.project("selle"), "unknown role of sold 'selle'; did you mean 'seller'?"),
-        (lambda: sold.where(2, "x").project("item"), "unknown role of where 'item'; known: seller, buyer"),
+        (lambda: sold.select(2, "x").project("item"), "unknown role of select 'item'; known: seller, buyer"),
         (lambda: knows.project("seller"), "the positions of knows/2 have no roles"),
-        (lambda: (sold | sold.rename(1, 0, 2)).project("item"), "the positions of union/3 have no roles"),
-        (lambda: sold.where_equal(1, 1), "where_equal names position 1 of sold(seller, buyer, item) twice"),
-        (lambda: sold.where_equal(0, 3), "has positions 0 to 2, not 3"),
-        (lambda: sold.where("item", ""), "empty name"),
-        (lambda: sold.where("item", "a\tb"), "contains a tab"),
-        (lambda: SelectConstant(sold, 0, 7), "where takes the name of an entity, not 7"),  # type: ignore[arg-type]
-        (lambda: person.where(0, "drew"), "where drops the column it selects by, and person/1 has no other"),
+        (lambda: (sold | sold.permute(1, 0, 2)).project("item"), "the positions of union/3 have no roles"),
+        (lambda: sold.select_equal(1, 1), "select_equal names position 1 of sold(seller, buyer, item) twice"),
+        (lambda: sold.select_equal(0, 3), "has positions 0 to 2, not 3"),
+        (lambda: sold.select("item", ""), "empty name"),
+        (lambda: sold.select("item", "a\tb"), "contains a tab"),
+        (lambda: SelectConstant(sold, 0, 7), "select takes the name of an entity, not 7"),  # type: ignore[arg-type]
+        (lambda: person.select(0, "drew"), "select drops the column it selects by, and person/1 has no other"),
         (
             lambda: sold | knows,
             "union takes two relations of one arity, not sold(seller, buyer, item) of arity 3 and",
@@ -97,7 +97,7 @@ def test_arity_roles_and_depth(expression: Expression, arity: int, roles: tuple[
         (lambda: Relation("sold"), "a relation is made from a RelationSchema, not from 'sold'"),  # type: ignore[arg-type]
         (lambda: Union(knows, "knows"), "union takes expressions, not 'knows'"),  # type: ignore[arg-type]
         (lambda: Product(None, knows), "product takes expressions, not None"),  # type: ignore[arg-type]
-        (lambda: Rename(knows.schema, (1, 0)), "rename takes expressions, not"),  # type: ignore[arg-type]
+        (lambda: Rename(knows.schema, (1, 0)), "permute takes expressions, not"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_is_refused(build: Callable[[], Expression], reason: str) -> None:
@@ -109,15 +109,15 @@ def test_what_cannot_be_is_refused(build: Callable[[], Expression], reason: str)
 
 def test_roles_and_numbers_build_equal_nodes() -> None:
     assert sold.project("seller", "item") == sold.project(0, 2) == sold.project("0", "2") == Project(sold, (0, 2))
-    assert sold.rename("buyer", "seller", "item") == Rename(sold, (1, 0, 2))
-    assert sold.where_equal("seller", "buyer") == SelectEqual(sold, 0, 1)
+    assert sold.permute("buyer", "seller", "item") == Rename(sold, (1, 0, 2))
+    assert sold.select_equal("seller", "buyer") == SelectEqual(sold, 0, 1)
     assert sold.join(lives, "buyer") == Join(sold, lives, ((1, 0),))
     assert Join(knows, knows, ((1, 1), (0, 0))) == Join(knows, knows, ((0, 0), (1, 1)))
     assert Project(sold, [0, 2]) == sold.project(0, 2)  # type: ignore[arg-type]
 
 
 def test_the_permutation_of_the_paper_is_the_inverse() -> None:
-    renamed = sold.rename(2, 0, 1)
+    renamed = sold.permute(2, 0, 1)
     assert renamed.roles == ("item", "seller", "buyer")
     assert renamed.places == (1, 2, 0)  # t(X, Y, Z) if and only if sold(Y, Z, X)
 
@@ -126,11 +126,11 @@ def test_the_permutation_of_the_paper_is_the_inverse() -> None:
     ("one", "other"),
     [
         (sold, Relation(RelationSchema("sold", 3))),
-        (knows | knows.rename(1, 0), knows.rename(1, 0) | knows),
+        (knows | knows.permute(1, 0), knows.permute(1, 0) | knows),
         (Union(knows, lives), Difference(knows, lives)),
-        (sold.rename(0, 1, 2), sold.project(0, 1, 2)),
-        (sold.where(0, "a"), sold.where(0, "b")),
-        (sold.where_equal(0, 1), sold.where_equal(1, 0)),
+        (sold.permute(0, 1, 2), sold.project(0, 1, 2)),
+        (sold.select(0, "a"), sold.select(0, "b")),
+        (sold.select_equal(0, 1), sold.select_equal(1, 0)),
         (knows, "knows"),
     ],
 )
@@ -147,7 +147,7 @@ def test_operators_leave_other_types_to_python() -> None:
 
 def test_expressions_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        sold.rename(1, 0, 2).permutation = (0, 1, 2)  # type: ignore[misc]
+        sold.permute(1, 0, 2).permutation = (0, 1, 2)  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -165,11 +165,11 @@ def test_neither_depth_nor_sharing_is_a_problem_for_equality() -> None:
     def build() -> Expression:
         expression: Expression = knows
         for _ in range(2000):
-            expression = expression.rename(1, 0) | expression
+            expression = expression.permute(1, 0) | expression
         return expression
 
     one, other = build(), build()
     assert one == other
-    assert one.rename(1, 0) != other
+    assert one.permute(1, 0) != other
     assert one.depth == 4000
     assert repr(one) == "<Union union/2 of depth 4000>"

@@ -63,8 +63,8 @@ def test_many_entities_and_columns_take_several_keys() -> None:
     graph = Hypergraph.of([*rows, *rows[:50], *(("all", name) for name in entities)])
     six = Relation(graph.schema["six"])
     for expression in (
-        six.rename(5, 4, 3, 2, 1, 0),
-        six - six.rename(1, 0, 2, 3, 4, 5),
+        six.permute(5, 4, 3, 2, 1, 0),
+        six - six.permute(1, 0, 2, 3, 4, 5),
         six | six,
         six.join(six, {0: 0, 5: 5}),
     ):
@@ -73,25 +73,25 @@ def test_many_entities_and_columns_take_several_keys() -> None:
 
 def test_each_operation_does_what_its_docstring_says() -> None:
     assert tuples(sold) == [("alex", "drew", "coffee"), ("drew", "alex", "book"), ("drew", "drew", "coffee")]
-    assert tuples(sold.rename(2, 0, 1))[0] == ("book", "drew", "alex")
+    assert tuples(sold.permute(2, 0, 1))[0] == ("book", "drew", "alex")
     assert tuples(sold.project("item", "seller")) == [("book", "drew"), ("coffee", "alex"), ("coffee", "drew")]
-    assert tuples(sold.where("item", "coffee")) == [("alex", "drew"), ("drew", "drew")]
-    assert tuples(sold.where_equal("seller", "buyer")) == [("drew", "coffee")]
-    assert tuples(knows | sold.where("item", "book")) == [("alex", "sam"), ("drew", "alex")]
-    assert tuples(knows - sold.where("item", "book")) == [("alex", "sam")]
+    assert tuples(sold.select("item", "coffee")) == [("alex", "drew"), ("drew", "drew")]
+    assert tuples(sold.select_equal("seller", "buyer")) == [("drew", "coffee")]
+    assert tuples(knows | sold.select("item", "book")) == [("alex", "sam"), ("drew", "alex")]
+    assert tuples(knows - sold.select("item", "book")) == [("alex", "sam")]
     assert len(tuples(knows * knows)) == 4
     assert tuples(knows.join(knows, {1: 0})) == [("drew", "alex", "sam")]
     assert tuples(sold.join(knows, {"seller": 0, "buyer": 1})) == [("drew", "alex", "book")]
 
 
 def test_the_result_is_a_table_with_roles_and_names() -> None:
-    table = evaluate(sold.where("seller", "drew"), GRAPH)
+    table = evaluate(sold.select("seller", "drew"), GRAPH)
     assert table.relation.roles == ("buyer", "item")
     assert [GRAPH.entities[number] for number in table.column("item")] == ["book", "coffee"]
 
 
 def test_a_relation_without_facts_is_empty_and_so_is_what_follows_from_it() -> None:
-    for expression in (empty, empty.rename(1, 0), empty.project(1), empty.where(0, "drew"), empty.where_equal(0, 1)):
+    for expression in (empty, empty.permute(1, 0), empty.project(1), empty.select(0, "drew"), empty.select_equal(0, 1)):
         assert tuples(expression) == []
     assert tuples(empty | knows) == tuples(knows | empty) == tuples(knows - empty) == tuples(knows)
     assert tuples(empty - knows) == tuples(empty * knows) == tuples(knows * empty) == []
@@ -105,7 +105,7 @@ def test_a_relation_without_facts_is_empty_and_so_is_what_follows_from_it() -> N
     [
         (Relation(RelationSchema("solt", 3)), "unknown relation 'solt'; did you mean 'sold'"),
         (knows | Relation(RelationSchema("likes", 2)), "unknown relation 'likes'"),
-        (sold.where(0, "drw"), "unknown entity 'drw'; did you mean 'drew'"),
+        (sold.select(0, "drw"), "unknown entity 'drw'; did you mean 'drew'"),
     ],
 )
 def test_unknown_names_are_errors_with_the_nearest(expression: Expression, reason: str) -> None:
@@ -139,7 +139,7 @@ def test_laws(seed: int, count: Callable[[int, int], int]) -> None:
         everywhere = {position: position for position in range(arity)}
         both = a.join(b, on=everywhere)
         equal = [
-            (a.rename(*order).rename(*a.rename(*order).places), a),
+            (a.permute(*order).permute(*a.permute(*order).places), a),
             ((a - b) | both, a),
             (a - (a - b), both),
             (both, b.join(a, on=everywhere)),
@@ -147,19 +147,19 @@ def test_laws(seed: int, count: Callable[[int, int], int]) -> None:
             ((a | b) | c, a | (b | c)),
             ((a - b) - c, a - (b | c)),
             ((a | b) - c, (a - c) | (b - c)),
-            ((a | b).rename(*order), a.rename(*order) | b.rename(*order)),
-            ((a - b).rename(*order), a.rename(*order) - b.rename(*order)),
+            ((a | b).permute(*order), a.permute(*order) | b.permute(*order)),
+            ((a - b).permute(*order), a.permute(*order) - b.permute(*order)),
             ((a | b).project(0), a.project(0) | b.project(0)),
             (a.project(*range(arity)), a),
             ((a * b).project(*range(arity, 2 * arity), *range(arity)), b * a),
         ]
         if arity > 1:
             equal += [
-                ((a - b).where(0, "drew"), a.where(0, "drew") - b.where(0, "drew")),
-                (a.where_equal(0, 1), a.where_equal(1, 0)),
-                (a.join(b, {0: 1}), (a * b).where_equal(arity + 1, 0)),
-                (a.join(b, {1: 0, 0: 1}), (a * b).where_equal(arity + 1, 0).where_equal(arity, 1)),
-                (a.where(1, "drew").join(b, 0), a.join(b, 0).where(1, "drew")),
+                ((a - b).select(0, "drew"), a.select(0, "drew") - b.select(0, "drew")),
+                (a.select_equal(0, 1), a.select_equal(1, 0)),
+                (a.join(b, {0: 1}), (a * b).select_equal(arity + 1, 0)),
+                (a.join(b, {1: 0, 0: 1}), (a * b).select_equal(arity + 1, 0).select_equal(arity, 1)),
+                (a.select(1, "drew").join(b, 0), a.join(b, 0).select(1, "drew")),
             ]
         for one, other in equal:
             assert tuples(one, graph) == tuples(other, graph), (one, other)
@@ -168,14 +168,14 @@ def test_laws(seed: int, count: Callable[[int, int], int]) -> None:
 def test_equal_parts_are_evaluated_once_and_depth_is_no_problem() -> None:
     doubled: Expression = sold
     for _ in range(200):
-        doubled = doubled.rename(1, 0, 2) | doubled.rename(1, 0, 2)  # as a tree: more nodes than there are atoms
+        doubled = doubled.permute(1, 0, 2) | doubled.permute(1, 0, 2)  # as a tree: more nodes than there are atoms
     started = time.perf_counter()
     assert len(tuples(doubled)) == 3
     assert time.perf_counter() - started < 10
 
 
 def test_known_results_are_not_evaluated_again() -> None:
-    derived = knows.rename(1, 0)
+    derived = knows.permute(1, 0)
     known = {derived: evaluate(knows, GRAPH).columns}  # not what it is, to see that it is taken
     assert list(evaluate(derived | empty, GRAPH, known)) == tuples(knows)
     assert list(evaluate(derived, GRAPH, known)) == tuples(knows)

@@ -26,11 +26,11 @@ def trained(made: Path, tmp_path: Path) -> str:
 
 
 def test_query_shows_answers_with_both_readings_and_the_promise(run: Run, trained: str) -> None:
-    code, out, _ = run("query", trained, "project[0](where[2 = coffee](sold))", "-k", "3", "--explain")
+    code, out, _ = run("query", trained, "project[0](select[2 = coffee](sold))", "-k", "3", "--explain")
     assert code == 0
     for word in ("seller", "probability", "degree", "closed", "slack", "known", "never below the exact degree"):
         assert word in out
-    assert out.count("project: the best is with") == 3
+    assert out.count("project: the best is with") == out.count("known") + out.count("predicted")
     assert "window" in out
 
 
@@ -38,20 +38,30 @@ def test_query_as_json(run: Run, trained: str) -> None:
     code, out, _ = run("query", trained, "(union(sold, bought))(drew, ?, ?)", "-k", "4", "--json", "--explain", "--new")
     assert code == 0
     found = json.loads(out)
-    assert found.keys() == {"query", "mode", "bound", "proven", "answers"}
+    assert found.keys() == {"query", "mode", "bound", "proven", "stopped", "answers"}
     assert (found["query"], found["mode"], found["bound"]) == ("(union(sold, bought))(drew, ?, ?)", "exact", "at least")
     assert found["proven"] is True
     assert len(found["answers"]) == 4
     for answer in found["answers"]:
-        assert answer.keys() == {"entities", "probability", "degree", "closed", "slack", "known", "explanation"}
+        assert answer.keys() == {"entities", "probability", "degree", "closed", "slack", "known", "proven", "explanation"}
         assert len(answer["entities"]) == 2
         assert answer["known"] is False
         assert answer["explanation"]["text"].startswith("union")
 
 
+def test_query_that_is_stopped_says_so(run: Run, trained: str) -> None:
+    code, out, _ = run("query", trained, "project[0](sold)", "-k", "3", "--seconds", "0.000001")
+    assert code == 0
+    assert "known" in out
+    assert "stopped after 1e-06 s: the answers marked * are the best found so far" in out
+    code, out, _ = run("query", trained, "project[0](sold)", "-k", "3", "--seconds", "0")
+    assert code == 0
+    assert "stopped" not in out
+
+
 def test_define_then_ask_by_name(run: Run, trained: str) -> None:
-    code, out, _ = run("define", trained, "got", "rename[buyer, seller, item](sold)")
-    assert (code, out) == (0, "got(buyer, seller, item) is now rename[buyer, seller, item](sold)\n")
+    code, out, _ = run("define", trained, "got", "permute[buyer, seller, item](sold)")
+    assert (code, out) == (0, "got(buyer, seller, item) is now permute[buyer, seller, item](sold)\n")
     code, out, _ = run("complete", trained, "got(buyer=alex, seller=?, item=book)", "-k", "2")
     assert code == 0
     assert "seller" in out
@@ -73,7 +83,7 @@ def test_define_then_ask_by_name(run: Run, trained: str) -> None:
         ("(project[0](sold)", "expected ')'"),
         ("project[0](sold) and", "nothing should follow"),
         ("", "expected a relation or an operation"),
-        ("where[2 = coffe](sold)", "unknown entity 'coffe'; did you mean 'coffee'?"),
+        ("select[2 = coffe](sold)", "unknown entity 'coffe'; did you mean 'coffee'?"),
         ("union(sold, buyer)", "two relations of one arity"),
         ("product(sold, sold)", "product cannot be asked of an embedding"),
     ],
@@ -96,7 +106,7 @@ def test_a_definition_that_cannot_be_is_one_line(run: Run, trained: str) -> None
 def test_rules_of_a_dataset_come_from_tuples_alone(run: Run) -> None:
     code, out, _ = run("rules", "example", "--examples")
     assert code == 0
-    assert "bought = rename[buyer, seller, item](sold)" in out
+    assert "bought = permute[buyer, seller, item](sold)" in out
     assert "buyer = project[0, 2](bought)" in out
     assert "both       alex, drew, book" in out
     assert "2 rules, from tuples alone" in out
@@ -118,7 +128,7 @@ def test_rules_of_a_run_have_the_model_s_evidence_and_a_picture(run: Run, traine
 
 
 def test_rules_know_defined_relations(run: Run, trained: str) -> None:
-    assert run("define", trained, "got", "rename[1, 0, 2](sold)")[0] == 0
+    assert run("define", trained, "got", "permute[1, 0, 2](sold)")[0] == 0
     code, out, _ = run("rules", trained)
     assert code == 0
     assert "got" in out
@@ -139,4 +149,4 @@ def test_what_cannot_be_drawn_is_refused_before_any_work(run: Run, tmp_path: Pat
 def test_rules_can_be_drawn_for_graphviz(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("rules", "example", "--draw", str(tmp_path / "rules.dot"))
     assert (code, out.splitlines()[-1]) == (0, f"drawn to {tmp_path / 'rules.dot'}")
-    assert '  n0 -> n1 [label="rename[1, 0, 2]", style=solid];' in (tmp_path / "rules.dot").read_text().splitlines()
+    assert '  n0 -> n1 [label="permute[1, 0, 2]", style=solid];' in (tmp_path / "rules.dot").read_text().splitlines()

@@ -57,6 +57,20 @@ def test_check_shows_findings(run: Run) -> None:
     assert json.loads(run("data", "check", "example", "--json")[1])["near"]["2"] == {"near": 2, "test": 2}
 
 
+def test_leaks_are_shown_with_what_they_follow_from(run: Run, tmp_path: Path) -> None:
+    facts = [(f"a{number}", f"b{number % 7}", f"c{number % 5}") for number in range(30)]
+    (tmp_path / "train.txt").write_text("".join(f"sold\t{a}\t{b}\t{c}\n" for a, b, c in facts))
+    (tmp_path / "test.txt").write_text("".join(f"bought\t{b}\t{a}\t{c}\n" for a, b, c in facts[:20]))
+    (tmp_path / "valid.txt").write_text("")
+    code, out, _ = run("data", "check", str(tmp_path))
+    assert code == 0
+    assert "by permuting or dropping columns: 20 of 20, 100.0 %" in out
+    assert "rename[1, 0, 2](sold)" in out
+    (leak,) = json.loads(run("data", "check", str(tmp_path), "--json")[1])["leakage"]["leaks"]
+    assert (leak["relation"], leak["source"], leak["columns"]) == ("bought", "sold", [1, 0, 2])
+    assert (leak["how"], leak["found"], leak["test"]) == ("permuting columns", 20, 20)
+
+
 def test_names_that_look_like_markup_are_shown_as_they_are(run: Run, tmp_path: Path) -> None:
     (tmp_path / "[red]").mkdir()
     (tmp_path / "[red]" / "train.txt").write_text("[bold]x[/bold]\ta\nbroken\n")

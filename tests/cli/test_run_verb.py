@@ -74,6 +74,19 @@ def test_a_change_of_anything_is_another_run(run: Run, spec: Path, tmp_path: Pat
     assert len(folders() & first) == 1
 
 
+def test_runs_begun_before_settings_were_renamed_keep_their_directories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("relatum.experiments.experiment.__version__", "0.1.0")
+    settings = 'model = {name = "hype", dim = 10, num_filters = 4}\n[training]\nepochs = 3\n'
+    rates = 'learning_rate = 0.25\nnegative_sampling = "per-fact"\n'
+    (tmp_path / "plain.toml").write_text('data = "example"\n')
+    (tmp_path / "hype.toml").write_text(f'data = "example"\n{settings}{rates}')
+    for name, folder in (("plain", "plain-0-7ba2409174"), ("hype", "hype-0-ef5ef17c8b")):  # as 0.1.0 named them
+        (experiment,) = read_experiments(tmp_path / f"{name}.toml")
+        assert [planned.folder.name for planned in experiment.runs(tmp_path)] == [folder]
+
+
 def test_what_two_experiments_have_in_common_is_run_once(run: Run, spec: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.toml"
     other.write_text(SPEC.replace("[0, 1]", "[1, 2]"))
@@ -171,7 +184,7 @@ def test_a_series_is_run_point_by_point_and_each_has_results_of_its_own(run: Run
 
 def test_a_series_can_have_seeds_and_vary_any_one_setting(tmp_path: Path) -> None:
     spec = tmp_path / "x.toml"
-    for vary in ('"model.window" = [2, 4]', "training.rate = [0.1, 5e-3]", 'data = ["example", "../my data"]'):
+    for vary in ('"model.window" = [2, 4]', "training.learning_rate = [0.1, 5e-3]", 'data = ["example", "../my data"]'):
         spec.write_text(SPEC.replace("[model]", f"[vary]\n{vary}\n[model]"))
         found = read_experiments(spec)
         assert [one.seeds for one in found] == [(0, 1), (0, 1)]

@@ -34,14 +34,51 @@ def test_train_makes_a_run_and_says_how_to_ask_it(run: Run, tmp_path: Path) -> N
 
 
 def test_options_come_before_changes_and_changes_before_the_file(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "spec.toml").write_text('data = "x"\nseed = 1\n[model]\nname = "hype"\n[training]\nepochs = 9\nbatch = 9\n')
+    (tmp_path / "spec.toml").write_text(
+        'data = "x"\nseed = 1\n[model]\nname = "hype"\n[training]\nepochs = 9\nbatch_size = 9\n'
+    )
     out = tmp_path / "run"
     options = ("--spec", str(tmp_path / "spec.toml"), "--model", "m-distmult", "--data", "example", "--seed", "3")
     code, _, _ = run("train", *options, *SMALL, "--set", "seed=2", "--out", str(out))
     assert code == 0
     spec = Spec.read(out / "spec.toml")
     assert (spec.data, spec.model, spec.seed, spec.settings.dim) == ("example", "m-distmult", 3, 20)
-    assert (spec.training.epochs, spec.training.batch) == (2, 9)
+    assert (spec.training.epochs, spec.training.batch_size) == (2, 9)
+
+
+def test_an_old_name_of_a_setting_works_and_is_answered_with_one_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "spec.toml").write_text('data = "example"\nmodel = "HypE"\n[training]\nnegatives = 9\n')
+    out = str(tmp_path / "run")
+    old = ("--set", "training.rate=0.25", "--set", "model.filters=3", "--spec", str(tmp_path / "spec.toml"))
+    code, _, err = run("train", *SMALL, *old, "--out", out)
+    assert code == 0
+    for line in (
+        "relatum: training.negatives is now called training.num_negatives\n",
+        "relatum: training.rate is now called training.learning_rate\n",
+        "relatum: model.filters is now called model.num_filters\n",
+    ):
+        assert err.count(line) == 1
+    spec = Spec.read(tmp_path / "run" / "spec.toml")
+    assert spec == Spec("example", "hype", dim=20, epochs=2, num_negatives=9, learning_rate=0.25, num_filters=3)
+    assert "is now called" not in run("evaluate", out)[2]
+
+
+def test_a_run_written_under_old_names_is_used_without_a_word(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    run("train", "--data", "example", "--model", "hype", *SMALL, "--out", str(out))
+    spec, config = out / "spec.toml", out / "config.json"
+    new = spec.read_text()
+    renamed = (("learning_rate =", "rate ="), ("num_negatives", "negatives"), ("num_filters", "filters"))
+    old = new
+    for after, before in renamed:
+        old = old.replace(after, before)
+    assert old.count("\nrate = ") == old.count("\nnegatives = ") == old.count("\nfilters = ") == 1
+    spec.write_text(old)
+    config.write_text(config.read_text().replace("num_filters", "filters"))
+    for verb in (("evaluate", str(out)), ("train", "--resume", str(out)), ("report", str(out))):
+        code, _, err = run(*verb)
+        assert code == 0
+        assert "is now called" not in err
 
 
 @pytest.mark.parametrize("name", ["my data", "😀"])
@@ -112,20 +149,22 @@ def test_complete_lists_the_best_answers(run: Run, trained: str) -> None:
         for a in expected
     ]
     assert json.loads(out) == {"question": question, "answers": answers}
-    assert len(answers) == 3
+    assert [answer["known"] for answer in answers] == [True, False, False, False]
     code, out, err = run("complete", trained, question, "-k", "3")
     assert (code, err) == (0, "")
-    assert question in out
-    assert all(answer.entity in out and f"{answer.score:.3f}" in out for answer in expected)
+    known, new = out.split(f"{question}, new")
+    assert f"{question}, known" in known
+    for block, shown in ((known, expected[:1]), (new, expected[1:])):
+        assert all(answer.entity in block and f"{answer.score:.3f}" in block for answer in shown)
 
 
 def test_complete_says_what_is_known_and_can_leave_it_out(run: Run, trained: str) -> None:
     question = ("complete", trained, "sold(drew, ?, book)", "-k", "100")
     everyone = json.loads(run(*question, "--json")[1])["answers"]
     assert len(everyone) == 15
-    assert [answer["entity"] for answer in everyone if answer["known"]] == ["alex"]
+    assert [answer["entity"] for answer in everyone if answer["known"]] == ["alex"] == [everyone[0]["entity"]]
     assert json.loads(run(*question, "--new", "--json")[1])["answers"] == [a for a in everyone if a["entity"] != "alex"]
-    assert "known, in train" in run(*question)[1]
+    assert "in train" in run(*question)[1]
     assert "known" not in run(*question, "--new")[1]
 
 
@@ -152,10 +191,10 @@ TRAIN, OUT = ("train", "--data", "example"), ("--out", "OUT")
 MISTAKES: list[tuple[tuple[str, ...], str]] = [
     ((*TRAIN, "--model", "realee", *OUT), "model.name: unknown model 'realee'; did you mean 'reale'"),
     ((*TRAIN, "--set", "training.epoch=3", *OUT), "training.epoch: no such setting; did you mean epochs"),
-    ((*TRAIN, "--set", "training.epochs=few", *OUT), "training.epochs: must be int, not 'few'"),
+    ((*TRAIN, "--set", "training.epochs=few", *OUT), "training.epochs: must be a whole number, not 'few'"),
     ((*TRAIN, "--set", "training.epochs=0", *OUT), "training.epochs: must be at least 1"),
     ((*TRAIN, "--set", "model.window=3", *OUT), "model.window: must divide dim = 400, and 3 does not"),
-    ((*TRAIN, "--set", "training.epochs", *OUT), "'training.epochs': say path=value, such as training.epochs=20"),
+    ((*TRAIN, "--set", "training.epochs", *OUT), "'training.epochs': is no change; write name=value"),
     ((*TRAIN, "--seed", "-1", *OUT), "seed: must be a whole number from 0 up, not -1"),
     ((*TRAIN, "--seed", "x", *OUT), "Invalid value for '--seed'"),
     (TRAIN, "say where the run is to be kept: --out RUN"),

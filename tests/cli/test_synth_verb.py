@@ -44,7 +44,7 @@ def test_json_is_one_object_that_adds_up(run: Run, tmp_path: Path) -> None:
     [
         (("--preset", "smal"), "did you mean 'small'"),
         (("--set", "derive=1"), "did you mean 'derived'"),
-        (("--set", "skew=1"), "skew: must be from 0 to below 1"),
+        (("--set", "skew=1"), "skew: must be at least 0 and below 1"),
         (("--set", "skew"), "write name=value"),
         (("--seed", "-1"), "seed"),
         (("--preset", "small", "--set", "arities={2=1}"), "could be held out"),

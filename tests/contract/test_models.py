@@ -108,8 +108,8 @@ def test_relabelling_entities_leaves_scores_unchanged(case: Case) -> None:
 
 def test_saving_and_loading_is_the_identity(case: Case, tmp_path: Path) -> None:
     parameters = case.parameters()
-    save_model(tmp_path, MODELS, case.model, parameters)
-    model, loaded = load_model(tmp_path, MODELS)
+    save_model(tmp_path, case.model, parameters)
+    model, loaded = load_model(tmp_path)
     assert type(model) is type(case.model)
     assert model.settings == case.model.settings
     assert (model.graph.entities, model.schema) == (case.graph.entities, case.graph.schema)
@@ -146,7 +146,7 @@ def trained(case: Case, steps: int = 3, rate: float = 0.3) -> tuple[dict[str, Te
 @pytest.mark.parametrize("name", MODELS)
 def test_one_seed_gives_the_same_bits_with_one_thread_or_two(name: str) -> None:
     # Widths from 8 up: for narrower matrices the product itself is summed differently by one thread and by two.
-    wide = {"nalp": {"filters": 48, "hidden": 48}, "getd": {"rank": 16}}.get(name, {})
+    wide = {"nalp": {"num_filters": 48, "hidden_dim": 48}, "getd": {"rank": 16}}.get(name, {})
     results = []
     for threads in (1, 2, 2):
         torch.set_num_threads(threads)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from relatum import DataError, Hypergraph, KnownAnswers, Split
+from relatum import DataError, Hypergraph, KnownAnswers, RelationSchema, Schema, Split
 from relatum.data import known_answers
+from relatum.data.vocabulary import Vocabulary
 from strategies import splits
 
 
@@ -50,6 +51,34 @@ def test_keys_may_need_many_levels(split: Split) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(known_answers, "LARGEST_KEY", 2**8)  # as if ids were too large for more than a column or two
         check_against_sets(split)
+
+
+def test_a_key_is_known_only_if_all_its_levels_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_answers, "LARGEST_KEY", 2**7)  # three columns of four entities, then one
+    chance = np.random.default_rng(0)
+    size, arity = 4, 5
+    facts = {("r", *(f"e{entity}" for entity in row)) for row in chance.integers(0, size, (30, arity)).tolist()}
+    graph = Hypergraph.of(facts)
+    every = np.stack(np.meshgrid(*[np.arange(size, dtype=np.int32)] * arity)).reshape(arity, -1)
+    relations = np.zeros(every.shape[1], np.int32)
+    known = KnownAnswers(graph)
+    for position in range(arity):
+        answers = known.lookup(relations, every, position)
+        for number, asked in enumerate(every.T.tolist()):
+            others = [f"e{entity}" for place, entity in enumerate(asked) if place != position]
+            expected = {fact[1 + position] for fact in facts if [*fact[1 : 1 + position], *fact[2 + position :]] == others}
+            assert {graph.entities[entity] for entity in answers[number].tolist()} == expected
+
+
+def test_keys_of_real_size_do_not_run_over() -> None:
+    """With 2^16 entities, four columns fill 64 bits: packed into one number, the relation would be shifted out of it."""
+    entities = Vocabulary([f"e{number:05}" for number in range(2**16)])
+    schema = Schema([RelationSchema("r", 6), RelationSchema("s", 6)])
+    columns = np.array([[7, 7], [1, 1], [2, 2], [3, 3], [65_535, 65_535], [4, 5]], np.int32)
+    known = KnownAnswers(Hypergraph.sort(entities, schema, [(np.array([0, 1], np.int32), columns)]))
+    asked = np.concatenate([columns, columns[:, :1] + np.array([[1], [0], [0], [0], [0], [0]], np.int32)], axis=1)
+    answers = known.lookup(np.array([0, 1, 0], np.int32), asked, 5)
+    assert [answers[number].tolist() for number in range(3)] == [[4], [5], []]
 
 
 def test_a_question_nobody_can_answer_has_no_answers() -> None:

@@ -13,8 +13,8 @@ from relatum.errors import DataError, FormatError
 
 ORIGINS = {
     "sold": Origin(ELEMENTARY, 0, "sold"),
-    "bought": Origin("rename", 1, "rename[1, 0, 2](sold)"),
-    "häufig": Origin("select", 2, 'where[2 = "a, b"](rename[1, 0, 2](sold))'),
+    "bought": Origin("rename", 1, "permute[1, 0, 2](sold)"),
+    "häufig": Origin("select", 2, 'select[2 = "a, b"](permute[1, 0, 2](sold))'),
     "unknown": Origin("union", 3),
 }
 

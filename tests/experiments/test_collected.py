@@ -12,7 +12,7 @@ import pytest
 
 from made_results import write_result
 from relatum import DataError, Spec, fit
-from relatum.experiments.collected import read_results
+from relatum.experiments.collected import best, read_results
 from relatum.experiments.results import collect
 from relatum.experiments.series import series
 from relatum.runs.course import read_course
@@ -113,7 +113,7 @@ SPEC_ = {"data": "jf17k", "model": {"name": "hype"}}
         {"spec": SPEC_, "runs": [3]},
         {"spec": SPEC_, "runs": [{}]},
         {"spec": "jf17k", "runs": [RUN]},
-        {"spec": {"data": "jf17k", "model": "hype"}, "runs": [RUN]},
+        {"spec": {"data": "jf17k", "model": ["hype"]}, "runs": [RUN]},
         {"spec": SPEC_, "runs": [{**RUN, "test": {}}]},
         {"spec": SPEC_, "runs": [{**RUN, "test": {"mrr": float("nan")}}]},
         {"spec": SPEC_, "runs": [{**RUN, "seed": "0"}]},
@@ -129,6 +129,14 @@ def test_damaged_results_are_refused_with_their_file(tmp_path: Path, whole: dict
     (tmp_path / "odd.json").write_text(json.dumps(whole))
     with pytest.raises(DataError, match=r"odd\.json: looks like"):
         read_results(tmp_path)
+
+
+def test_results_under_old_names_of_settings_are_the_same_results(tmp_path: Path) -> None:
+    write_result(tmp_path, "new", "jf17k", "hype", [0.4], settings={"num_filters": 3})
+    write_result(tmp_path, "old", "jf17k", "hype", [0.5, 0.5], settings={"filters": 3})
+    found = read_results(tmp_path).results
+    assert [one.spec for one in found] == [found[0].spec] * 2
+    assert best(found) == found[1]  # of the same settings the one with more seeds counts
 
 
 def test_torn_files_are_refused(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ __all__ = ["database", "postgres"]
 def test_processes_share_a_study_in_a_database(database: str, tmp_path: Path, count: Callable[[int, int], int]) -> None:
     if not count(0, 1):
         pytest.skip("needs --full")
-    small = ["--set", "model.dim=8", "--set", "training.negatives=10", "--epochs", "40", "--pruner", "none"]
+    small = ["--set", "model.dim=8", "--set", "training.num_negatives=10", "--epochs", "40", "--pruner", "none"]
     options = ["tune", "--data", "example", *small, "--trials", "8", "--storage", database, "--json"]
 
     def begin(name: str) -> subprocess.Popen[str]:

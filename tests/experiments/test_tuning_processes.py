@@ -20,8 +20,8 @@ pytest.importorskip("optuna")
 from relatum import Spec
 from relatum.cli import main
 
-SMALL = ["--set", "model.dim=8", "--set", "training.negatives=10", "--epochs", "4"]
-LONG = ["--set", "model.dim=8", "--set", "training.negatives=10", "--epochs", "50"]
+SMALL = ["--set", "model.dim=8", "--set", "training.num_negatives=10", "--epochs", "4"]
+LONG = ["--set", "model.dim=8", "--set", "training.num_negatives=10", "--epochs", "50"]
 TUNE = ["tune", "--data", "example", "--model", "reale"]
 
 
@@ -65,14 +65,24 @@ def test_two_processes_share_the_trials(
     assert last["trials"] == {"complete": 6, "pruned": 0, "running": 0, "waiting": 0, "lost": 0}
     assert len(last["best"]) == 5
     spec = Spec.read(folder / "best.toml")
-    assert spec.training.rate == last["best"][0]["settings"]["training.rate"]
+    assert spec.training.learning_rate == last["best"][0]["settings"]["training.learning_rate"]
 
 
 def test_what_a_killed_process_was_at_is_done_by_another(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "study"
-    options = [*LONG, "--trials", "3", "--search", "training.rate=0.1,0.2,0.4", "--sampler", "grid", "--pruner", "none"]
+    options = [
+        *LONG,
+        "--trials",
+        "3",
+        "--search",
+        "training.learning_rate=0.1,0.2,0.4",
+        "--sampler",
+        "grid",
+        "--pruner",
+        "none",
+    ]
     with begin(folder, *options) as killed:
         wait_for_trials(folder, 2)
         os.kill(killed.pid, signal.SIGKILL)
@@ -83,7 +93,7 @@ def test_what_a_killed_process_was_at_is_done_by_another(
     assert code == 0
     found = json.loads(out)
     assert found["trials"] == {"complete": 3, "pruned": 0, "running": 0, "waiting": 0, "lost": 1}
-    assert sorted(one["settings"]["training.rate"] for one in found["best"]) == [0.1, 0.2, 0.4]
+    assert sorted(one["settings"]["training.learning_rate"] for one in found["best"]) == [0.1, 0.2, 0.4]
     assert err.count("\n") == 2  # what was done is not done again
 
 
@@ -128,8 +138,8 @@ def test_the_table_says_what_was_found(
         ["--trials", "0"],
         ["--epochs", "0"],
         ["--set", "model.dmi=8"],
-        ["--search", "training.rate"],
-        ["--sampler", "grid", "--search", "training.rate=0.1..0.2"],
+        ["--search", "training.learning_rate"],
+        ["--sampler", "grid", "--search", "training.learning_rate=0.1..0.2"],
         ["--storage", "sqlite:///study.db"],
         ["--data", "exmple"],
         ["--model", "relae"],
@@ -151,11 +161,14 @@ def test_a_grid_begins_from_the_settings_of_the_paper(
     code, out, _ = relatum(capsys, monkeypatch, *TUNE, *options)
     assert (code, json.loads(out)["spec"]) == (0, None)
     study = json.loads((tmp_path / "study.json").read_text())
-    assert (study["model"]["dim"], study["training"]["batch"], study["training"]["negatives"]) == (200, 128, 10)
+    assert (study["model"]["dim"], study["training"]["batch_size"], study["training"]["num_negatives"]) == (200, 128, 10)
 
 
 def test_without_optuna_it_is_said_how_to_install_it(tmp_path: Path) -> None:
     code = "import sys; sys.modules['optuna'] = None; from relatum.cli import main; main()"
     command = [sys.executable, "-c", code, *TUNE, "--out", str(tmp_path / "study")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "relatum: tuning needs Optuna: pip install 'relatum[tune]'\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "relatum: optuna is not installed; install it with: pip install 'relatum[tune]'\n",
+    )

@@ -17,22 +17,27 @@ def base(recipe: str = "fast", **model: object) -> Spec:
 
 def test_ranges_and_choices_are_read() -> None:
     texts = [
-        "training.rate=0.05..1 log",
+        "training.learning_rate=0.05..1 log",
         "model.window = 1, 2 ,4",
-        "training.batch=16 .. 64",
+        "training.batch_size=16 .. 64",
         "training.loss=margin,softmax",
     ]
     assert read_space(texts, BASE) == (
-        Range("training.rate", 0.05, 1.0, is_log=True),
+        Range("training.learning_rate", 0.05, 1.0, is_log=True),
         Choice("model.window", (1, 2, 4)),
-        Range("training.batch", 16, 64),
+        Range("training.batch_size", 16, 64),
         Choice("training.loss", ("margin", "softmax")),
     )
 
 
 def test_what_is_read_is_written_as_it_can_be_read_again() -> None:
     space = read_space(
-        ["training.rate=0.05..1 log", "model.window=1,2", "training.loss=margin,softmax", "training.mask_true=true,false"],
+        [
+            "training.learning_rate=0.05..1 log",
+            "model.window=1,2",
+            "training.loss=margin,softmax",
+            "training.mask_true=true,false",
+        ],
         BASE,
     )
     assert read_space(map(str, space), BASE) == space
@@ -41,26 +46,26 @@ def test_what_is_read_is_written_as_it_can_be_read_again() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("training.rate", "say training.rate"),
-        ("training.rate=", "say training.rate"),
-        ("training.rat=1,2", "did you mean rate"),
+        ("training.learning_rate", "say training.learning_rate"),
+        ("training.learning_rate=", "say training.learning_rate"),
+        ("training.rat=1,2", "did you mean learning_rate"),
         ("model.wide=1,2", "no such setting"),
         ("model.window.x=1,2", "no such setting"),
         ("seed=1,2", "only settings of model and training"),
         ("model.name=hype,reale", "only settings of model and training"),
-        ("training.rate=1..0.5", "below the second"),
-        ("training.rate=0.5..nan", "below the second"),
-        ("training.rate=0.1..0.5 lgo", "must be float"),
-        ("training.rate=0..1 log", "log needs"),
-        ("training.rate=0..1", "above 0"),
-        ("training.rate=a..b", "from one float"),
-        ("training.batch=1.5..8", "from one int"),
+        ("training.learning_rate=1..0.5", "below the second"),
+        ("training.learning_rate=0.5..nan", "below the second"),
+        ("training.learning_rate=0.1..0.5 lgo", "must be a number"),
+        ("training.learning_rate=0..1 log", "log needs"),
+        ("training.learning_rate=0..1", "above 0"),
+        ("training.learning_rate=a..b", "from one float"),
+        ("training.batch_size=1.5..8", "from one int"),
         ("training.loss=1..2", "is no number"),
         ("training.loss=softmax,marign", "must be one of"),
-        ("training.batch=16,0", "at least 1"),
-        ("training.batch=16,16", "there twice"),
-        ("training.batch=16,,32", "missing or"),
-        ("training.batch=[1]", "neither a number nor a word"),
+        ("training.batch_size=16,0", "at least 1"),
+        ("training.batch_size=16,16", "there twice"),
+        ("training.batch_size=16,,32", "missing or"),
+        ("training.batch_size=[1]", "neither a number nor a word"),
         ("model.window=2,3", "must divide"),
     ],
 )
@@ -71,7 +76,7 @@ def test_what_cannot_be_is_refused(text: str, message: str) -> None:
 
 def test_one_setting_is_searched_once() -> None:
     with pytest.raises(SettingError, match="there twice"):
-        read_space(["training.rate=1,2", "training.rate=3,4"], BASE)
+        read_space(["training.learning_rate=1,2", "training.learning_rate=3,4"], BASE)
 
 
 def test_a_value_that_fits_with_some_of_the_others_is_taken() -> None:
@@ -85,19 +90,22 @@ def test_a_value_that_fits_with_some_of_the_others_is_taken() -> None:
 
 def test_a_grid_of_ranges_or_of_too_many_points_is_refused() -> None:
     with pytest.raises(SettingError, match="a grid needs choices"):
-        grid_points(BASE, [Range("training.rate", 0.1, 0.2)])
+        grid_points(BASE, [Range("training.learning_rate", 0.1, 0.2)])
     with pytest.raises(SettingError, match="more than 10000"):
-        grid_points(BASE, [Choice("training.batch", tuple(range(1, 200))), Choice("training.groups", tuple(range(1, 200)))])
+        grid_points(
+            BASE,
+            [Choice("training.batch_size", tuple(range(1, 200))), Choice("training.batches_per_step", tuple(range(1, 200)))],
+        )
 
 
 def test_the_grid_of_the_paper() -> None:
     paper = base("paper")
     points = grid_points(paper, default_space(paper, "grid"))
     rates, windows = (0.05, 0.08, 0.1, 0.2), (1, 2, 4, 5, 8)
-    assert points == [{"training.rate": rate, "model.window": window} for rate in rates for window in windows]
+    assert points == [{"training.learning_rate": rate, "model.window": window} for rate in rates for window in windows]
     spec = apply(paper, points[0])
-    assert (spec.settings.dim, spec.training.batch, spec.training.negatives) == (200, 128, 10)
-    assert spec.training.candidates == "per-position"
+    assert (spec.settings.dim, spec.training.batch_size, spec.training.num_negatives) == (200, 128, 10)
+    assert spec.training.negative_sampling == "per-fact"
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -105,7 +113,7 @@ def test_the_grid_of_the_paper() -> None:
 def test_every_model_has_a_space(model: str, sampler: str) -> None:
     for dim in (200, 6):
         space = default_space(base("paper", name=model, dim=dim), sampler)
-        assert space[0].path == "training.rate"
+        assert space[0].path == "training.learning_rate"
         assert len(space) > 1 or sampler == "grid"
 
 

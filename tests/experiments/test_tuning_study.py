@@ -23,8 +23,8 @@ from relatum.experiments.tuning.worker import Outcome, work
 from relatum.runs.journal import Journal
 
 SPLIT = load("example", use_cache=False)
-SMALL = {"data": "example", "model": {"dim": 8}, "training": {"epochs": 2, "validate_every": 1, "negatives": 10}}
-RATES = "training.rate=0.1,0.2,0.3"
+SMALL = {"data": "example", "model": {"dim": 8}, "training": {"epochs": 2, "validate_every": 1, "num_negatives": 10}}
+RATES = "training.learning_rate=0.1,0.2,0.3"
 
 
 def plan(*search: str, sampler: str = "tpe", pruner: str = "none", **training: Any) -> Plan:
@@ -59,7 +59,7 @@ def test_a_grid_is_gone_through_once(tmp_path: Path) -> None:
     studies = [study_in(tmp_path, grid) for _ in range(2)]
     claimed = [studies[number % 2].claim(100) for number in range(8)]
     assert claimed[6:] == [None, None]
-    points = [(trial.params["training.rate"], trial.params["model.window"]) for trial in claimed if trial]
+    points = [(trial.params["training.learning_rate"], trial.params["model.window"]) for trial in claimed if trial]
     assert points == [(rate, window) for rate in (0.1, 0.2, 0.3) for window in (1, 2)]
 
 
@@ -73,7 +73,7 @@ def test_who_is_dead() -> None:
 
 
 def test_the_trial_of_a_dead_process_is_claimed_again_but_not_for_ever(tmp_path: Path) -> None:
-    study = study_in(tmp_path, plan(RATES, "training.near=0.0..1.0"))
+    study = study_in(tmp_path, plan(RATES, "training.in_relation_share=0.0..1.0"))
     seen, sign = [], dead_sign()
     for _ in range(3):
         trial = study.claim(1)
@@ -108,7 +108,7 @@ def test_a_trial_that_was_given_away_changes_nothing_when_its_process_wakes(tmp_
 
 
 def test_a_study_that_is_stopped_again_and_again_has_the_same_trials(tmp_path: Path) -> None:
-    of = plan("training.rate=0.05..1.0 log", "model.window=1,2,4", pruner="median")
+    of = plan("training.learning_rate=0.05..1.0 log", "model.window=1,2,4", pruner="median")
     whole = study_in(tmp_path / "whole", of)
     list(work(whole, SPLIT, 14))  # more than the ten that are drawn before TPE takes over
     steps = 0
@@ -146,7 +146,7 @@ def test_settings_that_cannot_be_or_diverge_count_as_bad(tmp_path: Path) -> None
         fits = outcome.values["model.dim"] % outcome.values["model.window"] == 0  # type: ignore[operator]
         assert (outcome.score is not None) == fits
         assert ("must divide" in outcome.why) != fits
-    study = study_in(tmp_path, plan("training.rate=1e300,2e300", optimizer="adam"))
+    study = study_in(tmp_path, plan("training.learning_rate=1e300,2e300", optimizer="adam"))
     outcomes = list(work(study, SPLIT, 1))
     assert study.counts()["pruned"] == 1
     assert outcomes[0].why
@@ -156,21 +156,21 @@ def test_settings_that_are_drawn_again_are_not_trained_again(tmp_path: Path) -> 
     trained = []
     study = study_in(tmp_path, plan(RATES))
     outcomes = list(work(study, SPLIT, 8, watch=lambda event, *_: trained.append(event) if event == "end" else None))
-    assert len(trained) == len({outcome.values["training.rate"] for outcome in outcomes}) <= 3
+    assert len(trained) == len({outcome.values["training.learning_rate"] for outcome in outcomes}) <= 3
     assert study.counts()["complete"] == 8
-    assert len({(outcome.values["training.rate"], outcome.score) for outcome in outcomes}) == len(trained)
+    assert len({(outcome.values["training.learning_rate"], outcome.score) for outcome in outcomes}) == len(trained)
     assert sum("the same settings as trial" in outcome.why for outcome in outcomes) == 8 - len(trained)
 
 
 def test_weak_trials_are_ended_early(tmp_path: Path) -> None:
-    of = plan("training.rate=0.0001,0.001,0.01,0.05,0.1,0.2,0.5,1.0", pruner="halving", epochs=9)
+    of = plan("training.learning_rate=0.0001,0.001,0.01,0.05,0.1,0.2,0.5,1.0", pruner="halving", epochs=9)
     ended = [outcome for outcome in work(study_in(tmp_path, of), SPLIT, 12) if outcome.score is None]
     assert ended
     assert all("pruned after epoch" in outcome.why for outcome in ended)
 
 
 def test_the_best_is_a_spec_that_trains_to_the_same_score(tmp_path: Path) -> None:
-    study = study_in(tmp_path, plan("training.rate=0.05..1.0 log", "model.window=1,2,4"))
+    study = study_in(tmp_path, plan("training.learning_rate=0.05..1.0 log", "model.window=1,2,4"))
     outcomes: list[Outcome] = []
     for outcome in work(study, SPLIT, 4):
         outcomes.append(outcome)
@@ -237,8 +237,8 @@ def test_a_folder_belongs_to_one_study(tmp_path: Path) -> None:
     (tmp_path / "torn" / "study.json").write_text("{")
     with pytest.raises(RelatumError, match="cannot be read"):
         require_folder(tmp_path / "torn", plan(RATES))
-    with pytest.raises(RelatumError, match=r"search = .*near"):
-        require_folder(tmp_path, plan("training.near=0.0,0.5"))
+    with pytest.raises(RelatumError, match=r"search = .*in_relation_share"):
+        require_folder(tmp_path, plan("training.in_relation_share=0.0,0.5"))
     (tmp_path / "full" / "of things").mkdir(parents=True)
     with pytest.raises(RelatumError, match="something else"):
         require_folder(tmp_path / "full", plan(RATES))

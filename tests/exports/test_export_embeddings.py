@@ -44,7 +44,7 @@ def test_arrays_and_parquet_hold_what_scores_are_made_from(model: str, tmp_path:
 
 def test_scores_can_be_made_from_what_is_written(tmp_path: Path) -> None:
     run = trained("reale", tmp_path / "run")
-    run.define("given", "rename[1, 0, 2](sold)")
+    run.define("given", "permute[1, 0, 2](sold)")
     save_embeddings(run, tmp_path / "out")
     tables = {path.stem: np.load(path) for path in (tmp_path / "out").glob("*.npy")}
     rows = {path.stem: path.read_text().splitlines() for path in (tmp_path / "out").glob("*.txt")}

@@ -135,8 +135,8 @@ def test_what_is_not_installed_is_said(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout.splitlines() == [
-        "writing tables needs DuckDB: pip install 'relatum[io]'",
-        "writing tables needs DuckDB: pip install 'relatum[io]'",
-        "writing to PostgreSQL needs psycopg: pip install 'relatum[postgres]'",
+        "duckdb is not installed; install it with: pip install 'relatum[io]'",
+        "duckdb is not installed; install it with: pip install 'relatum[io]'",
+        "psycopg is not installed; install it with: pip install 'relatum[postgres]'",
     ]
     assert [path.name for path in tmp_path.iterdir()] == ["out.db"]  # which needs neither

@@ -10,7 +10,7 @@ from pathlib import Path
 TRAINING = """
 import hashlib, sys
 from relatum import Spec, fit
-spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 6, "candidates": sys.argv[2]}})
+spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 6, "negative_sampling": sys.argv[2]}})
 model = fit(spec, sys.argv[1]).folder / "model.safetensors"
 print(hashlib.sha256(model.read_bytes()).hexdigest())
 """
@@ -23,5 +23,5 @@ def test_a_first_run_on_a_machine_gives_the_bits_of_all_later_ones(tmp_path: Pat
         command = [sys.executable, "-c", TRAINING, str(tmp_path / name), candidates]
         return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
 
-    for candidates in ("shared", "per-position"):
+    for candidates in ("shared", "per-fact"):
         assert trained(f"anew-{candidates}", candidates) == trained(f"cached-{candidates}", candidates)

@@ -9,6 +9,7 @@ import pytest
 
 from kernels_known import known_of
 from relatum.kernels import ranking, reference
+from relatum.kernels.known import nothing_known
 
 
 def drawn(seed: int) -> tuple[np.random.Generator, np.ndarray]:
@@ -29,10 +30,30 @@ def test_the_best_equal_a_plain_sort(count: Callable[[int, int], int]) -> None:
     for seed in range(count(100, 10_000)):
         chance, scores = drawn(seed)
         excluded, lists = known_of(chance, *scores.shape)
-        ids, best = ranking.top(scores, 7, excluded)
-        for row, expected in enumerate(reference.top(scores, 7, lists)):
-            assert ids[row].tolist() == expected.tolist() + [-1] * (7 - len(expected))
+        k = int(chance.choice([7, chance.integers(1, 2 * scores.shape[1] + 1)]))
+        ids, best = ranking.top(scores, k, excluded)
+        for row, expected in enumerate(reference.top(scores, k, lists)):
+            assert ids[row].tolist() == expected.tolist() + [-1] * (k - len(expected))
             assert np.array_equal(best[row, : len(expected)], scores[row, expected])
+            assert np.all(best[row, len(expected) :] == -np.inf)
+
+
+def test_few_and_many_are_found_in_one_order(monkeypatch: pytest.MonkeyPatch, count: Callable[[int, int], int]) -> None:
+    for seed in range(count(60, 3000)):
+        chance, scores = drawn(seed)
+        excluded, _ = known_of(chance, *scores.shape)
+        k = int(chance.integers(1, scores.shape[1] + 5))
+        found = []
+        for few in (0, k):  # all sorted, and all put in their place one by one
+            monkeypatch.setattr(ranking, "FEW", few)
+            found.append(ranking.top(scores, k, excluded))
+        assert all(np.array_equal(sorted_, placed) for sorted_, placed in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_less_than_one_is_refused(k: int) -> None:
+    with pytest.raises(ValueError, match=f"k must be at least 1, not {k}"):
+        ranking.top(np.zeros((2, 5), np.float32), k, nothing_known(2))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -42,5 +63,6 @@ def test_a_score_that_is_not_finite_is_an_error(value: float) -> None:
     known, _ = known_of(np.random.default_rng(0), 4, 50)
     with pytest.raises(FloatingPointError):
         ranking.count_better(scores, np.zeros(4, np.int64), known)
-    with pytest.raises(FloatingPointError):
-        ranking.top(scores, 3, known)
+    for k in (3, ranking.FEW + 1):
+        with pytest.raises(FloatingPointError):
+            ranking.top(scores, k, known)

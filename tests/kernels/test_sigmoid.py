@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from kernels_known import known_of
-from relatum.kernels import parallel, reference, sigmoid, sigmoid_loops
+from relatum.kernels import parallel, ranking, reference, sigmoid, sigmoid_loops
 from relatum.kernels.jit import TILE
 from relatum.kernels.known import nothing_known
 
@@ -122,7 +122,7 @@ def test_the_best_equal_a_plain_sort_with_ties_and_exclusions(count: Callable[[i
         chance = np.random.default_rng(seed)
         a, k = made(seed, queries=int(chance.integers(1, 9)), candidates=int(chance.integers(1, 400)))
         excluded, lists = known_of(chance, len(a), len(k))
-        plan, most = sigmoid.plan(k, tanh=bool(seed % 2)), int(chance.integers(1, 30))
+        plan, most = sigmoid.plan(k, tanh=bool(seed % 2)), int(chance.integers(1, chance.choice([30, len(k) + 30])))
         sums = sigmoid.forward(plan, a, k)
         ids, scores = sigmoid.top(plan, a, k, most, excluded)
         for row, expected in enumerate(reference.top(sums, most, lists)):
@@ -159,3 +159,25 @@ def test_the_packed_exponential_is_accurate_to_the_last_bits() -> None:
         sigmoid_loops._pack_tile(x, start, np.float32(1), np.array([0]), np.zeros(1, np.float32), 1, tile)
         exact = np.exp(-x[start : start + TILE, 0].astype(np.float64))
         assert np.max(np.abs(tile[0] / exact - 1)) < 4 * EPSILON
+
+
+def test_few_and_many_are_found_in_one_order(monkeypatch: pytest.MonkeyPatch, count: Callable[[int, int], int]) -> None:
+    for seed in range(count(20, 1000)):
+        chance = np.random.default_rng(seed)
+        a, k = made(seed, queries=int(chance.integers(1, 9)), candidates=int(chance.integers(1, 400)))
+        k[chance.integers(0, len(k), len(k) // 2)] = k[0]  # many ties
+        excluded, _ = known_of(chance, len(a), len(k))
+        plan, most = sigmoid.plan(k, tanh=bool(seed % 2)), int(chance.integers(1, len(k) + 5))
+        found = []
+        for few in (0, most):  # all sorted, a few queries at a time, and all put in their place one by one
+            monkeypatch.setattr(ranking, "FEW", few)
+            monkeypatch.setattr(sigmoid, "_SUMS", 3 * len(k))
+            found.append(sigmoid.top(plan, a, k, most, excluded))
+        assert all(np.array_equal(sorted_, placed) for sorted_, placed in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_less_than_one_is_refused(k: int) -> None:
+    some = np.ones((3, 4), np.float32)
+    with pytest.raises(ValueError, match=f"k must be at least 1, not {k}"):
+        sigmoid.top(sigmoid.plan(some), some, some, k, nothing_known(3))

@@ -162,7 +162,7 @@ def test_getd_never_makes_its_core_tensor() -> None:
 
 
 def test_the_relatedness_of_rae_is_asked_of_every_pair() -> None:
-    case = made_case("rae", relatedness=2.0)
+    case = made_case("rae", relatedness_weight=2.0)
     p = case.parameters(dtype=torch.float64)
     relations, columns = next(batch for batch in case.batches() if len(batch[1]) == 3)
 

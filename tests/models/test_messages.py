@@ -72,7 +72,7 @@ def test_a_limit_draws_of_the_messages_alike() -> None:
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
 def test_what_a_step_needs_is_encoded_as_in_the_whole(layers: int) -> None:
-    case = made_case("g-mpnn", GRAPH, layers=layers, neighbours=0)
+    case = made_case("g-mpnn", GRAPH, num_layers=layers, num_neighbors=0)
     parameters, some = case.parameters(), torch.tensor([1, 2, 11])
     narrow, senders = case.model.around(some, torch.Generator().manual_seed(0))
     part = narrow.encode({**parameters, "entities": parameters["entities"][senders]})["entities"]
@@ -90,7 +90,7 @@ def test_an_entity_without_facts_keeps_its_embedding() -> None:
 
 
 def test_what_was_heard_is_dropped_in_training_alone() -> None:
-    plain, dropping = made_case("g-mpnn", GRAPH, layers=1), made_case("g-mpnn", GRAPH, layers=1, message_dropout=0.5)
+    plain, dropping = made_case("g-mpnn", GRAPH, num_layers=1), made_case("g-mpnn", GRAPH, num_layers=1, message_dropout=0.5)
     parameters = plain.parameters()
     own, whole = parameters["entities"], plain.model.encode(parameters)["entities"]
     assert torch.equal(dropping.model.encode(parameters)["entities"], whole)

@@ -62,3 +62,21 @@ def test_a_beam_finds_most_of_the_best(name: str) -> None:
     best = set(map(tuple, exact.T.tolist()))
     assert len(best & set(map(tuple, found.T.tolist()))) >= 3
     assert torch.equal(scores, scores.sort(descending=True).values)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("beam", [None, 200])
+def test_only_the_allowed_entities_stand_at_a_position(name: str, beam: int | None) -> None:
+    case = made_case(name, GRAPH)
+    relations, columns = next(batch for batch in case.batches() if len(batch[1]) == 3)
+    tables, known = case.model.encode(case.parameters()), KnownAnswers(GRAPH)
+    relation, given = int(relations[0]), columns[:, :1]
+    allowed = [np.array(ids, np.int32) for ids in ([1, 4, 5, 9], [0, 2, 11])]
+    stored = set(map(tuple, GRAPH.table(GRAPH.schema[relation].name).columns.T.tolist()))
+    facts, scores = best_facts(case.model, tables, relation, given, [0, 1], 99, known, beam, [*allowed, None])
+    every = {(a, b, int(given[2, 0])) for a, b in itertools.product(*(ids.tolist() for ids in allowed))} - stored
+    assert set(map(tuple, facts.T.tolist())) == every
+    expected = score(case.model, tables, torch.full((len(every),), relation), facts)
+    assert torch.allclose(scores, expected, rtol=1e-4, atol=1e-5)
+    nobody = [np.empty(0, np.int32), None, None]
+    assert best_facts(case.model, tables, relation, given, [0, 1], 3, known, beam, nobody)[0].shape == (3, 0)

@@ -10,6 +10,7 @@ import pytest
 import safetensors.torch
 import torch
 
+from full_disk import LIMITED, files_up_to
 from made_models import made_case
 from relatum import load
 from relatum.errors import StoreError
@@ -20,7 +21,7 @@ from relatum.models.store import load_model, save_model
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     case = made_case("reale")
-    save_model(tmp_path, MODELS, case.model, case.parameters())
+    save_model(tmp_path, case.model, case.parameters())
     return tmp_path
 
 
@@ -78,35 +79,45 @@ def test_what_does_not_fit_is_refused_in_one_sentence(damage: str, saved: Path) 
     harm, reason = DAMAGES[damage]
     harm(saved)
     with pytest.raises(StoreError, match=reason) as caught:
-        load_model(saved, MODELS)
+        load_model(saved)
     assert "\n" not in str(caught.value)
     assert str(saved) in str(caught.value)
 
 
 def test_a_model_of_facts_brings_them_along(tmp_path: Path) -> None:
     case = made_case("g-mpnn")
-    save_model(tmp_path, MODELS, case.model, case.parameters())
-    model, _ = load_model(tmp_path, MODELS)
+    save_model(tmp_path, case.model, case.parameters())
+    model, _ = load_model(tmp_path)
     assert model.graph == case.graph
 
 
 def test_roles_survive(tmp_path: Path) -> None:
     graph = load("example").train
     model = MODELS["m-distmult"](graph)
-    save_model(tmp_path, MODELS, model, model.initial(torch.Generator().manual_seed(0)))
-    assert load_model(tmp_path, MODELS)[0].schema == graph.schema
-    assert load_model(tmp_path, MODELS)[0].schema["sold"].roles == ("seller", "buyer", "item")
+    save_model(tmp_path, model, model.initial(torch.Generator().manual_seed(0)))
+    assert load_model(tmp_path)[0].schema == graph.schema
+    assert load_model(tmp_path)[0].schema["sold"].roles == ("seller", "buyer", "item")
 
 
 def test_the_order_of_the_parameters_makes_no_difference(saved: Path) -> None:
     before = {path.name: path.read_bytes() for path in saved.iterdir()}
-    model, parameters = load_model(saved, MODELS)
-    save_model(saved, MODELS, model, dict(reversed(parameters.items())))
+    model, parameters = load_model(saved)
+    save_model(saved, model, dict(reversed(parameters.items())))
     assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
 
 
 def test_saving_twice_gives_the_same_bytes(saved: Path) -> None:
     before = {path.name: path.read_bytes() for path in saved.iterdir()}
-    model, parameters = load_model(saved, MODELS)
-    save_model(saved, MODELS, model, parameters)
+    model, parameters = load_model(saved)
+    save_model(saved, model, parameters)
     assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+
+
+@LIMITED
+def test_a_save_that_fails_half_way_leaves_the_old_model(saved: Path) -> None:
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+    for size in (0, 1, len(before["entities.txt"]) - 1, len(before["model.safetensors"]) - 1):
+        case = made_case("reale")
+        with files_up_to(size), pytest.raises(OSError, match="too large"):
+            save_model(saved, MODELS, case.model, {name: tensor + 1 for name, tensor in case.parameters().items()})
+        assert {path.name: path.read_bytes() for path in saved.iterdir()} == before

@@ -12,6 +12,7 @@ from dense_degrees import Degrees, degrees, form_degrees, random_model
 
 from random_expressions import random_expression
 from relatum.algebra import Difference, Expression, Relation, Union
+from relatum.data.schema import RelationSchema
 from relatum.errors import DataError, SettingError
 from relatum.models.base import Parameters
 from relatum.models.products import MDistMult
@@ -59,9 +60,9 @@ def test_renamings_and_selections_are_equal(sigma: str, entity_map: str, count: 
         chance = random.Random(seed)
         model, tables = random_model(chance, sigma, entity_map)
         child = relation_of(chance, model, least=2)
-        expressions: list[Expression] = [child.rename(*chance.sample(range(child.arity), child.arity))]
+        expressions: list[Expression] = [child.permute(*chance.sample(range(child.arity), child.arity))]
         if child.arity > 1:
-            expressions.append(child.where_equal(*chance.sample(range(child.arity), 2)))
+            expressions.append(child.select_equal(*chance.sample(range(child.arity), 2)))
             expressions.append(child.where(chance.randrange(child.arity), "e2"))
         for expression in expressions:
             found = closed_form(expression, model, tables)
@@ -136,6 +137,27 @@ def test_the_bound_over_entities_is_the_closer_one() -> None:
     near, far = (closed_form(child, model, tables, unit=unit).form.bias for unit in (False, True))
     assert (near <= far).all()
     assert (near < far).any()
+
+
+def test_the_lower_form_of_a_projection_takes_the_entity_that_contributes_most() -> None:
+    for seed in range(20):
+        chance = random.Random(seed)
+        model, tables = random_model(chance)
+        child = relation_of(chance, model, least=2)
+        if child.arity < 2:
+            continue
+        kept = [position for position in range(child.arity) if position != 1]
+        lower = closed_form(child.project(*kept), model, tables).lower
+        alone = [float(closed_form(child.where(1, name), model, tables).form.bias.sum()) for name in model.graph.entities]
+        assert float(lower.bias.sum()) == pytest.approx(max(alone), abs=1e-4)
+
+
+def test_a_relation_of_another_arity_is_refused() -> None:
+    model, tables = random_model(random.Random(1))
+    for known in model.schema:
+        other = Relation(RelationSchema(known.name, known.arity + 1))
+        with pytest.raises(DataError, match=f"the expression is about {known.name}/{known.arity + 1}, but the model has"):
+            closed_form(other, model, tables)
 
 
 def test_what_has_no_closed_form_is_refused_with_the_reason() -> None:

@@ -60,7 +60,7 @@ def test_facts_of_a_renaming_rank_as_those_of_its_source() -> None:
         chance = np.random.default_rng(seed)
         order = tuple(random.Random(seed).sample(range(4), 4))
         columns, known = chance.integers(0, ENTITIES, (4, 30)), chance.integers(0, ENTITIES, (4, 500))
-        wider, more = derived(model, parameters, source.rename(*order))
+        wider, more = derived(model, parameters, source.permute(*order))
         theirs = ranks_of(model, parameters, "s", columns, known)
         mine = ranks_of(wider, more, "t", columns[list(order)], known[list(order)])
         # Facts are asked about in the order in which each graph sorts them.
@@ -79,7 +79,7 @@ def test_facts_of_a_selection_rank_as_those_of_its_source() -> None:
         chance = np.random.default_rng(seed)
         columns, known = chance.integers(0, ENTITIES, (4, 30)), chance.integers(0, ENTITIES, (4, 5000))
         columns[2], known[2, ::2] = 7, 7
-        wider, more = derived(model, parameters, source.where(2, "e07"))
+        wider, more = derived(model, parameters, source.select(2, "e07"))
         theirs = ranks_of(model, parameters, "s", columns, known)
         kept = [0, 1, 3]
         mine = ranks_of(wider, more, "t", columns[kept], known[kept][:, known[2] == 7])

@@ -36,8 +36,8 @@ def rule(reasoner: Reasoner, head: str, body: str) -> Rule:
 
 
 def test_a_rule_that_holds_is_agreed_with_more(reasoner: Reasoner) -> None:
-    true = model_evidence(reasoner, rule(reasoner, "b", "rename[1, 0](a)"))
-    false = model_evidence(reasoner, rule(reasoner, "c", "rename[1, 0](a)"))
+    true = model_evidence(reasoner, rule(reasoner, "b", "permute[1, 0](a)"))
+    false = model_evidence(reasoner, rule(reasoner, "c", "permute[1, 0](a)"))
     assert true.correlation is not None
     assert false.correlation is not None
     assert true.correlation > 0.5 > false.correlation
@@ -52,7 +52,7 @@ def test_a_relation_agrees_with_itself(reasoner: Reasoner) -> None:
 
 
 def test_what_is_asked_follows_from_the_seed(reasoner: Reasoner) -> None:
-    one = rule(reasoner, "b", "rename[1, 0](a)")
+    one = rule(reasoner, "b", "permute[1, 0](a)")
     assert model_evidence(reasoner, one, most=20) == model_evidence(reasoner, one, most=20)
     assert model_evidence(reasoner, one, most=20) != model_evidence(reasoner, one, most=20, seed=1)
     assert model_evidence(reasoner, one, most=20).facts == 20
@@ -61,7 +61,7 @@ def test_what_is_asked_follows_from_the_seed(reasoner: Reasoner) -> None:
 def test_a_model_without_calibration_cannot_say(reasoner: Reasoner) -> None:
     plain = Reasoner(reasoner.model, reasoner.tables, None, reasoner.facts)
     with pytest.raises(DataError, match="no calibration"):
-        model_evidence(plain, rule(reasoner, "b", "rename[1, 0](a)"))
+        model_evidence(plain, rule(reasoner, "b", "permute[1, 0](a)"))
 
 
 def test_rank_correlation_is_spearmans() -> None:

@@ -57,6 +57,14 @@ def test_where_nothing_gathers_nothing_is_taken_to_be_missing() -> None:
     assert observed_share([(3, 40), (11, 70), (30, 50)]) == MOST_OBSERVED
 
 
+@pytest.mark.parametrize("observed", [0.4, 0.6, 0.8])
+def test_a_few_that_gather_are_enough_unless_one_is_clearly_above(observed: float) -> None:
+    sizes = [60, 80, 100]
+    counts = [(round(observed * n), n) for n in sizes] + [(n // 10, n) for n in sizes]
+    assert observed_share(counts) == pytest.approx(observed, abs=0.02)
+    assert observed_share([*counts, (60, 60)]) == MOST_OBSERVED
+
+
 def test_keys_tell_tuples_apart_and_do_not_depend_on_the_process() -> None:
     keys = TupleKeys(50, 3)
     columns = np.array(np.meshgrid(*[np.arange(50)] * 3)).reshape(3, -1).astype(np.int32)

@@ -28,11 +28,11 @@ def rule(text: str, kind: Kind = Kind.EQUAL, head: str = "bought") -> Rule:
     return Rule(GRAPH.schema[head], parse(text, GRAPH.schema), kind, 2, 2 / 3, 2 / 3, 1.5)
 
 
-BOUGHT = rule("rename[1, 0, 2](sold)")
+BOUGHT = rule("permute[1, 0, 2](sold)")
 
 
 def test_a_rule_reads_as_algebra_and_as_datalog() -> None:
-    assert str(BOUGHT) == "bought = rename[1, 0, 2](sold)"
+    assert str(BOUGHT) == "bought = permute[1, 0, 2](sold)"
     assert BOUGHT.told == str(BOUGHT)  # no roles are known
     assert BOUGHT.datalog == "bought(X, Y, Z) <- sold(Y, X, Z)"
     read = parse_datalog(BOUGHT.datalog, GRAPH.schema)

@@ -20,7 +20,7 @@ SCHEMA = Schema([RelationSchema("s", 2), RelationSchema("t", 1), RelationSchema(
 def general(entities: int, dim: int, seed: int, stride: int = 1) -> tuple[HypE, Parameters]:
     """Return HypE with entities, relations, filters and projection in general position."""
     graph = Hypergraph(Vocabulary(f"e{number}" for number in range(entities)), SCHEMA, [])
-    model = HypE(graph, HypESettings(dim=dim, filters=3, width=1, stride=stride))
+    model = HypE(graph, HypESettings(dim=dim, num_filters=3, filter_width=1, stride=stride))
     generator = torch.Generator().manual_seed(seed)
     parameters = model.initial(generator)
     return model, {

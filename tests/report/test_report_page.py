@@ -69,7 +69,7 @@ def test_a_report_says_what_was_learned(trained: Path) -> None:
         "for 4 epochs; the state after epoch",
         "Training loss",
         "Validation MRR",
-        "bought = rename[buyer, seller, item](sold)",
+        "bought = permute[buyer, seller, item](sold)",
         run.split.checksums["train"],
         "window_dropout",
     ):
@@ -151,7 +151,7 @@ def test_other_models_have_reports(model: str, title: str, tmp_path: Path) -> No
     assert f"(MRR) is {run.evaluate().metrics.mrr:.3f}" in page.text
     best = run.predict("sold", top=1)[0]
     assert " ".join(best.entities) in page.text
-    assert "bought = rename[buyer, seller, item](sold)" in page.text
+    assert "bought = permute[buyer, seller, item](sold)" in page.text
 
 
 @pytest.mark.parametrize("empty", [{"valid"}, {"test"}, {"valid", "test"}])
@@ -194,7 +194,7 @@ def test_definitions_take_part_and_a_missing_journal_is_said(trained: Path, tmp_
     (tmp_path / "run" / "journal.jsonl").unlink()
     (tmp_path / "run" / "provenance.json").unlink()
     run = Run(tmp_path / "run")
-    run.define("got", "rename[buyer, seller, item](sold)")
+    run.define("got", "permute[buyer, seller, item](sold)")
     page = checked(report_page(run))
     assert "Relations that were defined on the run take part." in page.text
     assert "The run’s journal records no epochs." in page.text

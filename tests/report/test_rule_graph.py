@@ -36,7 +36,7 @@ def rule(text: str, kind: Kind = Kind.EQUAL, head: str = "bought") -> Rule:
     return Rule(GRAPH.schema[head], parse(text, GRAPH.schema), kind, 2, 2 / 3, 2 / 3, 1.5)
 
 
-BOUGHT = rule("rename[1, 0, 2](sold)")
+BOUGHT = rule("permute[1, 0, 2](sold)")
 
 
 def words(path: Path) -> list[str]:
@@ -46,14 +46,14 @@ def words(path: Path) -> list[str]:
 def test_a_picture_names_relations_and_operations(tmp_path: Path) -> None:
     rules = [
         BOUGHT,
-        rule("difference(project[0, 1](sold), rename[1, 0](knows))", head="knows"),
-        rule("where[2 = book](sold)", Kind.CONTAINS, "knows"),
+        rule("difference(project[0, 1](sold), permute[1, 0](knows))", head="knows"),
+        rule("select[2 = book](sold)", Kind.CONTAINS, "knows"),
     ]
     draw_rules(rules, tmp_path / "rules.svg")
     said = words(tmp_path / "rules.svg")
-    for word in ("bought", "sold", "knows", "rename[1, 0, 2]", "difference of project[0, 1]", "less of rename[1, 0]"):
+    for word in ("bought", "sold", "knows", "permute[1, 0, 2]", "difference of project[0, 1]", "less of permute[1, 0]"):
         assert word in said, word
-    assert "contains where[2 = book]" in said
+    assert "contains select[2 = book]" in said
     first = (tmp_path / "rules.svg").read_bytes()
     draw_rules(rules, tmp_path / "rules.svg")
     assert (tmp_path / "rules.svg").read_bytes() == first
@@ -66,7 +66,7 @@ def test_no_rules_are_an_empty_picture(tmp_path: Path) -> None:
 
 def test_names_with_signs_of_the_format_are_escaped(tmp_path: Path) -> None:
     graph = Hypergraph.of([("a<b>&", "x", "y"), ("c", "y", "x")])
-    body = Relation(graph.schema["a<b>&"]).rename(1, 0)
+    body = Relation(graph.schema["a<b>&"]).permute(1, 0)
     draw_rules([Rule(graph.schema["c"], body, Kind.EQUAL, 1, 1.0, 1.0, 1.0)], tmp_path / "odd.svg")
     assert "a<b>&" in words(tmp_path / "odd.svg")
 
@@ -86,7 +86,7 @@ def test_any_name_can_be_drawn(kind: str, tmp_path: Path) -> None:
     ]
     graph = Hypergraph.of([(name, "x", "y") for name in names] + [("c", "y", "x")])
     rules = [
-        Rule(graph.schema["c"], Relation(graph.schema[name]).rename(1, 0), Kind.EQUAL, 1, 1.0, 1.0, 1.0) for name in names
+        Rule(graph.schema["c"], Relation(graph.schema[name]).permute(1, 0), Kind.EQUAL, 1, 1.0, 1.0, 1.0) for name in names
     ]
     draw_rules(rules, tmp_path / f"odd.{kind}")
     text = (tmp_path / f"odd.{kind}").read_bytes().decode()
@@ -105,14 +105,14 @@ def test_any_name_can_be_drawn(kind: str, tmp_path: Path) -> None:
 
 
 def test_text_for_graphviz_says_what_the_picture_says() -> None:
-    rules = [BOUGHT, rule("difference(project[0, 1](sold), rename[1, 0](knows))", head="knows")]
+    rules = [BOUGHT, rule("difference(project[0, 1](sold), permute[1, 0](knows))", head="knows")]
     assert rules_dot(rules).splitlines()[3:-1] == [
         '  n0 [label="sold"];',
         '  n1 [label="bought"];',
         '  n2 [label="knows"];',
-        '  n0 -> n1 [label="rename[1, 0, 2]", style=solid];',
+        '  n0 -> n1 [label="permute[1, 0, 2]", style=solid];',
         '  n0 -> n2 [label="difference of project[0, 1]", style=solid];',
-        '  n2 -> n2 [label="less of rename[1, 0]", style=dashed];',
+        '  n2 -> n2 [label="less of permute[1, 0]", style=dashed];',
     ]
     if (dot := shutil.which("dot")) is not None:
         subprocess.run([dot, "-Tsvg"], input=rules_dot(rules).encode(), capture_output=True, check=True)
@@ -171,4 +171,4 @@ def test_found_rules_can_be_drawn(tmp_path: Path) -> None:
     graph = Hypergraph.of([("a", *pair) for pair in sorted(pairs)] + [("b", *pair[::-1]) for pair in sorted(pairs)])
     found = find_rules(graph)
     draw_rules(found, tmp_path / "found.svg")
-    assert {"a", "b", "rename[1, 0]"} <= set(words(tmp_path / "found.svg"))
+    assert {"a", "b", "permute[1, 0]"} <= set(words(tmp_path / "found.svg"))

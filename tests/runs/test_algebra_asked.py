@@ -11,6 +11,7 @@ import pytest
 
 from relatum import DataError, Hypergraph, RelatumError, Run, Spec, UnknownNameError, fit
 from relatum.algebra import evaluate, parse
+from relatum.errors import SettingError
 from relatum.reasoning.bound import Bound
 
 
@@ -32,8 +33,8 @@ def known_tuples(run: Run, expression: str) -> set[tuple[str, ...]]:
 
 
 def test_a_bare_relation_is_completed_as_ever(run: Run) -> None:
-    found = run.query("sold(drew, ?, book)", k=5)
-    plain = run.complete("sold(drew, ?, book)", k=5)
+    found = run.query("sold(drew, ?, book)", k=50)
+    plain = run.complete("sold(drew, ?, book)", k=50)
     assert [one.entities for one in found.answers] == [one.entities for one in plain]
     assert [one.known for one in found.answers] == [one.known for one in plain]
     assert [one.probability for one in found.answers] == pytest.approx([one.probability for one in plain])
@@ -51,7 +52,7 @@ def test_a_renaming_ranks_as_its_source_does(run: Run) -> None:
 
 def test_a_selection_ranks_as_its_source_does(run: Run) -> None:
     for mode in ("exact", "closed"):
-        selected = run.query("(where[2 = coffee](sold))(drew, ?)", k=15, mode=mode)
+        selected = run.query("(select[2 = coffee](sold))(drew, ?)", k=15, mode=mode)
         source = run.query("sold(drew, ?, coffee)", k=15, mode=mode)
         assert [one.entities for one in selected.answers] == [one.entities for one in source.answers]
 
@@ -81,7 +82,7 @@ def test_unions_and_differences_meet_as_probabilities(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "expression", ["project[2](sold)", "difference(project[1, 2](sold), buyer)", "where[2 = tea](bought)"]
+    "expression", ["project[2](sold)", "difference(project[1, 2](sold), buyer)", "select[2 = tea](bought)"]
 )
 @pytest.mark.parametrize("mode", ["exact", "closed"])
 def test_an_answer_is_known_if_it_follows_from_facts(run: Run, expression: str, mode: str) -> None:
@@ -119,10 +120,10 @@ def test_an_explanation_adds_up(run: Run) -> None:
 
 
 def test_a_defined_relation_is_treated_like_any_other(run: Run) -> None:
-    run.define("got", "rename[buyer, seller, item](sold)")
+    run.define("got", "permute[buyer, seller, item](sold)")
     for again in (run, Run(run.folder)):
         assert again.schema["got"].roles == ("buyer", "seller", "item")
-        mine, theirs = again.complete("got(alex, ?, book)", k=15), again.complete("sold(?, alex, book)", k=15)
+        mine, theirs = again.complete("got(alex, ?, book)", k=50), again.complete("sold(?, alex, book)", k=50)
         assert [(one.entity, one.known) for one in mine] == [(one.entity, one.known) for one in theirs]
         assert [one.score for one in mine] == pytest.approx([one.score for one in theirs], rel=1e-5)
         assert [one.probability for one in mine] == pytest.approx([one.probability for one in theirs], rel=1e-5)
@@ -137,8 +138,8 @@ def test_a_defined_relation_is_treated_like_any_other(run: Run) -> None:
 
 def test_definitions_build_on_each_other_and_leave_what_was_trained_alone(run: Run) -> None:
     before = {path.name: path.read_bytes() for path in run.folder.iterdir() if path.is_file()}
-    run.define("got", "rename[1, 0, 2](sold)")
-    assert set(run.facts.table("got")) == known_tuples(run, "rename[1, 0, 2](sold)")
+    run.define("got", "permute[1, 0, 2](sold)")
+    assert set(run.facts.table("got")) == known_tuples(run, "permute[1, 0, 2](sold)")
     run["got"].project("buyer", "item").define("has")
     (run["has"] - run["buyer"]).define("stole")
     assert set(run.facts.table("has")) == known_tuples(run, "project[1, 2](sold)")
@@ -146,7 +147,7 @@ def test_definitions_build_on_each_other_and_leave_what_was_trained_alone(run: R
     assert after.keys() - before.keys() == {"definitions.json"}
     assert all(after[name] == content for name, content in before.items())
     again = Run(run.folder)
-    assert str(again.definitions["stole"]) == "difference(project[0, 2](rename[1, 0, 2](sold)), buyer)"
+    assert str(again.definitions["stole"]) == "difference(project[0, 2](permute[1, 0, 2](sold)), buyer)"
     assert len(again.model.schema) == 3
     assert again.evaluate().metrics == run.evaluate().metrics
 
@@ -161,7 +162,7 @@ def test_definitions_build_on_each_other_and_leave_what_was_trained_alone(run: R
         ("#x", "bought", "starts with '#'"),
         ("pairs", "product(sold, sold)", "no closed form"),
         ("pairs", "project[7](sold)", "positions 0 to 2"),
-        ("pairs", "where[0 = nobody](sold)", "unknown entity 'nobody'"),
+        ("pairs", "select[0 = nobody](sold)", "unknown entity 'nobody'"),
     ],
 )
 def test_what_cannot_be_defined_is_refused_and_nothing_is_written(run: Run, name: str, expression: str, reason: str) -> None:
@@ -196,4 +197,10 @@ def test_other_models_say_that_they_have_no_algebra(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="this model is MDistMult"):
         run.query("project[0](sold)")
     with pytest.raises(DataError, match="this model is MDistMult"):
-        run.define("got", "rename[1, 0, 2](sold)")
+        run.define("got", "permute[1, 0, 2](sold)")
+
+
+@pytest.mark.parametrize("k", [0, -1, True, 2.0, "3", None])
+def test_the_number_of_answers_is_a_whole_number_from_1(run: Run, k: object) -> None:
+    with pytest.raises(SettingError, match=r"^k: must be"):
+        run.query("sold(drew, ?, book)", k=k)  # type: ignore[arg-type]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from relatum import DataError, Run, Spec, fit, load
+from relatum import DataError, Run, SettingError, Spec, fit, load
 from relatum.data.loading import save
+from relatum.runs.questions import Question
 
 
 @pytest.fixture(scope="module")
@@ -19,21 +22,57 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_several_gaps_are_filled_by_the_best_of_all_facts(run: Run) -> None:
     names = list(run.model.graph.entities)
-    answers = run.complete("sold(?, ?, book)", k=12)
-    every = sorted((-run.score(f"sold({a}, {b}, book)").score for a, b in itertools.product(names, names)))
-    assert [-answer.score for answer in answers] == pytest.approx(every[:12], rel=1e-5)
-    assert all(len(answer.entities) == 2 for answer in answers)
-    assert run.complete("sold(?, ?, ?)", k=5)[0].score >= answers[0].score * (1 - 1e-6)
+    judged = {(a, b): run.score(f"sold({a}, {b}, book)") for a, b in itertools.product(names, names)}
+    known, new = (
+        sorted(-one.score for one in judged.values() if (one.source is None) is is_new) for is_new in (False, True)
+    )
+    assert len(known) > 1
+    for k in (1, 12):
+        answers = run.complete("sold(?, ?, book)", k=k)
+        assert [-answer.score for answer in answers] == pytest.approx(known[:k] + new[:k], rel=1e-5)
+        assert [answer.source for answer in answers] == [judged[answer.entities].source for answer in answers]
+    best = run.complete("sold(?, ?, ?)", k=1)
+    assert [answer.known for answer in best] == [True, False]
+    assert best[0].score >= -known[0] * (1 - 1e-6)
+    assert best[1].score >= -new[0] * (1 - 1e-6)
 
 
 def test_new_facts_alone_can_be_asked_for(run: Run) -> None:
     new = run.complete("sold(?, ?, ?)", k=200, new_only=True)
     assert not any(answer.known for answer in new)
-    assert any(answer.known for answer in run.complete("sold(?, ?, ?)", k=200))
+    everything = run.complete("sold(?, ?, ?)", k=200)
+    assert {("sold", *answer.entities): answer.source for answer in everything if answer.known} == {
+        fact: part for part, graph in reversed(load("example").parts.items()) for fact in graph if fact[0] == "sold"
+    }
+    assert [answer for answer in everything if not answer.known] == new == everything[-200:]
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.0, "3", True, None])
+def test_a_number_that_cannot_be_is_refused(run: Run, wrong: Any) -> None:
+    reason = f"must be at least 1, not {wrong}" if type(wrong) is int else f"must be a whole number, not {wrong!r}"
+    for question in ("sold(drew, ?, book)", "sold(?, ?, ?)"):
+        with pytest.raises(SettingError, match=f"^k: {reason}$"):
+            run.complete(question, k=wrong)
+        if wrong is not None:
+            with pytest.raises(SettingError, match=f"^beam: {reason}$"):
+                run.complete(question, beam=wrong)
+    with pytest.raises(SettingError, match=f"^top: {reason}$"):
+        run.predict("sold", top=wrong)
+
+
+def test_more_answers_than_entities_are_all_there_are(run: Run) -> None:
+    every = run.complete("sold(drew, ?, book)", k=10**12)
+    assert len(every) == len(run.model.graph.entities)
+    assert every == run.complete("sold(drew, ?, book)", k=np.int64(15))  # type: ignore[arg-type]
+
+
+def test_a_question_takes_an_argument_for_each_position(run: Run) -> None:
+    with pytest.raises(DataError, match="takes 3 arguments, not 2"):
+        run.complete(Question("sold", ("drew", None)))
 
 
 def test_a_beam_finds_the_best_fact(run: Run) -> None:
-    exact, beam = (run.complete("sold(?, ?, ?)", k=3, beam=size) for size in (None, 30))
+    exact, beam = (run.complete("sold(?, ?, ?)", k=3, new_only=True, beam=size) for size in (None, 30))
     assert beam[0] == exact[0]
 
 
@@ -57,7 +96,7 @@ def test_a_judgement_holds_score_probability_percentile_and_source(run: Run) -> 
 
 
 def test_probabilities_follow_the_scores_of_a_relation(run: Run) -> None:
-    answers = run.complete("sold(drew, ?, book)", k=100)
+    answers = run.complete("sold(drew, ?, book)", k=100, new_only=True)
     chances = [answer.probability for answer in answers]
     assert all(chance is not None for chance in chances)
     assert chances == sorted(chances, reverse=True)  # type: ignore[type-var]

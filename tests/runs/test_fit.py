@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import random
 import shutil
@@ -21,6 +22,8 @@ from filelock import FileLock
 from relatum import KnownAnswers, load, save
 from relatum.errors import DataError, RelatumError
 from relatum.evaluation.ranking import rank
+from relatum.runs import fit as fitting
+from relatum.runs.course import read_course
 from relatum.runs.fit import fit, resume
 from relatum.runs.journal import Journal
 from relatum.runs.run import Run
@@ -65,6 +68,12 @@ def model_bytes(folder: Path) -> bytes:
 
 def events(folder: Path) -> list[str]:
     return [record["event"] for record in Journal(folder / "journal.jsonl").read()]
+
+
+def history(folder: Path) -> list[tuple[int, float]]:
+    """Return what the journal tells of the course of training, with what was trained twice told once."""
+    course = read_course(folder / "journal.jsonl")
+    return [(moment.epoch, moment.value) for moment in course.losses + course.scores]
 
 
 def test_a_run_leaves_its_files_and_nothing_half_done(trained: Path) -> None:
@@ -114,23 +123,22 @@ def test_evaluation_ranks_a_part_filtered_by_all_that_is_known_or_raw(trained: P
             assert np.array_equal(getattr(found, name), getattr(expected, name)), name
 
 
-def test_completing_gives_every_entity_by_its_score_and_says_what_is_known(trained: Path) -> None:
+def test_completing_gives_every_entity_by_its_score_and_what_is_known_first(trained: Path) -> None:
     run, split = Run(trained), load("example")
     known = {fact: part for part, graph in split.parts.items() for fact in graph}
     for question in ("sold({}, alex, book)", "sold(drew, {}, book)", "bought({}, ana, coffee)", "buyer(alex, {})"):
         answers = run.complete(question.format("?"), k=100)
         assert {answer.entity for answer in answers} == set(split.entities)
-        scores = [answer.score for answer in answers]
-        assert scores == sorted(scores, reverse=True)
+        assert answers == sorted(answers, key=lambda answer: (not answer.known, -answer.score))
         for answer in answers:
             fact = question.format(answer.entity)
             assert answer.score == pytest.approx(run.score(fact).score, rel=1e-5)
             relation, _, rest = fact.rstrip(")").partition("(")
             assert answer.source == known.get((relation, *rest.split(", ")))
             assert answer.known == (answer.source is not None)
-        assert run.complete(question.format("?"), k=3) == answers[:3]
-        new = [answer for answer in answers if not answer.known]
-        assert len(new) < len(answers)
+        old, new = ([answer for answer in answers if answer.known is wanted] for wanted in (True, False))
+        assert run.complete(question.format("?"), k=3) == old[:3] + new[:3]
+        assert old
         assert run.complete(question.format("?"), k=100, new_only=True) == new
 
 
@@ -294,6 +302,50 @@ def test_a_run_interrupted_at_any_event_ends_in_the_same_bytes(trained: Path, tm
         assert model_bytes(resume(folder).folder) == model_bytes(trained), told[number]
         assert visible(folder) == FILES
         assert events(folder).count("resume") == 1
+        assert history(folder) == history(trained), told[number]
+
+
+def test_the_history_has_no_hole_when_stopped_twice(trained: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    fit(spec_of(), tmp_path / "straight", lambda event, *_: told.append(event))
+    for number in (place for place, event in enumerate(told) if event in ("epoch", "validation")):
+        for later in range(3):
+            folder = tmp_path / f"{number} {later}"
+            with pytest.raises(KeyboardInterrupt):
+                fit(spec_of(), folder, stopping_at(number))
+            with contextlib.suppress(KeyboardInterrupt):  # the last one ends before it is stopped
+                resume(folder, stopping_at(later))
+            resume(folder)
+            assert history(folder) == history(trained), (told[number], later)
+
+
+@pytest.mark.parametrize("place", ["write", "save_state"])
+def test_the_history_has_no_hole_whatever_is_being_written(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Ctrl-C comes right before and right after each record of the journal, and each checkpoint."""
+    owner: Any = Journal if place == "write" else fitting
+    real = getattr(owner, place)
+    for late in (False, True):
+        for number in itertools.count():
+            folder, left = tmp_path / f"{late} {number}", iter(range(number, -1, -1))
+
+            def interrupted(*arguments: Any, left: Iterator[int] = left, late: bool = late, **named: Any) -> None:
+                now = next(left, None) == 0
+                if late or not now:
+                    real(*arguments, **named)
+                if now:
+                    raise KeyboardInterrupt
+
+            monkeypatch.setattr(owner, place, interrupted)
+            try:
+                fit(spec_of(), folder)
+                break  # there was nothing more to interrupt
+            except KeyboardInterrupt:
+                monkeypatch.setattr(owner, place, real)
+            assert model_bytes(resume(folder).folder) == model_bytes(trained)
+            assert history(folder) == history(trained), (late, number)
+        assert number >= 3
 
 
 def test_interrupted_again_and_again_it_still_ends_in_the_same_bytes(trained: Path, tmp_path: Path) -> None:

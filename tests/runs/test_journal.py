@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from full_disk import LIMITED, files_up_to
 from relatum.runs.journal import Journal
 
 
@@ -84,6 +85,16 @@ def test_a_torn_last_line_is_dropped_wherever_it_was_torn(path: Path) -> None:
         assert said(again) == kept
         again.write("resume", epoch=0)
         assert said(again) == [*kept, ("resume", 0)]
+
+
+@LIMITED
+def test_whole_lines_stay_when_nothing_can_be_written(path: Path) -> None:
+    Journal(path).write("start", epoch=0)
+    with path.open("ab") as file:
+        file.write(b'{"event": "ep')
+    with files_up_to(1), pytest.raises(OSError, match="too large"):
+        Journal(path).write("resume", epoch=0)
+    assert said(Journal(path)) == [("start", 0)]
 
 
 def test_a_whole_journal_is_not_touched(path: Path) -> None:

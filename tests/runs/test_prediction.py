@@ -18,7 +18,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 20}})
     made = fit(spec, tmp_path_factory.mktemp("predicting") / "run")
     made.define("customer", "project[buyer](sold)")
-    made.define("traded", "union(sold, rename[1, 0, 2](sold))")
+    made.define("traded", "union(sold, permute[1, 0, 2](sold))")
     return made
 
 
@@ -121,7 +121,7 @@ def test_entities_of_a_table_stand_only_in_columns_of_their_kind(tmp_path: Path)
     made = fit(Spec.from_dict({"data": str(tmp_path / "data"), "training": {"epochs": 2}}), tmp_path / "run")
     (tmp_path / "data").rename(tmp_path / "moved")
     run = Run(made.folder)  # which works by itself
-    run.define("shopped", "where[channel = sales.channel:shop](sales)")
+    run.define("shopped", "select[channel = sales.channel:shop](sales)")
     sizes = {"sales": 7 * 5 * 2, "shopped": 7 * 5}
     for relation, exact in itertools.product(sizes, (False, True)):
         found = [one.entities for one in run.predict(relation, exact=exact)]

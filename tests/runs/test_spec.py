@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from relatum.errors import SettingError
 from relatum.models import MODELS
 from relatum.runs.recipes import RECIPES
-from relatum.runs.spec import Spec, changed, toml_of
+from relatum.runs.spec import Spec, merged, toml_of
+from relatum.settings import change_of
 from relatum.training.settings import TrainingSettings
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -37,15 +38,17 @@ def test_a_spec_survives_toml(
     data: str, seed: int, model: str, dim: int, dropout: float, rate: float, epochs: int, mask: bool
 ) -> None:
     settings = MODELS[model].settings_type(dim=dim, input_dropout=dropout)
-    spec = Spec(data, model, settings, TrainingSettings(epochs=epochs, rate=rate, mask_true=mask), seed)
+    spec = Spec(data, model, settings, TrainingSettings(epochs=epochs, learning_rate=rate, mask_true=mask), seed)
     text = spec.to_toml()
     assert Spec.from_dict(tomllib.loads(text)) == spec
     assert Spec.from_dict(spec.to_dict()) == spec
-    assert changed({}, [f"data = {toml_of(data)}"]) == {"data": data}
+    assert change_of(f"data = {toml_of(data)}") == {"data": data}
 
 
 def test_a_spec_survives_a_file(tmp_path: Path) -> None:
-    spec = Spec.from_dict({"data": "日本 data", "seed": 3, "model": {"name": "hype", "width": 3}, "training": {"batch": 9}})
+    spec = Spec.from_dict(
+        {"data": "日本 data", "seed": 3, "model": {"name": "hype", "filter_width": 3}, "training": {"batch_size": 9}}
+    )
     (tmp_path / "spec.toml").write_text(spec.to_toml(), encoding="utf-8")
     assert Spec.read(tmp_path / "spec.toml") == spec
 
@@ -70,9 +73,9 @@ def test_what_is_not_said_is_the_default() -> None:
 
 
 def test_a_whole_number_will_do_where_a_number_is_wanted() -> None:
-    spec = Spec.from_dict({"data": "example", "model": {"scale": 3}, "training": {"rate": 1}})
-    assert (spec.training.rate, spec.settings.scale) == (1.0, 3.0)  # type: ignore[attr-defined]
-    assert isinstance(spec.training.rate, float)
+    spec = Spec.from_dict({"data": "example", "model": {"scale": 3}, "training": {"learning_rate": 1}})
+    assert (spec.training.learning_rate, spec.settings.scale) == (1.0, 3.0)  # type: ignore[attr-defined]
+    assert isinstance(spec.training.learning_rate, float)
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
@@ -81,8 +84,10 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"data": datetime.date(2020, 1, 1)}, "data: name a dataset or a directory"),
     ({"data": "caf\udce9"}, r"data: 'caf\udce9' is not Unicode"),
     ({"sed": 3}, "sed: no such setting; did you mean seed?"),
+    ({"epochs": 3}, "epochs: no such setting; did you mean training.epochs?"),
+    ({"lr": 3}, "lr: no such setting; did you mean training.learning_rate?"),
     ({"xyz": 3}, "xyz: no such setting; known: data, seed, recipe, model, training"),
-    ({"model": "hype"}, "model: must be a table"),
+    ({"model": ["hype"]}, "model: must be a table, not ['hype']"),
     ({"training": [1]}, "training: must be a table"),
     ({"model": {"name": "realee"}}, "model.name: unknown model 'realee'; did you mean 'reale'"),
     ({"model": {"name": "xyz"}}, f"model.name: unknown model 'xyz'; known: {', '.join(MODELS)}"),
@@ -91,21 +96,21 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"model": {"layers": 3}}, "model.layers: no such setting; known: dim, input_dropout, window, sigma, "),
     (
         {"model": {"name": "g-mpnn", "window": 2}},
-        "model.window: no such setting; known: dim, input_dropout, layers, neighbours",
+        "model.window: no such setting; known: dim, input_dropout, num_layers, num_neighbors",
     ),
-    ({"model": {"dim": "20"}}, "model.dim: must be int, not '20'"),
-    ({"model": {"dim": 20.0}}, "model.dim: must be int, not 20.0"),
-    ({"model": {"dim": True}}, "model.dim: must be int, not True"),
-    ({"model": {"scale": "big"}}, "model.scale: must be float, not 'big'"),
-    ({"model": {"sigma": 1}}, "model.sigma: must be str, not 1"),
-    ({"model": {"dim": {"x": 1}}}, "model.dim: must be int, not {'x': 1}"),
+    ({"model": {"dim": "20"}}, "model.dim: must be a whole number, not '20'"),
+    ({"model": {"dim": 20.0}}, "model.dim: must be a whole number, not 20.0"),
+    ({"model": {"dim": True}}, "model.dim: must be a whole number, not True"),
+    ({"model": {"scale": "big"}}, "model.scale: must be a number, not 'big'"),
+    ({"model": {"sigma": 1}}, "model.sigma: must be a text, not 1"),
+    ({"model": {"dim": {"x": 1}}}, "model.dim: must be a whole number, not {'x': 1}"),
     ({"model": {"dim": 20, "window": 3}}, "model.window: must divide dim = 20, and 3 does not"),
     ({"training": {"epoch": 3}}, "training.epoch: no such setting; did you mean epochs"),
-    ({"training": {"rate": "fast"}}, "training.rate: must be float, not 'fast'"),
-    ({"training": {"rate": True}}, "training.rate: must be float, not True"),
-    ({"training": {"mask_true": 1}}, "training.mask_true: must be bool, not 1"),
-    ({"training": {"epochs": 0}}, "training.epochs: must be at least 1"),
-    ({"training": {"loss": "hinge"}}, "training.loss: must be one of softmax, margin, softplus"),
+    ({"training": {"learning_rate": "fast"}}, "training.learning_rate: must be a number, not 'fast'"),
+    ({"training": {"learning_rate": True}}, "training.learning_rate: must be a number, not True"),
+    ({"training": {"mask_true": 1}}, "training.mask_true: must be true or false, not 1"),
+    ({"training": {"epochs": 0}}, "training.epochs: must be at least 1, not 0"),
+    ({"training": {"loss": "hinge"}}, "training.loss: must be one of softmax, margin, softplus, not 'hinge'"),
     ({"seed": -1}, "seed: must be a whole number from 0 up, not -1"),
     ({"seed": 1.0}, "seed: must be a whole number from 0 up, not 1.0"),
     ({"seed": True}, "seed: must be a whole number from 0 up, not True"),
@@ -124,12 +129,11 @@ def test_a_mistake_is_refused_with_its_path_and_a_hint(given: dict[str, Any], me
 
 def test_a_spec_made_by_hand_has_a_model_and_settings_of_that_model() -> None:
     with pytest.raises(SettingError, match=r"^model: hype takes HypESettings, not ReAlESettings$"):
-        Spec("example", "hype")
+        Spec("example", "hype", MODELS["reale"].settings_type())
     with pytest.raises(SettingError, match=r"^model\.name: unknown model 'hipe'; did you mean 'hype'"):
         Spec("example", "hipe", MODELS["hype"].settings_type())
-    assert Spec("example", "hype", MODELS["hype"].settings_type()) == Spec.from_dict(
-        {"data": "example", "model": {"name": "hype"}}
-    )
+    whole = Spec("example", "hype", MODELS["hype"].settings_type())
+    assert whole == Spec("example", "hype") == Spec.from_dict({"data": "example", "model": "hype"})
 
 
 def test_a_file_that_is_not_there_or_not_toml_is_named(tmp_path: Path) -> None:
@@ -146,13 +150,13 @@ def test_a_file_that_is_not_there_or_not_toml_is_named(tmp_path: Path) -> None:
 def test_a_date_is_refused_like_any_other_value_that_cannot_be(tmp_path: Path, value: str) -> None:
     path = tmp_path / "spec.toml"
     path.write_text(f'data = "example"\ntraining.epochs = {value}\n')
-    with pytest.raises(SettingError, match=r"training\.epochs: must be int"):
+    with pytest.raises(SettingError, match=r"training\.epochs: must be a whole number"):
         Spec.read(path)
     path.write_text(f"data = {value}\n")
     with pytest.raises(SettingError, match="data: name a dataset or a directory"):
         Spec.read(path)
-    with pytest.raises(SettingError, match=r"training\.rate: must be float"):
-        Spec.read(path, ["data=example", f"training.rate={value}"])
+    with pytest.raises(SettingError, match=r"training\.learning_rate: must be a number"):
+        Spec.read(path, ["data=example", f"training.learning_rate={value}"])
 
 
 def test_changes_are_made_to_what_a_file_says(tmp_path: Path) -> None:
@@ -174,51 +178,52 @@ def test_changes_are_made_to_what_a_file_says(tmp_path: Path) -> None:
         ('data="a = b"', {"data": "a = b"}),
         ("data=/some/where else", {"data": "/some/where else"}),
         ("data=", {"data": ""}),
-        ("training.rate=0.5", {"training": {"rate": 0.5}}),
-        ("training.rate=1e-3", {"training": {"rate": 1e-3}}),
+        ("training.learning_rate=0.5", {"training": {"learning_rate": 0.5}}),
+        ("training.learning_rate=1e-3", {"training": {"learning_rate": 1e-3}}),
         ("training.mask_true=false", {"training": {"mask_true": False}}),
         ("model.name=m-distmult", {"model": {"name": "m-distmult"}}),
         ("a.b.c=1", {"a": {"b": {"c": 1}}}),
     ],
 )
 def test_a_change_is_a_path_and_a_value_in_toml_or_a_plain_word(change: str, expected: dict[str, Any]) -> None:
-    assert changed({}, [change]) == expected
+    assert change_of(change) == expected
 
 
 def test_changes_leave_what_they_are_made_to_alone_and_the_last_one_wins() -> None:
     given = {"seed": 1, "model": {"dim": 3, "name": "hype"}}
-    assert changed(given, ["seed=2", "model.dim=4", "model.dim=5"]) == {"seed": 2, "model": {"dim": 5, "name": "hype"}}
+    changes = map(change_of, ("seed=2", "model.dim=4", "model.dim=5"))
+    assert merged(given, *changes) == {"seed": 2, "model": {"dim": 5, "name": "hype"}}
     assert given == {"seed": 1, "model": {"dim": 3, "name": "hype"}}
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("seed", "'seed': say path=value, such as training.epochs=20"),
-        ("", "'': say path=value"),
-        ("seed.x=3", "seed.x: seed is not a table"),
-        ("model.dim.x=3", "model.dim.x: dim is not a table"),
+        ("seed", "'seed': is no change; write name=value"),
+        ("", "'': is no change"),
+        ("seed.x=3", "seed: is no table, so nothing in it can be set"),
+        ("model.dim.x=3", "model.dim: is no table"),
     ],
 )
 def test_a_change_that_cannot_be_made_is_refused(change: str, message: str) -> None:
     with pytest.raises(SettingError) as caught:
-        changed({"seed": 1, "model": {"dim": 3}}, [change])
+        merged({"seed": 1, "model": {"dim": 3}}, change_of(change))
     assert str(caught.value).startswith(message)
 
 
 def test_a_number_beyond_all_floats_is_refused() -> None:
-    with pytest.raises(SettingError, match=r"training\.rate: too large"):
-        Spec.from_dict({"data": "example", "training": {"rate": 10**400}})
+    with pytest.raises(SettingError, match=r"training\.learning_rate: too large"):
+        Spec.from_dict({"data": "example", "training": {"learning_rate": 10**400}})
 
 
 def test_a_recipe_is_where_a_spec_begins() -> None:
-    paper = Spec.from_dict({"data": "example", "recipe": "paper", "training": {"rate": 0.05}})
-    assert paper.training.candidates == "per-position"
-    assert (paper.training.batch, paper.training.negatives, paper.training.rate) == (128, 10, 0.05)
+    paper = Spec.from_dict({"data": "example", "recipe": "paper", "training": {"learning_rate": 0.05}})
+    assert paper.training.negative_sampling == "per-fact"
+    assert (paper.training.batch_size, paper.training.num_negatives, paper.training.learning_rate) == (128, 10, 0.05)
     assert Spec.from_dict({"data": "example", "recipe": "fast"}) == Spec.from_dict({"data": "example"}) == Spec("example")
     assert Spec.from_dict(paper.to_dict()) == paper
     hype = Spec.from_dict({"data": "example", "recipe": "paper", "model": {"name": "hype"}})
-    assert hype.training.batch == 128
+    assert hype.training.batch_size == 128
 
 
 @pytest.mark.parametrize("recipe", ["slow", 3, ["fast"]])

@@ -12,6 +12,7 @@ import pytest
 from filelock import FileLock
 
 from relatum.errors import DataError, RelatumError, SettingError
+from relatum.models import MODELS
 from relatum.runs import fit as fitting
 from relatum.runs.fit import fit, resume
 from relatum.runs.spec import Spec
@@ -97,18 +98,18 @@ def test_what_killed_writers_have_left_goes_when_a_run_is_resumed(tmp_path: Path
     assert files(run) == {**before, ".mine.tmp": b"mine"}
 
 
-@pytest.mark.parametrize("candidates", ["shared", "per-position"])
+@pytest.mark.parametrize("candidates", ["shared", "per-fact"])
 @pytest.mark.parametrize("valid", ["", "r\ta\tb\n"])
 def test_no_facts_to_train_on_is_said_before_a_directory_is_made(tmp_path: Path, candidates: str, valid: str) -> None:
     (tmp_path / "train.txt").write_text("")
     (tmp_path / "valid.txt").write_text(valid)
     with pytest.raises(DataError) as caught:
-        fit(spec_of(tmp_path, candidates=candidates), tmp_path / "run")
+        fit(spec_of(tmp_path, negative_sampling=candidates), tmp_path / "run")
     assert str(caught.value) == f"{tmp_path}: there are no facts to train on"
     assert not (tmp_path / "run").exists()
 
 
 def test_settings_of_another_model_are_refused_before_a_directory_is_made(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="hype takes HypESettings"):
-        fit(Spec("example", "hype"), tmp_path / "run")
+        fit(Spec("example", "hype", MODELS["reale"].settings_type()), tmp_path / "run")
     assert not (tmp_path / "run").exists()

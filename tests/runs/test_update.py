@@ -231,12 +231,12 @@ def test_refitting_moves_known_entities_that_are_mostly_new_and_no_others(traine
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_can_be_updated(name: str, new_facts: Path, tmp_path: Path) -> None:
-    small = {"filters": 3} if name == "nalp" else {"rank": 3} if name == "getd" else {}
+    small = {"num_filters": 3} if name == "nalp" else {"rank": 3} if name == "getd" else {}
     run = fit(spec_of(name, **small), tmp_path / "run")
     made = update(run.folder, new_facts)
     assert all(torch.equal(row(made, entity), row(run, entity)) for entity in run.model.graph.entities)
     assert {"zoe", "boat"} <= {answer.entity for answer in made.complete("sold(drew, ?, tea)", k=100)}
-    model, parameters = load_model(made.folder, MODELS)
+    model, parameters = load_model(made.folder)
     assert torch.equal(parameters["entities"], made.parameters["entities"])
     assert (len(model.graph) > 0) == model.reads_facts
     assert told(made.folder)["own_mrr"] > 0
@@ -342,7 +342,7 @@ def test_folding_in_is_far_above_chance_and_near_retraining(tmp_path: Path, coun
     train = [line for line, out in zip(lines, held_out, strict=True) if not out]
     test = [line for line, out in zip(lines, held_out, strict=True) if out]
     old, new = ([line for line in train if bool(later & set(line.split("\t"))) is wanted] for wanted in (False, True))
-    training = TrainingSettings(epochs=count(25, 60), rate=0.3, batch=64, groups=2)
+    training = TrainingSettings(epochs=count(25, 60), learning_rate=0.3, batch_size=64, batches_per_step=2)
     runs = {}
     for name, facts in (("old", old), ("all", train)):
         (tmp_path / f"{name}.txt").write_text("\n".join(facts) + "\n")

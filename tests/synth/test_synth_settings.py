@@ -65,7 +65,7 @@ def test_a_bad_value_is_refused_with_the_name_of_its_setting(change: str) -> Non
 def test_what_is_no_change_or_no_setting_is_refused() -> None:
     with pytest.raises(SettingError, match="write name=value"):
         SynthSettings().changed(["derived"])
-    with pytest.raises(SettingError, match="neither a number"):
+    with pytest.raises(SettingError, match="derived: must be a whole number, not 'many'"):
         SynthSettings().changed(["derived=many"])
     with pytest.raises(SettingError, match="did you mean 'derived'"):
         SynthSettings().changed(["derive=3"])

@@ -17,7 +17,7 @@ GRAPH = Hypergraph.of(FACTS)
 
 def pools(near: float, negatives: int) -> dict[str, list[str]]:
     """Return the pool of one step of each relation, by names."""
-    candidates = Candidates(GRAPH, TrainingSettings(negatives=negatives, near=near))
+    candidates = Candidates(GRAPH, TrainingSettings(num_negatives=negatives, in_relation_share=near))
     steps = epoch_batches(GRAPH, 1000, 0, 0, mixed=False)
     return {
         GRAPH.schema[int(step[0].relations[0])].name: [
@@ -54,5 +54,5 @@ def test_without_a_share_all_entities_are_alike() -> None:
 
 @pytest.mark.parametrize("near", [-0.1, 1.1, float("nan")])
 def test_a_share_is_between_nothing_and_all(near: float) -> None:
-    with pytest.raises(SettingError, match="near"):
-        TrainingSettings(near=near)
+    with pytest.raises(SettingError, match="in_relation_share"):
+        TrainingSettings(in_relation_share=near)

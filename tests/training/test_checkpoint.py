@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import safetensors.torch
 import torch
 
+from full_disk import LIMITED, files_up_to
 from made_models import made_case
 from relatum import Hypergraph
 from relatum.files import write_sealed
@@ -21,15 +23,15 @@ from relatum.training.loop import State, start, train
 from relatum.training.settings import TrainingSettings
 
 SMALL = Hypergraph.of([("is", "a"), ("is", "b"), *(("knows", *pair) for pair in ("ab", "bc", "cd", "da", "ac", "bd"))])
-TINY = TrainingSettings(epochs=3, batch=3, groups=2, negatives=5, validate_every=2)
+TINY = TrainingSettings(epochs=3, batch_size=3, batches_per_step=2, num_negatives=5, validate_every=2)
 RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "reale": ("reale", {}, {}),
     "reale, no validation": ("reale", {}, {}),
     "reale, dropout": ("reale", {"input_dropout": 0.2, "window_dropout": 0.3}, {}),
-    "reale, adam, cosine": ("reale", {}, {"optimizer": "adam", "rate": 0.05, "schedule": "cosine"}),
-    "reale, own replacements": ("reale", {}, {"candidates": "per-position", "groups": 1}),
-    "reale, averaged": ("reale", {}, {"average": 0.7}),
-    "nalp, all": ("nalp", {}, {"candidates": "all"}),
+    "reale, adam, cosine": ("reale", {}, {"optimizer": "adam", "learning_rate": 0.05, "learning_rate_schedule": "cosine"}),
+    "reale, own replacements": ("reale", {}, {"negative_sampling": "per-fact", "batches_per_step": 1}),
+    "reale, averaged": ("reale", {}, {"ema_decay": 0.7}),
+    "nalp, all": ("nalp", {}, {"negative_sampling": "all-entities"}),
     "m-distmult, patience": ("m-distmult", {}, {"epochs": 9, "validate_every": 1, "patience": 1}),
 }
 
@@ -122,6 +124,40 @@ def test_a_checkpoint_with_a_changed_byte_is_none(saved: Path, count: Callable[[
 def test_a_whole_file_that_holds_no_state_is_none(tmp_path: Path, body: bytes) -> None:
     write_sealed(tmp_path / "checkpoint", "relatum-checkpoint", 2, body)
     assert load_state(tmp_path / "checkpoint") is None
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        b"",
+        b"{",
+        b"\xff",
+        b"[]",
+        b"null",
+        b"{}",
+        b'{"best_score": 1}',
+        b'{"best_score": 1, "parameters": {}}',
+        b'{"best_score": 1, "unknown": 0}',
+    ],
+)
+def test_a_whole_file_whose_numbers_are_no_state_is_none_or_has_none_of_them(saved: Path, about: bytes) -> None:
+    tensors = safetensors.torch.load(saved.read_bytes().partition(b"\n")[2])
+    tensors["about"] = torch.tensor(list(about), dtype=torch.uint8)
+    write_sealed(saved, "relatum-checkpoint", 2, safetensors.torch.save(tensors))
+    loaded = load_state(saved)
+    assert loaded is None or about == b'{"best_score": 1}'
+
+
+@LIMITED
+def test_a_save_that_fails_half_way_leaves_the_old_checkpoint(saved: Path) -> None:
+    before = saved.read_bytes()
+    state = load_state(saved)
+    assert state is not None
+    for size in (0, 1, len(before) // 2, len(before) - 1):
+        with files_up_to(size), pytest.raises(OSError, match="too large"):
+            save_state(saved, dataclasses.replace(state, epoch=state.epoch + 1))
+        assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.iterdir()] == ["checkpoint"]
 
 
 def test_another_version_or_kind_is_none(saved: Path) -> None:

@@ -41,7 +41,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def begun(name: str) -> tuple[Case, Parameters]:
     # One round of messages, as by default: after two over random facts, a row of one's own says little.
-    settings = {"layers": 1} if name == "g-mpnn" else {}
+    settings = {"num_layers": 1} if name == "g-mpnn" else {}
     case = made_case(name, made_graph(entities=24, facts=3), **settings)
     return case, started(case.model, case.parameters(), case.graph, NEW, seed=0)
 
@@ -83,7 +83,7 @@ def test_the_same_bits_from_the_same_seed_with_any_number_of_threads(name: str) 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_model_is_fitted_by_the_loss_that_it_was_trained_by(loss: str) -> None:
     case, start = begun("m-transh")
-    settings = TrainingSettings(loss=loss, candidates="per-position", negatives=3, binary=0.1)
+    settings = TrainingSettings(loss=loss, negative_sampling="per-fact", num_negatives=3, bce_weight=0.1)
     fitted = fold_in(case.model, start, case.graph, NEW, settings)
     assert mrr(case, fitted) > mrr(case, start)
     assert not torch.equal(fitted["entities"], fold_in(case.model, start, case.graph, NEW, TRAINING)["entities"])
@@ -113,7 +113,7 @@ def test_facts_among_new_entities_alone_are_learned(name: str) -> None:
     case = made_case(name, Hypergraph.of([*known, *fresh]), dim=24)
     new = np.sort(case.graph.entities.ids(name for _, *names in fresh for name in names)).astype(np.int64)
     old = marked(case.graph, np.array([fact in known for fact in case.graph]))
-    trained = train(case.model, old, TrainingSettings(epochs=40, rate=0.3), seed=0).best
+    trained = train(case.model, old, TrainingSettings(epochs=40, learning_rate=0.3), seed=0).best
     start = started(case.model, trained, case.graph, new, seed=0)
     fitted = fold_in(case.model, start, case.graph, new, TRAINING)
     ranks = [Metrics.of(rank(case.model, one, facts_with(case.graph, new), None)).mrr for one in (start, fitted)]

@@ -19,10 +19,10 @@ from relatum.kernels import parallel
 from relatum.models import MODELS
 from relatum.models.base import Parameters
 from relatum.training.loop import State, _rate, start, train
-from relatum.training.settings import CANDIDATES, LOSSES, SCHEDULES, TrainingSettings
+from relatum.training.settings import LOSSES, NEGATIVE_SAMPLING, SCHEDULES, TrainingSettings
 from strategies import restrict
 
-SHORT = TrainingSettings(epochs=3, batch=8, groups=2, negatives=8, validate_every=1)
+SHORT = TrainingSettings(epochs=3, batch_size=8, batches_per_step=2, num_negatives=8, validate_every=1)
 
 
 def made_graph(entities: int, facts: int) -> Hypergraph:
@@ -79,12 +79,16 @@ class Events(list[tuple[str, int, dict[str, Any]]]):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("candidates", CANDIDATES)
+@pytest.mark.parametrize("candidates", NEGATIVE_SAMPLING)
 @pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
 def test_the_loss_falls(case: Case, loss: str, candidates: str, optimizer: str) -> None:
     told = Events()
     rate = {"adagrad": 0.3, "adam": 0.1}[optimizer]
-    run(case, changed(epochs=12, loss=loss, candidates=candidates, optimizer=optimizer, rate=rate), watch=told)
+    run(
+        case,
+        changed(epochs=12, loss=loss, negative_sampling=candidates, optimizer=optimizer, learning_rate=rate),
+        watch=told,
+    )
     losses = [said["loss"] for event, _, said in told if event == "epoch"]
     assert len(losses) == 12
     assert losses[-1] < 0.95 * losses[0]
@@ -173,7 +177,10 @@ def test_validation_is_handed_the_parameters_of_now(case: Case) -> None:
 
 
 def test_schedules_start_at_the_rate_and_fall_to_their_end() -> None:
-    settings = {name: changed(epochs=10, rate=0.8, rate_end=0.25, schedule=name) for name in SCHEDULES}
+    settings = {
+        name: changed(epochs=10, learning_rate=0.8, final_learning_rate_factor=0.25, learning_rate_schedule=name)
+        for name in SCHEDULES
+    }
     shares = [passed / 100 for passed in range(101)]
     for name, each in settings.items():
         rates = [_rate(each, 10 * share) for share in shares]
@@ -187,7 +194,7 @@ def test_schedules_start_at_the_rate_and_fall_to_their_end() -> None:
 
 def test_a_schedule_is_followed_step_by_step(case: Case) -> None:
     told = {name: Events() for name in SCHEDULES}
-    ends = [run(case, changed(schedule=name), watch=told[name]) for name in SCHEDULES]
+    ends = [run(case, changed(learning_rate_schedule=name), watch=told[name]) for name in SCHEDULES]
     losses = [[said["loss"] for event, _, said in told[name] if event == "step"] for name in SCHEDULES]
     assert losses[0][:2] != losses[0][1:3]
     assert len({each[0] for each in losses}) == 1  # the first step is taken at the same rate
@@ -196,16 +203,18 @@ def test_a_schedule_is_followed_step_by_step(case: Case) -> None:
 
 
 def test_a_rate_falls_within_an_epoch_too(case: Case) -> None:
-    constant, linear = (run(case, changed(epochs=1, schedule=name)) for name in ("constant", "linear"))
+    constant, linear = (run(case, changed(epochs=1, learning_rate_schedule=name)) for name in ("constant", "linear"))
     assert not same(constant.parameters, linear.parameters)
 
 
-@pytest.mark.parametrize("candidates", ["shared", "per-position"])
+@pytest.mark.parametrize("candidates", ["shared", "per-fact"])
 def test_every_epoch_draws_anew(candidates: str) -> None:
     graph = made_graph(200, 60)
     case, one = made_case("m-distmult", graph), restrict(graph, [("r3", *next(iter(graph.table("r3"))))])
     told = Events()
-    settings = changed(epochs=4, candidates=candidates, rate=1e-30)  # nothing is learned: what differs is what is drawn
+    settings = changed(
+        epochs=4, negative_sampling=candidates, learning_rate=1e-30
+    )  # nothing is learned: what differs is what is drawn
     train(case.model, one, settings, 0, watch=told)
     assert len({said["loss"] for event, _, said in told if event == "epoch"}) == 4
 
@@ -214,7 +223,7 @@ def test_every_group_of_an_epoch_draws_for_itself() -> None:
     graph = made_graph(200, 60)
     first, second = [("r1", *fact) for fact in graph.table("r1")][:2]
     case, twins = made_case("m-distmult", graph), restrict(graph, [first, second])
-    settings = changed(epochs=1, batch=1, groups=1, candidates="per-position", rate=1e-30)
+    settings = changed(epochs=1, batch_size=1, batches_per_step=1, negative_sampling="per-fact", learning_rate=1e-30)
     state = start(case.model, settings, 0)
     state.parameters["entities"][graph.entities.id(first[1])] = state.parameters["entities"][graph.entities.id(second[1])]
     told = Events()
@@ -222,7 +231,7 @@ def test_every_group_of_an_epoch_draws_for_itself() -> None:
     assert len({said["loss"] for event, _, said in told if event == "step"}) == 2
 
 
-WIDE = {"nalp": {"filters": 48, "hidden": 48}, "getd": {"rank": 16}}
+WIDE = {"nalp": {"num_filters": 48, "hidden_dim": 48}, "getd": {"rank": 16}}
 
 
 def bits(case: Case, settings: TrainingSettings, threads: int, seed: int = 3) -> State:
@@ -234,15 +243,15 @@ def bits(case: Case, settings: TrainingSettings, threads: int, seed: int = 3) ->
 @pytest.mark.parametrize("name", MODELS)
 def test_one_seed_gives_the_same_bits_with_one_thread_or_two(name: str) -> None:
     case = made_case(name, made_graph(300, 60), dim=48, input_dropout=0.1, **WIDE.get(name, {}))
-    first, *others = (bits(case, changed(epochs=1, batch=30, negatives=100), threads) for threads in (1, 2, 2))
+    first, *others = (bits(case, changed(epochs=1, batch_size=30, num_negatives=100), threads) for threads in (1, 2, 2))
     assert all(same(first.parameters, other.parameters) and same(first.history, other.history) for other in others)
 
 
 @pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
-@pytest.mark.parametrize("candidates", CANDIDATES)
+@pytest.mark.parametrize("candidates", NEGATIVE_SAMPLING)
 def test_any_candidates_and_optimizer_give_the_same_bits_on_any_threads(candidates: str, optimizer: str) -> None:
     case = made_case("reale", made_graph(300, 60), dim=48, window_dropout=0.2)
-    settings = changed(epochs=1, batch=30, candidates=candidates, negatives=50, optimizer=optimizer)
+    settings = changed(epochs=1, batch_size=30, negative_sampling=candidates, num_negatives=50, optimizer=optimizer)
     first, second = (bits(case, settings, threads) for threads in (1, 2))
     assert same(first.parameters, second.parameters)
     assert same(first.history, second.history)
@@ -282,21 +291,21 @@ def test_a_state_that_is_done_is_only_told_so(case: Case) -> None:
     assert again.epoch == 3
 
 
-@pytest.mark.parametrize("candidates", CANDIDATES)
+@pytest.mark.parametrize("candidates", NEGATIVE_SAMPLING)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", ["reale", "m-distmult"])
 def test_a_loss_that_is_not_a_number_is_an_error_that_says_what_to_try(name: str, loss: str, candidates: str) -> None:
     case = made_case(name, made_graph(20, 15))
-    settings = changed(loss=loss, candidates=candidates)
+    settings = changed(loss=loss, negative_sampling=candidates)
     state = start(case.model, settings, 0)
     state.parameters["relations"][:] = torch.nan
-    with pytest.raises(NumericError, match=r"the loss is nan in epoch 1: try a smaller training\.rate"):
+    with pytest.raises(NumericError, match=r"the loss is nan in epoch 1: try a smaller training\.learning_rate"):
         run(case, settings, state=state)
 
 
 def test_a_rate_that_is_far_too_large_is_an_error_too() -> None:
     with pytest.raises(NumericError, match="the loss is"):
-        run(made_case("m-distmult", made_graph(20, 15)), changed(epochs=10, rate=1e20))
+        run(made_case("m-distmult", made_graph(20, 15)), changed(epochs=10, learning_rate=1e20))
 
 
 def test_a_running_mean_over_epochs_is_what_is_validated_and_kept(case: Case) -> None:
@@ -311,7 +320,7 @@ def test_a_running_mean_over_epochs_is_what_is_validated_and_kept(case: Case) ->
         judged.append({name: tensor.clone() for name, tensor in parameters.items()})
         return float(len(judged))
 
-    state = train(case.model, case.graph, changed(epochs=4, validate_every=1, average=0.6), 0, None, validate, watch)
+    state = train(case.model, case.graph, changed(epochs=4, validate_every=1, ema_decay=0.6), 0, None, validate, watch)
     mean = after[0]
     for number, latest in enumerate(after):
         mean = {name: 0.6 * mean[name] + 0.4 * latest[name] for name in mean} if number else mean

@@ -157,7 +157,8 @@ def test_the_binary_term_is_the_cross_entropy_around_the_midpoint(loss: str) -> 
     targets = torch.tensor([4, 0, 2])
     masked = (torch.tensor([0, 2]), torch.tensor([1, 0]))
     plain, both = (
-        loss_of(scores, targets, masked, TrainingSettings(loss=loss, binary=weight), midpoint=0.3) for weight in (0.0, 0.7)
+        loss_of(scores, targets, masked, TrainingSettings(loss=loss, bce_weight=weight), midpoint=0.3)
+        for weight in (0.0, 0.7)
     )
     expected = 0.0
     for row, target in enumerate(targets.tolist()):

@@ -21,20 +21,20 @@ def drawn(seed: int, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
 
 def reference(parameters: dict[str, Tensor], settings: TrainingSettings) -> torch.optim.Optimizer:
     kind = {"adagrad": torch.optim.Adagrad, "adam": torch.optim.Adam}[settings.optimizer]
-    return kind(list(parameters.values()), lr=settings.rate, weight_decay=settings.weight_decay)  # type: ignore[operator]
+    return kind(list(parameters.values()), lr=settings.learning_rate, weight_decay=settings.weight_decay)  # type: ignore[operator]
 
 
 @KINDS
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_dense_steps_are_those_of_torch(kind: str, dtype: torch.dtype, decay: float) -> None:
-    settings = TrainingSettings(optimizer=kind, rate=0.3, weight_decay=decay)
+    settings = TrainingSettings(optimizer=kind, learning_rate=0.3, weight_decay=decay)
     mine, theirs = drawn(0, dtype), drawn(0, dtype)
     optimizer, torch_optimizer = Optimizer(mine, settings), reference(theirs, settings)
     for step in range(1, 8):
         slopes = drawn(step, dtype)
         for name, slope in slopes.items():
-            optimizer.step(name, None, slope, settings.rate)
+            optimizer.step(name, None, slope, settings.learning_rate)
             theirs[name].grad = slope.clone()
         torch_optimizer.step()
         for name, tensor in mine.items():
@@ -71,7 +71,7 @@ def test_only_the_given_rows_change(kind: str, dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_row_fares_as_if_it_were_alone(kind: str, dtype: torch.dtype) -> None:
     """What a row has been through counts, not how many steps others have taken: Adam's correction included."""
-    settings = TrainingSettings(optimizer=kind, rate=0.3, weight_decay=0.05)
+    settings = TrainingSettings(optimizer=kind, learning_rate=0.3, weight_decay=0.05)
     together = drawn(0, dtype)
     alone = {row: {"entities": together["entities"][row : row + 1].clone()} for row in range(9)}
     theirs = {row: reference(tables, settings) for row, tables in alone.items()}
@@ -80,7 +80,7 @@ def test_a_row_fares_as_if_it_were_alone(kind: str, dtype: torch.dtype) -> None:
     for step in range(12):
         rows = np.flatnonzero(chance.random(9) < 0.4)
         slopes = drawn(step, dtype)["entities"][: len(rows)]
-        optimizer.step("entities", rows, slopes, settings.rate)
+        optimizer.step("entities", rows, slopes, settings.learning_rate)
         for row, slope in zip(rows.tolist(), slopes, strict=True):
             alone[row]["entities"].grad = slope[None].clone()
             theirs[row].step()

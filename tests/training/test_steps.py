@@ -16,7 +16,7 @@ from relatum.models.base import Parameters
 from relatum.training.batches import Batch, chance_of, epoch_batches
 from relatum.training.candidates import Candidates
 from relatum.training.optimizer import Gradient
-from relatum.training.settings import CANDIDATES, LOSSES, TrainingSettings
+from relatum.training.settings import LOSSES, NEGATIVE_SAMPLING, TrainingSettings
 from relatum.training.steps import gradients
 
 GRAPH = made_graph(entities=20, facts=5)
@@ -25,7 +25,7 @@ FACTS = {tuple(fact) for fact in GRAPH}
 
 def chosen_steps(graph: Hypergraph, candidates: str) -> list[list[Batch]]:
     """Return a step of each arity, small enough that not all that is true is in its pool, or two that mix all."""
-    if candidates == "per-position":
+    if candidates == "per-fact":
         return epoch_batches(graph, 25, 0, 0, mixed=True)[:2]
     steps = epoch_batches(graph, 3, 0, 0, mixed=False)
     return list({len(step[0].columns): step for step in steps}.values())
@@ -38,10 +38,10 @@ def rivals(case: Case, batch: Batch, drawn: np.ndarray, settings: TrainingSettin
     found = []
     for number in range(len(batch)):
         own = batch.columns[:, number]
-        if settings.candidates == "per-position":
+        if settings.negative_sampling == "per-fact":
             found.append([[(position, int(entity)) for position in range(arity) for entity in drawn[position, number]]])
             continue
-        everyone = settings.candidates == "all"
+        everyone = settings.negative_sampling == "all-entities"
         pool = range(count) if everyone else sorted({*drawn.tolist(), *batch.columns.ravel().tolist()})
         found.append([[(place, entity) for entity in pool if entity != own[place]] for place in range(arity)])
     return found
@@ -58,7 +58,9 @@ def plain_loss(case: Case, parameters: Parameters, step: list[Batch], settings: 
     chance = chance_of(0, 0, group)
     count = len(case.graph.entities)
     shapes = [
-        (*batch.columns.shape, settings.negatives) if settings.candidates == "per-position" else settings.negatives
+        (*batch.columns.shape, settings.num_negatives)
+        if settings.negative_sampling == "per-fact"
+        else settings.num_negatives
         for batch in step
     ]
     pools = [chance.integers(0, count, shape) for shape in shapes]
@@ -67,7 +69,7 @@ def plain_loss(case: Case, parameters: Parameters, step: list[Batch], settings: 
     for batch, drawn in zip(step, pools, strict=True):
         for number, comparisons in enumerate(rivals(case, batch, drawn, settings)):
             for comparison in comparisons:
-                masks = settings.mask_true and settings.candidates != "per-position"
+                masks = settings.mask_true and settings.negative_sampling != "per-fact"
                 kept = [pair for pair in comparison if not (masks and is_true(case, batch, number, *pair))]
                 columns = torch.from_numpy(batch.columns[:, number]).repeat(len(kept) + 1, 1).T.contiguous()
                 for place, (position, entity) in enumerate(kept):
@@ -111,7 +113,7 @@ def whole(found: list[Gradient], parameters: Parameters) -> Parameters:
 def compare(case: Case, settings: TrainingSettings) -> None:
     """Compare a step of each kind, in double and in single precision, with the plain loss."""
     candidates = Candidates(case.graph, settings)
-    for group, step in enumerate(chosen_steps(case.graph, settings.candidates)):
+    for group, step in enumerate(chosen_steps(case.graph, settings.negative_sampling)):
         precise = {name: tensor.requires_grad_() for name, tensor in case.parameters(dtype=torch.float64).items()}
         expected = plain_loss(case, precise, step, settings, group)
         expected.backward()
@@ -126,37 +128,37 @@ def compare(case: Case, settings: TrainingSettings) -> None:
                 assert torch.allclose(gradient.double(), wanted, rtol=close, atol=close * size), (name, dtype)
 
 
-@pytest.mark.parametrize("candidates", CANDIDATES)
+@pytest.mark.parametrize("candidates", NEGATIVE_SAMPLING)
 @pytest.mark.parametrize("name", MODELS)
 def test_gradients_equal_those_of_a_plain_loss(name: str, candidates: str) -> None:
-    compare(made_case(name, GRAPH), TrainingSettings(candidates=candidates, negatives=6))
+    compare(made_case(name, GRAPH), TrainingSettings(negative_sampling=candidates, num_negatives=6))
 
 
-@pytest.mark.parametrize("candidates", CANDIDATES)
+@pytest.mark.parametrize("candidates", NEGATIVE_SAMPLING)
 @pytest.mark.parametrize("loss", LOSSES[1:])
 def test_other_losses_have_the_gradients_of_a_plain_loss_too(loss: str, candidates: str) -> None:
-    compare(made_case("m-distmult", GRAPH), TrainingSettings(candidates=candidates, negatives=6, loss=loss))
+    compare(made_case("m-distmult", GRAPH), TrainingSettings(negative_sampling=candidates, num_negatives=6, loss=loss))
 
 
 @pytest.mark.parametrize("sigma", ["tanh", "exp"])
 def test_own_replacements_need_no_fused_kernel(sigma: str) -> None:
     case = made_case("reale", GRAPH, sigma=sigma)  # type: ignore[arg-type]
-    compare(case, TrainingSettings(candidates="per-position", negatives=4))
+    compare(case, TrainingSettings(negative_sampling="per-fact", num_negatives=4))
 
 
-@pytest.mark.parametrize("candidates", ["shared", "all"])
+@pytest.mark.parametrize("candidates", ["shared", "all-entities"])
 def test_true_answers_are_left_out_only_if_asked(candidates: str) -> None:
-    compare(made_case("reale", GRAPH), TrainingSettings(candidates=candidates, negatives=6, mask_true=False))
+    compare(made_case("reale", GRAPH), TrainingSettings(negative_sampling=candidates, num_negatives=6, mask_true=False))
 
 
-@pytest.mark.parametrize("candidates", ["shared", "all"])
+@pytest.mark.parametrize("candidates", ["shared", "all-entities"])
 @pytest.mark.parametrize("name", [name for name, kind in MODELS.items() if not kind.reads_facts])
 def test_a_true_answer_other_than_the_fact_gets_no_gradient(name: str, candidates: str) -> None:
     graph = Hypergraph.of([("is", "a"), ("is", "b"), ("is", "c"), ("was", "d"), ("was", "e")])
     case = made_case(name, graph)
     (step,) = ([batch] for (batch,) in epoch_batches(graph, 1, 0, 0, mixed=False) if facts_in(batch, graph) == [("is", "a")])
     for mask in (True, False):
-        settings = TrainingSettings(candidates=candidates, negatives=50, mask_true=mask)
+        settings = TrainingSettings(negative_sampling=candidates, num_negatives=50, mask_true=mask)
         drawn = Candidates(graph, settings)
         _, found = gradients(case.model, case.parameters(), step, drawn, settings, chance_of(0, 0, 0))
         touched = whole(found, case.parameters())["entities"].flatten(1).abs().sum(1) > 0
@@ -173,11 +175,11 @@ def facts_in(batch: Batch, graph: Hypergraph) -> list[tuple[str, ...]]:
     ]
 
 
-@pytest.mark.parametrize("candidates", CANDIDATES)
+@pytest.mark.parametrize("candidates", NEGATIVE_SAMPLING)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_step_reads_parameters_and_draws_all_from_its_generator(name: str, candidates: str) -> None:
     case = made_case(name, GRAPH, input_dropout=0.3)
-    settings = TrainingSettings(candidates=candidates, negatives=6)
+    settings = TrainingSettings(negative_sampling=candidates, num_negatives=6)
     parameters = case.parameters()
     (step, *_) = chosen_steps(GRAPH, candidates)
     drawn = Candidates(GRAPH, settings)
@@ -191,9 +193,9 @@ def test_a_step_reads_parameters_and_draws_all_from_its_generator(name: str, can
 def test_a_step_touches_few_rows() -> None:
     graph = made_graph(entities=500, facts=5)
     case = made_case("reale", graph)
-    for candidates in ("shared", "per-position"):
-        settings = TrainingSettings(candidates=candidates, negatives=2)
-        step = epoch_batches(graph, 4, 0, 0, mixed=candidates == "per-position")[0]
+    for candidates in ("shared", "per-fact"):
+        settings = TrainingSettings(negative_sampling=candidates, num_negatives=2)
+        step = epoch_batches(graph, 4, 0, 0, mixed=candidates == "per-fact")[0]
         _, found = gradients(case.model, case.parameters(), step, Candidates(graph, settings), settings, chance_of(0, 0, 0))
         rows = {gradient.name: gradient.rows for gradient in found}
         relations = {int(relation) for batch in step for relation in batch.relations}
@@ -207,8 +209,8 @@ def test_a_step_touches_few_rows() -> None:
 
 def test_label_smoothing_reaches_own_replacements() -> None:
     case = made_case("reale", GRAPH)
-    (step, *_) = chosen_steps(GRAPH, "per-position")
-    settings = TrainingSettings(candidates="per-position", negatives=6)
+    (step, *_) = chosen_steps(GRAPH, "per-fact")
+    settings = TrainingSettings(negative_sampling="per-fact", num_negatives=6)
     losses = [
         gradients(case.model, case.parameters(), step, Candidates(GRAPH, each), each, chance_of(0, 0, 0))[0]
         for each in (settings, dataclasses.replace(settings, label_smoothing=0.2))
@@ -219,7 +221,7 @@ def test_label_smoothing_reaches_own_replacements() -> None:
 def test_a_thinned_step_touches_the_kept_windows_alone() -> None:
     case = made_case("reale", GRAPH, window_dropout=0.5)
     (step, *_) = chosen_steps(GRAPH, "shared")
-    settings = TrainingSettings(negatives=6)
+    settings = TrainingSettings(num_negatives=6)
     _, found = gradients(case.model, case.parameters(), step, Candidates(GRAPH, settings), settings, chance_of(0, 0, 0))
     kept = {gradient.name: gradient.columns for gradient in found}
     assert {name: len(columns) for name, columns in kept.items() if columns is not None} == {

@@ -8,56 +8,56 @@ import math
 import pytest
 
 from relatum.errors import SettingError
-from relatum.training.settings import CANDIDATES, LOSSES, OPTIMIZERS, SCHEDULES, TrainingSettings
+from relatum.training.settings import LOSSES, NEGATIVE_SAMPLING, OPTIMIZERS, SCHEDULES, TrainingSettings
 
 
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("candidates", "some", "must be one of shared, per-position, all"),
+        ("negative_sampling", "some", "must be one of shared, per-fact, all-entities"),
         ("loss", "hinge", "must be one of softmax, margin, softplus"),
-        ("optimizer", "sgd", "must be one of adagrad, adam"),
-        ("schedule", "step", "must be one of constant, linear, cosine"),
+        ("optimizer", "sgd", "must be adagrad or adam"),
+        ("learning_rate_schedule", "step", "must be one of constant, linear, cosine"),
         ("epochs", 0, "must be at least 1"),
-        ("batch", 0, "must be at least 1"),
-        ("groups", 0, "must be at least 1"),
-        ("negatives", 0, "must be at least 1"),
+        ("batch_size", 0, "must be at least 1"),
+        ("batches_per_step", 0, "must be at least 1"),
+        ("num_negatives", 0, "must be at least 1"),
         ("validate_every", 0, "must be at least 1"),
-        ("weight_decay", -0.1, "must not be negative"),
-        ("patience", -1, "must not be negative"),
-        ("rate_end", -0.1, "must not be negative"),
-        ("margin", -1.0, "must not be negative"),
-        ("rate", 0.0, "must be above 0"),
-        ("rate", -0.5, "must be above 0"),
-        ("rate", math.nan, "must be above 0"),
+        ("weight_decay", -0.1, "must be at least 0"),
+        ("patience", -1, "must be at least 0"),
+        ("final_learning_rate_factor", -0.1, "must be at least 0"),
+        ("margin", -1.0, "must be at least 0"),
+        ("learning_rate", 0.0, "must be above 0"),
+        ("learning_rate", -0.5, "must be above 0"),
+        ("learning_rate", math.nan, "must be a finite number"),
         ("label_smoothing", -0.1, "must be at least 0 and below 1"),
         ("label_smoothing", 1.0, "must be at least 0 and below 1"),
-        ("label_smoothing", math.nan, "must be at least 0 and below 1"),
+        ("label_smoothing", math.nan, "must be a finite number"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused_with_its_path(name: str, value: object, reason: str) -> None:
     with pytest.raises(SettingError) as caught:
         TrainingSettings(**{name: value})  # type: ignore[arg-type]
-    assert str(caught.value) == f"training.{name}: {reason}"
+    assert str(caught.value) == f"training.{name}: {reason}, not {value!r}"
 
 
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("candidates", CANDIDATES),
+        ("negative_sampling", NEGATIVE_SAMPLING),
         ("loss", LOSSES),
         ("optimizer", OPTIMIZERS),
-        ("schedule", SCHEDULES),
+        ("learning_rate_schedule", SCHEDULES),
         ("epochs", (1,)),
-        ("batch", (1,)),
-        ("groups", (1,)),
-        ("negatives", (1,)),
+        ("batch_size", (1,)),
+        ("batches_per_step", (1,)),
+        ("num_negatives", (1,)),
         ("validate_every", (1,)),
         ("weight_decay", (0.0,)),
         ("patience", (0,)),
-        ("rate_end", (0.0, 1.0)),
+        ("final_learning_rate_factor", (0.0, 1.0)),
         ("margin", (0.0,)),
-        ("rate", (1e-9,)),
+        ("learning_rate", (1e-9,)),
         ("label_smoothing", (0.0, 0.99)),
     ],
 )

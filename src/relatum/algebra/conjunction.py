@@ -36,7 +36,7 @@ def _fit(expression: Expression, terms: Sequence[Term]) -> Body:
         if isinstance(term, str):
             expression = expression.where(position, term)
         elif term in before:
-            expression = expression.where_equal(position, before.index(term))
+            expression = expression.select_equal(position, before.index(term))
     return expression, tuple(dict.fromkeys(term for term in terms if isinstance(term, int)))
 
 
@@ -65,7 +65,7 @@ def _arranged(body: Body, head: Sequence[int]) -> Expression:
     if tuple(head) == columns:
         return expression
     positions = [columns.index(name) for name in head]
-    return expression.rename(*positions) if len(head) == len(columns) else expression.project(*positions)
+    return expression.permute(*positions) if len(head) == len(columns) else expression.project(*positions)
 
 
 def _has_variables(goal: Goal) -> bool:

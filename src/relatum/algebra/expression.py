@@ -1,8 +1,8 @@
 """Relational algebra as small frozen nodes: checked when built, so that a malformed expression cannot exist.
 
     sold = Relation(RelationSchema("sold", 3, ("seller", "buyer", "item")))
-    bought = sold.rename("buyer", "seller", "item")
-    needs_filter = bought.where("item", "coffee") - bought.where("item", "filter")
+    bought = sold.permute("buyer", "seller", "item")
+    needs_filter = bought.select("item", "coffee") - bought.select("item", "filter")
 
 Columns count from 0. The fluent methods take roles wherever roles are known; the nodes themselves hold plain numbers, so
 that one expression has one form. Two expressions are equal when they are built alike, not when they mean the same.
@@ -15,11 +15,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from relatum.algebra.node import Node, Place, post_order
+from relatum.algebra.reading import as_written
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError
 
 __all__ = [
+    "OPERATIONS",
     "Difference",
     "Expression",
     "Join",
@@ -33,6 +35,11 @@ __all__ = [
     "expanded",
 ]
 
+# A relation that is called by one of these words is written in quotes; the last three are the paper's own.
+OPERATIONS = frozenset(
+    {"permute", "project", "select", "select_equal", "union", "difference", "product", "join"}
+    | {"rename", "where", "where_equal"}
+)
 _OPERANDS = ("child", "left", "right")
 
 
@@ -46,21 +53,24 @@ class Expression(Node):
         """The operands, from left to right; a stored relation has none."""
         return self._operands
 
-    def rename(self, *places: Place) -> Rename:
-        """Return the same columns in another order: all of them, as they are wanted."""
+    def permute(self, *places: Place) -> Rename:
+        """Return the same columns in another order: all of them, as they are wanted; the paper's renaming."""
         return Rename(self, tuple(map(self.position, places)))
 
     def project(self, *places: Place) -> Project:
         """Return only the given columns, in the given order."""
         return Project(self, tuple(map(self.position, places)))
 
-    def where(self, place: Place, entity: str) -> SelectConstant:
-        """Return the tuples that hold `entity` at `place`, without that column."""
+    def select(self, place: Place, entity: str) -> SelectConstant:
+        """Return the tuples that hold `entity` at `place`; the column, which would hold nothing else, is dropped."""
         return SelectConstant(self, self.position(place), entity)
 
-    def where_equal(self, dropped: Place, kept: Place) -> SelectEqual:
-        """Return the tuples that hold the same entity at both places, without the first of the two."""
+    def select_equal(self, dropped: Place, kept: Place) -> SelectEqual:
+        """Return the tuples that hold the same entity at both places; the first of the two columns is dropped."""
         return SelectEqual(self, self.position(dropped), self.position(kept))
+
+    # The paper's own words.
+    rename, where, where_equal = permute, select, select_equal
 
     def join(self, other: Expression, on: Place | Mapping[Place, Place]) -> Join:
         """Return the tuples of this and `other` that agree on `on`: one place for both, or our places to theirs."""
@@ -76,10 +86,31 @@ class Expression(Node):
     def __mul__(self, other: Expression) -> Product:
         return Product(self, other) if isinstance(other, Expression) else NotImplemented
 
-    def __str__(self) -> str:
-        from relatum.algebra.text import write  # the printer knows every node, so it stands above them
+    def text(self, *, roles: bool = False) -> str:
+        """Return the expression as one line that `parse` reads back as an equal one.
 
-        return write(self)
+        Positions are written as numbers, so that the line is read alike with a schema that knows no roles; for people,
+        `roles` are written where they are known. What is shared within an expression is written out wherever it stands.
+        """
+        pieces: list[str] = []
+        waiting: list[Expression | str] = [self]  # not Python's stack: an expression may be as deep as it likes
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, str):
+                pieces.append(part)
+                continue
+            pieces.append(part._head([_places(child, roles) for child in part.children]))
+            if part.children:
+                first, *rest = part.children
+                waiting += [")", *(one for child in reversed(rest) for one in (child, ", ")), first, "("]
+        return "".join(pieces)
+
+    def _head(self, places: list[list[str]]) -> str:
+        """Return what stands before the operands, whose positions are called `places`."""
+        return self.operation  # union, difference and product take nothing but their operands
+
+    def __str__(self) -> str:
+        return self.text()
 
     def __repr__(self) -> str:
         # What is shared is written out wherever it stands: the text of a deep expression can be without end.
@@ -103,6 +134,9 @@ class Relation(Expression):
         """The name under which the facts are stored."""
         return self.schema.name
 
+    def _head(self, places: list[list[str]]) -> str:
+        return as_written(self.name, quote=self.name in OPERATIONS)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rename(Expression):
@@ -112,7 +146,7 @@ class Rename(Expression):
     only if s(x[pi(0)], ..., x[pi(n - 1)]): its pi is `places`, the inverse.
     """
 
-    operation: ClassVar[str] = "rename"
+    operation: ClassVar[str] = "permute"
     child: Expression
     permutation: tuple[int, ...]
 
@@ -120,7 +154,7 @@ class Rename(Expression):
         self._check_operands(self.child)
         self._set(permutation=self._check_positions(self.child, *self.permutation))
         if (named := len(self.permutation)) != self.child.arity:
-            raise DataError(f"rename names all {self.child.arity} positions of {self.child.schema}, not {named}")
+            raise DataError(f"permute names all {self.child.arity} positions of {self.child.schema}, not {named}")
         roles = _roles(self.child)
         self._derive((self.child,), [roles[position] for position in self.permutation], self.permutation)
 
@@ -128,6 +162,9 @@ class Rename(Expression):
     def places(self) -> tuple[int, ...]:
         """Where each column of the child stands in the result: the paper's pi."""
         return tuple(sorted(range(self.arity), key=self.permutation.__getitem__))
+
+    def _head(self, places: list[list[str]]) -> str:
+        return f"permute[{', '.join(places[0][position] for position in self.permutation)}]"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,6 +183,9 @@ class Project(Expression):
         roles = _roles(self.child)
         self._derive((self.child,), [roles[position] for position in self.positions], self.positions)
 
+    def _head(self, places: list[list[str]]) -> str:
+        return f"project[{', '.join(places[0][position] for position in self.positions)}]"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SelectEqual(Expression):
@@ -154,7 +194,7 @@ class SelectEqual(Expression):
     The paper's first selection, whose p is `dropped` and whose q is `kept`. What remains keeps its order and its roles.
     """
 
-    operation: ClassVar[str] = "where_equal"
+    operation: ClassVar[str] = "select_equal"
     child: Expression
     dropped: int
     kept: int
@@ -165,6 +205,9 @@ class SelectEqual(Expression):
         self._set(dropped=dropped, kept=kept)
         self._derive((self.child,), _without(_roles(self.child), dropped), dropped, kept)
 
+    def _head(self, places: list[list[str]]) -> str:
+        return f"select_equal[{places[0][self.dropped]}, {places[0][self.kept]}]"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SelectConstant(Expression):
@@ -174,7 +217,7 @@ class SelectConstant(Expression):
     which is not a relation: that is refused.
     """
 
-    operation: ClassVar[str] = "where"
+    operation: ClassVar[str] = "select"
     child: Expression
     dropped: int
     entity: str
@@ -183,13 +226,17 @@ class SelectConstant(Expression):
         self._check_operands(self.child)
         (dropped,) = self._check_positions(self.child, self.dropped)
         if not isinstance(self.entity, str):
-            raise DataError(f"where takes the name of an entity, not {self.entity!r}")
+            raise DataError(f"select takes the name of an entity, not {self.entity!r}")
         if fault := fault_of(self.entity):
-            raise DataError(f"where takes the name of an entity, but: {fault}")
+            raise DataError(f"select takes the name of an entity, but: {fault}")
         if self.child.arity == 1:
-            raise DataError(f"where drops the column it selects by, and {self.child.schema} has no other")
+            raise DataError(f"select drops the column it selects by, and {self.child.schema} has no other")
         self._set(dropped=dropped)
         self._derive((self.child,), _without(_roles(self.child), dropped), dropped, self.entity)
+
+    def _head(self, places: list[list[str]]) -> str:
+        # Bare digits would be read rightly, but a person would take them for a position.
+        return f"select[{places[0][self.dropped]} = {as_written(self.entity, quote=self.entity.isdecimal())}]"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -270,6 +317,9 @@ class Join(Expression):
         matched = {q for _, q in self.pairs}
         return [position for position in range(self.right.arity) if position not in matched]
 
+    def _head(self, places: list[list[str]]) -> str:
+        return f"join[{', '.join(f'{places[0][p]} = {places[1][q]}' for p, q in self.pairs)}]"
+
 
 def expanded(expression: Expression, definitions: Mapping[str, Expression]) -> Expression:
     """Return the expression with relations that are defined replaced by what defines them."""
@@ -281,6 +331,14 @@ def expanded(expression: Expression, definitions: Mapping[str, Expression]) -> E
             operands = {name: made[part] for name, part in vars(node).items() if name in _OPERANDS}
             made[node] = replace(node, **operands)  # type: ignore[type-var]
     return made[expression]
+
+
+def _places(operand: Expression, roles: bool) -> list[str]:
+    """Return how the positions of an operand are called; a role that is a number would be read as one."""
+    named = operand.roles if roles else None
+    return [
+        as_written(named[place]) if named and not named[place].isdecimal() else str(place) for place in range(operand.arity)
+    ]
 
 
 def _roles(expression: Expression) -> list[str | None]:

@@ -1,20 +1,22 @@
-"""Expressions as one line of text, both ways: `project[0, 2](where[1 = coffee](sold))`.
+"""Expressions read from one line of text: `project[0, 2](select[1 = coffee](sold))`.
 
-    rename[1, 0, 2](a)     project[0, 2](a)      where_equal[0, 1](a)    where[2 = coffee](a)
+    permute[1, 0, 2](a)    project[0, 2](a)      select_equal[0, 1](a)   select[2 = coffee](a)
     union(a, b)            difference(a, b)      product(a, b)           join[0 = 1, 2 = 0](a, b)
 
 An operation is a word followed by a bracket; any other word is a stored relation. Positions are numbers or roles; in
-`where` an entity stands behind the equals sign, in `join` a position of the right side. Names are quoted as in questions.
+`select` an entity stands behind the equals sign, in `join` a position of the right side. Names are quoted as in questions.
+The paper's words are read too: `rename` for permute, `where` for select, `where_equal` for select_equal. Selections drop the
+column that they select by.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import singledispatch
 from typing import Any, NamedTuple
 
 from relatum.algebra.expression import (
+    OPERATIONS,
     Difference,
     Expression,
     Join,
@@ -26,75 +28,11 @@ from relatum.algebra.expression import (
     SelectEqual,
     Union,
 )
-from relatum.algebra.node import post_order
-from relatum.algebra.reading import Reader, Word, as_written
+from relatum.algebra.reading import Reader, Word
 from relatum.data.schema import Schema
 from relatum.errors import RelatumError, UnknownNameError
 
-__all__ = ["is_operation", "parse", "read_expression", "write"]
-
-
-def write(expression: Expression, *, roles: bool = False) -> str:
-    """Return the expression as one line that `parse` reads back as an equal one.
-
-    Positions are written as numbers, so that the line is read alike with a schema that knows no roles; for people, `roles`
-    are written where they are known. What is shared within an expression is written out wherever it stands.
-    """
-    written: dict[Expression, str] = {}
-    for node in post_order(expression, lambda node: node.children):
-        operands = [written[child] for child in node.children]
-        head = _head(node, [_places(child, roles) for child in node.children])
-        written[node] = f"{head}({', '.join(operands)})" if operands else head
-    return written[expression]
-
-
-def _places(operand: Expression, roles: bool) -> list[str]:
-    """Return how the positions of an operand are called; a role that is a number would be read as one."""
-    named = operand.roles if roles else None
-    return [
-        as_written(named[place]) if named and not named[place].isdecimal() else str(place) for place in range(operand.arity)
-    ]
-
-
-@singledispatch
-def _head(node: Expression, places: list[list[str]]) -> str:
-    return node.operation  # union, difference and product take nothing but their operands
-
-
-@_head.register
-def _(node: Relation, places: list[list[str]]) -> str:
-    return as_written(node.name, quote=node.name in _FORMS)
-
-
-@_head.register
-def _(node: Rename, places: list[list[str]]) -> str:
-    return f"rename[{', '.join(places[0][position] for position in node.permutation)}]"
-
-
-@_head.register
-def _(node: Project, places: list[list[str]]) -> str:
-    return f"project[{', '.join(places[0][position] for position in node.positions)}]"
-
-
-@_head.register
-def _(node: SelectEqual, places: list[list[str]]) -> str:
-    return f"where_equal[{places[0][node.dropped]}, {places[0][node.kept]}]"
-
-
-@_head.register
-def _(node: SelectConstant, places: list[list[str]]) -> str:
-    # Bare digits would be read rightly, but a person would take them for a position.
-    return f"where[{places[0][node.dropped]} = {as_written(node.entity, quote=node.entity.isdecimal())}]"
-
-
-@_head.register
-def _(node: Join, places: list[list[str]]) -> str:
-    return f"join[{', '.join(f'{places[0][p]} = {places[1][q]}' for p, q in node.pairs)}]"
-
-
-def is_operation(name: str) -> bool:
-    """Return whether a word is the name of an operation."""
-    return name in _FORMS
+__all__ = ["parse", "read_expression"]
 
 
 def parse(text: str, schema: Schema) -> Expression:
@@ -118,7 +56,7 @@ def read_expression(reader: Reader, schema: Schema, *, applied: bool = False) ->
     waiting = list[_Operation]()
     while True:
         word = reader.word("a relation or an operation")
-        alone = applied and not waiting and word.name not in _FORMS and not reader.ahead("[")
+        alone = applied and not waiting and word.name not in OPERATIONS and not reader.ahead("[")
         if not word.quoted and not alone and (reader.ahead("[") or reader.ahead("(")):
             waiting.append(_open(reader, word))
             continue
@@ -137,9 +75,10 @@ def read_expression(reader: Reader, schema: Schema, *, applied: bool = False) ->
 
 def _open(reader: Reader, word: Word) -> _Operation:
     """Return the operation that `word` opens, read up to its first operand."""
-    if word.name not in _FORMS:
+    name = _SPELLINGS.get(word.name, word.name)
+    if name not in _FORMS:
         raise reader.error(UnknownNameError("operation", word.name, _FORMS), word.place)
-    operation = _Operation(reader, word, _FORMS[word.name])
+    operation = _Operation(reader, word, _FORMS[name])
     if reader.take("["):
         while not reader.take("]"):
             if operation.arguments:
@@ -229,12 +168,13 @@ class _Form(NamedTuple):
 
 
 _FORMS = {
-    "rename": _Form(1, _positions, Rename, "rename[1, 0, 2](a)"),
+    "permute": _Form(1, _positions, Rename, "permute[1, 0, 2](a)"),
     "project": _Form(1, _positions, Project, "project[0, 2](a)"),
-    "where_equal": _Form(1, _two_positions, SelectEqual, "where_equal[0, 1](a)"),
-    "where": _Form(1, _position_and_entity, SelectConstant, "where[2 = coffee](a)"),
+    "select_equal": _Form(1, _two_positions, SelectEqual, "select_equal[0, 1](a)"),
+    "select": _Form(1, _position_and_entity, SelectConstant, "select[2 = coffee](a)"),
     "union": _Form(2, _nothing, Union, "union(a, b)"),
     "difference": _Form(2, _nothing, Difference, "difference(a, b)"),
     "product": _Form(2, _nothing, Product, "product(a, b)"),
     "join": _Form(2, _matches, Join, "join[0 = 1, 2 = 0](a, b)"),
 }
+_SPELLINGS = {"rename": "permute", "where": "select", "where_equal": "select_equal"}  # the paper's words

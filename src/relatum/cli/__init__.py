@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, TextIO
 
 import typer
 from typer.exceptions import TyperException
 
-from relatum import __version__
 from relatum.cli import algebra, ask, data
 from relatum.cli.demo import demo
 from relatum.cli.embeddings import embeddings
@@ -23,7 +23,8 @@ from relatum.cli.tables import tables
 from relatum.cli.train import train
 from relatum.cli.tune import tune
 from relatum.cli.update import update
-from relatum.errors import RelatumError
+from relatum.errors import RelatumError, RelatumWarning
+from relatum.version import __version__
 
 __all__ = ["app", "main"]
 
@@ -75,7 +76,10 @@ def _options(
 def main() -> None:
     """Run the command line; a person's mistake is one line on standard error and exit code 2."""
     try:
-        code = app(standalone_mode=False, prog_name="relatum")
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", RelatumWarning)
+            warnings.showwarning = _notice
+            code = app(standalone_mode=False, prog_name="relatum")
     except (TyperException, RelatumError) as error:
         code = _complain(error.format_message() if isinstance(error, TyperException) else str(error))
     except OSError as error:
@@ -84,6 +88,20 @@ def main() -> None:
     if code == 130:
         sys.stderr.write("relatum: interrupted\n")
     sys.exit(code or 0)
+
+
+def _notice(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say in one line what relatum warns of, and any other warning as Python does."""
+    own = issubclass(category, RelatumWarning)
+    said = f"relatum: {message}\n" if own else warnings.formatwarning(message, category, filename, lineno, line)
+    (file or sys.stderr).write(said)
 
 
 def _complain(message: str) -> int:

@@ -30,14 +30,18 @@ def query(
         str,
         typer.Argument(
             metavar="QUERY",
-            help="Such as 'project[0](where[2 = coffee](sold))'; with arguments: '(rename[1, 0, 2](sold))(alex, ?, book)'.",
+            help="Such as 'project[0](select[2 = coffee](sold))'; with arguments: '(permute[1, 0](r))(alex, ?)'. "
+            "select drops the column it selects by, permute reorders columns, project keeps the columns it names.",
         ),
     ],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many answers.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many answers: so many known ones, and so many new ones.")] = 10,
     mode: Annotated[
         Mode, typer.Option(help="Rank by the meaning on calibrated scores, or by the closed form, one derived relation.")
     ] = Mode.exact,
     new: Annotated[bool, typer.Option("--new", help="Leave out what follows from known facts.")] = False,
+    seconds: Annotated[
+        float, typer.Option(min=0, help="Stop after so many seconds with the best answers found; 0 is no limit.")
+    ] = 5.0,
     explain: Annotated[bool, typer.Option("--explain", help="Say what each part of the query is worth, and why.")] = False,
     json: Json = False,
 ) -> None:
@@ -45,7 +49,7 @@ def query(
     from relatum.runs.run import Run
 
     loaded = Run(run)
-    found = loaded.query(text, k, mode.value, new_only=new)
+    found = loaded.query(text, k, mode.value, new_only=new, seconds=seconds or None)
     reasons = [loaded.explain(found.query, answer) for answer in found.answers] if explain else []
     if json:
         whole = found.to_json()
@@ -53,7 +57,7 @@ def query(
             answer["explanation"] = reason.to_json()
         print_json(whole)
         return
-    _show(text, found)
+    _show(text, found, seconds)
     for number, reason in enumerate(reasons, start=1):
         console().print(f"\n{number}  {', '.join(found.answers[number - 1].entities)}", markup=False)
         for line in reason.lines():
@@ -63,19 +67,18 @@ def query(
 def define(
     run: RunFolder,
     name: Annotated[str, typer.Argument(help="What the derived relation is to be called.")],
-    expression: Annotated[str, typer.Argument(help="What it is: 'rename[1, 0, 2](sold)'.")],
+    expression: Annotated[str, typer.Argument(help="What it is: 'permute[1, 0, 2](sold)'.")],
 ) -> None:
     """Add a derived relation to a trained run, without training: complete, score and query then know it."""
-    from relatum.algebra.text import write
     from relatum.runs.run import Run
 
     loaded = Run(run)
     loaded.define(name, expression)
-    told = write(loaded.definitions[name], roles=True)
+    told = loaded.definitions[name].text(roles=True)
     console().print(f"{loaded.schema[name]} is now {told}", markup=False, soft_wrap=True)
 
 
-def _show(text: str, found: QueryResult) -> None:
+def _show(text: str, found: QueryResult, seconds: float) -> None:
     roles, open_ = found.query.expression.roles, found.query.open
     heads = [roles[position] if roles else f"column {position}" for position in open_]
     rows = [
@@ -83,10 +86,10 @@ def _show(text: str, found: QueryResult) -> None:
             str(number),
             *one.entities,
             percent(one.probability),
-            "-" if one.degree is None else f"{one.degree:.4f}",
-            f"{one.closed:.4f}",
+            f"{one.degree:.4f}",
+            "-" if one.closed is None else f"{one.closed:.4f}",
             "-" if one.slack is None else f"{one.slack:+.4f}",
-            "known" if one.known else "predicted",
+            ("known" if one.known else "predicted") + ("" if one.proven else " *"),
         )
         for number, one in enumerate(found.answers, start=1)
     ]
@@ -95,5 +98,8 @@ def _show(text: str, found: QueryResult) -> None:
     promise = {"equal": "equal to", "at least": "never below", "at most": "never above"}.get(found.bound.value)
     said = f"the closed form is {promise} the exact degree" if promise else "of this query the closed form promises nothing"
     console().print(f"ranked by the {found.mode} reading; {said}")
-    if not found.proven:
-        console().print("there may be better answers: the search was cut short")
+    if not all(one.proven for one in found.answers):
+        why = f"stopped after {seconds:g} s" if found.stopped else "the search was cut short"
+        console().print(f"{why}: the answers marked * are the best found so far, and there may be better ones")
+    elif found.stopped or not found.proven:
+        console().print("there may be more answers: the search was stopped early")

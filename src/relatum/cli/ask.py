@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,7 +64,7 @@ def evaluate(
 def complete(
     run: RunFolder,
     question: Annotated[str, typer.Argument(help="A fact with open positions: 'sold(drew, ?, book)'.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many answers.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many known answers, and how many new ones.")] = 10,
     new: Annotated[bool, typer.Option("--new", help="Leave out what is known already.")] = False,
     beam: Annotated[
         int | None,
@@ -71,7 +72,7 @@ def complete(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Fill the gaps in a fact."""
+    """Fill the gaps in a fact: by what is known, and by what is not but likely."""
     from relatum.runs.questions import parse_question
     from relatum.runs.run import Run
 
@@ -83,11 +84,12 @@ def complete(
     if json:
         print_json({"question": question, "answers": [_plain(answer) for answer in answers]})
         return
-    rows = [
-        (str(n), *a.entities, f"{a.score:.3f}", percent(a.probability), _where(a.source))
-        for n, a in enumerate(answers, start=1)
-    ]
-    print_table(question, ("", *heads, "score", "probability", ""), rows, ("score", "probability"))
+    ends = ("score", "probability")
+    if known := [answer for answer in answers if answer.known]:
+        rows = [(*row, "derived" if one.source == "derived" else f"in {one.source}") for row, one in _rows(known)]
+        print_table(f"{question}, known", ("", *heads, *ends, ""), rows, ends)
+    rows = [row for row, _ in _rows([answer for answer in answers if not answer.known])]
+    print_table(f"{question}, new", ("", *heads, *ends), rows, ends)
 
 
 def score(
@@ -117,6 +119,12 @@ def score(
     ]
     heads = ("fact", "score", "probability", "beats", "")
     print_table("scores; a fact beats so many of those that differ in one entity", heads, rows, heads[1:4])
+
+
+def _rows(answers: list[Answer]) -> Iterator[tuple[tuple[str, ...], Answer]]:
+    """Yield the cells of each answer, with the answer."""
+    for place, one in enumerate(answers, start=1):
+        yield (str(place), *one.entities, f"{one.score:.3f}", percent(one.probability)), one
 
 
 def _plain(answer: Answer) -> dict[str, Any]:

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from relatum.cli.output import console, print_json, print_table
-from relatum.formatting import number, share
+from relatum.formatting import number, percent, share
 
 if TYPE_CHECKING:
     from relatum.data.formats import Layout
     from relatum.data.health import Health
     from relatum.data.hypergraph import Split
+    from relatum.data.leakage import Leakage
 
 __all__ = ["app"]
+
+_LEAKS = 10  # that are shown
 
 app = typer.Typer(help="List, describe, check and convert datasets.", no_args_is_help=True)
 
@@ -88,7 +91,7 @@ def check(
     blank_lines: BlankLines = False,
     skip_bad: SkipBad = False,
 ) -> None:
-    """Look for what may spoil training or results: duplicates, overlaps, unseen names, near-leakage."""
+    """Look for what may spoil training or results: duplicates, overlaps, unseen names, leakage."""
     from relatum.data.health import examine
 
     split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
@@ -110,6 +113,7 @@ def check(
         [*rows, ("all", number(near), number(len(split.test)), share(near, len(split.test)))],
         ("arity", "near", "test", "share"),
     )
+    _print_leakage(health.leakage)
     _print_skipped(health.skipped)
 
 
@@ -213,6 +217,28 @@ def _health_rows(split: Split, health: Health) -> Iterator[tuple[str, str, str, 
     for part, count in health.unseen_facts.items():
         yield "facts with a name not in train", part, number(count), share(count, sizes[part])
     yield "entities that occur once", "train", number(health.degree_one), share(health.degree_one, len(split.entities))
+
+
+def _print_leakage(found: Leakage) -> None:
+    title = "Test facts that follow from training facts by permuting or dropping columns"
+    title += f": {number(found.facts)} of {number(found.test)}, {share(found.facts, found.test)}"
+    rows = [
+        (
+            leak.relation.name,
+            leak.body,
+            number(leak.found),
+            number(leak.test),
+            share(leak.found, leak.test),
+            percent(leak.chance),
+        )
+        for leak in found.leaks[:_LEAKS]
+    ]
+    numbers = ("found", "test", "share", "by chance")
+    print_table(title, ("relation", "follows from", *numbers), rows, numbers)
+    if len(found.leaks) > _LEAKS:
+        console().print(f"... and {number(len(found.leaks) - _LEAKS)} more; --json lists all")
+    if not found.complete:
+        console().print("not every choice of columns was tried, for there are too many")
 
 
 def _print_skipped(skipped: tuple[str, ...]) -> None:

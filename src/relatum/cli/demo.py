@@ -20,13 +20,13 @@ _SHOP = (
     ("A shop: facts with a seller, a buyer and an item.", "data info example"),
     (
         "Learn from them.",
-        "train --data example --set model.dim=40 --set training.epochs=200 --set training.groups=1 --out {}/shop",
+        "train --data example --set model.dim=40 --set training.epochs=200 --set training.batches_per_step=1 --out {}/shop",
     ),
     ("From whom did alex buy the book?", "complete {}/shop 'bought(buyer=alex, seller=?, item=book)' -k 5"),
     ("Which of two facts is more likely?", "score {}/shop 'sold(drew, alex, book)' 'sold(drew, alex, tv)'"),
     (
         "Relational algebra, asked of what was learned: who sells coffee, and why?",
-        "query {}/shop 'project[seller](where[item = coffee](sold))' -k 3 --explain",
+        "query {}/shop 'project[seller](select[item = coffee](sold))' -k 3 --explain",
     ),
 )
 _MADE = (
@@ -36,8 +36,9 @@ _MADE = (
     ),
     (
         "Learn it. Which relation is derived from which is not told.",
-        "train --data {}/made --set model.dim=200 --set training.epochs=80 --set training.batch=32 --set training.rate=0.3"
-        " --set model.window_dropout=0.5 --set training.negatives=300 --set training.validate_every=20 --out {}/run",
+        "train --data {}/made --set model.dim=200 --set training.epochs=80 --set training.batch_size=32"
+        " --set training.learning_rate=0.3 --set model.window_dropout=0.5"
+        " --set training.num_negatives=300 --set training.validate_every=20 --out {}/run",
     ),
     ("How well are held-out facts found among all entities, operation by operation?", "evaluate {}/run --by operation"),
     ("Which relations are made from which?", "rules {}/run"),

@@ -41,16 +41,12 @@ def train(
     """Train a model into a run directory; stop it with Ctrl-C and go on with --resume."""
     from relatum.errors import SettingError
     from relatum.runs import fit
-    from relatum.runs.spec import Spec, changed, toml_of
+    from relatum.runs.spec import Spec, merged
+    from relatum.settings import change_of
 
-    changes = [
-        *(change or []),
-        *([f"data = {toml_of(data)}"] if data else []),
-        *([f"model.name = {toml_of(model)}"] if model else []),
-        *([f"recipe = {toml_of(recipe)}"] if recipe else []),
-        *([f"seed = {seed}"] if seed is not None else []),
-    ]
-    if resume is not None and (changes or spec or out):
+    given = {"data": data, "model": model, "recipe": recipe, "seed": seed}
+    options = {name: value for name, value in given.items() if value is not None}
+    if resume is not None and (options or change or spec or out):
         raise SettingError("--resume goes on with a run as it is: it takes no other option")
     folder = resume or out
     if folder is None:
@@ -58,7 +54,8 @@ def train(
     if resume is not None:
         carry_out(folder, lambda watch: fit.resume(folder, watch))
     else:
-        wanted = Spec.read(spec, changes) if spec else Spec.from_dict(changed({}, changes))
+        changes = change or []
+        wanted = Spec.read(spec, changes, options) if spec else Spec.from_dict(merged(*map(change_of, changes), options))
         carry_out(folder, lambda watch: fit.fit(wanted, folder, watch))
     typer.echo(f"trained into {folder}; ask it with: relatum evaluate {folder}")
 

@@ -38,7 +38,7 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="PATH=VALUES",
-            help="What to search, such as 'training.rate=0.05..1.0 log' or model.window=1,2,4; once for each setting.",
+            help="What to search, such as 'training.learning_rate=0.05..1.0 log' or model.window=1,2,4; once per setting.",
         ),
     ] = None,
     spec: Annotated[Path | None, typer.Option(help="A TOML file with settings to begin from.")] = None,
@@ -56,7 +56,6 @@ def tune(
 
     The same command goes on with a study that was stopped. Run several times at once, its processes share the trials.
     """
-    import relatum.experiments.tuning.library  # noqa: F401  # first: where Optuna is missing, that is said at once
     from relatum.data.loading import load
     from relatum.errors import DataError
     from relatum.experiments.tuning import folder
@@ -65,7 +64,10 @@ def tune(
     from relatum.experiments.tuning.study import Study
     from relatum.experiments.tuning.worker import work
 
-    base = _base(spec, _changes(data, model, epochs, change or []), sampler)
+    options: dict[str, Any] = {"data": data} if data is not None else {}
+    options |= {"model": model} if model is not None else {}
+    options |= {"training": {"epochs": epochs}} if epochs is not None else {}
+    base = _base(spec, change or [], options, sampler)
     split = load(base.data)
     if not len(split.train) or not len(split.valid):
         raise DataError(f"{base.data}: tuning needs facts to train on and validation facts")
@@ -91,24 +93,14 @@ def tune(
         _show(found, most)
 
 
-def _changes(data: str | None, model: str | None, epochs: int | None, change: list[str]) -> list[str]:
-    from relatum.runs.spec import toml_of
-
-    return [
-        *change,
-        *([f"data = {toml_of(data)}"] if data else []),
-        *([f"model.name = {toml_of(model)}"] if model else []),
-        *([f"training.epochs = {epochs}"] if epochs is not None else []),
-    ]
-
-
-def _base(path: Path | None, changes: list[str], sampler: str) -> Spec:
+def _base(path: Path | None, changes: list[str], options: dict[str, Any], sampler: str) -> Spec:
     """Return the spec that trials begin from; that of a grid is the paper's where nothing else is said."""
-    from relatum.runs.spec import Spec, changed
+    from relatum.runs.spec import Spec, merged
+    from relatum.settings import change_of
 
     if path is not None:
-        return Spec.read(path, changes)
-    return Spec.from_dict(changed({"recipe": "paper"} if sampler == "grid" else {}, changes))
+        return Spec.read(path, changes, options)
+    return Spec.from_dict(merged({"recipe": "paper"} if sampler == "grid" else {}, *map(change_of, changes), options))
 
 
 class _Interrupt:

@@ -10,6 +10,7 @@ import numpy as np
 
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
+from relatum.data.leakage import Leakage, find_leaks
 
 __all__ = ["Description", "Health", "describe", "examine"]
 
@@ -60,6 +61,7 @@ class Health:
         unseen_facts: by part, facts that hold an entity or relation that never occurs in train.
         degree_one: entities that occur exactly once in train.
         near: by arity, test facts that differ from a fact of train or valid in a single position, and all test facts.
+        leakage: test facts that follow from training facts by permuting or dropping columns.
         skipped: the lines that were passed over when the files were read.
     """
 
@@ -70,12 +72,13 @@ class Health:
     unseen_facts: dict[str, int]
     degree_one: int
     near: dict[int, tuple[int, int]]
+    leakage: Leakage
     skipped: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return the findings as plain data."""
         near = {arity: {"near": near, "test": total} for arity, (near, total) in self.near.items()}
-        return {**vars(self), "near": near, "skipped": list(self.skipped)}
+        return {**vars(self), "near": near, "leakage": self.leakage.to_json(), "skipped": list(self.skipped)}
 
 
 def examine(split: Split) -> Health:
@@ -99,6 +102,7 @@ def examine(split: Split) -> Health:
         },
         degree_one=int(np.sum(split.train.degrees() == 1)),
         near=_near(split),
+        leakage=find_leaks(split),
         skipped=split.skipped,
     )
 

@@ -14,9 +14,10 @@ from itertools import combinations
 from typing import Any
 
 from relatum.experiments.collected import Result, best_of_systems
-from relatum.experiments.published import BEST_WINDOWS, REL_ER, SIGMA, SYSTEMS, TABLE_1, WINDOWS
+from relatum.experiments.published import BEST_WINDOWS, REL_ER, SIGMA, TABLE_1, WINDOWS
 from relatum.experiments.series import series
 from relatum.experiments.table import Table
+from relatum.models import MODELS
 
 __all__ = ["MARGIN", "Claim", "Verdict", "check_claims", "claims_table"]
 
@@ -76,13 +77,17 @@ def claims_table(claims: Iterable[Claim]) -> Table:
 
 def _best_system(data: str, results: Sequence[Result]) -> Claim:
     found = _of_systems(data, results, "mrr")
-    ours = SYSTEMS["reale"]
-    others = [name for model, name in SYSTEMS.items() if name != ours and (model in TABLE_1[data] or name in found)]
+    ours = MODELS["reale"].title
+    others = [
+        kind.title
+        for model, kind in MODELS.items()
+        if kind.title != ours and (model in TABLE_1[data] or kind.title in found)
+    ]
     return _judged(f"{data}: {ours} is the best system", [(ours, other) for other in others], found)
 
 
 def _order_of_systems(data: str, results: Sequence[Result]) -> Claim:
-    printed = {SYSTEMS[model]: hits[0] for model, hits in TABLE_1[data].items()}
+    printed = {MODELS[model].title: hits[0] for model, hits in TABLE_1[data].items()}
     return _judged(f"{data}: the order of the systems", _pairs(printed), _of_systems(data, results, "mrr"))
 
 
@@ -112,7 +117,7 @@ def _rel_er(results: Sequence[Result]) -> list[Claim]:
     for part in REL_ER["reale"]:
         kind = "depth" if part.isdecimal() else "operation"
         path = ("mrr",) if part == "all" else (f"by_{kind}", part, "mrr")
-        printed = {SYSTEMS[model]: parts[part] for model, parts in REL_ER.items()}
+        printed = {MODELS[model].title: parts[part] for model, parts in REL_ER.items()}
         found = {name: one for name, one in _of_systems("rel-er", results, *path).items() if name in printed}
         name = f"depth {part}" if kind == "depth" else part
         claims.append(_judged(f"rel-er, {name}: {_order(printed)}", _pairs(printed), found))
@@ -121,7 +126,9 @@ def _rel_er(results: Sequence[Result]) -> list[Claim]:
 
 def _of_systems(data: str, results: Sequence[Result], *path: str) -> dict[str, _Measured]:
     """Return a value of the test of each system that has one, by the name of the system."""
-    found = {SYSTEMS[model]: (one.mean(*path), one.spread(*path)) for model, one in best_of_systems(results, data).items()}
+    found = {
+        MODELS[model].title: (one.mean(*path), one.spread(*path)) for model, one in best_of_systems(results, data).items()
+    }
     return {name: _Measured(mean, spread or 0.0) for name, (mean, spread) in found.items() if mean is not None}
 
 

@@ -13,10 +13,11 @@ import numpy as np
 
 from relatum.errors import DataError
 from relatum.experiments.datasets import FORMAT
-from relatum.experiments.published import SYSTEMS
 from relatum.experiments.results import collect
+from relatum.models import MODELS
 from relatum.runs.directory import SPEC
 from relatum.runs.spec import Spec
+from relatum.setting_names import modern
 
 __all__ = ["Collected", "Point", "Result", "best", "best_of_systems", "read_results"]
 
@@ -102,7 +103,7 @@ def best(results: Iterable[Result]) -> Result | None:
 
 def best_of_systems(results: Sequence[Result], data: str) -> dict[str, Result]:
     """Return the best result of each system on a dataset, by model, in the paper's order."""
-    found = {model: best(one for one in results if (one.data, one.model) == (data, model)) for model in SYSTEMS}
+    found = {model: best(one for one in results if (one.data, one.model) == (data, model)) for model in MODELS}
     return {model: one for model, one in found.items() if one is not None}
 
 
@@ -147,7 +148,7 @@ def _are_results(whole: Any) -> bool:
 
 def _result(name: str, whole: dict[str, Any]) -> Result:
     checksums = whole.get("provenance", {}).get("checksums", {})
-    return Result(name, whole["spec"], whole["runs"], checksums, str(whole.get("trained_on", "")))
+    return Result(name, modern(whole["spec"], notice=False), whole["runs"], checksums, str(whole.get("trained_on", "")))
 
 
 def _checked(path: Path, whole: dict[str, Any]) -> Result:
@@ -182,7 +183,7 @@ def _alike(folders: Sequence[Path]) -> list[list[Path]]:
     """Return runs that differ in their seed alone together, in their order."""
     groups: dict[str, list[Path]] = {}
     for folder in dict.fromkeys(folders):
-        groups.setdefault(_settings(Spec.read(folder / SPEC).to_dict()), []).append(folder)
+        groups.setdefault(_settings(Spec.of_run(folder / SPEC).to_dict()), []).append(folder)
     return list(groups.values())
 
 

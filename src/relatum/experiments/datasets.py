@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from relatum import __version__
 from relatum.data.health import describe
 from relatum.data.hypergraph import Split
 from relatum.data.loading import load
+from relatum.version import __version__
 
 __all__ = ["FORMAT", "measure"]
 

@@ -4,8 +4,9 @@ A series varies one setting: `[vary]` with `model.window = [1, 2, 4, 5, 8]` make
 the file and the value, with runs and results of its own.
 
 A run directory is named after the experiment, the seed, and a hash of all that the run follows from: the spec with every
-setting written out, the checksums of the data, and the version of the code. So a change to any of these is another run, and
-what is there under its hash is done, or can be gone on with, whichever experiment it was begun for.
+setting written out (under its first name, so that it can get another), the checksums of the data, and the version of the
+code. So a change to any of these is another run, and what is there under its hash is done, or can be gone on with, whichever
+experiment it was begun for.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from relatum import __version__
 from relatum.data.loading import load
 from relatum.errors import SettingError
 from relatum.experiments.naming import file_word
 from relatum.runs.directory import SPEC
-from relatum.runs.spec import VARY, Spec, changed, read_toml, toml_of
+from relatum.runs.spec import VARY, Spec, merged, read_toml
+from relatum.setting_names import old_spelling
+from relatum.settings import nested
+from relatum.version import __version__
 
 __all__ = ["Experiment", "Planned", "read_experiments"]
 
@@ -57,7 +60,7 @@ class Experiment:
         checksums = dict(load(self.spec.data).checksums)
         for seed in self.seeds:
             spec = replace(self.spec, seed=seed)
-            content = _hash([spec.to_dict(), checksums, __version__])
+            content = _hash([old_spelling(spec.to_dict()), checksums, __version__])
             own = Planned(out / f"{self.name}-{seed}-{content}", spec)
             same = (Planned(folder, spec) for folder in sorted(out.glob(f"*-{seed}-{content}")))
             yield min((own, *same), key=lambda planned: _PROGRESS.index(planned.state))
@@ -77,9 +80,7 @@ def read_experiments(path: Path, seeds: Iterable[int] | None = None) -> list[Exp
         if VARY not in given:
             return [Experiment(path.stem, Spec.from_dict(given), chosen)]
         setting, values = _varied(given.pop(VARY))
-        points = {
-            f"{path.stem}-{file_word(str(value))}": changed(given, [f"{setting}={toml_of(value)}"]) for value in values
-        }
+        points = {f"{path.stem}-{file_word(str(value))}": merged(given, nested(setting, value)) for value in values}
         found = [Experiment(name, Spec.from_dict(point), chosen) for name, point in points.items()]
         if len({_hash(one.spec.to_dict()) for one in found}) < len(values):
             raise SettingError(f"{VARY}.{setting}: two of its values are one")

@@ -25,7 +25,7 @@ __all__ = ["collect", "result_of", "save_results"]
 
 def collect(folders: Sequence[Path]) -> dict[str, Any]:
     """Return the results of runs that differ in their seed alone: what each reached, and mean and spread of the test MRR."""
-    specs = [{**Spec.read(folder / SPEC).to_dict(), "seed": None} for folder in folders]
+    specs = [{**Spec.of_run(folder / SPEC).to_dict(), "seed": None} for folder in folders]
     for folder, spec in zip(folders, specs, strict=True):
         if spec != specs[0]:
             raise RelatumError(f"{folder}: differs from {folders[0]} in more than its seed")
@@ -65,7 +65,7 @@ def result_of(folder: Path) -> dict[str, Any]:
     parts = {f"by_{key}": breakdown(ranks, key, schema, origins) for key in keys}
     parts["by_relation_size"] = breakdown(ranks, SIZE, schema, train=run.split.train)
     return {
-        "seed": Spec.read(folder / SPEC).seed,
+        "seed": Spec.of_run(folder / SPEC).seed,
         "minutes_of_training": round(course.seconds / 60, 2),
         "interruptions": course.sessions - 1,
         "seconds_of_evaluation": round(evaluation, 2),

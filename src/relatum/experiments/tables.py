@@ -9,9 +9,10 @@ import numpy as np
 
 from relatum.data.provenance import ELEMENTARY, OPERATIONS
 from relatum.experiments.collected import Collected, Result, best_of_systems
-from relatum.experiments.published import DATASETS, REL_ER, REL_ER_FACTS, SIGMA, SYSTEMS, TABLE_1, WINDOWS
+from relatum.experiments.published import DATASETS, REL_ER, REL_ER_FACTS, SIGMA, TABLE_1, WINDOWS
 from relatum.experiments.series import series
 from relatum.experiments.table import Table
+from relatum.models import MODELS
 
 __all__ = ["paper_tables"]
 
@@ -37,7 +38,7 @@ def paper_tables(collected: Collected) -> list[Table]:
 
 def _systems(data: str, results: Sequence[Result]) -> Table:
     found = best_of_systems(results, data)
-    rows = [(SYSTEMS[model], *_line(one, TABLE_1[data].get(model, (None,))[0])) for model, one in found.items()]
+    rows = [(MODELS[model].title, *_line(one, TABLE_1[data].get(model, (None,))[0])) for model, one in found.items()]
     return Table(f"{data}: test facts, filtered, realistic ties", ("system", *_MEASURED), rows)
 
 
@@ -61,7 +62,7 @@ def _rel_er(data: str, results: Sequence[Result], datasets: Mapping[str, Mapping
     ]
     rows = []
     for model, one in best_of_systems([one for one in results if _has_operations(one)], data).items():
-        name, ours = SYSTEMS[model], [one.mean(*part) for part in parts]
+        name, ours = MODELS[model].title, [one.mean(*part) for part in parts]
         rows.append((name, *(_number(mrr, 3) for mrr in ours)))
         if data == "rel-er" and model in REL_ER:
             theirs = [REL_ER[model].get(key) for key in keys]

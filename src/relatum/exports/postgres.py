@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from relatum.errors import DataError, RelatumError
+from relatum.errors import DataError
 from relatum.exports.database import listed_columns, split_name
 from relatum.exports.table import Table
+from relatum.extras import optional
 from relatum.imports.postgres import without_password
 from relatum.imports.workspace import quoted
 
@@ -29,10 +30,8 @@ _COLUMNS = """
 @contextmanager
 def open_postgres(url: str) -> Iterator[PostgresDatabase]:
     """Yield the database at a URL, with a transaction under way."""
-    try:
+    with optional("psycopg", extra="postgres"):
         import psycopg
-    except ImportError:
-        raise RelatumError("writing to PostgreSQL needs psycopg: pip install 'relatum[postgres]'") from None
     origin = without_password(url)
     try:
         with closing(psycopg.connect(url, connect_timeout=_PATIENCE)) as connection:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from relatum.errors import DataError, RelatumError
+from relatum.errors import DataError
+from relatum.extras import optional
 from relatum.imports.narrowing import narrow
 from relatum.imports.source import Column, Kind, Reference, Table
 from relatum.imports.workspace import BATCH, Batch, Workspace, quoted
@@ -65,10 +66,8 @@ class PostgresDatabase:
     """One database; what is read is its state at one moment."""
 
     def __init__(self, workspace: Workspace, url: str) -> None:
-        try:
+        with optional("psycopg", extra="postgres"):
             import psycopg
-        except ImportError:
-            raise RelatumError("reading PostgreSQL needs psycopg: pip install 'relatum[postgres]'") from None
         self.origin = without_password(url)
         self._workspace, self._error = workspace, psycopg.Error
         try:

@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from relatum import __version__
 from relatum.data.domains import save_domains
 from relatum.data.formats import write_roles, write_tuples
 from relatum.data.hypergraph import Split
 from relatum.files import atomic_directory, check_free
 from relatum.imports.options import ImportOptions
 from relatum.progress import progress
+from relatum.version import __version__
 
 __all__ = ["RECORD", "ColumnRecord", "Imported", "TableRecord"]
 

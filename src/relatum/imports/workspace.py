@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from relatum.errors import DataError, RelatumError
+from relatum.errors import DataError
+from relatum.extras import optional
 from relatum.memory import free
 from relatum.progress import progress
 
@@ -69,10 +70,8 @@ class Workspace:
     """
 
     def __init__(self, doing: str = "reading") -> None:
-        try:
+        with optional("duckdb", extra="io"):
             import duckdb
-        except ImportError:
-            raise RelatumError(f"{doing} tables needs DuckDB: pip install 'relatum[io]'") from None
         self._doing = doing
         self._error: type[Exception] = duckdb.Error
         self._folder = tempfile.mkdtemp(prefix="relatum-")

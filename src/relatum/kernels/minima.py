@@ -47,7 +47,8 @@ def backward(
         lambda n: minima_loops.backward_tiles(*side, *ranges[n], of_queries[n], of_tiles, of_bias[n], of_weights[n]),
         len(ranges),
     )
-    of_candidates = np.ascontiguousarray(of_tiles.transpose(0, 2, 1).reshape(-1, queries.shape[1])[:count])
+    rows = of_tiles.transpose(0, 2, 1).reshape(len(tiles) * TILE, queries.shape[1])
+    of_candidates = np.ascontiguousarray(rows[:count])
     return of_queries.sum(0), of_candidates, of_bias.sum(0), of_weights.sum(0)
 
 

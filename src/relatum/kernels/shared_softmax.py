@@ -53,7 +53,7 @@ def shared_softmax(
         known = (hidden[p].pool, hidden[p].starts, hidden[p].counts)
         losses[p] = _position(entities, weights, bias, columns, p, *known, _F(factor), *out)
 
-    parallel.run(work, arity)
+    parallel.run(work, arity if columns.size else 0)  # without facts there may be no candidates either
     of_entities, of_weights, of_bias = (gradient.sum(0) for gradient in gradients)
     return float(losses.sum()), of_entities, of_weights, of_bias
 

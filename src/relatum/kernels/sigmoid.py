@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from relatum.kernels import parallel, sigmoid_loops
+from relatum.kernels import parallel, ranking, sigmoid_loops
 from relatum.kernels.jit import TILE
-from relatum.kernels.known import Known
+from relatum.kernels.known import Known, known_part
 
 __all__ = ["Plan", "backward", "count_better", "forward", "plan", "top"]
 
@@ -34,6 +34,7 @@ Ints = npt.NDArray[np.int64]
 CLAMP = 20.0
 PAIRED, SINGLE = 12.0, 34.0
 _TILES = 4  # in a part at least
+_SUMS = 1 << 24  # that are kept at once to be sorted
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -129,16 +130,30 @@ def top(plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Known
 
     Where fewer than k are left after the exclusions, the id is -1 and the sum -inf.
     """
+    ranking.check_k(k)
+    if k > ranking.FEW:
+        return _top_of_many(plan, queries, candidates, k, excluded)
     scores = np.full((parallel.PARTS, len(queries), k), -np.inf, np.float32)
     ids = np.full((parallel.PARTS, len(queries), k), -1, np.int64)
     start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries))
     start += (excluded.pool, excluded.starts, excluded.counts)
     _over_tiles(candidates, lambda n, first, last: sigmoid_loops.top(*start, first, last, scores[n], ids[n]))
     # Parts stand in the order of their ids, so a stable sort keeps the smaller id first.
-    all_scores = scores.swapaxes(0, 1).reshape(len(queries), -1)
-    all_ids = ids.swapaxes(0, 1).reshape(len(queries), -1)
+    all_scores = scores.swapaxes(0, 1).reshape(len(queries), parallel.PARTS * k)
+    all_ids = ids.swapaxes(0, 1).reshape(len(queries), parallel.PARTS * k)
     best = np.argsort(-all_scores, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(all_ids, best, 1), _finished(plan, np.take_along_axis(all_scores, best, 1))
+
+
+def _top_of_many(plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Known) -> tuple[Ints, Floats]:
+    """Return what `top` does for a large k, where all sums of some queries at a time are kept and sorted."""
+    ids, sums = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32)
+    step = max(1, _SUMS // max(1, len(candidates)))
+    for start in range(0, len(queries), step):
+        part = slice(start, start + step)
+        found = forward(plan, queries[part], candidates)
+        ids[part], sums[part] = ranking.top(found, k, known_part(excluded, part))
+    return ids, sums
 
 
 def _finished(plan: Plan, sums: Floats) -> Floats:

@@ -169,6 +169,8 @@ def top(  # type: ignore[no-untyped-def]
     """Keep in scores[Q, k] and ids[Q, k], both descending, the best candidates of tiles first..last; excluded ones out."""
     tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
     k = scores.shape[1]
+    if k == 0:  # there is no last one to beat
+        return
     known = np.empty(len(queries), np.int64)
     for q in range(len(queries)):
         known[q] = first_at_least(pool, starts[q], starts[q] + counts[q], first * TILE)

@@ -1,5 +1,6 @@
 """The models: ten systems behind one scoring contract (`base`), and how their scores are computed (`combine`)."""
 
+from relatum.errors import SettingError, UnknownNameError
 from relatum.models.base import Model
 from relatum.models.getd import GETD
 from relatum.models.gmpnn import GMPNN
@@ -8,18 +9,22 @@ from relatum.models.nalp import NaLP
 from relatum.models.products import MCP, HSimplE, MDistMult
 from relatum.models.reale import ReAlE
 from relatum.models.translations import RAE, MTransH
+from relatum.setting_names import folded
 
-__all__ = ["MODELS", "Model"]
+__all__ = ["MODELS", "Model", "canonical_name"]
 
+# In the order of the paper's tables.
 MODELS: dict[str, type[Model]] = {
-    "reale": ReAlE,
-    "m-distmult": MDistMult,
-    "m-cp": MCP,
-    "hsimple": HSimplE,
-    "hype": HypE,
-    "m-transh": MTransH,
-    "rae": RAE,
-    "nalp": NaLP,
-    "getd": GETD,
-    "g-mpnn": GMPNN,
+    model.name: model for model in (MDistMult, MCP, MTransH, RAE, NaLP, GETD, HSimplE, HypE, GMPNN, ReAlE)
 }
+
+
+def canonical_name(name: object) -> str:
+    """Return the key in `MODELS` that a name means, whatever its case and hyphens: HypE is hype, m_distmult m-distmult."""
+    if isinstance(name, str):
+        if name in MODELS:
+            return name
+        for known in MODELS:
+            if folded(known) == folded(name):
+                return known
+    raise SettingError(f"model.name: {UnknownNameError('model', str(name), MODELS)}")

@@ -24,39 +24,32 @@ from relatum.data.schema import Schema
 from relatum.errors import SettingError
 from relatum.kernels.known import Known
 from relatum.models.combine import Combine
+from relatum.settings import Checked, setting
 
-__all__ = ["Model", "Parameters", "Settings", "drop", "normal", "require", "rows"]
+__all__ = ["Model", "Parameters", "Settings", "drop", "normal", "rows"]
 
 Parameters = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What every model can be told: the dimension, and the share of the input that is dropped while training."""
+class Settings(Checked, path="model"):
+    """What every model can be told."""
 
-    dim: int = 200
-    input_dropout: float = 0.0
-
-    def __post_init__(self) -> None:
-        require(self.dim >= 1, "dim", "must be at least 1")
-        require(0 <= self.input_dropout < 1, "input_dropout", "must be at least 0 and below 1")
+    dim: int = setting(200, "the dimension of embeddings", ge=1)
+    input_dropout: float = setting(0.0, "the share of an embedding's coordinates dropped in a training step", ge=0, lt=1)
 
 
 class Model(ABC):
     """What a model states; see the module's text for the contract."""
 
-    title: ClassVar[str]  # its name as papers write it; that of the class unless a model says otherwise
+    name: ClassVar[str]  # in specs and on the command line, such as m-distmult
+    title: ClassVar[str]  # as the papers write it, such as m-DistMult
     settings_type: ClassVar[type[Settings]] = Settings
     # Parameters with one row per entity, per relation, and per (relation, position): a step touches few of their rows.
     entity_tables: ClassVar[tuple[str, ...]] = ("entities",)
     relation_tables: ClassVar[tuple[str, ...]] = ("relations",)
     place_tables: ClassVar[tuple[str, ...]] = ()
     reads_facts: ClassVar[bool] = False  # whether `encode` looks at the facts of the hypergraph
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "title" not in vars(cls):
-            cls.title = cls.__name__
 
     def __init__(self, graph: Hypergraph, settings: Settings | None = None) -> None:
         self.settings = settings if settings is not None else self.settings_type()
@@ -181,9 +174,3 @@ def drop(values: Tensor, share: float, noise: torch.Generator | None) -> Tensor:
         return values
     kept = torch.rand(values.shape, generator=noise, device=values.device) >= share
     return values * kept / (1 - share)
-
-
-def require(holds: bool, setting: str, reason: str) -> None:
-    """Refuse a setting that cannot be."""
-    if not holds:
-        raise SettingError(f"model.{setting}: {reason}")

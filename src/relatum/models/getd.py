@@ -7,23 +7,20 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from relatum.models.base import Model, Parameters, Settings, normal, require, rows
+from relatum.models.base import Model, Parameters, Settings, normal, rows
 from relatum.models.combine import Combine, Dot
 from relatum.models.products import around_zero, nearly_alike
+from relatum.settings import setting
 
 __all__ = ["GETD", "GETDSettings"]
 
 
 @dataclass(frozen=True)
 class GETDSettings(Settings):
-    """Settings of GETD; `rank` is that of the tensor ring."""
+    """Settings of GETD."""
 
-    dim: int = 50
-    rank: int = 20
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.rank >= 1, "rank", "must be at least 1")
+    dim: int = setting(50, "the dimension of embeddings", ge=1)
+    rank: int = setting(20, "the rank of the tensor ring", ge=1)
 
 
 class GETD(Model):
@@ -34,6 +31,8 @@ class GETD(Model):
     numbers, is never made. Each arity has a ring of its own.
     """
 
+    name = "getd"
+    title = "GETD"
     settings_type = GETDSettings
     settings: GETDSettings
 

@@ -9,33 +9,28 @@ import torch
 from torch import Tensor
 
 from relatum.data.hypergraph import Hypergraph
-from relatum.models.base import Model, Parameters, Settings, drop, normal, require, rows
+from relatum.models.base import Model, Parameters, Settings, drop, normal, rows
 from relatum.models.messages import Layer, Neighbourhoods
 from relatum.models.products import ProductModel
+from relatum.settings import setting
 
 __all__ = ["GMPNN", "GMPNNSettings"]
 
 
 @dataclass(frozen=True)
 class GMPNNSettings(Settings):
-    """Settings of G-MPNN.
+    """Settings of G-MPNN."""
 
-    Attributes:
-        layers: how many times messages are passed.
-        neighbours: how many messages an entity takes in a step of training, drawn anew each time if there are more; 0
-            takes all. Questions are always answered with all.
-        message_dropout: the share of what an entity has heard that is dropped in a step of training.
-    """
-
-    layers: int = 1
-    neighbours: int = 8
-    message_dropout: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.layers >= 1, "layers", "must be at least 1")
-        require(self.neighbours >= 0, "neighbours", "must not be negative")
-        require(0 <= self.message_dropout < 1, "message_dropout", "must be at least 0 and below 1")
+    num_layers: int = setting(1, "how many times messages are passed", ge=1)
+    num_neighbors: int = setting(
+        8,
+        "how many messages an entity takes in a step of training, drawn anew each time if there are more; 0 takes all."
+        " Questions are always answered with all",
+        ge=0,
+    )
+    message_dropout: float = setting(
+        0.0, "the share of what an entity has heard that is dropped in a step of training", ge=0, lt=1
+    )
 
 
 class GMPNN(ProductModel):
@@ -49,6 +44,7 @@ class GMPNN(ProductModel):
     only those that reach what it needs.
     """
 
+    name = "g-mpnn"
     title = "G-MPNN"
     settings_type = GMPNNSettings
     settings: GMPNNSettings
@@ -66,21 +62,21 @@ class GMPNN(ProductModel):
         return {
             **super().initial(generator),
             "positions": near_one,
-            "messages": normal(generator, self.settings.layers, dim, dim, spread=1.0),
+            "messages": normal(generator, self.settings.num_layers, dim, dim, spread=1.0),
         }
 
     def around(self, entities: Tensor, noise: torch.Generator) -> tuple[Model, Tensor]:
         """Return the model with the messages that reach the given entities, and those who send them."""
         narrow = copy.copy(self)
         settings = self.settings
-        narrow._rounds, senders = self._neighbourhoods.rounds(entities, settings.layers, settings.neighbours, noise)
+        narrow._rounds, senders = self._neighbourhoods.rounds(entities, settings.num_layers, settings.num_neighbors, noise)
         return narrow, senders
 
     def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
         """Return entities after message passing."""
         tables = super().encode(parameters, noise)
         hidden, (to_encode, to_decode) = tables["entities"], tables["positions"]
-        rounds = self._rounds or [self._neighbourhoods.whole()] * self.settings.layers
+        rounds = self._rounds or [self._neighbourhoods.whole()] * self.settings.num_layers
         for layer, weights in zip(rounds, tables.pop("messages"), strict=True):
             heard = _mean(layer, hidden, tables["relations"], to_encode)
             passed = torch.tanh(heard @ (weights * self.settings.dim**-0.5))

@@ -8,39 +8,32 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from relatum.models.base import Parameters, Settings, drop, normal, require, rows
+from relatum.models.base import Parameters, Settings, drop, normal, rows
 from relatum.models.products import ProductModel
+from relatum.settings import require, setting
 
 __all__ = ["HypE", "HypESettings"]
 
 
 @dataclass(frozen=True)
 class HypESettings(Settings):
-    """Settings of HypE.
+    """Settings of HypE."""
 
-    Attributes:
-        filters: how many filters there are for each position.
-        width: the length of a filter.
-        stride: how far a filter moves at a time.
-        hidden_dropout: the share of features behind the convolution dropped from a training step, for all facts alike.
-    """
-
-    filters: int = 6
-    width: int = 1
-    stride: int = 2
-    hidden_dropout: float = 0.0
+    num_filters: int = setting(6, "how many filters there are for each position", ge=1)
+    filter_width: int = setting(1, "the length of a filter", ge=1)
+    stride: int = setting(2, "how far a filter moves at a time", ge=1)
+    hidden_dropout: float = setting(
+        0.0, "the share of features behind the convolution dropped from a training step, for all facts alike", ge=0, lt=1
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.filters >= 1, "filters", "must be at least 1")
-        require(self.stride >= 1, "stride", "must be at least 1")
-        require(1 <= self.width <= self.dim, "width", f"must be from 1 to dim = {self.dim}")
-        require(0 <= self.hidden_dropout < 1, "hidden_dropout", "must be at least 0 and below 1")
+        require(self.filter_width <= self.dim, "model.filter_width", f"must be at most dim = {self.dim}")
 
     @property
     def steps(self) -> int:
         """How many places a filter stops at."""
-        return (self.dim - self.width) // self.stride + 1
+        return (self.dim - self.filter_width) // self.stride + 1
 
 
 class HypE(ProductModel):
@@ -51,6 +44,8 @@ class HypE(ProductModel):
     moves them all, moves what they give together no further than a step moves an embedding.
     """
 
+    name = "hype"
+    title = "HypE"
     settings_type = HypESettings
     settings: HypESettings
 
@@ -60,7 +55,12 @@ class HypE(ProductModel):
         At first f(x, i) about repeats coordinates of x, as m-DistMult sees them. What positions have in common, such as a
         relation and its renaming, is then learned at once, and what sets them apart from there.
         """
-        width, steps, count, dim = self.settings.width, self.settings.steps, self.settings.filters, self.settings.dim
+        width, steps, count, dim = (
+            self.settings.filter_width,
+            self.settings.steps,
+            self.settings.num_filters,
+            self.settings.dim,
+        )
         seen = torch.arange(dim, device=generator.device)
         projection = normal(generator, count, steps, dim, spread=0.1 * math.sqrt(self._features))
         projection[seen % count, seen * steps // dim, seen] += self._features
@@ -72,12 +72,12 @@ class HypE(ProductModel):
 
     @property
     def _features(self) -> int:
-        return self.settings.filters * self.settings.steps
+        return self.settings.num_filters * self.settings.steps
 
     def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
         """Return entities, relations and the matrix [dim, dim] of each position."""
         tables = super().encode(parameters, noise)
-        width, steps, count = self.settings.width, self.settings.steps, self.settings.filters
+        width, steps, count = self.settings.filter_width, self.settings.steps, self.settings.num_filters
         filters, projection = tables.pop("filters"), tables.pop("projection") / self._features
         if noise is not None and self.settings.hidden_dropout:
             projection = projection * drop(projection.new_ones(len(projection), 1), self.settings.hidden_dropout, noise)

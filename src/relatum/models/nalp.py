@@ -7,28 +7,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from relatum.models.base import Model, Parameters, Settings, normal, require, rows
+from relatum.models.base import Model, Parameters, Settings, normal, rows
 from relatum.models.combine import Combine, MinimumOfPairs
+from relatum.settings import setting
 
 __all__ = ["NaLP", "NaLPSettings"]
 
 
 @dataclass(frozen=True)
 class NaLPSettings(Settings):
-    """Settings of NaLP.
+    """Settings of NaLP."""
 
-    Attributes:
-        filters: how many filters the convolution over [role; value] has.
-        hidden: the width of the fully connected layer over pairs.
-    """
-
-    filters: int = 200
-    hidden: int = 200
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.filters >= 1, "filters", "must be at least 1")
-        require(self.hidden >= 1, "hidden", "must be at least 1")
+    num_filters: int = setting(200, "how many filters the convolution over [role; value] has", ge=1)
+    hidden_dim: int = setting(200, "the width of the fully connected layer over pairs", ge=1)
 
 
 class NaLP(Model):
@@ -39,6 +30,8 @@ class NaLP(Model):
     so each side carries two minima, and no pair is ever formed.
     """
 
+    name = "nalp"
+    title = "NaLP"
     settings_type = NaLPSettings
     settings: NaLPSettings
     relation_tables = ()
@@ -49,7 +42,7 @@ class NaLP(Model):
 
         So a fact starts as its roles alone, and entities are told apart only as far as facts tell them apart.
         """
-        dim, filters, hidden = self.settings.dim, self.settings.filters, self.settings.hidden
+        dim, filters, hidden = self.settings.dim, self.settings.num_filters, self.settings.hidden_dim
         return {
             "entities": normal(generator, self.entity_count, dim, spread=0.2 * dim**-0.5),
             "roles": normal(generator, self.place_count, dim, spread=dim**-0.5),
@@ -77,7 +70,7 @@ class NaLP(Model):
 
     def queries(self, tables: Parameters, relations: Tensor, columns: Tensor, position: int) -> Tensor:
         """Return the minima of A o_i and of B o_i over the given entities, [n, 2 * hidden]; infinite if there are none."""
-        shape = (len(relations), 2 * self.settings.hidden)
+        shape = (len(relations), 2 * self.settings.hidden_dim)
         lowest = torch.full(shape, torch.inf, dtype=tables["pair"].dtype, device=relations.device)
         for place in self.others(columns, position):
             lowest = torch.minimum(lowest, self.candidates(tables, relations, place, columns[place]))

@@ -11,17 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from relatum.data.known_answers import Answers, KnownAnswers
+from relatum.data.known_answers import KnownAnswers
 from relatum.data.ordering import differs_from_previous
 from relatum.data.vocabulary import Ids
-from relatum.kernels.known import Known, known_pairs
+from relatum.models.asking import Asking, Scores
 from relatum.models.base import Model, Parameters
 from relatum.models.question_lists import Part, Questions, cut
-from relatum.models.scoring import top
 
 __all__ = ["NewFacts", "best_new_facts"]
-
-Scores = npt.NDArray[np.float32]
 
 _WIDTH = 16  # answers that every question is asked for; if the last may not be the last that counts, times as many more
 _ANSWERS = 1 << 15  # to all questions of a part
@@ -68,7 +65,7 @@ def best_new_facts(
         allowed: for each position the entities that can stand there, ascending; None are all.
         advance: is told how many questions are done with.
     """
-    asking = _Asking(model, tables, relation, known, allowed or [None] * model.schema[relation].arity)
+    asking = Asking(model, tables, relation, known, allowed)
     limit = min(most if answers is None else answers, model.entity_count)
     width = min(_WIDTH, limit)
     best = _Best(model.schema[relation].arity, most, least)
@@ -82,7 +79,7 @@ def best_new_facts(
 
 
 def _asked_once(
-    asking: _Asking, best: _Best, parts: Iterator[Part], width: int, advance: Callable[[int], object], *, final: bool
+    asking: Asking, best: _Best, parts: Iterator[Part], width: int, advance: Callable[[int], object], *, final: bool
 ) -> list[Part]:
     """Ask every question for so many answers, offer these, and return the questions that must be asked for more."""
     waiting: list[tuple[int, Ids, Scores]] = []
@@ -97,32 +94,6 @@ def _asked_once(
     again = [(position, asked[:, last >= best.bar]) for position, asked, last in waiting]
     advance(sum(asked.shape[1] for _, asked, _ in waiting) - sum(asked.shape[1] for _, asked in again))
     return [(position, asked) for position, asked in again if asked.shape[1]]
-
-
-class _Asking:
-    """The questions' way to a model; the candidate side of the position at hand is kept."""
-
-    def __init__(
-        self, model: Model, tables: Parameters, relation: int, known: KnownAnswers, allowed: Sequence[Ids | None]
-    ) -> None:
-        self.model, self.tables, self.relation = model, tables, relation
-        self.known, self.allowed = known, allowed
-        self._position = -1
-
-    def top(self, position: int, asked: Ids, k: int) -> tuple[Ids, Scores]:
-        """Return the k best new answers to each question and their scores, [n, k] both; -1 and minus infinity for none."""
-        allowed = self.allowed[position]
-        answers = self.known.lookup(np.full(asked.shape[1], self.relation, np.int32), asked, position)
-        excluded = answers if allowed is None else _among(answers, allowed)
-        if position != self._position:
-            ids = None if allowed is None else torch.from_numpy(allowed.astype(np.int64))
-            self._candidates = self.model.candidates(self.tables, torch.tensor(self.relation), position, ids)
-            self._position = position
-        columns = torch.from_numpy(asked.astype(np.int64))
-        found, scores = top(self.model, self.tables, self.relation, columns, position, k, excluded, self._candidates)
-        places = found.numpy(force=True)
-        entities = places if allowed is None else np.append(allowed, -1)[places]  # where there is none it stays -1
-        return entities.astype(np.int32), scores.numpy(force=True)
 
 
 class _Best:
@@ -165,11 +136,3 @@ def _joined(parts: list[Part]) -> Iterator[Part]:
     """Yield the questions of neighbouring parts that have one open position together."""
     for position, group in itertools.groupby(parts, key=lambda part: part[0]):
         yield position, np.concatenate([columns for _, columns in group], axis=1)
-
-
-def _among(known: Answers, allowed: Ids) -> Known:
-    """Return known answers as places among the allowed entities; others are no candidates."""
-    questions, entities = known.pairs()
-    places = np.searchsorted(allowed, entities)
-    there = np.append(allowed, -1)[places] == entities
-    return known_pairs(questions[there], places[there], len(known))

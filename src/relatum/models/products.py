@@ -69,6 +69,7 @@ class ProductModel(Model):
 class MDistMult(ProductModel):
     """m-DistMult: sum over coordinates of r * x_1 * ... * x_n; the order of entities makes no difference."""
 
+    name = "m-distmult"
     title = "m-DistMult"
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
@@ -79,6 +80,7 @@ class MDistMult(ProductModel):
 class MCP(ProductModel):
     """m-CP: sum over coordinates of r * x_1^(1) * ... * x_n^(n), each entity with an embedding for each position."""
 
+    name = "m-cp"
     title = "m-CP"
 
     def initial(self, generator: torch.Generator) -> Parameters:
@@ -93,6 +95,9 @@ class MCP(ProductModel):
 
 class HSimplE(ProductModel):
     """HSimplE: at position i (from 0) an embedding is shifted cyclically by i * dim / (maximum arity) coordinates."""
+
+    name = "hsimple"
+    title = "HSimplE"
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
         """Return the shifted embedding."""

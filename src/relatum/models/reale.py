@@ -11,10 +11,11 @@ from torch import Tensor
 
 from relatum.kernels.known import Known
 from relatum.models.backend import backend_for
-from relatum.models.base import Model, Parameters, Settings, drop, normal, require, rows
+from relatum.models.base import Model, Parameters, Settings, drop, normal, rows
 from relatum.models.combine import SIGMAS, Combine, WindowedSigma
 from relatum.models.fused_losses import own_loss, shared_loss
 from relatum.models.window_sums import window_sums
+from relatum.settings import require, setting
 
 __all__ = ["ReAlE", "ReAlESettings"]
 
@@ -27,36 +28,36 @@ ENTITY_MAPS: dict[str, Callable[[Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class ReAlESettings(Settings):
-    """Settings of ReAlE.
+    """Settings of ReAlE."""
 
-    Attributes:
-        window: how many neighbouring coordinates interact; it divides `dim`. window = dim is Eq. 1.
-        sigma: what turns the sum in a window into its contribution: sigmoid, tanh or exp.
-        entity_map: what entity parameters pass through. The theorems ask for entities in [0, 1]: sigmoid or clamp.
-        scale: what the mean over windows is multiplied with, by default the number of windows. The paper averages, but
-            under its softmax a mean of sigmoids cannot fall below log(1 + K / e); its results come from the sum.
-        window_dropout: the share of windows left out of a training step, for all facts of the step alike.
-    """
-
-    window: int = 2
-    sigma: str = "sigmoid"
-    entity_map: str = "sigmoid"
-    scale: float | None = None
-    window_dropout: float = 0.0
+    window: int = setting(2, "how many neighbouring coordinates interact; it divides `dim`. window = dim is Eq. 1", ge=1)
+    sigma: str = setting("sigmoid", "what turns the sum in a window into its contribution", choices=SIGMAS)
+    entity_map: str = setting(
+        "sigmoid",
+        "what entity parameters pass through. The theorems ask for entities in [0, 1]: sigmoid or clamp",
+        choices=ENTITY_MAPS,
+    )
+    scale: float | None = setting(
+        None,
+        "what the mean over windows is multiplied with, by default the number of windows. The paper averages, but under its"
+        " softmax a mean of sigmoids cannot fall below log(1 + K / e); its results come from the sum",
+        gt=0,
+    )
+    window_dropout: float = setting(
+        0.0, "the share of windows left out of a training step, for all facts of the step alike", ge=0, lt=1
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.window >= 1, "window", "must be at least 1")
-        require(self.dim % self.window == 0, "window", f"must divide dim = {self.dim}, and {self.window} does not")
-        require(self.sigma in SIGMAS, "sigma", f"must be one of {', '.join(SIGMAS)}")
-        require(self.entity_map in ENTITY_MAPS, "entity_map", f"must be one of {', '.join(ENTITY_MAPS)}")
-        require(self.scale is None or self.scale > 0, "scale", "must be above 0")
-        require(0 <= self.window_dropout < 1, "window_dropout", "must be at least 0 and below 1")
+        fits = self.dim % self.window == 0
+        require(fits, "model.window", f"must divide dim = {self.dim}, and {self.window} does not")
 
 
 class ReAlE(Model):
     """Eq. 2: scale * mean over windows j of sigma(b_r[j] + sum over positions i and k in window j of x_i[k] r[i][k])."""
 
+    name = "reale"
+    title = "ReAlE"
     settings_type = ReAlESettings
     settings: ReAlESettings
     relation_tables = ("bias",)

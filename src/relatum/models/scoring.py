@@ -37,7 +37,13 @@ def score(model: Model, tables: Parameters, relations: Tensor, columns: Tensor) 
 
 @torch.no_grad()
 def count_better(
-    model: Model, tables: Parameters, relation: int, columns: Tensor, position: int, known: Known
+    model: Model,
+    tables: Parameters,
+    relation: int,
+    columns: Tensor,
+    position: int,
+    known: Known,
+    candidates: Tensor | None = None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return, for facts of one relation, how many entities at `position` score above the one there, and how many equal.
 
@@ -48,13 +54,15 @@ def count_better(
         columns: int64[arity, n], the facts; the questions are what they are with `position` open.
         position: the open position.
         known: entities that are not counted, for each question.
+        candidates: the candidate side, if not that of all entities; what stands at `position`, and what is known, are then
+            places among the candidates.
     """
     combine = model.combine(tables)
     counts = np.empty((2, columns.shape[1]), np.int64)
     with _naming(model.schema[relation]):
-        for part, queries, candidates in _sides(model, tables, relation, columns, position):
+        for part, queries, offered in _sides(model, tables, relation, columns, position, candidates):
             targets = columns[position, part]
-            counts[:, part] = combine.count_better(queries, candidates, targets, known_part(known, part))
+            counts[:, part] = combine.count_better(queries, offered, targets, known_part(known, part))
     return counts[0], counts[1]
 
 
@@ -73,6 +81,8 @@ def top(
 
     A caller that asks often gives the candidate side, and then says who the candidates are.
     """
+    if not columns.shape[1]:
+        return columns.new_empty(0, k), torch.empty(0, k)
     combine = model.combine(tables)
     with _naming(model.schema[relation]):
         found = [

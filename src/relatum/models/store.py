@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,9 @@ from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import RelatumError, StoreError
 from relatum.files import atomic_file
+from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
+from relatum.setting_names import modern
 
 __all__ = ["load_model", "save_model"]
 
@@ -27,7 +28,7 @@ _VERSION = 1
 _FACTS = "facts/"  # tensors of a model that reads facts: facts/ARITY, int32[1 + arity, n]
 
 
-def save_model(folder: Path, kinds: Mapping[str, type[Model]], model: Model, parameters: Parameters) -> None:
+def save_model(folder: Path, model: Model, parameters: Parameters) -> None:
     """Write a model into an existing folder; each file is written beside its place and then renamed."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in parameters.items()}
     if model.reads_facts:
@@ -37,7 +38,7 @@ def save_model(folder: Path, kinds: Mapping[str, type[Model]], model: Model, par
     relations = "".join(_line(relation) for relation in model.schema).encode()
     config = {
         "format": _VERSION,
-        "model": next(name for name, kind in kinds.items() if kind is type(model)),
+        "model": model.name,
         "settings": dataclasses.asdict(model.settings),
         "entities": hashlib.sha256(entities).hexdigest(),
         "relations": hashlib.sha256(relations).hexdigest(),
@@ -55,13 +56,13 @@ def save_model(folder: Path, kinds: Mapping[str, type[Model]], model: Model, par
             file.write(content)
 
 
-def load_model(folder: Path, kinds: Mapping[str, type[Model]]) -> tuple[Model, Parameters]:
+def load_model(folder: Path) -> tuple[Model, Parameters]:
     """Return a saved model and its parameters, on the CPU; whatever does not fit together is refused."""
     try:
         config = json.loads((folder / "config.json").read_text())
         if config["format"] != _VERSION:
             raise StoreError(f"{folder}: saved in format {config['format']}, but this version of relatum reads {_VERSION}")
-        if config["model"] not in kinds:
+        if config["model"] not in MODELS:
             raise StoreError(f"{folder}: unknown model {config['model']!r}")
         entities = _checked(folder / "entities.txt", config["entities"])
         relations = _checked(folder / "relations.txt", config["relations"])
@@ -70,8 +71,11 @@ def load_model(folder: Path, kinds: Mapping[str, type[Model]]) -> tuple[Model, P
         schema = Schema(map(_relation, relations))
         facts = [tensors.pop(name).numpy() for name in sorted(tensors) if name.startswith(_FACTS)]
         graph = Hypergraph(vocabulary, schema, (Block(rows[0], rows[1:]) for rows in facts))
-        kind = kinds[config["model"]]
-        model = kind(graph, kind.settings_type(**config["settings"]))
+        kind = MODELS[config["model"]]
+        named = {"name": config["model"], **config["settings"]}
+        settings = modern({"model": named}, notice=False)["model"]
+        del settings["name"]
+        model = kind(graph, kind.settings_type(**settings))
         return model, _fitting(folder, model, tensors)
     except StoreError:
         raise

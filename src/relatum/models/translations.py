@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from relatum.models.base import Model, Parameters, Settings, normal, require, rows
+from relatum.models.base import Model, Parameters, Settings, normal, rows
 from relatum.models.combine import Combine, SquaredDistance
+from relatum.settings import setting
 
 __all__ = ["RAE", "MTransH", "RAESettings"]
 
@@ -17,6 +18,7 @@ __all__ = ["RAE", "MTransH", "RAESettings"]
 class MTransH(Model):
     """m-TransH: minus || r + sum over i of a_r[i] P(x_i) ||^2, P the projection on the hyperplane with unit normal n_r."""
 
+    name = "m-transh"
     title = "m-TransH"
     relation_tables = ("relations", "normals")
     place_tables = ("weights",)
@@ -70,35 +72,27 @@ class MTransH(Model):
 
 @dataclass(frozen=True)
 class RAESettings(Settings):
-    """Settings of RAE.
+    """Settings of RAE."""
 
-    Attributes:
-        hidden: the width of the network that tells whether two entities are related.
-        relatedness: the weight of its loss.
-    """
-
-    hidden: int = 100
-    relatedness: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.hidden >= 1, "hidden", "must be at least 1")
-        require(self.relatedness >= 0, "relatedness", "must not be negative")
+    hidden_dim: int = setting(100, "the width of the network that tells whether two entities are related", ge=1)
+    relatedness_weight: float = setting(0.1, "the weight of its loss", ge=0)
 
 
 class RAE(MTransH):
     """RAE: the score of m-TransH, and a loss that asks entities of one fact to be related, by a network over pairs.
 
-    relatedness(x, y) = v . relu(A x + B y + b) + c is asked to be high for two entities of one fact and low for an entity
+    relatedness(x, y) = v . relu(A x + B y + b) is asked to be high for two entities of one fact and low for an entity
     and one of another fact. Facts are ranked by the score of m-TransH alone.
     """
 
+    name = "rae"
+    title = "RAE"
     settings_type = RAESettings
     settings: RAESettings
 
     def initial(self, generator: torch.Generator) -> Parameters:
         """Return those of m-TransH and the network's."""
-        dim, hidden = self.settings.dim, self.settings.hidden
+        dim, hidden = self.settings.dim, self.settings.hidden_dim
         return {
             **super().initial(generator),
             "pair": normal(generator, 2, dim, hidden, spread=(2 / dim) ** 0.5),
@@ -117,4 +111,4 @@ class RAE(MTransH):
             return torch.relu(left[first] + partner[second] + tables["pair_bias"]) @ tables["pair_out"]
 
         true, false = related(right), related(right.roll(1, dims=1))
-        return self.settings.relatedness * (functional.softplus(-true) + functional.softplus(false)).mean()
+        return self.settings.relatedness_weight * (functional.softplus(-true) + functional.softplus(false)).mean()

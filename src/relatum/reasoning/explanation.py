@@ -12,6 +12,7 @@ from torch import Tensor
 from relatum.algebra.arguments import write_arguments
 from relatum.algebra.reading import as_written
 from relatum.models.combine import SIGMAS
+from relatum.reasoning.limit import Limit
 from relatum.reasoning.meaning import Atom, Largest, Meaning, Some
 from relatum.reasoning.search import best, exact
 from relatum.reasoning.values import Values
@@ -65,17 +66,18 @@ class Explanation:
 
 
 @torch.no_grad()
-def explain(values: Values, node: Meaning, columns: Tensor) -> Explanation:
-    """Return why the meaning has its value for one assignment, int64[variables, 1]."""
-    truth = float(values.heights.truth(exact(values, node, columns))[0])
+def explain(values: Values, node: Meaning, columns: Tensor, limit: Limit | None = None) -> Explanation:
+    """Return why the meaning has its value for one assignment, int64[variables, 1]; by the limit, as far as was found."""
+    limit = limit or Limit()
+    truth = float(values.heights.truth(exact(values, node, columns, limit))[0])
     if isinstance(node, Atom):
         return Explanation(_fact(values, node, columns), truth, _windows(values, node, columns), ())
     if isinstance(node, Some):
-        found = best(values, node.part, columns, node.variables, 1).columns
+        found = best(values, node.part, columns, node.variables, 1, (), limit).columns
         names = ", ".join(values.model.graph.entities[int(found[variable, 0])] for variable in node.variables)
-        return Explanation(f"project: the best is with {names}", truth, (), (explain(values, node.part, found),))
+        return Explanation(f"project: the best is with {names}", truth, (), (explain(values, node.part, found, limit),))
     said = "union: the larger of" if isinstance(node, Largest) else "difference: the smaller of the first and 1 - the second"
-    return Explanation(said, truth, (), (explain(values, node.left, columns), explain(values, node.right, columns)))
+    return Explanation(said, truth, (), tuple(explain(values, part, columns, limit) for part in (node.left, node.right)))
 
 
 def _fact(values: Values, atom: Atom, columns: Tensor) -> str:
@@ -91,7 +93,7 @@ def _windows(values: Values, atom: Atom, columns: Tensor) -> tuple[Window, ...]:
     sigma = SIGMAS[values.model.settings.sigma]
     queries, _ = values.asked(atom, columns, atom.variables, last)
     offered = values.offered(atom, last)
-    here = sigma(queries + offered[columns[last]])[0]
+    here = sigma(values.given(atom, columns, atom.variables))[0]
     usual = sigma(queries + offered).mean(0)
     chosen = torch.argsort(here - usual, descending=True, stable=True)[:_WINDOWS].tolist()
     return tuple(Window(window, float(here[window]), float(usual[window])) for window in chosen)

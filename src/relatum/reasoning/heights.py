@@ -16,6 +16,8 @@ from relatum.models.reale import ReAlE
 
 __all__ = ["Floats", "Heights"]
 
+_TIE = 1e-8  # of a logit: too little to be seen, and enough to tell scores apart that mean the same
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -31,10 +33,15 @@ class Heights:
     calibration: Calibration | None = None
 
     def of(self, relation: int, scores: Floats) -> Floats:
-        """Return the heights of scores of a relation; they rise with the scores."""
-        if self.calibration is not None:
-            return self.calibration.bent(relation, scores)
-        return (scores - self.model.midpoint) / self.model.scale
+        """Return the heights of scores of a relation; they rise with the scores.
+
+        A calibration can mean the same by many scores, where its bend or its line is flat: the higher score is then higher
+        by next to nothing.
+        """
+        degrees = (scores - self.model.midpoint) / self.model.scale
+        if self.calibration is None:
+            return degrees
+        return self.calibration.bent(relation, scores) + _TIE * (self.calibration.logit(relation, scores) + degrees)
 
     def truth(self, heights: Floats) -> Floats:
         """Return heights as people read them: as probabilities, or as the paper's degrees of truth."""

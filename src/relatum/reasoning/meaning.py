@@ -25,7 +25,7 @@ from relatum.algebra.expression import (
 from relatum.algebra.node import post_order
 from relatum.errors import DataError
 
-__all__ = ["Atom", "Largest", "Less", "Meaning", "Some", "Term", "meaning_of", "most_projected", "projected"]
+__all__ = ["Atom", "Largest", "Less", "Meaning", "Some", "Term", "as_atom", "meaning_of", "most_projected", "projected"]
 
 _MOST_NODES, _MOST_DEPTH = 1000, 100
 
@@ -73,6 +73,15 @@ class Some:
 
 
 Meaning = Atom | Largest | Less | Some
+
+
+def as_atom(node: Meaning) -> tuple[Atom, tuple[int, ...]] | None:
+    """Return an atom and the variables that are projected away from it, if a meaning is nothing else."""
+    dropped: tuple[int, ...] = ()
+    while isinstance(node, Some):
+        dropped += node.variables
+        node = node.part
+    return (node, dropped) if isinstance(node, Atom) else None
 
 
 def projected(node: Meaning) -> list[int]:

@@ -1,4 +1,4 @@
-"""Queries as people write them: `project[0](where[2 = coffee](sold))`, `(sold)(drew, ?, book)`, and their answers."""
+"""Queries as people write them: `project[0](select[2 = coffee](sold))`, `(sold)(drew, ?, book)`, and their answers."""
 
 from __future__ import annotations
 
@@ -42,17 +42,19 @@ class QueryAnswer:
 
     Attributes:
         entities: the entities, in the order of the open columns.
-        probability: by the exact reading, from calibrated scores; None without a calibration, or where it takes too long.
-        degree: the degree of truth by the exact reading, from the scores as they are; None where it takes too long.
-        closed: the degree of truth by the closed form, which the bound of the query is about.
+        probability: by the exact reading, from calibrated scores; None without a calibration.
+        degree: the degree of truth by the exact reading, from the scores as they are.
+        closed: the degree of truth by the closed form, which the bound of the query is about; None where there is none.
         known: whether the tuple follows exactly from the facts that the run was given.
+        proven: whether there is surely no better answer of its kind, known or new, but those above it.
     """
 
     entities: tuple[str, ...]
     probability: float | None
-    degree: float | None
-    closed: float
+    degree: float
+    closed: float | None
     known: bool
+    proven: bool = True
 
     @property
     def entity(self) -> str:
@@ -63,18 +65,19 @@ class QueryAnswer:
     @property
     def slack(self) -> float | None:
         """How far the closed form lies above the exact reading."""
-        return None if self.degree is None else self.closed - self.degree
+        return None if self.closed is None else self.closed - self.degree
 
 
 @dataclass(frozen=True)
 class QueryResult:
-    """The answers to a query, best first.
+    """The answers to a query: the known ones, best first, and behind them the new ones, best first.
 
     Attributes:
         query: what was asked.
         mode: by which reading answers were ranked, `exact` or `closed`.
         bound: what the closed form promises.
         proven: whether there are surely no better answers by that reading.
+        stopped: whether the time was over before that was certain.
         answers: the answers.
     """
 
@@ -82,7 +85,18 @@ class QueryResult:
     mode: str
     bound: Bound
     proven: bool
+    stopped: bool
     answers: list[QueryAnswer]
+
+    @property
+    def known(self) -> list[QueryAnswer]:
+        """The answers that follow from facts."""
+        return [one for one in self.answers if one.known]
+
+    @property
+    def new(self) -> list[QueryAnswer]:
+        """The answers that do not."""
+        return [one for one in self.answers if not one.known]
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as plain data."""
@@ -91,6 +105,7 @@ class QueryResult:
             "mode": self.mode,
             "bound": self.bound.value,
             "proven": self.proven,
+            "stopped": self.stopped,
             "answers": [
                 {
                     "entities": list(one.entities),
@@ -99,6 +114,7 @@ class QueryResult:
                     "closed": one.closed,
                     "slack": one.slack,
                     "known": one.known,
+                    "proven": one.proven,
                 }
                 for one in self.answers
             ],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -10,26 +11,30 @@ from torch import Tensor
 
 from relatum.algebra.expression import Expression, Relation
 from relatum.algebra.tables import evaluate
+from relatum.data.domains import Domains
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Ids
-from relatum.errors import UnknownNameError
+from relatum.errors import SettingError, UnknownNameError, whole_number
 from relatum.evaluation.calibration import Calibration
 from relatum.models.base import Model, Parameters
-from relatum.reasoning.closed_form import Form, closed_form, require_reale
+from relatum.reasoning.bound import Bound
+from relatum.reasoning.closed_form import ClosedForm, Form, closed_form, require_reale
 from relatum.reasoning.explanation import Explanation, explain
 from relatum.reasoning.extension import extended
 from relatum.reasoning.heights import Floats, Heights
-from relatum.reasoning.meaning import Atom, Less, Meaning, Some, meaning_of, most_projected, projected
+from relatum.reasoning.limit import Limit
+from relatum.reasoning.meaning import Atom, Less, Meaning, Some, as_atom, meaning_of, projected
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult
-from relatum.reasoning.search import Best, best, exact
+from relatum.reasoning.ranges import ranges_of
+from relatum.reasoning.search import Best, best, best_of, exact
 from relatum.reasoning.values import Values
 
 __all__ = ["MODES", "Reasoner"]
 
 MODES = ("exact", "closed")
 
-_QUICK = 1e8  # fillings of what a projection drops that may be tried for each answer of a closed form
+_KNOWN_SHARE, _NEW_SHARE = 0.4, 0.8  # of the time that is left: for known answers, then for new ones
 
 
 class Reasoner:
@@ -40,85 +45,134 @@ class Reasoner:
         tables: what `model.encode` gave.
         calibration: what makes scores of different relations comparable; without one they are compared as they are.
         facts: everything known.
+        domains: what the entities in the columns of relations are: others are no answers, nor looked for.
     """
 
-    def __init__(self, model: Model, tables: Parameters, calibration: Calibration | None, facts: Hypergraph) -> None:
-        self.model, self.tables, self.facts = require_reale(model), tables, facts
-        self._plain = Values(self.model, tables, Heights(self.model))
-        self._calibrated = Values(self.model, tables, Heights(self.model, calibration)) if calibration else None
+    def __init__(
+        self,
+        model: Model,
+        tables: Parameters,
+        calibration: Calibration | None,
+        facts: Hypergraph,
+        domains: Domains | None = None,
+    ) -> None:
+        self.model, self.tables, self.facts, self.domains = require_reale(model), tables, facts, domains or {}
+        self._plain = Heights(self.model)
+        self._calibrated = Heights(self.model, calibration) if calibration else None
 
-    @cached_property
-    def _ranked_by(self) -> Values:
-        return self._calibrated or self._plain
+    def answer(
+        self,
+        query: Query,
+        k: int = 10,
+        mode: str = "exact",
+        *,
+        new_only: bool = False,
+        limit: Limit | None = None,
+    ) -> QueryResult:
+        """Return the k best known answers and the k best new ones, by the exact reading or by the closed form.
 
-    def answer(self, query: Query, k: int = 10, mode: str = "exact", *, new_only: bool = False) -> QueryResult:
-        """Return the k best answers to a query, by the exact reading or by the closed form.
-
-        A query without an open column has one answer: how true the tuple is.
+        A query without an open column has one answer: how true the tuple is. Where the limit is reached, the answers are
+        the best that were found.
         """
+        k = whole_number("k", k)
         if mode not in MODES:
             raise UnknownNameError("mode", mode, MODES)
-        node = self.meaning(query.expression)
-        form = closed_form(query.expression, self.model, self.tables)
-        closed = _Closed(self.model, self.tables, form.form)
-        known = self._known(query)
-        wanted = k + (known.shape[1] if new_only else 0)
-        ranked = closed.best(query, self._ids(query), wanted) if mode == "closed" else self._exactly(node, query, wanted)
-        tuples = ranked.columns[: query.expression.arity]
-        there = _contained(tuples, known)
-        if new_only:
-            chosen = torch.from_numpy(np.flatnonzero(~there)[:k])
-            tuples, there = tuples[:, chosen], there[chosen.numpy()]
-        answers = self._answers(query, node, closed, tuples, there, quick=mode == "closed")
-        return QueryResult(query, mode, form.bound, ranked.proven, answers)
+        limit, node = limit or Limit(), self.meaning(query.expression)
+        values = self._values(query.expression, node)
+        form = self._form(query.expression, required=mode == "closed")
+        closed = None if form is None else _Closed(self.model, self.tables, form.form, values.ranges)
+        by_closed = closed is not None and mode == "closed"
+        asked, meant = (closed.values, closed.node) if closed is not None and by_closed else (values, node)
+        columns, known = _room(node, self._ids(query)), self._known(query)
+        found: list[tuple[Best, bool]] = []
+        if not query.open:
+            found.append((best_of(asked, meant, columns, 1, limit), bool(known.shape[1])))
+        else:
+            if known.shape[1] and not new_only:
+                there = _room(node, torch.from_numpy(known.astype(np.int64)))
+                found.append((best_of(asked, meant, there, k, limit.part(_KNOWN_SHARE)), True))
+            excluded = set(map(tuple, known[query.open].T.tolist()))
+            found.append((best(asked, meant, columns, query.open, k, excluded, limit.part(_NEW_SHARE)), False))
+        answers = [
+            answer
+            for ranked, known_too in found
+            for answer in self._answers(query, values, node, closed, ranked, limit, known=known_too, filled=not by_closed)
+        ]
+        return QueryResult(
+            query,
+            mode,
+            Bound.NONE if form is None else form.bound,
+            all(ranked.proven for ranked, _ in found),
+            limit.stopped,
+            answers,
+        )
 
-    def probability(self, expression: Expression, tuples: Tensor) -> Floats | None:
+    def probability(self, expression: Expression, tuples: Tensor, limit: Limit | None = None) -> Floats | None:
         """Return the probabilities of tuples, int64[arity, n], by the exact reading; None without a calibration."""
         if self._calibrated is None:
             return None
         node = self.meaning(expression)
-        return self._calibrated.heights.truth(exact(self._calibrated, node, _room(node, tuples)))
+        values = self._values(expression, node)
+        return self._calibrated.truth(exact(values, node, _room(node, tuples), limit))
 
-    def explain(self, query: Query, answer: QueryAnswer) -> Explanation:
+    def explain(self, query: Query, answer: QueryAnswer, limit: Limit | None = None) -> Explanation:
         """Return the value of each part of a query for an answer, and the windows that decided."""
         node = self.meaning(query.expression)
         ids = self._ids(query)
         ids[query.open, 0] = torch.tensor(
             [self.model.graph.entities.id(name) for name in answer.entities], dtype=torch.int64
         )
-        return explain(self._ranked_by, node, _room(node, ids))
+        return explain(self._values(query.expression, node), node, _room(node, ids), limit)
 
     def meaning(self, expression: Expression) -> Meaning:
         """Return the meaning of an expression, or refuse one that has none on this model."""
         node = meaning_of(expression)
         if _takes_away(node):
-            self._ranked_by.heights.require_complement()
+            (self._calibrated or self._plain).require_complement()
         return node
 
-    def _exactly(self, node: Meaning, query: Query, k: int) -> Best:
-        columns = _room(node, self._ids(query))
-        if not query.open:
-            return Best(columns, exact(self._ranked_by, node, columns))
-        return best(self._ranked_by, node, columns, query.open, k)
+    def _values(self, expression: Expression, node: Meaning) -> Values:
+        ranges = ranges_of(expression, node, self.domains, self.model.graph.entities)
+        return Values(self.model, self.tables, self._calibrated or self._plain, ranges, self.facts)
+
+    def _form(self, expression: Expression, *, required: bool) -> ClosedForm | None:
+        """Return the closed form; None where there is none, and the exact reading does without."""
+        try:
+            return closed_form(expression, self.model, self.tables)
+        except SettingError:
+            if required:
+                raise
+            return None
 
     def _answers(
-        self, query: Query, node: Meaning, closed: _Closed, tuples: Tensor, known: Ids, *, quick: bool
+        self,
+        query: Query,
+        values: Values,
+        node: Meaning,
+        closed: _Closed | None,
+        ranked: Best,
+        limit: Limit,
+        *,
+        known: bool,
+        filled: bool,
     ) -> list[QueryAnswer]:
-        count, names = tuples.shape[1], self.model.graph.entities
-        degrees: list[float | None] = [None] * count
+        """Return ranked assignments as answers; where they are `filled`, what is projected away is assigned too."""
+        tuples, names = ranked.columns[: query.expression.arity], self.model.graph.entities
+        one, columns = as_atom(node), _room(node, tuples)
+        if filled and one is not None:
+            node, columns = one[0], ranked.columns
+        count = tuples.shape[1]
         probabilities: list[float | None] = [None] * count
-        if count and not (quick and self._takes_long(node)):
-            columns = _room(node, tuples)
-            degrees = self._plain.heights.truth(exact(self._plain, node, columns)).tolist()
-            if self._calibrated is not None:
-                probabilities = self._calibrated.heights.truth(exact(self._calibrated, node, columns)).tolist()
-        entities = [tuple(names[entity] for entity in one) for one in tuples[query.open].T.tolist()]
-        said = closed.degrees(tuples).tolist()
-        rows = zip(entities, probabilities, degrees, said, known.tolist(), strict=True)
-        return [QueryAnswer(*row) for row in rows]
-
-    def _takes_long(self, node: Meaning) -> bool:
-        return float(self.model.entity_count) ** most_projected(node) > _QUICK
+        if self._calibrated is not None:
+            probabilities = self._calibrated.truth(exact(values, node, columns, limit)).tolist()
+        degrees = self._plain.truth(exact(replace(values, heights=self._plain), node, columns, limit)).tolist()
+        entities = [tuple(names[entity] for entity in each) for each in tuples[query.open].T.tolist()]
+        said: list[float | None] = [None] * count if closed is None else closed.degrees(tuples).tolist()
+        proven = (ranked.heights >= ranked.missed).tolist()
+        return [
+            QueryAnswer(*row[:-1], known, row[-1])
+            for row in zip(entities, probabilities, degrees, said, proven, strict=True)
+        ]
 
     def _ids(self, query: Query) -> Tensor:
         """Return the given entities of a query, int64[arity, 1]; an open column holds 0, which is not looked at."""
@@ -137,19 +191,14 @@ class Reasoner:
 class _Closed:
     """An expression as one more relation of the model, with the parameters of its closed form."""
 
-    def __init__(self, model: Model, tables: Parameters, form: Form) -> None:
+    def __init__(self, model: Model, tables: Parameters, form: Form, ranges: Mapping[int, Tensor]) -> None:
         free = "query"
         while free in model.schema:
             free += "'"
         schema = RelationSchema(free, len(form.weights))
         model, tables = extended(require_reale(model), tables, {schema: form})
         self.node = Atom(Relation(schema), tuple(range(schema.arity)))
-        self.values = Values(model, tables, Heights(model))
-
-    def best(self, query: Query, columns: Tensor, k: int) -> Best:
-        if not query.open:
-            return Best(columns, exact(self.values, self.node, columns))
-        return best(self.values, self.node, columns, query.open, k)
+        self.values = Values(model, tables, Heights(model), ranges)
 
     def degrees(self, tuples: Tensor) -> Floats:
         return self.values.heights.truth(exact(self.values, self.node, tuples))
@@ -161,12 +210,6 @@ def _room(node: Meaning, tuples: Tensor) -> Tensor:
     columns = torch.zeros(rows, tuples.shape[1], dtype=torch.int64)
     columns[: len(tuples)] = tuples
     return columns
-
-
-def _contained(tuples: Tensor, known: Ids) -> Ids:
-    """Return whether each tuple is among the known ones."""
-    rows = set(map(tuple, known.T.tolist())) if tuples.shape[1] else set()
-    return np.array([tuple(one) in rows for one in tuples.T.tolist()], np.bool_)
 
 
 def _takes_away(node: Meaning) -> bool:

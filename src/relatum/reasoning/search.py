@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,11 +11,13 @@ import torch
 from torch import Tensor
 
 from relatum.kernels.known import nothing_known
+from relatum.reasoning.branching import Branching
 from relatum.reasoning.heights import Floats
-from relatum.reasoning.meaning import Atom, Largest, Less, Meaning, Some, most_projected, projected
+from relatum.reasoning.limit import Limit
+from relatum.reasoning.meaning import Atom, Largest, Less, Meaning, Some, as_atom, most_projected, projected
 from relatum.reasoning.values import Values
 
-__all__ = ["Best", "best", "exact"]
+__all__ = ["Best", "best", "best_of", "exact"]
 
 _WIDTH = 1 << 17  # assignments of the first variable that are kept: none of so many entities is lost
 _DEEP = 1 << 13  # and of more variables
@@ -24,6 +26,8 @@ _FEWEST = 16  # such values that are searched for all the same
 _LOOKED_AT = 1 << 14  # of the best of a part, before assignments of the whole are tried one by one
 _CHILDREN = 256  # entities that a partial assignment is extended by
 _PART = 64
+
+Key = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,19 +49,30 @@ class Best:
 
 
 @torch.no_grad()
-def exact(values: Values, node: Meaning, columns: Tensor) -> Floats:
-    """Return the values of assignments, [n], of all variables that the meaning does not range over by itself."""
+def exact(values: Values, node: Meaning, columns: Tensor, limit: Limit | None = None) -> Floats:
+    """Return the values of assignments, [n], of all variables that the meaning does not range over by itself.
+
+    Where the limit is reached, the value of a projection is the best that was found.
+    """
+    limit = limit or Limit()
     if isinstance(node, Atom):
-        queries, _ = values.asked(node, columns, node.variables, None)
-        return values.height(node, values.combine.pairs(queries, torch.zeros(())))
+        return values.height(node, values.combine.pairs(values.given(node, columns, node.variables), torch.zeros(())))
     if isinstance(node, Some):
-        return _largest_part(values, node, columns)
-    left, right = exact(values, node.left, columns), exact(values, node.right, columns)
+        return _largest_part(values, node, columns, limit)
+    left, right = exact(values, node.left, columns, limit), exact(values, node.right, columns, limit)
     return np.maximum(left, right) if isinstance(node, Largest) else np.minimum(left, -right)
 
 
 @torch.no_grad()
-def best(values: Values, node: Meaning, columns: Tensor, open_: Sequence[int], k: int) -> Best:
+def best(
+    values: Values,
+    node: Meaning,
+    columns: Tensor,
+    open_: Sequence[int],
+    k: int,
+    excluded: Collection[Key] = (),
+    limit: Limit | None = None,
+) -> Best:
     """Return the k best assignments of the open variables.
 
     Args:
@@ -66,62 +81,125 @@ def best(values: Values, node: Meaning, columns: Tensor, open_: Sequence[int], k
         columns: int64[variables, 1], the given variables; what stands at the others is not looked at.
         open_: the variables to be assigned, at least one.
         k: how many.
+        excluded: entities at the open variables that are left out.
+        limit: when to stop with what was found.
     """
-    if isinstance(node, Some) and isinstance(node.part, Largest):  # some of either is some of the one or some of the other
-        sides = (replace(node, part=part) for part in (node.part.left, node.part.right))
-        return _best_of_either(values, node, columns, open_, k, *sides)
-    if isinstance(node, Largest):
-        return _best_of_either(values, node, columns, open_, k, node.left, node.right)
-    if isinstance(node, Less) and (found := _best_of_less(values, node, columns, open_, k)):
-        return found
-    if isinstance(node, Some) and (found := _best_of_some(values, node, columns, open_, k)):
-        return found
-    search = _Search(values, node, columns, open_, k)
-    *first, last = open_
-    partial, reach, missed = columns, np.array([np.inf]), -np.inf
-    for variable in first:
-        partial, reach, lost = search.extend(partial, variable)
-        missed = max(missed, lost)
-    return search.finish(partial, reach, last, missed)
+    asked = _Asked(values, columns, open_, excluded, limit or Limit())
+    found = asked.best(node, k)
+    if asked.limit.stopped and as_atom(node) is None:  # values of parts may be too low, and so those of differences too high
+        return replace(found, missed=np.inf)
+    return found
 
 
-def _best_of_either(
-    values: Values, node: Meaning, columns: Tensor, open_: Sequence[int], k: int, left: Meaning, right: Meaning
-) -> Best:
-    """Return the best by the larger of two values: each of them is among the best by the value that is the larger one."""
-    found = [best(values, side, columns, open_, k) for side in (left, right)]
-    both = _distinct(torch.cat([one.columns for one in found], 1), columns, open_)
-    return _chosen(both, exact(values, node, both), k, max(one.missed for one in found))
+@torch.no_grad()
+def best_of(values: Values, node: Meaning, columns: Tensor, k: int, limit: Limit | None = None) -> Best:
+    """Return the k best of given assignments, int64[variables, n]; what is projected away from an atom is assigned too."""
+    limit = limit or Limit()
+    if (one := as_atom(node)) is not None:
+        search = Branching(values, one[0], columns, [], one[1], k)
+        found, scores, _ = search.run(limit)
+        return Best(found, values.height(one[0], scores), _height_missed(values, one[0], search.missed))
+    heights, missed = np.empty(0), -np.inf
+    for start in range(0, columns.shape[1], _PART):
+        heights = np.concatenate([heights, exact(values, node, columns[:, start : start + _PART], limit)])
+        if limit.reached():
+            missed = np.inf
+            break
+    return _chosen(columns[:, : len(heights)], heights, k, missed)
 
 
-def _best_of_less(values: Values, node: Less, columns: Tensor, open_: Sequence[int], k: int) -> Best | None:
-    """Return the best by a difference, which lie among the best of its left side; None if they lie too far down."""
-    wanted = max(_PART, 4 * k)
-    while wanted <= _LOOKED_AT:
-        left = best(values, node.left, columns, open_, wanted)
-        found = _distinct(left.columns, columns, open_)
-        least = float(left.heights[-1]) if len(left.heights) == wanted else -np.inf  # of those that were not seen
-        chosen = _chosen(found, exact(values, node, found), k, left.missed)
-        if len(chosen.heights) and chosen.heights[-1] >= least and (len(chosen.heights) == k or least == -np.inf):
-            return chosen
-        wanted *= 8
-    return None
+def _height_missed(values: Values, atom: Atom, score: float) -> float:
+    return float(values.height(atom, torch.tensor([score], dtype=torch.float64))[0]) if np.isfinite(score) else score
 
 
-def _best_of_some(values: Values, node: Some, columns: Tensor, open_: Sequence[int], k: int) -> Best | None:
-    """Return the best by a projection: those of the best of its part that differ at open variables, each with its best.
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What is asked of any part of a meaning."""
 
-    None if too many of the best differ only in what is projected away.
-    """
-    wanted = max(_PART, 8 * k)
-    while wanted <= _LOOKED_AT:
-        part = best(values, node.part, columns, [*open_, *node.variables], wanted)
-        _, first = np.unique(part.columns[list(open_)].numpy(), axis=1, return_index=True)
-        first = np.sort(first)[:k]
-        if len(first) == k or len(part.heights) < wanted:
-            return Best(part.columns[:, torch.from_numpy(first)], part.heights[first], part.missed)
-        wanted *= 8
-    return None
+    values: Values
+    columns: Tensor
+    open_: Sequence[int]
+    excluded: Collection[Key]
+    limit: Limit
+
+    def best(self, node: Meaning, k: int) -> Best:
+        if (one := as_atom(node)) is not None:
+            return self._best_of_atom(node, *one, k)
+        if isinstance(node, Some) and isinstance(node.part, Largest):  # some of either: some of the one or of the other
+            left, right = (replace(node, part=part) for part in (node.part.left, node.part.right))
+            return self._best_of_either(node, left, right, k)
+        if isinstance(node, Largest):
+            return self._best_of_either(node, node.left, node.right, k)
+        found = None
+        if isinstance(node, Less):
+            found = self._best_of_less(node, k)
+        elif isinstance(node, Some):
+            found = self._best_of_some(node, k)
+        return self._searched(node, k) if found is None else found
+
+    def _best_of_atom(self, node: Meaning, atom: Atom, dropped: Sequence[int], k: int) -> Best:
+        search = Branching(self.values, atom, self.columns, self.open_, dropped, k, self.excluded)
+        columns, scores, _ = search.run(self.limit)
+        if isinstance(node, Some) and search.missed == -np.inf:  # these are then the largest values of the projection
+            self.values.largest.update(zip(_keys(node, atom, dropped, columns), scores.tolist(), strict=True))
+        return Best(columns, self.values.height(atom, scores), _height_missed(self.values, atom, search.missed))
+
+    def _best_of_either(self, node: Meaning, left: Meaning, right: Meaning, k: int) -> Best:
+        """Return the best by the larger of two values: each is among the best by the value that is the larger one."""
+        found = [self.best(side, k) for side in (left, right)]
+        both = _distinct(torch.cat([one.columns for one in found], 1), self.columns, self.open_)
+        return _chosen(both, exact(self.values, node, both, self.limit), k, max(one.missed for one in found))
+
+    def _best_of_less(self, node: Less, k: int) -> Best | None:
+        """Return the best by a difference, which lie among the best of its left side; None if they lie too far down."""
+        wanted = max(_PART, 4 * k)
+        while wanted <= _LOOKED_AT:
+            left = self.best(node.left, wanted)
+            found = _distinct(left.columns, self.columns, self.open_)
+            least = float(left.heights[-1]) if len(left.heights) == wanted else -np.inf  # of those that were not seen
+            chosen = _chosen(found, exact(self.values, node, found, self.limit), k, left.missed)
+            if len(chosen.heights) and chosen.heights[-1] >= least and (len(chosen.heights) == k or least == -np.inf):
+                return chosen
+            if self.limit.reached():
+                return replace(chosen, missed=max(least, left.missed))
+            wanted *= 8
+        return None
+
+    def _best_of_some(self, node: Some, k: int) -> Best | None:
+        """Return the best by a projection: those of the best of its part that differ at open variables, each with its best.
+
+        None if too many of the best differ only in what is projected away.
+        """
+        whole = replace(self, open_=[*self.open_, *node.variables], excluded=())
+        wanted = max(_PART, 8 * k)
+        while wanted <= _LOOKED_AT:
+            part = whole.best(node.part, wanted)
+            keys, first = np.unique(part.columns[list(self.open_)].numpy(), axis=1, return_index=True)
+            first = np.sort(first[~_among(keys, self.excluded)])[:k]
+            found = Best(part.columns[:, torch.from_numpy(first)], part.heights[first], part.missed)
+            if len(first) == k or len(part.heights) < wanted:
+                return found
+            if self.limit.reached():
+                return replace(found, missed=max(part.missed, float(part.heights[-1])))
+            wanted *= 8
+        return None
+
+    def _searched(self, node: Meaning, k: int) -> Best:
+        """Return the best by bounds from above alone."""
+        search = _Search(self.values, node, self.columns, self.open_, k + len(self.excluded), self.limit)
+        *first, last = self.open_
+        partial, reach, missed = self.columns, np.array([np.inf]), -np.inf
+        for variable in first:
+            partial, reach, lost = search.extend(partial, variable)
+            missed = max(missed, lost)
+        found = search.finish(partial, reach, last, missed)
+        kept = np.flatnonzero(~_among(found.columns[list(self.open_)].numpy(), self.excluded))[:k]
+        return Best(found.columns[:, torch.from_numpy(kept)], found.heights[kept], found.missed)
+
+
+def _among(keys: npt.NDArray[np.int64], excluded: Collection[Key]) -> npt.NDArray[np.bool_]:
+    """Return which assignments, [variables, n], are excluded."""
+    return np.array([tuple(key) in excluded for key in keys.T.tolist()], np.bool_)
 
 
 def _distinct(found: Tensor, columns: Tensor, open_: Sequence[int]) -> Tensor:
@@ -138,23 +216,38 @@ def _chosen(columns: Tensor, heights: Floats, k: int, missed: float) -> Best:
     return Best(columns[:, torch.from_numpy(order)], heights[order], missed)
 
 
-def _largest_part(values: Values, node: Some, columns: Tensor) -> Floats:
-    if isinstance(node.part, Atom) and len(node.variables) == 1:  # the common case, for all assignments by one kernel
-        (variable,) = node.variables
-        queries, _ = values.asked(node.part, columns, node.part.variables, variable)
-        offered = values.offered(node.part, variable)
-        return values.height(node.part, values.combine.top(queries, offered, 1, nothing_known(len(queries)))[1][:, 0])
-    parts = (columns[:, [number]] for number in range(columns.shape[1]))
-    return np.array([best(values, node.part, part, node.variables, 1).heights[0] for part in parts])
+def _largest_part(values: Values, node: Some, columns: Tensor, limit: Limit) -> Floats:
+    one = as_atom(node)
+    if one is None:
+        parts = (columns[:, [number]] for number in range(columns.shape[1]))
+        return np.array([best(values, node.part, part, node.variables, 1, (), limit).heights[0] for part in parts])
+    atom, dropped = one
+    if len(dropped) == 1:  # the common case, for all assignments by one kernel
+        queries, _ = values.asked(atom, columns, atom.variables, dropped[0])
+        offered = values.offered(atom, dropped[0])
+        return values.height(atom, values.combine.top(queries, offered, 1, nothing_known(len(queries)))[1][:, 0])
+    keys = _keys(node, atom, dropped, columns)
+    missing = list({key: number for number, key in enumerate(keys) if key not in values.largest}.values())
+    if missing:
+        search = Branching(values, atom, columns[:, missing], [], dropped, len(missing))
+        _, scores, rows = search.run(limit)
+        values.largest.update((keys[missing[row]], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True))
+    return values.height(atom, torch.tensor([values.largest[key] for key in keys], dtype=torch.float64))
+
+
+def _keys(node: Some, atom: Atom, dropped: Sequence[int], columns: Tensor) -> list[tuple[Some, Key]]:
+    """Return what the largest values of a projection are remembered by."""
+    given = [variable for variable in atom.variables if variable not in dropped]
+    return [(node, tuple(one)) for one in columns[given].T.tolist()]
 
 
 class _Search:
-    def __init__(self, values: Values, node: Meaning, columns: Tensor, open_: Sequence[int], k: int) -> None:
-        self.values, self.node, self.k = values, node, k
-        self.entities = values.model.entity_count
+    def __init__(self, values: Values, node: Meaning, columns: Tensor, open_: Sequence[int], k: int, limit: Limit) -> None:
+        self.values, self.node, self.k, self.limit = values, node, k, limit
         self.given = set(range(len(columns))).difference(open_, projected(node))
         self.columns, self.heights = columns[:, :0], np.empty(0)
-        self.tried, self.most_tried = 0, max(_FEWEST, _WORK // self.entities ** most_projected(node))
+        self.tried = 0
+        self.most_tried = max(_FEWEST, _WORK // values.model.entity_count ** most_projected(node))
 
     def extend(self, partial: Tensor, variable: int) -> tuple[Tensor, Floats, float]:
         """Return the most promising assignments of one variable more, what they can reach, and what is lost by the rest."""
@@ -170,16 +263,17 @@ class _Search:
 
     def _reaching(self, partial: Tensor, variable: int) -> Iterator[tuple[npt.NDArray[np.int64], Floats, float]]:
         """Yield places in the matrix of partial assignments and entities, what they can reach, and what the rest could."""
+        entities = self.values.count(variable)
         atom = _above(self.node) if partial.shape[1] > 1 else None  # of the first variable every entity may be wanted
         size = self.values.rows_at_once if atom is None else 4 * _PART
         for start in range(0, partial.shape[1], size):
             part = partial[:, start : start + size]
             if atom is None:
                 high = self.values.between(self.node, part, self.given, variable)[1].ravel()
-                yield start * self.entities + np.arange(len(high)), high, -np.inf
+                yield start * entities + np.arange(len(high)), high, -np.inf
                 continue
             # The kernel picks the most promising entities of each; without it all bounds would be written and read again.
-            k = min(_CHILDREN, self.entities)
+            k = min(_CHILDREN, entities)
             queries, _ = self.values.asked(atom, part, self.given, variable)
             found, scores = self.values.combine.top(
                 queries, self.values.offered(atom, variable), k, nothing_known(len(queries))
@@ -187,18 +281,18 @@ class _Search:
             high = self.values.height(atom, scores)
             rows = start + np.arange(part.shape[1])[:, None]
             yield (
-                (rows * self.entities + found.numpy()).ravel(),
+                (rows * entities + found.numpy()).ravel(),
                 high.ravel(),
-                (float(high[:, -1].max()) if k < self.entities else -np.inf),
+                (float(high[:, -1].max()) if k < entities else -np.inf),
             )
 
     def finish(self, partial: Tensor, reach: Floats, variable: int, missed: float) -> Best:
         """Return the best, meeting partial assignments with all entities for as long as they can reach the best so far."""
-        size = 4 * _PART if isinstance(self.node, Atom) else self.values.rows_at_once
+        size = self.values.rows_at_once
         for start in range(0, partial.shape[1], size):
             if reach[start] <= self._least():
                 break
-            if self.tried >= self.most_tried:
+            if self._done():
                 missed = max(missed, float(reach[start]))
                 break
             part = partial[:, start : start + size]
@@ -207,39 +301,31 @@ class _Search:
 
     def _meet(self, partial: Tensor, variable: int) -> float:
         """Take in the best of all entities at the last variable; return what those that were not tried could reach."""
-        if isinstance(self.node, Atom):
-            self._meet_atom(self.node, partial, variable)
-            return -np.inf
         low, high = self.values.between(self.node, partial, self.given, variable)
         low, high = np.broadcast_to(low, high.shape).ravel(), high.ravel()
         for places in _falling(high, self.k):
             places = places[high[places] > self._least()]
             if not len(places):
                 break
-            if self.tried >= self.most_tried:
+            if self._done():
                 return float(high[places[0]])
             made, found = self._made(partial, places, variable), high[places]
             open_yet = np.flatnonzero(low[places] < found)
             if len(open_yet):
-                found[open_yet] = exact(self.values, self.node, made[:, torch.from_numpy(open_yet)])
+                found[open_yet] = exact(self.values, self.node, made[:, torch.from_numpy(open_yet)], self.limit)
                 self.tried += len(open_yet)
             self._take(made, found)
         return -np.inf
 
-    def _meet_atom(self, atom: Atom, partial: Tensor, variable: int) -> None:
-        """Let the kernel pick: no score is kept."""
-        queries, _ = self.values.asked(atom, partial, self.given, variable)
-        k = min(self.k, self.entities)
-        offered = self.values.offered(atom, variable)
-        places, scores = self.values.combine.top(queries, offered, k, nothing_known(len(queries)))
-        made = partial.repeat_interleave(k, 1)
-        made[variable] = places.flatten()
-        self._take(made, self.values.height(atom, scores.flatten()))
+    def _done(self) -> bool:
+        """Return whether as much was tried as may be."""
+        return self.tried >= self.most_tried or (self.limit.reached() and self.tried > 0)
 
     def _made(self, partial: Tensor, places: npt.NDArray[np.int64], variable: int) -> Tensor:
         """Return the assignments that stand at places of a matrix of partial assignments and entities."""
-        made = partial[:, torch.from_numpy(places // self.entities)]
-        made[variable] = torch.from_numpy(places % self.entities)
+        entities = self.values.count(variable)
+        made = partial[:, torch.from_numpy(places // entities)]
+        made[variable] = self.values.ids(variable)[torch.from_numpy(places % entities)]
         return made
 
     def _least(self) -> float:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.vocabulary import Ids
 from relatum.memory import budget
 from relatum.models.base import Parameters, rows
 from relatum.models.combine import WindowedSigma
@@ -28,14 +30,18 @@ class Values:
     """Values of meanings, as heights, on one model.
 
     Variables are given by columns, int64[variables, n]: each column is one assignment. Where a variable is open it stands
-    for every entity; where it is neither given nor open, bounds say what it could do at most.
+    for each of its candidates; where it is neither given nor open, bounds say what it could do at most. The candidates of a
+    variable are its range, entities ascending, int64[candidates]; those without a range can be any entity.
     """
 
     model: ReAlE
     tables: Parameters
     heights: Heights
+    ranges: Mapping[int, Tensor] = field(default_factory=dict)
+    facts: Hypergraph | None = None  # from which searches begin
     _forms: dict[Atom, Form] = field(default_factory=dict)
     _offered: dict[tuple[Atom, int], Tensor] = field(default_factory=dict)
+    largest: dict[tuple[Some, tuple[int, ...]], float] = field(default_factory=dict)  # scores that took a search
 
     @property
     def combine(self) -> WindowedSigma:
@@ -47,28 +53,58 @@ class Values:
         """How many assignments may meet all entities at once: memory is bounded."""
         return max(1, budget() // (_BYTES * max(1, self.model.entity_count)))
 
+    def ids(self, variable: int) -> Tensor:
+        """Return the candidates of a variable."""
+        return self.ranges[variable] if variable in self.ranges else torch.arange(self.model.entity_count)
+
+    def count(self, variable: int) -> int:
+        """Return how many candidates a variable has."""
+        return len(self.ranges[variable]) if variable in self.ranges else self.model.entity_count
+
+    def stored(self, atom: Atom) -> dict[int, Ids]:
+        """Return the entities at each variable of an atom in the facts that it is stored with, [facts] each."""
+        if self.facts is None or atom.expression.name not in self.facts.schema:
+            return {variable: np.empty(0, np.int32) for variable in atom.variables}
+        columns = self.facts.table(atom.expression.name).columns
+        found: dict[int, Ids] = {}
+        agree = np.ones(columns.shape[1], np.bool_)
+        for column, term in zip(columns, atom.arguments, strict=True):
+            agree &= column == (found.setdefault(term, column) if isinstance(term, int) else self.facts.entities.id(term))
+        return {variable: column[agree] for variable, column in found.items()}
+
     def offered(self, atom: Atom, variable: int) -> Tensor:
-        """Return what every entity gives in each window at a variable of an atom, [entities, windows]."""
+        """Return what every candidate gives in each window at a variable of an atom, [candidates, windows]."""
         if (atom, variable) not in self._offered:
-            self._offered[atom, variable] = self._sums(atom, variable, self.tables["entities"])
+            entities = self.tables["entities"]
+            entities = rows(entities, self.ranges[variable]) if variable in self.ranges else entities
+            weights = self.form(atom).weights[atom.variables.index(variable)]
+            self._offered[atom, variable] = window_sums(entities, weights, self.model.settings.window)
         return self._offered[atom, variable]
+
+    def given(self, atom: Atom, columns: Tensor, variables: Collection[int]) -> Tensor:
+        """Return what the entities at given variables of an atom contribute, with its bias, [n, windows]."""
+        form = self.form(atom)
+        places = [place for place, variable in enumerate(atom.variables) if variable in variables]
+        if not places:
+            return form.bias.expand(columns.shape[1], -1)
+        entities = rows(self.tables["entities"], columns[[atom.variables[place] for place in places]])
+        products = (entities * form.weights[places][:, None]).sum(0)  # in the order in which the model adds them up
+        return form.bias + products.reshape(len(products), self.model.windows, self.model.settings.window).sum(-1)
 
     def asked(self, atom: Atom, columns: Tensor, given: Collection[int], open_: int | None) -> tuple[Tensor, bool]:
         """Return the query side of assignments, [n, windows], without the open variable, and whether all else is given.
 
-        What is not given counts with the most that any entity could contribute to each window.
+        What is not given counts with the most that any candidate could contribute to each window.
         """
-        total = self.form(atom).bias.expand(columns.shape[1], -1)
         rest = [variable for variable in atom.variables if variable != open_]
-        for variable in rest:
-            if variable in given:
-                total = total + self._sums(atom, variable, rows(self.tables["entities"], columns[variable]))
-            else:
-                total = total + self.offered(atom, variable).amax(0)
-        return total, all(variable in given for variable in rest)
+        total = self.given(atom, columns, set(rest).intersection(given))
+        missing = [variable for variable in rest if variable not in given]
+        for variable in missing:
+            total = total + self.offered(atom, variable).amax(0)
+        return total, not missing
 
     def between(self, node: Meaning, columns: Tensor, given: Collection[int], open_: int) -> tuple[Floats, Floats]:
-        """Return bounds from below and from above for every entity at the open variable, [n, entities], or -inf.
+        """Return bounds from below and from above for every candidate of the open variable, [n, candidates], or -inf.
 
         The two are equal where every other variable is given and nothing is projected.
         """
@@ -100,10 +136,6 @@ class Values:
                     bias = bias + window_sums(entity, stored.weights[position], self.model.settings.window)
             self._forms[atom] = Form(weights, bias)
         return self._forms[atom]
-
-    def _sums(self, atom: Atom, variable: int, entities: Tensor) -> Tensor:
-        weights = self.form(atom).weights[atom.variables.index(variable)]
-        return window_sums(entities, weights, self.model.settings.window)
 
 
 def _nothing() -> Floats:

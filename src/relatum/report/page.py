@@ -11,7 +11,6 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from relatum import __version__
 from relatum.files import atomic_file
 from relatum.formatting import count, duration, listed, number, percent, score, visible
 from relatum.reasoning.rules import Rule
@@ -20,6 +19,7 @@ from relatum.report.rule_graph import rules_image
 from relatum.report.study import AROUND, Study, study_of
 from relatum.runs.course import Course
 from relatum.runs.run import Run
+from relatum.version import __version__
 
 __all__ = ["report_page", "write_report"]
 

@@ -85,7 +85,7 @@ class Study:
 
 def study_of(run: Run) -> Study:
     """Return all that a report shows of a run."""
-    split, spec, provenance = run.split, Spec.read(run.folder / SPEC), read_provenance(run.folder)
+    split, spec, provenance = run.split, Spec.of_run(run.folder / SPEC), read_provenance(run.folder)
     course = read_course(run.folder / JOURNAL)
     part = next((part for part in ("test", "valid") if len(split.parts[part])), None)
     ranks = None if part is None else run.evaluate(part)

@@ -1,4 +1,4 @@
-"""An expression with the run that it is asked of: `run["sold"].rename(1, 0, 2).complete("alex", None, "book")`."""
+"""An expression with the run that it is asked of: `run["sold"].permute(1, 0, 2).complete("alex", None, "book")`."""
 
 from __future__ import annotations
 
@@ -22,21 +22,24 @@ class Asked:
     run: Run
     expression: Expression
 
-    def rename(self, *places: Place) -> Asked:
+    def permute(self, *places: Place) -> Asked:
         """Return the same columns in another order."""
-        return replace(self, expression=self.expression.rename(*places))
+        return replace(self, expression=self.expression.permute(*places))
 
     def project(self, *places: Place) -> Asked:
         """Return only the given columns, in the given order."""
         return replace(self, expression=self.expression.project(*places))
 
-    def where(self, place: Place, entity: str) -> Asked:
-        """Return the tuples that hold `entity` at `place`, without that column."""
-        return replace(self, expression=self.expression.where(place, entity))
+    def select(self, place: Place, entity: str) -> Asked:
+        """Return the tuples that hold `entity` at `place`; the column is dropped."""
+        return replace(self, expression=self.expression.select(place, entity))
 
-    def where_equal(self, dropped: Place, kept: Place) -> Asked:
-        """Return the tuples that hold the same entity at both places, without the first of the two."""
-        return replace(self, expression=self.expression.where_equal(dropped, kept))
+    def select_equal(self, dropped: Place, kept: Place) -> Asked:
+        """Return the tuples that hold the same entity at both places; the first of the two columns is dropped."""
+        return replace(self, expression=self.expression.select_equal(dropped, kept))
+
+    # The paper's own words.
+    rename, where, where_equal = permute, select, select_equal
 
     def __or__(self, other: Asked) -> Asked:
         return replace(self, expression=self.expression | other.expression)
@@ -44,10 +47,17 @@ class Asked:
     def __sub__(self, other: Asked) -> Asked:
         return replace(self, expression=self.expression - other.expression)
 
-    def complete(self, *arguments: str | None, k: int = 10, mode: str = "exact", new_only: bool = False) -> QueryResult:
-        """Return the k best answers; an argument for each column, None where it is open, or no arguments at all."""
+    def complete(
+        self,
+        *arguments: str | None,
+        k: int = 10,
+        mode: str = "exact",
+        new_only: bool = False,
+        seconds: float | None = 5.0,
+    ) -> QueryResult:
+        """Return the k best known and new answers; an argument for each column, None where it is open, or none at all."""
         given = arguments or (None,) * self.expression.arity
-        return self.run.query(Query(self.expression, given), k, mode, new_only=new_only)
+        return self.run.query(Query(self.expression, given), k, mode, new_only=new_only, seconds=seconds)
 
     def score(self, *entities: str) -> QueryAnswer:
         """Return how true one tuple is."""

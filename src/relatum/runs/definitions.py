@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from relatum import __version__
 from relatum.algebra import Expression, expanded, parse
-from relatum.algebra.text import is_operation
+from relatum.algebra.expression import OPERATIONS
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError, RelatumError
 from relatum.files import atomic_file
+from relatum.version import __version__
 
 __all__ = ["defined_schema", "load_definitions", "save_definitions", "with_definition"]
 
@@ -43,7 +43,7 @@ def with_definition(
     """Return the definitions with one more, which may be made from those before it; its name must be free."""
     if name in schema or name in definitions:
         raise DataError(f"there is a relation {name!r} already")
-    if is_operation(name):
+    if name in OPERATIONS:
         raise DataError(f"{name!r} is the name of an operation")
     found = {**definitions, name: expanded(expression, definitions)}
     defined_schema(schema, found)  # refuses a name that no relation can have

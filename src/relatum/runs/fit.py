@@ -81,7 +81,7 @@ def resume(out: str | PathLike[str], watch: Watch = lambda *_: None) -> Run:
     if read_provenance(folder).get("updates"):
         raise RelatumError(f"{folder}: was updated after training, so no training can be gone on with; train anew instead")
     with _held(folder):
-        _run(folder, Spec.read(folder / SPEC), load_facts(folder), watch)
+        _run(folder, Spec.of_run(folder / SPEC), load_facts(folder), watch)
     return Run(folder)
 
 
@@ -111,8 +111,12 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
 
     def note(event: str, now: State, facts: dict[str, Any]) -> None:
         nonlocal saved
-        if event != "step":
-            journal.write(event, epoch=now.epoch, **facts)
+        if event == "epoch":  # with its validation, so that no checkpoint is ahead of the journal
+            journal.write(event, epoch=now.epoch, loss=facts["loss"], done=facts["done"])
+            if facts["validation"] is not None:
+                journal.write("validation", epoch=now.epoch, **facts["validation"])
+        elif event == "end":
+            journal.write(event, epoch=now.epoch)
         if event == "validation" or time.monotonic() - saved > _CHECKPOINT_EVERY:
             save_state(folder / CHECKPOINT, now)
             saved = time.monotonic()
@@ -125,7 +129,7 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
     trained = train(model, split.train, spec.training, spec.seed, state, validator(model, split), note)
     save_state(folder / CHECKPOINT, trained)
     _calibrate(folder, model, split, trained.best)
-    save_model(folder, MODELS, model, trained.best)  # a run with a model counts as done
+    save_model(folder, model, trained.best)  # a run with a model counts as done
     write_text(folder / CARD, card(spec, split, trained))
 
 

@@ -38,6 +38,7 @@ class Journal:
     def _drop_torn(self) -> None:
         self._mended = True
         if self.path.exists():
-            whole, _, torn = self.path.read_bytes().rpartition(b"\n")
-            if torn:
-                self.path.write_bytes(whole + b"\n" if whole else b"")
+            content = self.path.read_bytes()
+            whole = content.rfind(b"\n") + 1
+            if whole < len(content):
+                os.truncate(self.path, whole)  # written anew, a kill or a full disk could take the whole lines as well

@@ -13,16 +13,17 @@ import torch
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
-from relatum.errors import DataError, SettingError
+from relatum.errors import DataError, SettingError, whole_number
 from relatum.models.new_facts import NewFacts, best_new_facts
 from relatum.models.question_lists import AllQuestions, Questions, questions_around
 from relatum.models.search import EXACT_LIMIT
 from relatum.progress import progress
+from relatum.runs.kinds import allowed_entities
 
 if TYPE_CHECKING:
     from relatum.runs.run import Run
 
-__all__ = ["Prediction", "allowed_entities", "predict"]
+__all__ = ["Prediction", "predict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,9 @@ def predict(
         given: the facts that count as known; by default all that the run knows.
     """
     least = _checked(run, top, min_score, min_probability)
-    _check_counts(around=around, per_question=per_question)
+    for name, value in (("around", around), ("per_question", per_question)):
+        if value is not None:
+            whole_number(name, value)
     facts_of = run.table if given is None else given.table
     known = None if given is None else KnownAnswers(given)
     model, tables = run.asked
@@ -96,14 +99,6 @@ def predict(
             )
             found[name] = _predictions(run, name, facts, min_probability, exact)
     return found
-
-
-def allowed_entities(run: Run, relation: str) -> list[Ids | None]:
-    """Return for each position of a relation the entities that can stand there, ascending; None are all.
-
-    A column of a table that became a relation holds entities of one kind: a customer is never sold.
-    """
-    return [None if domain is None else domain.ids(run.model.graph.entities) for domain in run.domains(relation)]
 
 
 def _drawn(facts: Ids, most: int | None) -> Ids:
@@ -135,16 +130,9 @@ def _predictions(run: Run, relation: str, facts: NewFacts, min_probability: floa
     ]
 
 
-def _check_counts(**counts: int | None) -> None:
-    for name, value in counts.items():
-        if value is not None and value < 1:
-            raise SettingError(f"{name}: must be at least 1, not {value}")
-
-
 def _checked(run: Run, top: int, min_score: float | None, min_probability: float | None) -> float:
     """Return the least score that is wanted, or refuse what cannot be."""
-    if top < 1:
-        raise SettingError(f"top: must be at least 1, not {top}")
+    whole_number("top", top)
     if min_score is not None and math.isnan(min_score):
         raise SettingError("min_score: must be a number")
     if min_probability is not None:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from relatum import __version__
 from relatum.data.hypergraph import Split
 from relatum.errors import DataError
 from relatum.kernels.parallel import threads
 from relatum.runs.directory import PROVENANCE, write_text
+from relatum.version import __version__
 
 __all__ = ["provenance_of", "read_provenance", "save_provenance", "versions"]
 

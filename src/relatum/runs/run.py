@@ -7,7 +7,6 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from relatum.algebra import Expression, Relation, evaluate, expanded, parse
@@ -21,18 +20,19 @@ from relatum.errors import DataError, RelatumError, UnknownNameError
 from relatum.evaluation.calibration import Calibration, Reliability, label, reliability
 from relatum.evaluation.ranking import rank
 from relatum.evaluation.ranks import Ranks
-from relatum.models import MODELS, scoring
 from relatum.models.base import Model, Parameters
-from relatum.models.search import EXACT_LIMIT, best_facts
 from relatum.models.store import load_model
+from relatum.progress import progress
 from relatum.reasoning.closed_form import closed_form, require_reale
 from relatum.reasoning.explanation import Explanation
 from relatum.reasoning.extension import extended
 from relatum.reasoning.heights import Floats
+from relatum.reasoning.limit import Limit
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.answers import Answer, Judgement
 from relatum.runs.asked import Asked
+from relatum.runs.completion import complete, score
 from relatum.runs.definitions import defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.directory import SPEC, load_calibration, load_facts
 from relatum.runs.prediction import Prediction, predict
@@ -40,7 +40,7 @@ from relatum.runs.questions import Question, parse_question
 
 __all__ = ["Run"]
 
-_BEAM = 256
+_SECONDS = 5.0  # that a query may take, and the probabilities of facts of defined relations
 
 
 class Run:
@@ -52,7 +52,7 @@ class Run:
             raise RelatumError(
                 f"{self.folder}: training has not ended yet; go on with: relatum train --resume {self.folder}"
             )
-        self.model, self.parameters = load_model(self.folder, MODELS)
+        self.model, self.parameters = load_model(self.folder)
         self.tables = self.model.encode(self.parameters)
         self.definitions = load_definitions(self.folder, self.model.schema)
         self._derivations: dict[str, Hypergraph] = {}
@@ -92,49 +92,36 @@ class Run:
     def complete(
         self, question: str | Question, k: int = 10, *, new_only: bool = False, beam: int | None = None
     ) -> list[Answer]:
-        """Return the k best answers to a question, best first.
+        """Return the answers to a question: the k best that are known, then the k best that are not.
 
-        With several open positions all facts are tried where that takes no more than a minute; beyond, or if `beam` is
-        given, partial facts are extended position by position, which may miss some of the best.
+        Where the relation was a table, an entity stands only in a column of its kind. With several open positions all facts
+        are tried where that takes no more than a minute; beyond, or if `beam` is given, partial facts are extended position
+        by position, which may miss some of the best new ones.
 
         Args:
             question: such as `sold(drew, ?, book)` or `sold(drew, ?, ?)`.
-            k: how many answers.
+            k: how many known answers, and how many new ones.
             new_only: leave out those that are known already.
             beam: how many partial facts are kept at each step.
         """
-        question = self._question(question)
-        if not question.open:
-            raise DataError(f"{question}: at least one position must be open (a ?)")
-        if beam is None and self.model.entity_count ** len(question.open) > EXACT_LIMIT:
-            beam = _BEAM
-        (model, tables), relation = self.asked, self.schema.id(question.relation)
-        excluded = self.known_of(question.relation) if new_only else None
-        facts, scores = best_facts(model, tables, relation, self._ids(question), question.open, k, excluded, beam)
-        names = self.model.graph.entities
+        asked = parse_question(question, self.schema) if isinstance(question, str) else question
+        if asked.relation in self.definitions and asked.open and beam is None:
+            return self._complete_defined(asked, k, new_only=new_only)
+        return complete(self, asked, k, new_only=new_only, beam=beam)
+
+    def _complete_defined(self, question: Question, k: int, *, new_only: bool) -> list[Answer]:
+        """Return the best answers by the closed form of a defined relation, those that follow from facts first."""
+        query = Query(self.definitions[question.relation], question.arguments)
+        found = self.reasoner.answer(query, k, "closed", new_only=new_only, limit=Limit(_SECONDS))
+        scale = require_reale(self.model).scale
         return [
-            Answer(
-                tuple(names[entity] for entity in fact[question.open].tolist()),
-                score,
-                self._probability(question.relation, fact[:, None], score),
-                self._source(question.relation, fact[:, None]),
-            )
-            for fact, score in zip(facts.T, scores.tolist(), strict=True)
+            Answer(one.entities, scale * (one.closed or 0.0), one.probability, "derived" if one.known else None)
+            for one in found.answers
         ]
 
     def score(self, fact: str | Question) -> Judgement:
         """Return what the run thinks of a fact."""
-        question = self._question(fact)
-        if question.open:
-            raise DataError(f"{question}: a fact to score has no open position")
-        (model, tables), columns = self.asked, self._ids(question)
-        found = float(scoring.score(model, tables, torch.tensor([self.schema.id(question.relation)]), columns)[0])
-        return Judgement(
-            found,
-            self._probability(question.relation, columns, found),
-            self._percentile(question.relation, columns),
-            self._source(question.relation, columns),
-        )
+        return score(self, fact)
 
     def predict(
         self,
@@ -163,20 +150,31 @@ class Run:
         """Return a relation, stored or defined, to ask algebra of: `run["sold"].project(0).complete()`."""
         return Asked(self, self._expression(self.schema[name].name))
 
-    def query(self, query: str | Query, k: int = 10, mode: str = "exact", *, new_only: bool = False) -> QueryResult:
-        """Return the k best answers to a query of relational algebra, best first.
+    def query(
+        self,
+        query: str | Query,
+        k: int = 10,
+        mode: str = "exact",
+        *,
+        new_only: bool = False,
+        seconds: float | None = _SECONDS,
+    ) -> QueryResult:
+        """Return the k best known answers to a query of relational algebra, and behind them the k best new ones.
 
         Args:
-            query: such as `project[0](where[2 = coffee](sold))`, all of whose columns are open, or `(...)(drew, ?)`.
+            query: such as `project[0](select[2 = coffee](sold))`, all of whose columns are open, or `(...)(drew, ?)`.
             k: how many answers.
             mode: rank by the meaning of the query on scores, `exact`, or by its `closed` form, one derived relation.
             new_only: leave out those that follow from what is known already.
+            seconds: when to stop with the best that was found; None is no limit.
         """
-        return self.reasoner.answer(self._query(query), k, mode, new_only=new_only)
+        asked = self._query(query)
+        with progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance:
+            return self.reasoner.answer(asked, k, mode, new_only=new_only, limit=Limit(seconds, advance))
 
     def explain(self, query: str | Query, answer: QueryAnswer) -> Explanation:
         """Return the value of each part of a query for one of its answers, and the windows that decided."""
-        return self.reasoner.explain(self._query(query), answer)
+        return self.reasoner.explain(self._query(query), answer, Limit(_SECONDS))
 
     def define(self, name: str, expression: str | Expression) -> None:
         """Add a derived relation to the run, without training: from now on it can be asked like any other."""
@@ -207,7 +205,7 @@ class Run:
     @cached_property
     def reasoner(self) -> Reasoner:
         """What answers queries, over the stored relations."""
-        return Reasoner(self.model, self.tables, self.calibration, self._stored)
+        return Reasoner(self.model, self.tables, self.calibration, self._stored, self.split.domains)
 
     @cached_property
     def _stored(self) -> Hypergraph:
@@ -248,23 +246,7 @@ class Run:
             return None
         if relation not in self.definitions:
             return self.calibration.probability(self.model.schema.id(relation), scores)
-        return self.reasoner.probability(self.definitions[relation], columns)
-
-    def _probability(self, relation: str, columns: Tensor, score: float) -> float | None:
-        found = self.probabilities(relation, columns, np.array([score]))
-        return None if found is None else float(found[0])
-
-    def _percentile(self, relation: str, columns: Tensor) -> float:
-        below = alternatives = 0.0
-        (model, tables), number = self.asked, self.schema.id(relation)
-        everything = self.known_of(relation)
-        for position in range(len(columns)):
-            known = everything.lookup(np.array([number], np.int32), columns.numpy().astype(np.int32), position)
-            better, equal = scoring.count_better(model, tables, number, columns, position, known)
-            others = self.model.entity_count - int(known.counts[0]) - int(not known.contain(columns[position].numpy())[0])
-            alternatives += others
-            below += others - int(better[0]) - int(equal[0]) / 2
-        return 100 * below / alternatives if alternatives else 100.0
+        return self.reasoner.probability(self.definitions[relation], columns, Limit(_SECONDS))
 
     def known_of(self, relation: str) -> KnownAnswers:
         """Return what is known of a relation: its facts, or what follows from facts by its definition."""
@@ -278,19 +260,3 @@ class Run:
             facts = Hypergraph(self.model.graph.entities, self.schema, [Block(relations, columns)])
             self._derivations[relation] = facts
         return self._derivations[relation]
-
-    def _source(self, relation: str, columns: Tensor) -> str | None:
-        """Return the part that holds a fact, columns int64[arity, 1], or `derived` if it follows by definition."""
-        parts = {"derived": self._derived(relation)} if relation in self.definitions else self.split.parts
-        for part, graph in parts.items():
-            if np.any(np.all(graph.table(relation).columns == columns.numpy(), axis=0)):
-                return part
-        return None
-
-    def _question(self, question: str | Question) -> Question:
-        return parse_question(question, self.schema) if isinstance(question, str) else question
-
-    def _ids(self, question: Question) -> Tensor:
-        """Return the entities of a question, int64[arity, 1]; an open position holds 0, which is not looked at."""
-        names = self.model.graph.entities
-        return torch.tensor([[0 if name is None else names.id(name)] for name in question.arguments])

@@ -2,72 +2,114 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 import json
+import os
 import tomllib
-import types
-import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from relatum.errors import SettingError, UnknownNameError, nearest_names
-from relatum.models import MODELS
-from relatum.models.base import Model, Settings
+from relatum.errors import SettingError
+from relatum.models import MODELS, canonical_name
+from relatum.models.base import Settings
 from relatum.runs.recipes import RECIPES
+from relatum.setting_names import hint, modern, old_names
+from relatum.settings import change_of, rules_of
 from relatum.training.settings import TrainingSettings
 
-__all__ = ["VARY", "Spec", "changed", "read_toml", "toml_of"]
+__all__ = ["VARY", "Spec", "merged", "read_toml", "toml_of"]
 
 VARY = "vary"  # the table of a file that states a series of runs
 
+_TABLES = ("model", "training")
+_KEYS = ("data", "seed", "recipe", *_TABLES)
+_MOST = (1 << 63) - 1  # of seeds: what TOML and random generators take
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, init=False)
 class Spec:
-    """The settings of a run; see `from_dict` for its form as a file."""
+    """The settings of a run, checked when it is built; see `from_dict` for its form as a file.
+
+        Spec("example", model="hype", dim=20, epochs=3)
+
+    Args:
+        data: the name of a dataset, a directory, or what facts in memory are called.
+        model: the name of a model, whatever its case, or a table of its settings, with its `name` unless it is ReAlE.
+        settings: those of the model, whole or as a table.
+        training: those of training, whole or as a table.
+        seed: of everything that is drawn, by default 0.
+        recipe: what is not said is as in this recipe, whose part for the model is for ReAlE alone, and else as by default.
+        spec: what is not said is as in this spec, instead of a recipe; its model's settings count for the same model alone.
+        named: settings of model and training by their names alone.
+    """
 
     data: str
-    model: str = "reale"
-    settings: Settings = field(default_factory=lambda: MODELS["reale"].settings_type(**RECIPES["fast"]["model"]))
-    training: TrainingSettings = field(default_factory=lambda: TrainingSettings(**RECIPES["fast"]["training"]))
-    seed: int = 0
+    model: str
+    settings: Settings
+    training: TrainingSettings
+    seed: int
 
-    def __post_init__(self) -> None:
-        wanted, given = _kind(self.model).settings_type, type(self.settings)
-        if given is not wanted:
-            raise SettingError(f"model: {self.model} takes {wanted.__name__}, not {given.__name__}")
-        try:
-            self.data.encode()
-        except UnicodeEncodeError:
-            raise SettingError(f"data: {self.data!r} is not Unicode, so no spec can name it; rename it") from None
+    def __init__(
+        self,
+        data: str | PathLike[str],
+        model: str | Mapping[str, Any] | None = None,
+        settings: Settings | Mapping[str, Any] | None = None,
+        training: TrainingSettings | Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        *,
+        recipe: str | None = None,
+        spec: Spec | None = None,
+        **named: Any,
+    ) -> None:
+        if not isinstance(spec, Spec | None):
+            raise SettingError(f"spec: must be a Spec, not {spec!r}")
+        table = dict(model) if isinstance(model, Mapping) else {} if model is None else {"name": model}
+        name = canonical_name(table.pop("name", spec.model if spec else "reale"))
+        kinds: dict[str, type[Any]] = {"model": MODELS[name].settings_type, "training": TrainingSettings}
+        if isinstance(settings, Settings) and type(settings) is not kinds["model"]:
+            raise SettingError(f"model: {name} takes {kinds['model'].__name__}, not {type(settings).__name__}")
+        begun, routed = _begun(name, recipe, spec), _routed(named, kinds, name)
+        parts = {"model": (settings, table, routed["model"]), "training": (training, routed["training"])}
+        built = {part: _build(part, kinds, begun[part], given, name) for part, given in parts.items()}
+        seed = seed if seed is not None else spec.seed if spec else 0
+        if type(seed) is not int or not 0 <= seed <= _MOST:
+            raise SettingError(f"seed: must be a whole number from 0 up, not {seed!r}")
+        for field, value in (("data", _data(data)), ("model", name), ("seed", seed)):
+            object.__setattr__(self, field, value)
+        object.__setattr__(self, "settings", built["model"])
+        object.__setattr__(self, "training", built["training"])
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Spec:
+    def of(cls, data: object, **settings: Any) -> Spec:
+        """Return the spec of a name, a path, or facts in memory, with settings as `Spec` takes them.
+
+        What is in memory is called as it says itself (`Split.origin`), or else `memory`.
+        """
+        return cls(data if isinstance(data, str | PathLike) else str(getattr(data, "origin", "memory")), **settings)
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any], *, notice: bool = True) -> Spec:
         """Return the spec of `{data, seed, recipe, model: {name, ...}, training: {...}}`; what is unknown or bad is refused.
 
-        What is not said is as in the recipe, whose part for the model is for ReAlE alone, and else as by default.
+        Args:
+            given: the spec as plain data; what is not said is as in the recipe. `model` may be a name alone.
+            notice: whether an old name of a setting is answered with a notice: it is where a person wrote it.
         """
-        _known("", given, ("data", "seed", "recipe", "model", "training"))
-        recipe = given.get("recipe", "fast")
-        if not isinstance(recipe, str) or recipe not in RECIPES:
-            raise SettingError(f"recipe: must be one of {', '.join(RECIPES)}, not {recipe!r}")
-        model = dict(_table("model", given.get("model", {})))
-        name = model.pop("name", "reale")
-        settings_type = _kind(name).settings_type
-        if name == "reale":
-            model = {**RECIPES[recipe].get("model", {}), **model}
-        training = {**RECIPES[recipe].get("training", {}), **_table("training", given.get("training", {}))}
-        if not isinstance(given.get("data"), str):
-            raise SettingError("data: name a dataset or a directory")
-        return cls(
-            data=given["data"],
-            model=name,
-            settings=_build(settings_type, "model", model),
-            training=_build(TrainingSettings, "training", training),
-            seed=_whole("seed", given.get("seed", 0)),
-        )
+        if not isinstance(given, Mapping):
+            raise SettingError(f"a spec must be a table, not {given!r}")
+        given = modern(given, notice=notice)
+        if unknown := [key for key in given if key not in _KEYS]:
+            model = given.get("model")
+            name = model.get("name", "reale") if isinstance(model, Mapping) else "reale"
+            kinds = {"model": MODELS[canonical_name(name)].settings_type, "training": TrainingSettings}
+            inside = {each: f"{part}.{each}" for part, kind in kinds.items() for each in rules_of(kind)}
+            raise SettingError(f"{unknown[0]}: no such setting{hint(str(unknown[0]), _KEYS, inside)}")
+        for table in _TABLES:
+            if not isinstance(given.get(table, {}), Mapping):
+                raise SettingError(f"{table}: must be a table, not {given[table]!r}")
+        return cls(**{"data": None, **given})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as plain data, every setting written out."""
@@ -79,8 +121,8 @@ class Spec:
         }
 
     @classmethod
-    def read(cls, path: Path, changes: Iterable[str] = ()) -> Spec:
-        """Return the spec in a TOML file, with changes such as `training.epochs=20` made to it.
+    def read(cls, path: Path, changes: Iterable[str] = (), options: Mapping[str, Any] | None = None) -> Spec:
+        """Return the spec in a TOML file, with changes such as `training.epochs=20` made to it, and then plain data.
 
         There may be `seeds` in it too, which are those of an experiment: a run has one.
         """
@@ -88,7 +130,12 @@ class Spec:
         given.pop("seeds", None)
         if VARY in given:
             raise SettingError(f"{path}: states a series of runs ({VARY}), not one; run it with: relatum run {path}")
-        return cls.from_dict(changed(given, changes))
+        return cls.from_dict(merged(given, *map(change_of, changes), options or {}))
+
+    @classmethod
+    def of_run(cls, path: Path) -> Spec:
+        """Return the spec in a run's own file, under whatever names it was written."""
+        return cls.from_dict(read_toml(path), notice=False)
 
     def to_toml(self) -> str:
         """Return the spec as TOML."""
@@ -110,23 +157,14 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise SettingError(f"{path}: not valid TOML ({error})") from None
 
 
-def changed(given: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:
-    """Return a spec's plain data with `path=value` changes; a value is TOML, or else a plain word."""
-    result = copy.deepcopy(dict(given))
-    for change in changes:
-        path, equals, text = change.partition("=")
-        if not equals:
-            raise SettingError(f"{change!r}: say path=value, such as training.epochs=20")
-        *tables, key = path.strip().split(".")
-        target = result
-        for table in tables:
-            target = target.setdefault(table, {})
-            if not isinstance(target, dict):
-                raise SettingError(f"{path}: {table} is not a table")
-        try:
-            target[key] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            target[key] = text
+def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plain data of a spec with that of others written over it, all under the names of today."""
+    tables = [part["model"] for part in parts if "model" in part]
+    names = [table.get("name") if isinstance(table, Mapping) else table for table in tables]
+    model = next((name for name in reversed(names) if isinstance(name, str)), None)
+    result: dict[str, Any] = {}
+    for part in parts:
+        result = _over(result, modern(part, model))
     return result
 
 
@@ -135,51 +173,80 @@ def toml_of(value: str | float | bool) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _kind(name: Any) -> type[Model]:
-    if not isinstance(name, str) or name not in MODELS:
-        raise SettingError(f"model.name: {UnknownNameError('model', str(name), MODELS)}")
-    return MODELS[name]
+def _over(below: Mapping[str, Any], above: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    result = dict(below)
+    for key, value in above.items():
+        if isinstance(value, Mapping):
+            inner = result.get(key, {})
+            if not isinstance(inner, Mapping):
+                raise SettingError(f"{path}{key}: is no table, so nothing in it can be set")
+            result[key] = _over(inner, value, f"{path}{key}.")
+        else:
+            result[key] = value
+    return result
 
 
-def _build(kind: type[Any], path: str, given: Mapping[str, Any]) -> Any:
-    types_of = typing.get_type_hints(kind)
-    _known(f"{path}.", given, [known.name for known in dataclasses.fields(kind)])
-    return kind(**{name: _typed(f"{path}.{name}", types_of[name], value) for name, value in given.items()})
+def _data(given: Any) -> str:
+    if not isinstance(given, str | PathLike):
+        raise SettingError("data: name a dataset or a directory")
+    data = os.fspath(given)
+    try:
+        data.encode()
+    except UnicodeEncodeError:
+        raise SettingError(f"data: {data!r} is not Unicode, so no spec can name it; rename it") from None
+    return data
 
 
-def _typed(path: str, wanted: Any, value: Any) -> Any:
-    choices = typing.get_args(wanted) if isinstance(wanted, types.UnionType) else (wanted,)
-    if float in choices and isinstance(value, int) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except OverflowError:
-            raise SettingError(f"{path}: too large a number") from None
-    if not any(type(value) is choice for choice in choices):
-        names = " or ".join(choice.__name__ for choice in choices if choice is not type(None))
-        raise SettingError(f"{path}: must be {names}, not {value!r}")
-    return value
+def _routed(named: Mapping[str, Any], kinds: Mapping[str, type[Any]], model: str) -> dict[str, dict[str, Any]]:
+    """Return settings given by name alone in the tables that have them."""
+    tables: dict[str, dict[str, Any]] = {part: {} for part in kinds}
+    for name, value in named.items():
+        homes = [part for part, kind in kinds.items() if name in rules_of(kind) or name in old_names(part, model)]
+        if not homes:
+            known = [each for kind in kinds.values() for each in rules_of(kind)]
+            raise SettingError(f"{name}: no such setting{hint(name, [*known, *_KEYS])}")
+        if len(homes) > 1:
+            ways = " or ".join(f"{part}={{{name!r}: ...}}" for part in homes)
+            raise SettingError(f"{name}: both {' and '.join(homes)} have it; say {ways}")
+        tables[homes[0]][name] = value
+    return tables
 
 
-def _known(prefix: str, given: Mapping[str, Any], names: Iterable[str]) -> None:
-    names = list(names)
-    for key in given:
-        if key not in names:
-            near = nearest_names(key, names)
-            hint = f"; did you mean {' or '.join(near)}?" if near else f"; known: {', '.join(names)}"
-            raise SettingError(f"{prefix}{key}: no such setting{hint}")
+def _begun(model: str, recipe: str | None, spec: Spec | None) -> dict[str, dict[str, Any]]:
+    """Return the settings that a spec begins from: those of another spec, or of a recipe."""
+    if recipe is not None and (not isinstance(recipe, str) or recipe not in RECIPES):
+        raise SettingError(f"recipe: must be one of {', '.join(RECIPES)}, not {recipe!r}")
+    if spec is None:
+        begun = RECIPES[recipe or "fast"]
+        return {"model": dict(begun["model"]) if model == "reale" else {}, "training": dict(begun["training"])}
+    if recipe is not None:
+        raise SettingError("recipe: settings begin from a recipe or from a spec, not from both")
+    return {"model": _whole(spec.settings) if model == spec.model else {}, "training": _whole(spec.training)}
 
 
-def _table(path: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise SettingError(f"{path}: must be a table")
-    return value
+def _build(part: str, kinds: Mapping[str, type[Any]], begun: Mapping[str, Any], given: Iterable[Any], model: str) -> Any:
+    """Return the settings of a part: those it begins from, with what is given, whole or in tables, none of it twice."""
+    kind, above = kinds[part], dict[str, Any]()
+    for each in given:
+        if isinstance(each, kind):
+            begun = _whole(each)
+        elif isinstance(each, Mapping):
+            table = modern({part: each}, model)[part]
+            if twice := table.keys() & above.keys():
+                raise SettingError(f"{part}.{min(twice)}: given twice")
+            above |= table
+        elif each is not None:
+            raise SettingError(f"{part}: must be {kind.__name__} or a table, not {each!r}")
+    for name in above:
+        if name not in rules_of(kind):
+            elsewhere = {each: f"{other}.{each}" for other, its in kinds.items() if other != part for each in rules_of(its)}
+            raise SettingError(f"{part}.{name}: no such setting{hint(str(name), rules_of(kind), elsewhere)}")
+    return kind(**{**begun, **above})
 
 
-def _whole(path: str, value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 1 << 63:
-        raise SettingError(f"{path}: must be a whole number from 0 up, not {value!r}")
-    return value
+def _whole(settings: Any) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in rules_of(type(settings))}
 
 
 def _plain(settings: Any) -> dict[str, Any]:
-    return {name: value for name, value in dataclasses.asdict(settings).items() if value is not None}
+    return {name: value for name, value in _whole(settings).items() if value is not None}

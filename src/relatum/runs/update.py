@@ -62,7 +62,7 @@ def update(
     if seed < 0:
         raise SettingError(f"seed: must be a whole number from 0 up, not {seed}")
     check_free(target)  # before the work, and again when it is written
-    trained, spec = Run(folder), Spec.read(folder / SPEC)
+    trained, spec = Run(folder), Spec.of_run(folder / SPEC)
     given = load(new_facts, use_cache=False)
     folded = _folded(trained, _with_more(trained, given), spec, seed, refit=refit)
     told = {**counts_of(folded), **effect_of(folded)}
@@ -131,7 +131,7 @@ def _write(made: Path, folded: Folded, spec: Spec, step: dict[str, Any], told: d
     """Write all that a run has, but for a checkpoint: there is no training to go on with."""
     trained, split = folded.trained, folded.wide.split
     save_facts(made, split)
-    save_model(made, MODELS, folded.model, folded.parameters)
+    save_model(made, folded.model, folded.parameters)
     provenance = read_provenance(trained.folder)
     save_provenance(made, {**provenance, "updates": [*provenance.get("updates", []), step]})
     write_text(made / SPEC, spec.to_toml())

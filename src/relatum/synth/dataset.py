@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from relatum import __version__
 from relatum.algebra import Expression, SelectConstant
 from relatum.algebra.node import post_order
 from relatum.data.formats import write_tuples
@@ -25,10 +24,11 @@ from relatum.synth.elementary import draw_elementary
 from relatum.synth.pool import Member
 from relatum.synth.settings import SynthSettings
 from relatum.synth.splitting import hold_out, sub_sample
+from relatum.version import __version__
 
 __all__ = ["SynthDataset", "save_synth", "synthesize"]
 
-_SPOKEN = {"relation": ELEMENTARY, "where": "select", "where_equal": "select"}
+_SPOKEN = {"relation": ELEMENTARY, "permute": "rename", "select_equal": "select"}  # as the paper counts them
 
 
 @dataclass(frozen=True)

@@ -4,93 +4,91 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from relatum.data.provenance import OPERATIONS
 from relatum.errors import SettingError, UnknownNameError
+from relatum.settings import Checked, change_of, setting
 
 __all__ = ["SynthSettings"]
 
-_COUNTS = (
-    *("entities", "relations", "elementary_tuples", "domain", "family"),
-    *("least_tuples", "least_arity", "tries", "tuples"),
-)
-
 
 @dataclass(frozen=True)
-class SynthSettings:
-    """How a dataset is made; the defaults are those of the preset `rel-er`.
+class SynthSettings(Checked):
+    """How a dataset is made; the defaults are those of the preset `rel-er`."""
 
-    Attributes:
-        entities: how many may occur; those that no kept tuple holds are left out of the dataset.
-        skew: how unlike the entities' frequencies are, 0 (all alike, as in the paper) to below 1; see `random_blocks`.
-        relations: how many elementary ones there are.
-        arities: the share of elementary relations, and of their tuples, by arity.
-        elementary_tuples: how many tuples the elementary relations have together, on average.
-        spread: standard deviation of the logarithm of an elementary relation's size.
-        repeats: the share of elementary tuples that hold one entity twice.
-        narrow: the share of elementary relations of arity 3 and more at one of whose positions only few entities stand.
-        domain: how many entities those are.
-        family: how many elementary relations are parts of one random relation that is not itself stored. Relations that
-            are drawn apart hardly share a tuple, so that their unions and differences are trivial; with 1, as in the
-            paper, there are such operations only of relations derived from one another.
-        family_share: the share of that relation's tuples that each part has.
-        derived: how many derived relations to make.
-        operations: how often each operation is the last one, in proportion. Selections count double by default, since
-            their results are the smallest.
-        depths: how often a derived relation has depth 1, 2, ..., in proportion; as many depths as numbers.
-        equal: the share of selections that are by equality of two positions; the others are by a constant.
-        overlap: a difference takes at least and at most this share of its left side away, and a union's smaller side
-            shares as much with the other.
-        least_tuples: how many every relation has at least, before sub-sampling.
-        least_arity: the smallest arity of a derived relation.
-        tries: how often a derived relation is drawn again when what was drawn is empty, small or trivial.
-        tuples: how many tuples to keep in all parts; if there are fewer, all are kept.
-        kept_arities: the share of kept tuples by arity, as far as there are so many; empty for as many of all. The default
-            is JF17K's, but for arity 6, of which it has only 37 tuples.
-        valid: the share of them that goes into valid.
-        test: the share of them that goes into test.
-    """
-
-    entities: int = 24_000
-    skew: float = 0.65
-    relations: int = 200
-    arities: Mapping[int, float] = field(default_factory=lambda: {2: 0.4, 3: 0.41, 4: 0.15, 5: 0.03, 6: 0.01})
-    elementary_tuples: int = 52_000
-    spread: float = 1.0
-    repeats: float = 0.1
-    narrow: float = 0.7
-    domain: int = 12
-    family: int = 2
-    family_share: float = 0.6
-    derived: int = 140
-    operations: Mapping[str, float] = field(default_factory=lambda: {**dict.fromkeys(OPERATIONS, 1.0), "select": 2.0})
-    depths: tuple[float, ...] = (4.0, 3.0, 2.0, 1.0)
-    equal: float = 0.3
-    overlap: tuple[float, float] = (0.1, 0.9)
-    least_tuples: int = 10
-    least_arity: int = 2
-    tries: int = 300
-    tuples: int = 70_000
-    kept_arities: Mapping[int, float] = field(default_factory=lambda: {2: 0.546, 3: 0.335, 4: 0.092, 5: 0.022, 6: 0.005})
-    valid: float = 0.08
-    test: float = 0.08
+    entities: int = setting(24_000, "how many may occur; those that no kept tuple holds are left out of the dataset", ge=1)
+    skew: float = setting(
+        0.65,
+        "how unlike the entities' frequencies are, 0 (all alike, as in the paper) to below 1; see `random_blocks`",
+        ge=0,
+        lt=1,
+    )
+    relations: int = setting(200, "how many elementary ones there are", ge=1)
+    arities: Mapping[int, float] = setting(
+        {2: 0.4, 3: 0.41, 4: 0.15, 5: 0.03, 6: 0.01},
+        "the share of elementary relations, and of their tuples, by arity",
+    )
+    elementary_tuples: int = setting(52_000, "how many tuples the elementary relations have together, on average", ge=1)
+    spread: float = setting(1.0, "standard deviation of the logarithm of an elementary relation's size", ge=0, le=5)
+    repeats: float = setting(0.1, "the share of elementary tuples that hold one entity twice", ge=0, le=1)
+    narrow: float = setting(
+        0.7,
+        "the share of elementary relations of arity 3 and more at one of whose positions only few entities stand",
+        ge=0,
+        le=1,
+    )
+    domain: int = setting(12, "how many entities those are", ge=1)
+    family: int = setting(
+        2,
+        "how many elementary relations are parts of one random relation that is not itself stored. Relations that"
+        " are drawn apart hardly share a tuple, so that their unions and differences are trivial; with 1, as in"
+        " the paper, there are such operations only of relations derived from one another",
+        ge=1,
+    )
+    family_share: float = setting(0.6, "the share of that relation's tuples that each part has", gt=0, le=1)
+    derived: int = setting(140, "how many derived relations to make", ge=0)
+    operations: Mapping[str, float] = setting(
+        {**dict.fromkeys(OPERATIONS, 1.0), "select": 2.0},
+        "how often each operation is the last one, in proportion. Selections count double by default, since their"
+        " results are the smallest",
+    )
+    depths: tuple[float, ...] = setting(
+        (4.0, 3.0, 2.0, 1.0),
+        "how often a derived relation has depth 1, 2, ..., in proportion; as many depths as numbers",
+    )
+    equal: float = setting(
+        0.3,
+        "the share of selections that are by equality of two positions; the others are by a constant",
+        ge=0,
+        le=1,
+    )
+    overlap: tuple[float, float] = setting(
+        (0.1, 0.9),
+        "a difference takes at least and at most this share of its left side away, and a union's smaller side"
+        " shares as much with the other",
+    )
+    least_tuples: int = setting(10, "how many every relation has at least, before sub-sampling", ge=1)
+    least_arity: int = setting(2, "the smallest arity of a derived relation", ge=1)
+    tries: int = setting(
+        300,
+        "how often a derived relation is drawn again when what was drawn is empty, small or trivial",
+        ge=1,
+    )
+    tuples: int = setting(70_000, "how many tuples to keep in all parts; if there are fewer, all are kept", ge=1)
+    kept_arities: Mapping[int, float] = setting(
+        {2: 0.546, 3: 0.335, 4: 0.092, 5: 0.022, 6: 0.005},
+        "the share of kept tuples by arity, as far as there are so many; empty for as many of all. The default is"
+        " JF17K's, but for arity 6, of which it has only 37 tuples",
+    )
+    valid: float = setting(0.08, "the share of them that goes into valid", ge=0, le=1)
+    test: float = setting(0.08, "the share of them that goes into test", ge=0, le=1)
 
     def __post_init__(self) -> None:
-        for name in _COUNTS:
-            _check(name, _is_whole(getattr(self, name), 1), "must be a whole number from 1 up", self)
-        _check("derived", _is_whole(self.derived, 0), "must be a whole number from 0 up", self)
-        for name in ("repeats", "narrow", "equal", "valid", "test"):
-            _check(name, _is_number(getattr(self, name)) and 0 <= getattr(self, name) <= 1, "must be from 0 to 1", self)
-        _check("skew", _is_number(self.skew) and 0 <= self.skew < 1, "must be from 0 to below 1", self)
-        _check("spread", _is_number(self.spread) and 0 <= self.spread <= 5, "must be from 0 to 5", self)
-        _check(
-            "family_share", _is_number(self.family_share) and 0 < self.family_share <= 1, "must be above 0, up to 1", self
-        )
+        super().__post_init__()
         _check("valid and test", self.valid + self.test < 1, "must leave something for train", self)
         self._check_proportions()
         self._check_fit()
@@ -144,13 +142,7 @@ class SynthSettings:
         """Return the settings with changes such as `derived=20` or `arities={2=0.5, 3=0.5}`; values are TOML."""
         given: dict[str, Any] = {}
         for change in changes:
-            name, equals, value = change.partition("=")
-            if not equals:
-                raise SettingError(f"{change!r} is not a change: write name=value")
-            try:
-                (given[name.strip()],) = tomllib.loads(f"value = {value}").values()
-            except (tomllib.TOMLDecodeError, ValueError):
-                raise SettingError(f"{name.strip()}: {value!r} is neither a number, a list nor a table") from None
+            given |= change_of(change)
         return self.from_dict(given, self)
 
     def to_dict(self) -> dict[str, Any]:

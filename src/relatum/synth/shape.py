@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from relatum.algebra import Expression, SelectConstant, SelectEqual
+from relatum.algebra import Expression
 from relatum.algebra.node import post_order
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.ordering import Index
@@ -150,4 +150,4 @@ def _types(nodes: Iterable[Expression]) -> set[str]:
 
 def _type(node: Expression) -> str:
     """Return the paper's name of an operation, which has one for both selections."""
-    return "select" if isinstance(node, SelectConstant | SelectEqual) else node.operation
+    return {"permute": "rename", "select_equal": "select"}.get(node.operation, node.operation)

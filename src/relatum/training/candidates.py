@@ -27,10 +27,10 @@ class Candidates:
 
     def __init__(self, facts: Hypergraph, settings: TrainingSettings) -> None:
         self.settings, self.entity_count = settings, len(facts.entities)
-        masks = settings.mask_true and settings.candidates != "per-position"
+        masks = settings.mask_true and settings.negative_sampling != "per-fact"
         self._known = KnownAnswers(facts) if masks else None
         self._near: dict[int, Ints] = {}
-        if settings.candidates == "shared" and settings.near:
+        if settings.negative_sampling == "shared" and settings.in_relation_share:
             for block in facts.blocks.values():
                 bounds = np.flatnonzero(np.diff(block.relations, prepend=-1, append=-1))
                 for start, stop in itertools.pairwise(bounds.tolist()):
@@ -38,11 +38,11 @@ class Candidates:
 
     def draw(self, step: list[Batch], chance: np.random.Generator) -> list[Ints]:
         """Return what is drawn for each batch: a pool, or replacements [arity, n, negatives], or nothing."""
-        if self.settings.candidates == "all":
+        if self.settings.negative_sampling == "all-entities":
             return [np.empty(0, np.int64)] * len(step)
-        if self.settings.candidates == "shared":
+        if self.settings.negative_sampling == "shared":
             return [self._pool(int(batch.relations[0]), chance) for batch in step]
-        shapes = [(*batch.columns.shape, self.settings.negatives) for batch in step]
+        shapes = [(*batch.columns.shape, self.settings.num_negatives) for batch in step]
         return [chance.integers(0, self.entity_count, shape) for shape in shapes]
 
     def hidden(self, batch: Batch, position: int, entities: Ints | None) -> Known:
@@ -67,8 +67,8 @@ class Candidates:
 
     def _pool(self, relation: int, chance: np.random.Generator) -> Ints:
         near = self._near.get(relation, np.empty(0, np.int64))
-        wanted = round(self.settings.near * self.settings.negatives)
+        wanted = round(self.settings.in_relation_share * self.settings.num_negatives)
         if len(near) > wanted:
             near = near[chance.integers(0, len(near), wanted)]
-        anywhere = chance.integers(0, self.entity_count, self.settings.negatives - len(near))
+        anywhere = chance.integers(0, self.entity_count, self.settings.num_negatives - len(near))
         return np.concatenate([near, anywhere])

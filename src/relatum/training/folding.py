@@ -111,15 +111,15 @@ def _settings(training: TrainingSettings, epochs: int, rate: float) -> TrainingS
     return replace(
         training,
         epochs=epochs,
-        batch=64,
-        groups=4,
-        candidates="shared",
-        negatives=256,
-        near=0.5,
+        batch_size=64,
+        batches_per_step=4,
+        negative_sampling="shared",
+        num_negatives=256,
+        in_relation_share=0.5,
         mask_true=True,
         optimizer="adam",
-        rate=rate,
-        rate_end=_RATE_END,
+        learning_rate=rate,
+        final_learning_rate_factor=_RATE_END,
         weight_decay=0.0,
     )
 
@@ -157,11 +157,12 @@ def _steps(
     drawn = np.zeros(len(others), np.bool_)
     drawn[chance.permutation(len(others))[: _others(mine, others)]] = True
     facts = Hypergraph.union([mine, marked(others, drawn)]) if drawn.any() else mine
-    groups = epoch_batches(facts, settings.batch, seed, epoch, mixed=False)
-    for start in range(0, len(groups), settings.groups):
+    groups = epoch_batches(facts, settings.batch_size, seed, epoch, mixed=False)
+    for start in range(0, len(groups), settings.batches_per_step):
         done = (epoch + start / len(groups)) / settings.epochs
-        numbers = range(len(groups))[start : start + settings.groups]
-        yield settings.rate * (1 - (1 - settings.rate_end) * done), [(epoch, n, groups[n]) for n in numbers]
+        numbers = range(len(groups))[start : start + settings.batches_per_step]
+        rate = settings.learning_rate * (1 - (1 - settings.final_learning_rate_factor) * done)
+        yield rate, [(epoch, n, groups[n]) for n in numbers]
 
 
 def _of(entities: Ints, gradient: Gradient) -> Gradient:

@@ -60,7 +60,9 @@ def train(
         state: where to go on from; None starts anew.
         validate: returns how good parameters are, more is better; nothing else decides which are kept.
         watch: is told after each "step", "epoch" and "validation" and at the "end", with the state, from which training
-            could go on, and what there is to say. It must not change the state. It may raise to stop.
+            could go on, and what there is to say. An "epoch" that was validated also says what its "validation" will say:
+            whoever stops between the two has heard all that led to the state. It must not change the state. It may raise
+            to stop.
     """
     facts = facts.distinct()
     state = state if state is not None else start(model, settings, seed)
@@ -91,8 +93,8 @@ def _steps(
     pool: ThreadPoolExecutor,
     watch: Callable[[str, State, dict[str, Any]], None],
 ) -> None:
-    groups = epoch_batches(facts, settings.batch, seed, state.epoch, mixed=settings.candidates == "per-position")
-    steps = -(-len(groups) // settings.groups)
+    groups = epoch_batches(facts, settings.batch_size, seed, state.epoch, mixed=settings.negative_sampling == "per-fact")
+    steps = -(-len(groups) // settings.batches_per_step)
 
     def work(number: int) -> tuple[float, list[Gradient]]:
         chance = chance_of(seed, state.epoch, number)
@@ -103,13 +105,13 @@ def _steps(
                 return math.nan, []
 
     while state.step < steps:
-        chosen = range(len(groups))[state.step * settings.groups : (state.step + 1) * settings.groups]
+        chosen = range(len(groups))[state.step * settings.batches_per_step : (state.step + 1) * settings.batches_per_step]
         rate = _rate(settings, state.epoch + state.step / steps)
         results = list(pool.map(work, chosen))
         sizes = [sum(map(len, groups[number])) for number in chosen]
         total = sum(loss * size for (loss, _), size in zip(results, sizes, strict=True))
         if not math.isfinite(total):
-            raise NumericError(f"the loss is {total} in epoch {state.epoch + 1}: try a smaller training.rate")
+            raise NumericError(f"the loss is {total} in epoch {state.epoch + 1}: try a smaller training.learning_rate")
         optimizer.apply((gradient for _, found in results for gradient in found), rate)
         state.step += 1
         state.loss += total
@@ -128,30 +130,31 @@ def _close_epoch(
     loss, epoch = state.loss / max(1, len(facts)), state.epoch + 1
     last = epoch >= settings.epochs
     kept = _average(state, settings)
-    told = [("epoch", {"loss": loss, "done": _done(settings, epoch)})]
+    validation: dict[str, Any] | None = None
     if validate is not None and (last or epoch % settings.validate_every == 0):
         score = validate(kept)
         better = score > state.best_score
         state.stale = 0 if better else state.stale + 1
         if better:
             state.best, state.best_score, state.best_epoch = _copy(kept), score, epoch
-        told.append(("validation", {"score": score, "best": better}))
+        validation = {"score": score, "best": better}
     state.epoch, state.step, state.loss = epoch, 0, 0.0
     state.done = last or (settings.patience > 0 and state.stale >= settings.patience)
     if validate is None and state.done:
         state.best, state.best_epoch = _copy(kept), epoch
-    for event, said in told:
-        watch(event, state, said)
+    watch("epoch", state, {"loss": loss, "done": _done(settings, epoch), "validation": validation})
+    if validation is not None:
+        watch("validation", state, validation)
 
 
 def _average(state: State, settings: TrainingSettings) -> Parameters:
     """Take the epoch's parameters into the mean, and return what counts: the mean, or without one the parameters."""
-    if not settings.average:
+    if not settings.ema_decay:
         return state.parameters
     if not state.mean:
         state.mean = _copy(state.parameters)
     for name, latest in state.parameters.items():
-        state.mean[name].lerp_(latest, 1 - settings.average)
+        state.mean[name].lerp_(latest, 1 - settings.ema_decay)
     return state.mean
 
 
@@ -163,11 +166,12 @@ def _done(settings: TrainingSettings, passed: float) -> float:
 def _rate(settings: TrainingSettings, passed: float) -> float:
     """Return the learning rate after so many epochs."""
     share = _done(settings, passed)
-    if settings.schedule == "linear":
-        return settings.rate * (1 - share * (1 - settings.rate_end))
-    if settings.schedule == "cosine":
-        return settings.rate * (settings.rate_end + (1 - settings.rate_end) * (1 + math.cos(math.pi * share)) / 2)
-    return settings.rate
+    first, factor = settings.learning_rate, settings.final_learning_rate_factor
+    if settings.learning_rate_schedule == "linear":
+        return first * (1 - share * (1 - factor))
+    if settings.learning_rate_schedule == "cosine":
+        return first * (factor + (1 - factor) * (1 + math.cos(math.pi * share)) / 2)
+    return first
 
 
 def _copy(parameters: Parameters) -> Parameters:

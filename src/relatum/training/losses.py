@@ -31,9 +31,9 @@ def loss_of(
         midpoint: the score of a fact that is as likely as not, for the binary term.
     """
     loss = _comparison(scores, targets, masked, settings)
-    if settings.binary:
+    if settings.bce_weight:
         alone = replace(settings, loss="softplus")
-        loss = loss + settings.binary * _comparison(scores - midpoint, targets, masked, alone)
+        loss = loss + settings.bce_weight * _comparison(scores - midpoint, targets, masked, alone)
     return loss
 
 

@@ -55,7 +55,7 @@ def gradients(
     for batch, replacements in zip(step, drawn, strict=True):
         columns = torch.from_numpy(_local(batch.columns, entities))
         relations = torch.from_numpy(_local(batch.relations, touched))
-        if settings.candidates == "per-position":
+        if settings.negative_sampling == "per-fact":
             total = total + _own(narrow, tables, relations, columns, _local(replacements, entities), settings)
         else:
             total = total + _shared(narrow, tables, batch, relations, columns, entities, candidates, settings)
@@ -103,7 +103,7 @@ def _ids(chosen: Tensor | None) -> Ints | None:
 
 def _entities(step: list[Batch], drawn: list[Ints], settings: TrainingSettings) -> Ints | None:
     """Return the entities that a step needs, ascending; None for all of them."""
-    if settings.candidates == "all":
+    if settings.negative_sampling == "all-entities":
         return None
     return np.unique(np.concatenate([*(batch.columns.ravel() for batch in step), *(ids.ravel() for ids in drawn)]))
 
@@ -168,4 +168,4 @@ def _own(
 
 def _plain_softmax(settings: TrainingSettings) -> bool:
     """Return whether the loss is what the models' fused ways compute."""
-    return settings.loss == "softmax" and not settings.label_smoothing and not settings.binary
+    return settings.loss == "softmax" and not settings.label_smoothing and not settings.bce_weight

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relatum.experiments.collected import Point, Result, best_of_systems
-from relatum.experiments.published import SYSTEMS
+from relatum.models import MODELS
 
 __all__ = ["courses_of"]
 
@@ -14,6 +14,6 @@ def courses_of(data: str, results: Sequence[Result]) -> tuple[dict[str, list[lis
     """Return the validations of each run of each system's best result, by model, and which systems have none and why."""
     systems = best_of_systems(results, data)
     found = {model: one.courses for model, one in systems.items() if all(one.courses)}
-    left_out = [f"{SYSTEMS[model]}: {systems[model].name} does not tell the course of training" for model in systems
+    left_out = [f"{MODELS[model].title}: {systems[model].name} does not tell the course of training" for model in systems
                 if model not in found]  # fmt: skip
     return found, tuple(left_out)

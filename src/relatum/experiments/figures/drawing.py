@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-from relatum.experiments.figures.library import Figure
+from relatum.extras import optional
 from relatum.files import atomic_file
+
+with optional("matplotlib", extra="plot"):
+    from matplotlib.figure import Figure
 
 __all__ = ["Drawing", "write_figure"]
 

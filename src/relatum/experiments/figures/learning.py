@@ -9,9 +9,13 @@ import numpy as np
 from relatum.experiments.collected import Point, Result
 from relatum.experiments.figures.courses import courses_of
 from relatum.experiments.figures.drawing import Drawing
-from relatum.experiments.figures.library import Axes, Figure
 from relatum.experiments.figures.style import COLUMN, STYLES, Style, grid, legend_below
-from relatum.experiments.published import SYSTEMS
+from relatum.extras import optional
+from relatum.models import MODELS
+
+with optional("matplotlib", extra="plot"):
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["draw_learning"]
 
@@ -33,7 +37,7 @@ def draw_learning(data: str, results: Sequence[Result]) -> Drawing:
     axes.set(xlabel="epoch", ylabel="validation MRR", title=f"{data}: validation by epoch", xlim=(0, None))
     axes.locator_params(axis="x", integer=True)
     grid(axes)
-    legend_below(figure, handles, [SYSTEMS[model] for model in found], 3)
+    legend_below(figure, handles, [MODELS[model].title for model in found], 3)
     return Drawing(figure, left_out)
 
 

@@ -8,9 +8,14 @@ import numpy as np
 
 from relatum.experiments.collected import Result, best_of_systems
 from relatum.experiments.figures.drawing import Drawing
-from relatum.experiments.figures.library import Axes, Figure, Patch
 from relatum.experiments.figures.style import PAGE, STYLES, grid, legend_below
-from relatum.experiments.published import SYSTEMS
+from relatum.extras import optional
+from relatum.models import MODELS
+
+with optional("matplotlib", extra="plot"):
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
 __all__ = ["draw_parts"]
 
@@ -23,7 +28,7 @@ def draw_parts(data: str, results: Sequence[Result]) -> Drawing:
     systems = best_of_systems(results, data)
     having = {kind: {model: one for model, one in systems.items() if _names(one, kind)} for kind in _KINDS}
     left_out = tuple(
-        f"{SYSTEMS[model]}: {one.name} has no metrics {kind.replace('_', ' ')}"
+        f"{MODELS[model].title}: {one.name} has no metrics {kind.replace('_', ' ')}"
         for kind, found in having.items()
         for model, one in systems.items()
         if model not in found
@@ -40,7 +45,7 @@ def draw_parts(data: str, results: Sequence[Result]) -> Drawing:
         _draw(axes, kind, found)
     figure.suptitle(f"{data}: test MRR by arity and by size of the relation", fontsize=8.5)
     bars = [Patch(**STYLES[model].of_bar) for model in shown]
-    legend_below(figure, bars, [SYSTEMS[model] for model in shown], 5)
+    legend_below(figure, bars, [MODELS[model].title for model in shown], 5)
     return Drawing(figure, left_out)
 
 

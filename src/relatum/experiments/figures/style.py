@@ -7,7 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from relatum.experiments.figures.library import Axes, Figure, matplotlib
+from relatum.extras import optional
+
+with optional("matplotlib", extra="plot"):
+    import matplotlib
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["COLUMN", "PAGE", "STYLES", "Style", "grid", "legend_below", "styled"]
 

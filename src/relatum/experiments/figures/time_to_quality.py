@@ -14,10 +14,13 @@ import numpy.typing as npt
 from relatum.experiments.collected import Point, Result, best_of_systems
 from relatum.experiments.figures.courses import courses_of
 from relatum.experiments.figures.drawing import Drawing
-from relatum.experiments.figures.library import Figure
 from relatum.experiments.figures.style import COLUMN, STYLES, grid, legend_below
-from relatum.experiments.published import SYSTEMS
+from relatum.extras import optional
 from relatum.formatting import duration
+from relatum.models import MODELS
+
+with optional("matplotlib", extra="plot"):
+    from matplotlib.figure import Figure
 
 __all__ = ["NEAR", "draw_time", "mean_reached"]
 
@@ -39,7 +42,7 @@ def draw_time(data: str, results: Sequence[Result]) -> Drawing:
         minutes, reached = mean_reached(courses)
         near = int(np.argmax(reached >= NEAR * reached[-1]))
         handles += axes.plot(minutes, reached, drawstyle="steps-post", markevery=[near], **STYLES[model].of_line)
-        names.append(f"{SYSTEMS[model]}, {duration(60 * float(minutes[near]))}")
+        names.append(f"{MODELS[model].title}, {duration(60 * float(minutes[near]))}")
         ends.append(minutes[-1])
     if max(ends) > _FAR_APART * min(ends) > 0:
         axes.set_xscale("log")

@@ -9,10 +9,14 @@ import numpy as np
 
 from relatum.experiments.collected import Result
 from relatum.experiments.figures.drawing import Drawing
-from relatum.experiments.figures.library import Figure, withStroke
 from relatum.experiments.figures.style import COLUMN, STYLES, grid, legend_below
 from relatum.experiments.published import BEST_WINDOWS, TABLE_1
 from relatum.experiments.series import series
+from relatum.extras import optional
+
+with optional("matplotlib", extra="plot"):
+    from matplotlib.figure import Figure
+    from matplotlib.patheffects import withStroke
 
 __all__ = ["draw_windows"]
 

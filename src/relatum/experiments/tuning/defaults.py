@@ -14,25 +14,25 @@ SAMPLERS = ("tpe", "grid")
 
 # For every model, by sampler. The grid is the one that the paper searched.
 _ALL: Mapping[str, tuple[str, ...]] = {
-    "tpe": ("training.rate=0.05..1.0 log",),
-    "grid": ("training.rate=0.05,0.08,0.1,0.2",),
+    "tpe": ("training.learning_rate=0.05..1.0 log",),
+    "grid": ("training.learning_rate=0.05,0.08,0.1,0.2",),
 }
 _OWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "tpe": {
         "reale": ("model.window=1,2,4,5,8", "model.window_dropout=0.0..0.8"),
-        "hype": ("model.filters=2,4,6,8", "model.hidden_dropout=0.0..0.5"),
-        "rae": ("model.input_dropout=0.0..0.5", "model.relatedness=0.01..1.0 log"),
-        "nalp": ("model.input_dropout=0.0..0.5", "model.filters=100,200,400"),
+        "hype": ("model.num_filters=2,4,6,8", "model.hidden_dropout=0.0..0.5"),
+        "rae": ("model.input_dropout=0.0..0.5", "model.relatedness_weight=0.01..1.0 log"),
+        "nalp": ("model.input_dropout=0.0..0.5", "model.num_filters=100,200,400"),
         "getd": ("model.input_dropout=0.0..0.5", "model.rank=10,20,40"),
-        "g-mpnn": ("model.input_dropout=0.0..0.5", "model.message_dropout=0.0..0.5", "model.layers=1,2"),
+        "g-mpnn": ("model.input_dropout=0.0..0.5", "model.message_dropout=0.0..0.5", "model.num_layers=1,2"),
     },
     "grid": {
         "reale": ("model.window=1,2,4,5,8",),
-        "hype": ("model.filters=2,4,6",),
-        "rae": ("model.relatedness=0.01,0.1,1.0",),
-        "nalp": ("model.filters=100,200",),
+        "hype": ("model.num_filters=2,4,6",),
+        "rae": ("model.relatedness_weight=0.01,0.1,1.0",),
+        "nalp": ("model.num_filters=100,200",),
         "getd": ("model.rank=10,20,40",),
-        "g-mpnn": ("model.layers=1,2",),
+        "g-mpnn": ("model.num_layers=1,2",),
     },
 }
 _OTHER: Mapping[str, tuple[str, ...]] = {"tpe": ("model.input_dropout=0.0..0.5",), "grid": ()}

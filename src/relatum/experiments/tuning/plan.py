@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from relatum import __version__
 from relatum.errors import SettingError
 from relatum.experiments.tuning.defaults import SAMPLERS, default_space
 from relatum.experiments.tuning.space import Dimension, grid_points, read_space
 from relatum.runs.spec import Spec
+from relatum.version import __version__
 
 __all__ = ["PRUNERS", "Plan", "make_plan"]
 

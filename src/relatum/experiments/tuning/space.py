@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import types
-import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from relatum.errors import SettingError
-from relatum.runs.spec import Spec, changed, toml_of
+from relatum.runs.spec import Spec, merged, toml_of
+from relatum.setting_names import modern
+from relatum.settings import change_of, nested, rules_of
 
 __all__ = ["Choice", "Dimension", "Range", "Value", "apply", "grid_points", "read_space"]
 
@@ -56,7 +55,7 @@ Dimension = Choice | Range
 
 
 def read_space(texts: Iterable[str], base: Spec) -> tuple[Dimension, ...]:
-    """Return the space of texts such as `training.rate=0.05..1.0 log` and `model.window=1,2,4`.
+    """Return the space of texts such as `training.learning_rate=0.05..1.0 log` and `model.window=1,2,4`.
 
     A value that fits into no combination with the others is refused, and so is a setting that the base does not have.
     """
@@ -75,11 +74,7 @@ def read_space(texts: Iterable[str], base: Spec) -> tuple[Dimension, ...]:
 
 def apply(base: Spec, values: Mapping[str, Value]) -> Spec:
     """Return the base with some settings changed; refused if they do not go together."""
-    plain = base.to_dict()
-    for path, value in values.items():
-        table, key = path.split(".")
-        plain[table][key] = value
-    return Spec.from_dict(plain)
+    return Spec.from_dict(merged(base.to_dict(), *(nested(path, value) for path, value in values.items())))
 
 
 def grid_points(base: Spec, space: Sequence[Dimension]) -> list[dict[str, Value]]:
@@ -95,7 +90,8 @@ def grid_points(base: Spec, space: Sequence[Dimension]) -> list[dict[str, Value]
 def _read(text: str, base: Spec) -> Dimension:
     path, equals, rest = (part.strip() for part in text.partition("="))
     if not equals or not rest:
-        raise SettingError(f"--search {text!r}: say training.rate=0.05..1.0 log, or model.window=1,2,4")
+        raise SettingError(f"--search {text!r}: say training.learning_rate=0.05..1.0 log, or model.window=1,2,4")
+    path = _named_today(path, base)
     kind = _kind_of(path, base)
     if found := _RANGE.fullmatch(rest):
         return _range(text, path, kind, found)
@@ -119,23 +115,27 @@ def _range(text: str, path: str, kind: type, found: re.Match[str]) -> Range:
     return Range(path, low, high, bool(found["log"]))
 
 
+def _named_today(path: str, base: Spec) -> str:
+    """Return the path under which a setting is known today, with a notice if that is not the one given."""
+    table, dot, key = path.partition(".")
+    (name,) = modern({table: {key: None}}, base.model)[table]
+    return f"{table}{dot}{name}"
+
+
 def _kind_of(path: str, base: Spec) -> type:
     """Return the type of the setting at a path, None left aside; a path that cannot be searched is refused."""
     table, _, key = path.partition(".")
     if table not in ("model", "training") or path == "model.name":
         raise SettingError(f"--search {path}: only settings of model and training can be searched")
-    kinds = typing.get_type_hints(type(base.settings if table == "model" else base.training))
-    if key not in kinds:
+    rules = rules_of(type(base.settings if table == "model" else base.training))
+    if key not in rules:
         apply(base, {f"{table}.{key.replace('.', '_')}": 0})  # which says what is near
-    kind: Any = kinds[key]
-    parts = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
-    found: type = next(part for part in parts if part is not type(None))
-    return found
+    return rules[key].type
 
 
 def _value(path: str, text: str) -> Value:
     """Return a value as `--set` reads it."""
-    value = changed({}, [f"value={text}"])["value"]
+    value = change_of(f"value={text}")["value"]
     if not isinstance(value, str | int | float | bool):
         raise SettingError(f"--search {path}: {text} is neither a number nor a word")
     return value

@@ -10,9 +10,15 @@ from pathlib import Path
 from filelock import FileLock
 
 from relatum.errors import RelatumError, SettingError
-from relatum.experiments.tuning.library import journal, optuna
+from relatum.extras import optional
+
+with optional("optuna", extra="tune"):
+    import optuna
+    from optuna.storages import journal
 
 __all__ = ["Shared", "open_storage", "plain_errors"]
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)  # what there is to say of a trial, relatum says itself
 
 _FIRST = b'{"op_code":'  # what a journal begins with
 _ADVISORY = 0x72656C61  # the number of the lock in PostgreSQL, by which relatum's processes know it
@@ -111,11 +117,10 @@ def _drop_torn(path: Path) -> None:
 
 
 def _postgres(url: str) -> Shared:
-    try:
+    with optional("psycopg", extra="postgres"):
         import psycopg  # noqa: F401
-        import sqlalchemy
-    except ImportError:
-        raise RelatumError("a study in PostgreSQL needs psycopg: pip install 'relatum[postgres]'") from None
+    import sqlalchemy  # Optuna brings it
+
     try:
         engine = sqlalchemy.create_engine(url)
     except (ValueError, sqlalchemy.exc.ArgumentError):

@@ -13,11 +13,15 @@ from collections import Counter
 import numpy as np
 
 from relatum.experiments.tuning.alive import is_dead, sign_of_life
-from relatum.experiments.tuning.library import TrialState, optuna
 from relatum.experiments.tuning.plan import Plan
 from relatum.experiments.tuning.space import Choice, Dimension, Value, apply, grid_points
 from relatum.experiments.tuning.storage import Shared
+from relatum.extras import optional
 from relatum.runs.spec import Spec
+
+with optional("optuna", extra="tune"):
+    import optuna
+    from optuna.trial import TrialState
 
 __all__ = ["Study"]
 

@@ -10,13 +10,16 @@ from typing import Any
 from relatum.data.hypergraph import Split
 from relatum.errors import NumericError, SettingError
 from relatum.experiments.tuning.alive import BEAT
-from relatum.experiments.tuning.library import optuna
 from relatum.experiments.tuning.space import Value
 from relatum.experiments.tuning.study import Study
+from relatum.extras import optional
 from relatum.models import MODELS
 from relatum.runs.fit import Watch, validator
 from relatum.runs.spec import Spec
 from relatum.training.loop import State, train
+
+with optional("optuna", extra="tune"):
+    import optuna
 
 __all__ = ["Outcome", "train_in_memory", "work"]
 

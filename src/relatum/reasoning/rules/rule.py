@@ -9,7 +9,6 @@ from typing import Any
 
 from relatum.algebra import Difference, Expression, Relation, datalog, evaluate
 from relatum.algebra.node import post_order
-from relatum.algebra.text import write
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema
 from relatum.data.table import TupleTable
@@ -28,7 +27,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """A relation, an expression over others, and how their stored tuples meet; `str` is such as `a = rename[1, 0](b)`.
+    """A relation, an expression over others, and how their stored tuples meet; `str` is such as `a = permute[1, 0](b)`.
 
     Attributes:
         head: the relation.
@@ -53,8 +52,8 @@ class Rule:
 
     @property
     def told(self) -> str:
-        """The rule as people read it, with roles where they are known: `bought = rename[buyer, seller](sold)`."""
-        return f"{Relation(self.head)} {self.kind} {write(self.body, roles=True)}"
+        """The rule as people read it, with roles where they are known: `bought = permute[buyer, seller](sold)`."""
+        return f"{Relation(self.head)} {self.kind} {self.body.text(roles=True)}"
 
     @property
     def datalog(self) -> str:

@@ -46,7 +46,7 @@ def said_once(rules: Iterable[Rule]) -> list[Rule]:
 
 
 def _said(rule: Rule) -> object:
-    """Return what a rule says: the same for `t within rename[1, 2, 0](a)` and `a contains rename[2, 0, 1](t)`."""
+    """Return what a rule says: the same for `t within permute[1, 2, 0](a)` and `a contains permute[2, 0, 1](t)`."""
     body = rule.body
     child, places = (body.child, body.permutation) if isinstance(body, Rename) else (body, tuple(range(body.arity)))
     if rule.kind == Kind.EQUAL or not isinstance(child, Relation):

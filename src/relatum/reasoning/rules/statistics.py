@@ -24,6 +24,7 @@ MOST_OBSERVED = 0.98  # even of complete data one fact in fifty may be wrong or 
 _LEAST_OBSERVED = 0.3  # below, what is observed of two relations hardly meets
 
 _CLEAR = 8.0  # nats: a chance of one in three thousand
+_LIKELY = 2.0  # nats: enough for a share that nothing speaks against
 _NEAR = 0.03  # peaks that are this near are one
 
 
@@ -68,8 +69,10 @@ def observed_share(counts: Iterable[tuple[int, int]], otherwise: float = MOST_OB
     """Return the share of true facts that are stored, estimated from how many tuples (k of n) of bodies are in heads.
 
     Bodies that lie within their heads gather at the observed share, and nothing but chance lies above; others can be
-    anywhere below. So it is the highest share at which significantly many gather: the last peak of the likelihood of a
-    mixture, in which a body lies within its head or shares any part of it.
+    anywhere below. So it is the highest share at which more gather than chance would have it: the last peak of the
+    likelihood of a mixture, in which a body lies within its head or shares any part of it. A small dataset has a low peak,
+    and to miss it is to find no rule at all, since nothing comes up to `otherwise`: so a low one is enough unless a body
+    lies clearly above it.
     """
     pairs = np.array(list(counts), np.float64).reshape(-1, 2)
     k, n = pairs.T
@@ -78,7 +81,8 @@ def observed_share(counts: Iterable[tuple[int, int]], otherwise: float = MOST_OB
     shares = np.arange(round(100 * _LEAST_OBSERVED), round(100 * MOST_OBSERVED) + 1) / 100
     ways = np.array([math.lgamma(b + 1) - math.lgamma(a + 1) - math.lgamma(b - a + 1) for a, b in pairs.tolist()])
     gains = np.array([_gain(ways + k * math.log(q) + (n - k) * math.log(1 - q) + np.log(n + 1)) for q in shares])
-    clear = gains >= max(_CLEAR, gains.max() / 10)
+    possible = np.array([max(deficit(b - a, b, 1 - q) for a, b in pairs.tolist()) < _CLEAR for q in shares])
+    clear = (gains >= np.where(possible, _LIKELY, _CLEAR)) & (gains >= gains.max() / 10)
     peaks = [
         share
         for share, gain, is_clear in zip(shares, gains, clear, strict=True)

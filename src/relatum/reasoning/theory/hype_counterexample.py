@@ -32,7 +32,7 @@ def separating_hype(truth: Hypergraph) -> Separation:
     """
     facts = truth.distinct()
     width, blocks = max(truth.schema.arities, default=1), len(facts) + 1
-    settings = HypESettings(dim=width * blocks, filters=1, width=width, stride=width)
+    settings = HypESettings(dim=width * blocks, num_filters=1, filter_width=width, stride=width)
     model = HypE(facts, settings)
     entities = torch.zeros(model.entity_count, settings.dim)
     entities[:, -width:] = 1.0

@@ -38,20 +38,20 @@ def separating_nalp(truth: Hypergraph) -> Separation:
             units.append(numbers)
     pairs, filters = torch.unique(torch.cat(met), return_inverse=True)
 
-    settings = NaLPSettings(dim=model.settings.dim, filters=max(1, len(pairs)), hidden=max(1, len(facts)))
-    kernel = torch.zeros(2, settings.dim, settings.filters)
+    settings = NaLPSettings(dim=model.settings.dim, num_filters=max(1, len(pairs)), hidden_dim=max(1, len(facts)))
+    kernel = torch.zeros(2, settings.dim, settings.num_filters)
     kernel[0, pairs // entities, torch.arange(len(pairs))] = 1.0
     kernel[1, pairs % entities, torch.arange(len(pairs))] = 1.0
-    pair = torch.zeros(settings.filters, 2 * settings.hidden)
+    pair = torch.zeros(settings.num_filters, 2 * settings.hidden_dim)
     pair[filters, torch.cat(units)] = 1.0
     parameters = {
         "entities": torch.eye(entities, settings.dim),
         "roles": torch.eye(places, settings.dim),
         "kernel": kernel,
-        "kernel_bias": -torch.ones(settings.filters),
+        "kernel_bias": -torch.ones(settings.num_filters),
         "pair": pair,
-        "pair_bias": torch.zeros(settings.hidden),
-        "out": torch.ones(settings.hidden),
+        "pair_bias": torch.zeros(settings.hidden_dim),
+        "out": torch.ones(settings.hidden_dim),
         "out_bias": torch.zeros(()),
     }
     return Separation(NaLP(facts, settings), parameters, true_at_least=1.0, false_at_most=0.0)

@@ -1,0 +1,22 @@
+"""Libraries that are extras: where one is missing, one line says how to install it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from relatum.errors import RelatumError
+
+__all__ = ["optional"]
+
+
+@contextmanager
+def optional(library: str, *, extra: str) -> Iterator[None]:
+    """Return a context to import a library of an extra in; where it is missing, the error says what to install."""
+    try:
+        yield
+    except ImportError as error:
+        # A library that is there but lacks something of its own is broken, which installing the extra would not mend.
+        if (error.name or "").partition(".")[0] != library:
+            raise
+        raise RelatumError(f"{library} is not installed; install it with: pip install 'relatum[{extra}]'") from None

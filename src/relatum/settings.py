@@ -1,0 +1,188 @@
+"""Settings as data: each states its default, its meaning and its bounds once, and is checked whenever they are built.
+
+    @dataclass(frozen=True)
+    class TrainingSettings(Checked, path="training"):
+        epochs: int = setting(50, "passes over the training facts, at most", ge=1)
+
+    TrainingSettings(epochs=0)  # SettingError: training.epochs: must be at least 1, not 0
+
+Types are strict: True is no number and 3.0 no whole number, but a whole number will do for a number; NaN and infinity do
+not.
+A setting of any other type than a number, a text or a truth value is left to the class that has it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+import operator
+import tomllib
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+from relatum.errors import SettingError
+
+__all__ = ["Checked", "Rule", "change_of", "nested", "require", "rules_of", "setting"]
+
+T = TypeVar("T")
+
+_BOUNDS = (
+    ("ge", "at least", operator.ge),
+    ("gt", "above", operator.gt),
+    ("le", "at most", operator.le),
+    ("lt", "below", operator.lt),
+)
+_KEY = "setting"  # of a rule in the metadata of a field
+_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "nothing"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """What holds for a setting: its type, or types, its default, what it means, its bounds, and the words it can be."""
+
+    types: tuple[type, ...]
+    default: Any = None
+    help: str = ""
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def type(self) -> type:
+        """The type of its values, None left aside."""
+        return next(each for each in self.types if each is not type(None))
+
+    @property
+    def values(self) -> str:
+        """What it can be, in words."""
+        if self.choices:
+            return ", ".join(self.choices)
+        return " ".join([_NAMES.get(self.type, ""), " and ".join(words for words, *_ in self._bounds())]).strip()
+
+    def checked(self, path: str, value: Any) -> Any:
+        """Return a value as its type has it; refused if it cannot be."""
+        if not set(self.types) <= _NAMES.keys():
+            return value
+        value = self._typed(path, value)
+        if self.choices:
+            require(value in self.choices, path, f"must be {_listed(self.choices)}, not {value!r}")
+        elif isinstance(value, float):
+            require(math.isfinite(value), path, f"must be a finite number, not {value!r}")
+        if value is not None and (bounds := self._bounds()):
+            within = all(compare(value, bound) for _, compare, bound in bounds)
+            require(within, path, f"must be {' and '.join(words for words, *_ in bounds)}, not {value!r}")
+        return value
+
+    def _typed(self, path: str, value: Any) -> Any:
+        if value is None and type(None) in self.types:
+            return None
+        if isinstance(value, bool):
+            if bool in self.types:
+                return value
+        elif isinstance(value, str):
+            if str in self.types:
+                return str(value)
+        elif int in self.types and isinstance(value, numbers.Integral):
+            return int(value)
+        elif float in self.types and isinstance(value, numbers.Real):
+            try:
+                return float(value)
+            except OverflowError:
+                raise SettingError(f"{path}: too large a number") from None
+        wanted = " or ".join(_NAMES[each] for each in self.types if each is not type(None))
+        raise SettingError(f"{path}: must be {wanted}, not {value!r}")
+
+    def _bounds(self) -> list[tuple[str, Callable[[Any, Any], bool], float]]:
+        """Return each bound in words, with its comparison and its number."""
+        bounds = ((words, compare, getattr(self, name)) for name, words, compare in _BOUNDS)
+        return [(f"{words} {bound}", compare, bound) for words, compare, bound in bounds if bound is not None]
+
+
+def setting(
+    default: T,
+    help: str,  # noqa: A002
+    *,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+    choices: Iterable[str] = (),
+) -> T:
+    """Return the field of a setting: its default, what it means, its bounds (greater or equal, ...), or its words."""
+    metadata = {_KEY: {"default": default, "help": help, "ge": ge, "gt": gt, "le": le, "lt": lt, "choices": tuple(choices)}}
+    if isinstance(default, dict):
+        found: T = dataclasses.field(default_factory=lambda: typing.cast("T", dict(default)), metadata=metadata)
+        return found
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+_found: dict[type[Any], dict[str, Rule]] = {}
+
+
+class Checked:
+    """A dataclass whose settings are checked when it is built; errors name a setting behind the class's `path`."""
+
+    settings_path: ClassVar[str] = ""
+
+    def __init_subclass__(cls, path: str | None = None) -> None:
+        super().__init_subclass__()
+        if path is not None:
+            cls.settings_path = path
+
+    def __post_init__(self) -> None:
+        """Check every setting, and make whole numbers of type float what they are called."""
+        for name, rule in rules_of(type(self)).items():
+            object.__setattr__(self, name, rule.checked(self.path_of(name), getattr(self, name)))
+
+    @classmethod
+    def path_of(cls, name: str) -> str:
+        """Return what a setting is called in a spec and in errors."""
+        return f"{cls.settings_path}.{name}" if cls.settings_path else name
+
+
+def rules_of(kind: type[Any]) -> Mapping[str, Rule]:
+    """Return the rules of all settings of a dataclass by name, in their order: what its documentation can print."""
+    if kind not in _found:
+        hints = typing.get_type_hints(kind)
+        _found[kind] = {each.name: _rule(hints[each.name], each.metadata.get(_KEY, {})) for each in dataclasses.fields(kind)}
+    return _found[kind]
+
+
+def _rule(hint: Any, stated: Mapping[str, Any]) -> Rule:
+    if typing.get_origin(hint) is typing.Literal:
+        return Rule((str,), **{**stated, "choices": typing.get_args(hint)})
+    return Rule(typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,), **stated)
+
+
+def change_of(text: str) -> dict[str, Any]:
+    """Return the plain data that a text such as `training.epochs=20` states; a value is TOML, or else a plain word."""
+    path, equals, value = text.partition("=")
+    if not equals:
+        raise SettingError(f"{text!r}: is no change; write name=value")
+    try:
+        return nested(path, tomllib.loads(f"value = {value}")["value"])
+    except tomllib.TOMLDecodeError:
+        return nested(path, value)
+
+
+def nested(path: str, value: Any) -> dict[str, Any]:
+    """Return plain data with a value at a path, such as `training.epochs`."""
+    for key in reversed(path.strip().split(".")):
+        value = {key: value}
+    found: dict[str, Any] = value
+    return found
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return " or ".join(words) if len(words) < 3 else f"one of {', '.join(words)}"
+
+
+def require(holds: bool, path: str, reason: str) -> None:
+    """Refuse a setting that cannot be."""
+    if not holds:
+        raise SettingError(f"{path}: {reason}")

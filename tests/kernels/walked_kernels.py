@@ -1,0 +1,249 @@
+"""Calls every kernel with nothing, with one, and with sizes around a tile; run by itself, with bounds checked.
+
+Each walk names the kernels that it calls. What is called by nobody is listed, and so is what was named but never compiled.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import itertools
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from relatum import kernels
+from relatum.kernels import (
+    adagrad,
+    blocks,
+    exponentials,
+    known,
+    minima,
+    minima_loops,
+    own_softmax,
+    parallel,
+    ranking,
+    reference,
+    shared_softmax,
+    sigmoid,
+    sigmoid_loops,
+    windows,
+)
+from relatum.kernels.jit import TILE
+from relatum.kernels.ranking_loops import count_rows, first_at_least, insert, top_rows
+
+SIZES = (0, 1, TILE - 1, TILE, TILE + 1)
+QUERIES = (0, 1, 3)
+PLAIN = ("reference", "jit", "parallel")  # numpy's truth, and what takes no arrays
+
+Walk = Callable[[], None]
+WALKS: dict[str, list[Walk]] = {}
+
+
+def walks(*functions: Callable[..., object]) -> Callable[[Walk], Walk]:
+    def note(walk: Walk) -> Walk:
+        for function in functions:
+            WALKS.setdefault(f"{function.__module__}.{function.__name__}", []).append(walk)
+        return walk
+
+    return note
+
+
+def drawn(*shape: int, spread: float = 1.0) -> np.ndarray:
+    return (spread * np.random.default_rng(sum(shape)).normal(size=shape)).astype(np.float32)
+
+
+def all_known(queries: int, candidates: int) -> Iterator[tuple[known.Known, list[np.ndarray]]]:
+    """Yield what can be known of each query: nothing, all of the candidates, or the last."""
+    for places in ([], range(candidates), range(max(0, candidates - 1), candidates)):
+        lists = [np.array(places, np.int64)] * queries
+        pairs = [np.repeat(np.arange(queries), len(places)), np.tile(np.array(places, np.int64), queries)]
+        yield known.known_pairs(*pairs, queries), lists
+
+
+def numbers(candidates: int) -> set[int]:
+    return {1, max(1, candidates - 1), max(1, candidates), candidates + 3, ranking.FEW, ranking.FEW + 1}
+
+
+def check_top(found: tuple[np.ndarray, np.ndarray], scores: np.ndarray, k: int, lists: list[np.ndarray]) -> None:
+    ids, best = found
+    assert ids.shape == best.shape == (len(scores), k)
+    for row, expected in enumerate(reference.top(scores, k, lists)):
+        assert ids[row].tolist() == expected.tolist() + [-1] * (k - len(expected))
+        assert best[row].tolist() == scores[row, expected].tolist() + [-np.inf] * (k - len(expected))
+
+
+@walks(known.known_pairs, known.known_part, known.nothing_known)
+def know() -> None:
+    for queries, candidates in itertools.product(QUERIES, (0, 1, 5)):
+        assert not len(known.nothing_known(queries).pool)
+        for whole, lists in all_known(queries, candidates):
+            assert len(known.known_part(whole, slice(1, 9)).counts) == len(lists[1:9])
+
+
+@walks(ranking.top, ranking.check_k, top_rows, first_at_least, insert)
+def pick() -> None:
+    for queries, candidates in itertools.product(QUERIES, SIZES):
+        scores = drawn(queries, candidates).round(1)
+        for excluded, lists in all_known(queries, candidates):
+            for k in numbers(candidates):
+                check_top(ranking.top(scores, k, excluded), scores, k, lists)
+            none = np.empty((queries, 0), np.float32), np.empty((queries, 0), np.int64)
+            top_rows(scores, excluded.pool, excluded.starts, excluded.counts, 0, queries, *none)
+
+
+@walks(ranking.count_better, count_rows)
+def count() -> None:
+    for queries, candidates in [(0, 0), *itertools.product(QUERIES, SIZES[1:])]:
+        scores, targets = drawn(queries, candidates).round(1), np.full(queries, candidates - 1)
+        for excluded, lists in all_known(queries, candidates):
+            found = ranking.count_better(scores, targets, excluded)
+            assert np.array_equal(found, reference.count_better(scores, targets, lists))
+
+
+@walks(
+    sigmoid.plan,
+    sigmoid.forward,
+    sigmoid.backward,
+    sigmoid.count_better,
+    sigmoid.top,
+    sigmoid_loops.forward,
+    sigmoid_loops.backward,
+    sigmoid_loops.target_scores,
+    sigmoid_loops.count,
+    sigmoid_loops.top,
+)
+def sum_sigmoids() -> None:
+    # Values near 0, and far apart: windows that share a division, that have one of their own, and that have none.
+    sides = itertools.product(
+        QUERIES, (*SIZES, 4 * TILE * parallel.PARTS + 1), (0, 1, 2, 7), (1.0, 8.0, 40.0), (False, True)
+    )
+    for queries, candidates, width, spread, tanh in sides:
+        if candidates > TILE + 1 and (queries, width) != (1, 7):
+            continue
+        a, c = drawn(queries, width), drawn(candidates, width, spread=spread)
+        plan = sigmoid.plan(c, tanh=tanh)
+        sums = sigmoid.forward(plan, a, c)
+        assert np.allclose(sums, reference.sigma_sums(a.astype(np.float64), c, tanh), atol=1e-4)
+        of_queries, of_candidates = sigmoid.backward(plan, a, c, sums)
+        assert (of_queries.shape, of_candidates.shape) == (a.shape, c.shape)
+        for excluded, lists in all_known(queries, candidates):
+            for k in numbers(candidates):
+                check_top(sigmoid.top(plan, a, c, k, excluded), sums, k, lists)
+            start = (*plan.arguments(c), plan.offset(), plan.query_side(a), excluded.pool, excluded.starts, excluded.counts)
+            none = np.empty((queries, 0), np.float32), np.empty((queries, 0), np.int64)
+            sigmoid_loops.top(*start, 0, -(-candidates // TILE), *none)
+            if candidates or not queries:
+                targets = np.full(queries, candidates - 1)
+                found = sigmoid.count_better(plan, a, c, targets, excluded)
+                assert np.array_equal(found, reference.count_better(sums, targets, lists))
+
+
+@walks(
+    minima.pack,
+    minima.forward,
+    minima.backward,
+    minima_loops.pack_tiles,
+    minima_loops.forward_tiles,
+    minima_loops.backward_tiles,
+)
+def take_minima() -> None:
+    for queries, candidates, hidden in itertools.product(QUERIES, SIZES, (0, 1, 5)):
+        q, c, bias = drawn(queries, 2 * hidden), drawn(candidates, 2 * hidden), drawn(hidden)
+        tiles = minima.pack(c)
+        scores = minima.forward(q, tiles, candidates, bias, bias, 0.5)
+        assert np.allclose(scores, reference.minimum_scores(q, c, bias, bias, 0.5), atol=1e-4)
+        gradients = minima.backward(q, tiles, candidates, bias, bias, scores)
+        assert [one.shape for one in gradients] == [q.shape, c.shape, bias.shape, bias.shape]
+
+
+@walks(windows.window_sums, windows.window_gradients, windows.sum_row, windows.spread_row)
+def sum_windows() -> None:
+    for count, groups, width, window in itertools.product((0, 1, 2, 2050), (1, 2), (1, 5), (1, 2, 3)):
+        if count % groups:
+            continue
+        values, weights = drawn(count, width * window), drawn(groups, width * window)
+        sums = windows.window_sums(values, weights, window)
+        expected = values * np.repeat(weights, count // groups, axis=0)
+        assert np.allclose(sums, expected.reshape(count, width, window).sum(-1), atol=1e-4)
+        gradients = windows.window_gradients(values, weights, window, sums)
+        assert [one.shape for one in gradients] == [values.shape, weights.shape]
+    none = np.empty((0, 4), np.float32)
+    assert windows.window_sums(none, none, 2).shape == (0, 2)
+
+
+@walks(exponentials.exponentials)
+def exponentiate() -> None:
+    for count in SIZES:
+        values, expected = drawn(count), np.exp(drawn(count))
+        exponentials.exponentials(values, np.empty(count, np.int32))
+        assert np.allclose(values, expected)
+
+
+@walks(adagrad.adagrad)
+def step() -> None:
+    for rows, width, columns in itertools.product((0, 1, 600), (0, 1, 5), (None, 0, 1, 5)):
+        if columns is not None and columns > width:
+            continue
+        table, history = drawn(rows + 1, width), np.abs(drawn(rows + 1, width))
+        chosen = None if columns is None else np.arange(width)[::-1][:columns]
+        gradient = drawn(rows, width if columns is None else columns)
+        adagrad.adagrad(table, history, np.arange(rows), gradient, 0.1, columns=chosen)
+        assert np.isfinite(table).all()
+
+
+@walks(blocks.block)
+def cut() -> None:
+    table = drawn(4, 6)
+    for rows, columns in itertools.product(([], [3], [3, 0, 3]), ([], [5], [0, 5])):
+        found = blocks.block(table, np.array(rows, np.int64), np.array(columns, np.int64))
+        assert np.array_equal(found, table[np.ix_(np.array(rows, np.int64), np.array(columns, np.int64))])
+
+
+@walks(own_softmax.own_softmax)
+def lose_against_own() -> None:
+    for arity, count, each, width, window in itertools.product((1, 3), (0, 1, 4), (0, 1, 5), (1, 7), (1, 2, 3)):
+        sides = drawn(5, width * window), drawn(arity, width * window), drawn(2, width)
+        places = np.repeat(np.arange(arity)[:, None], count, axis=1)
+        facts, replacements = np.full((arity, count), 4), np.full((arity, count, each), 4)
+        loss, *gradients = own_softmax.own_softmax(*sides, np.ones(count, np.int64), places, facts, replacements, 1.0)
+        assert np.isfinite(loss)
+        assert [one.shape for one in gradients] == [one.shape for one in sides]
+
+
+@walks(shared_softmax.shared_softmax)
+def lose_against_shared() -> None:
+    for arity, count, size, width, spread in itertools.product((1, 3), QUERIES, SIZES, (1, 7), (1.0, 9.0)):
+        if count and not size:
+            continue
+        sides = drawn(size, 2 * width, spread=spread), drawn(arity, 2 * width), drawn(width)
+        facts = np.full((arity, count), size - 1)
+        for hidden, _ in itertools.islice(all_known(count, max(0, size - 1)), 2):
+            loss, *gradients = shared_softmax.shared_softmax(*sides, facts, [hidden] * arity, 1.0)
+            assert np.isfinite(loss)
+            assert [one.shape for one in gradients] == [one.shape for one in sides]
+
+
+def main() -> None:
+    modules = [importlib.import_module(f"{kernels.__name__}.{one.name}") for one in pkgutil.iter_modules(kernels.__path__)]
+    every = {f"{module.__name__}.{name}": value for module in modules for name, value in vars(module).items()}
+    public = {
+        f"{module.__name__}.{name}"
+        for module in modules
+        for name in getattr(module, "__all__", ())
+        if module.__name__.rpartition(".")[2] not in PLAIN
+        and (inspect.isfunction(vars(module)[name]) or isinstance(vars(module)[name], Dispatcher))
+    }
+    for walk in dict.fromkeys(walk for listed in WALKS.values() for walk in listed):
+        walk()
+    compiled = {f"{one.__module__}.{one.__name__}": one for one in every.values() if isinstance(one, Dispatcher)}
+    never = {name for name, one in compiled.items() if not one.signatures}
+    missing = sorted((public - WALKS.keys()) | never)
+    sys.exit(f"not walked: {', '.join(missing)}" if missing else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Where a relation was a table, a run that is asked keeps to the kinds of its columns, as predictions do."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from relatum import DataError, Run, Spec, fit, read
+
+BUYERS, ITEMS, CHANNELS = (
+    [f"sales.{kind}:{n}" for n in values]
+    for kind, values in (
+        ("buyer", range(7)),
+        ("item", range(5)),
+        ("channel", ("shop", "web")),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("kinds")
+    rows = [f"{n % 7},{n % 5},{'web' if n % 3 else 'shop'}" for n in range(40)]
+    (folder / "sales.csv").write_text("\n".join(["buyer,item,channel", *rows]) + "\n")
+    read(folder / "sales.csv", keep_ids=True).save(folder / "data")
+    made = fit(Spec.from_dict({"data": str(folder / "data"), "training": {"epochs": 2}}), folder / "run")
+    made.define("shopped", "where[channel = sales.channel:shop](sales)")
+    return made
+
+
+@pytest.mark.parametrize("beam", [None, 40])
+def test_a_gap_is_filled_by_entities_of_its_kind(run: Run, beam: int | None) -> None:
+    one = run.complete('sales(?, "sales.item:2", "sales.channel:web")', k=100, beam=beam)
+    assert sorted(answer.entity for answer in one) == BUYERS
+    for question in ('sales(?, ?, "sales.channel:shop")', "shopped(?, ?)"):
+        several = run.complete(question, k=100, beam=beam)
+        every = set(itertools.product(BUYERS, ITEMS))
+        assert {answer.entities for answer in several} <= every
+        assert beam is not None or len(several) == len(every)
+    new = run.complete("sales(?, ?, ?)", k=5, new_only=True, beam=beam)
+    assert [answer.entities for answer in new][:1] == [one.entities for one in run.predict("sales", exact=True)][:1]
+
+
+def test_a_fact_is_measured_against_alternatives_of_its_kinds(run: Run) -> None:
+    known = set(run.table("sales"))
+    fact = ("sales.buyer:3", "sales.item:2", "sales.channel:web")
+
+    def said(entities: tuple[str, ...]) -> str:
+        return f"sales({', '.join(map(repr, entities))})".replace("'", '"')
+
+    judged = run.score(said(fact))
+    below = total = 0.0
+    for position, kind in enumerate((BUYERS, ITEMS, CHANNELS)):
+        for name in kind:
+            other = (*fact[:position], name, *fact[position + 1 :])
+            if other not in known and other != fact:
+                total += 1
+                rival = run.score(said(other)).score
+                below += (rival < judged.score) + (rival == judged.score) / 2
+    assert total
+    assert judged.percentile == pytest.approx(100 * below / total)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [("sales.item:2", "; did you mean 'sales.buyer:2'\\?$"), ("sales.channel:web", "; did you mean|none$")],
+)
+def test_an_entity_of_another_kind_is_refused(run: Run, wrong: str, hint: str) -> None:
+    reason = f"buyer holds entities of kind 'sales.buyer', and {wrong!r} is none"
+    for ask in (run.complete, run.score):
+        last = "?" if ask == run.complete else '"sales.channel:web"'
+        with pytest.raises(DataError, match=reason) as caught:
+            ask(f'sales("{wrong}", "sales.item:1", {last})')  # type: ignore[operator]
+        caught.match(hint)

@@ -1,0 +1,82 @@
+"""Settings are checked whenever they are built: strictly in type, within their bounds, and refused with their path."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+from relatum.errors import SettingError
+from relatum.imports.options import ImportOptions
+from relatum.models import MODELS
+from relatum.settings import Checked, rules_of, setting
+from relatum.synth import SynthSettings
+from relatum.training.settings import TrainingSettings
+
+
+@dataclasses.dataclass(frozen=True)
+class Oven(Checked, path="oven"):
+    """Settings of many types."""
+
+    shelves: int = setting(2, "how many shelves", ge=1, le=4)
+    heat: float = setting(0.5, "the share of full heat", ge=0, lt=1)
+    fan: bool = setting(False, "whether the fan runs")
+    mode: str = setting("bake", "what it does", choices=("bake", "grill", "steam"))
+    door: Literal["open", "shut"] = setting("shut", "the door")
+    limit: float | None = setting(None, "minutes, at most", gt=0)
+    labels: Mapping[str, int] = setting({}, "left to the class")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"shelves": 0}, "oven.shelves: must be at least 1 and at most 4, not 0"),
+        ({"shelves": 5}, "oven.shelves: must be at least 1 and at most 4, not 5"),
+        ({"shelves": 3.0}, "oven.shelves: must be a whole number, not 3.0"),
+        ({"shelves": True}, "oven.shelves: must be a whole number, not True"),
+        ({"shelves": "3"}, "oven.shelves: must be a whole number, not '3'"),
+        ({"shelves": None}, "oven.shelves: must be a whole number, not None"),
+        ({"heat": 1}, "oven.heat: must be at least 0 and below 1, not 1.0"),
+        ({"heat": math.nan}, "oven.heat: must be a finite number, not nan"),
+        ({"heat": math.inf}, "oven.heat: must be a finite number, not inf"),
+        ({"heat": False}, "oven.heat: must be a number, not False"),
+        ({"heat": 10**400}, "oven.heat: too large a number"),
+        ({"fan": 1}, "oven.fan: must be true or false, not 1"),
+        ({"mode": "boil"}, "oven.mode: must be one of bake, grill, steam, not 'boil'"),
+        ({"mode": 3}, "oven.mode: must be a text, not 3"),
+        ({"door": "ajar"}, "oven.door: must be open or shut, not 'ajar'"),
+        ({"limit": 0.0}, "oven.limit: must be above 0, not 0.0"),
+        ({"limit": "long"}, "oven.limit: must be a number, not 'long'"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_in_one_sentence(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        Oven(**given)
+    assert str(caught.value) == message
+
+
+def test_numbers_become_what_their_type_says() -> None:
+    oven = Oven(shelves=np.int64(3), heat=0, limit=np.float32(2))  # type: ignore[arg-type]
+    assert (type(oven.shelves), type(oven.heat), type(oven.limit)) == (int, float, float)
+    assert oven == Oven(shelves=3, heat=0.0, limit=2.0)
+
+
+def test_a_default_that_can_be_changed_is_not_shared() -> None:
+    assert Oven().labels == {}
+    assert Oven().labels is not Oven().labels
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [TrainingSettings, SynthSettings, ImportOptions, *(model.settings_type for model in MODELS.values())],
+    ids=lambda kind: kind.__name__,
+)
+def test_every_setting_says_what_it_means(kind: type[Any]) -> None:
+    assert rules_of(kind).keys() == {each.name for each in dataclasses.fields(kind)}
+    for name, rule in rules_of(kind).items():
+        assert rule.help, name
+        assert not rule.help.endswith("."), name

@@ -1,0 +1,35 @@
+"""What a missing library says."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from relatum.errors import RelatumError
+from relatum.extras import optional
+
+
+def test_a_missing_library_is_one_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    message = r"^duckdb is not installed; install it with: pip install 'relatum\[io\]'$"
+    with pytest.raises(RelatumError, match=message), optional("duckdb", extra="io"):
+        import duckdb  # noqa: F401
+
+
+def test_a_part_of_a_library_that_is_missing_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna.nothing", None)
+    with pytest.raises(RelatumError, match="optuna is not installed"), optional("optuna", extra="tune"):
+        import optuna.nothing  # type: ignore[import-not-found]  # noqa: F401
+
+
+def test_a_broken_library_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "something_else", None)
+    with pytest.raises(ModuleNotFoundError, match="something_else"), optional("duckdb", extra="io"):
+        import something_else  # type: ignore[import-not-found]  # noqa: F401
+
+
+def test_a_library_that_is_there_is_imported() -> None:
+    with optional("numpy", extra="none"):
+        import numpy
+    assert numpy.__name__ == "numpy"
