@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from relatum import DataError, RelatumError, Run, Spec, fit, load, read, save
 from relatum.cli.report import report
+from relatum.data.health import examine
 from relatum.data.provenance import Origin, save_provenance
 from relatum.formatting import visible
 from relatum.report import report_page, write_report
@@ -64,6 +65,7 @@ def test_a_report_says_what_was_learned(trained: Path) -> None:
         "Columns with most errors (8 of 8; 100 % of the loss)",
         "Measured precision: of 15 predictions made in the same way with the test facts hidden,",
         "No fact occurs twice",
+        f"by permuting or dropping columns {examine(run.split).leakage.facts} entities that occur once",
         "percentage points on average",
         "predicted observed fraction",
         "for 4 epochs; the state after epoch",
