@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "relatum needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench,dev,io,plot,postgres,tune]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench,dev,frames,io,plot,postgres,tune]'
 	@touch $@
 
 demo: $(STAMP)  ## Show what relatum does, in a minute
