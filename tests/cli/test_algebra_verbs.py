@@ -139,3 +139,14 @@ def test_a_mistake_about_rules_is_one_line(run: Run, trained: str, options: tupl
     code, out, err = run("rules", trained, *options)
     assert (code, out) == (2, "")
     assert err.splitlines()[-1].startswith("relatum: ")
+
+
+def test_what_cannot_be_drawn_is_refused_before_any_work(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("rules", str(tmp_path / "no such data"), "--draw", str(tmp_path / "rules.png"))
+    assert (code, err) == (2, f"relatum: {tmp_path / 'rules.png'}: rules are drawn as .svg or .dot\n")
+
+
+def test_rules_can_be_drawn_for_graphviz(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run("rules", "example", "--draw", str(tmp_path / "rules.dot"))
+    assert (code, out.splitlines()[-1]) == (0, f"drawn to {tmp_path / 'rules.dot'}")
+    assert '  n0 -> n1 [label="permute[1, 0, 2]", style=solid];' in (tmp_path / "rules.dot").read_text().splitlines()

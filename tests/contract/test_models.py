@@ -210,3 +210,18 @@ def test_a_number_that_is_not_finite_is_an_error_that_names_the_relation(case: C
             scoring.count_better(*question, nothing_known(mine.shape[1]))
         with pytest.raises(NumericError, match=f"relation '{relation}'"):
             scoring.top(*question, 2, nothing_known(mine.shape[1]))
+
+
+def test_titles_are_the_names_that_papers_use() -> None:
+    assert {name: model.title for name, model in MODELS.items()} == {
+        "reale": "ReAlE",
+        "m-distmult": "m-DistMult",
+        "m-cp": "m-CP",
+        "hsimple": "HSimplE",
+        "hype": "HypE",
+        "m-transh": "m-TransH",
+        "rae": "RAE",
+        "nalp": "NaLP",
+        "getd": "GETD",
+        "g-mpnn": "G-MPNN",
+    }

@@ -22,8 +22,8 @@ from filelock import FileLock
 from relatum import KnownAnswers, load, save
 from relatum.errors import DataError, RelatumError
 from relatum.evaluation.ranking import rank
-from relatum.experiments.course import read_course
 from relatum.runs import fit as fitting
+from relatum.runs.course import read_course
 from relatum.runs.fit import fit, resume
 from relatum.runs.journal import Journal
 from relatum.runs.run import Run

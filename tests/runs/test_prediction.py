@@ -130,3 +130,43 @@ def test_entities_of_a_table_stand_only_in_columns_of_their_kind(tmp_path: Path)
         assert all(name.startswith(kind) for fact in found for name, kind in zip(fact, kinds, strict=False))
         if exact:
             assert len(found) == sizes[relation] - len(known(run, relation))
+
+
+def test_of_each_question_only_the_best_answers_can_count(run: Run) -> None:
+    (found,) = predict(run, ["sold"], 10**6, per_question=1).values()
+    best = set()
+    for fact in known(run, "sold"):
+        for position in range(3):
+            asked = [*fact[:position], "?", *fact[position + 1 :]]
+            answer = run.complete(f"sold({', '.join(asked)})", k=1, new_only=True)[0]
+            best.add((*fact[:position], answer.entity, *fact[position + 1 :]))
+    assert {one.entities for one in found} == best
+    assert best < {one.entities for one in run.predict("sold", top=10**6)}
+
+
+def test_the_search_can_be_held_to_a_few_known_facts(run: Run) -> None:
+    (few,) = predict(run, ["sold"], 10**6, around=2).values()
+    every = run.predict("sold", top=10**6)
+    assert {one.entities for one in few} < {one.entities for one in every}
+    assert len(few) <= 2 * 3 * run.model.entity_count
+    assert predict(run, ["sold"], 10**6, around=2)["sold"] == few
+    assert predict(run, ["sold"], 10**6, around=10**6)["sold"] == every
+
+
+def test_facts_that_are_held_back_can_be_predicted(run: Run) -> None:
+    given, names = run.split.train, [schema.name for schema in run.model.schema]
+    near = set()
+    for name, found in predict(run, names, 10**6, given=given).items():
+        entities, known_here = {one.entities for one in found}, set(given.table(name))
+        assert not known_here & entities
+        for fact in known(run, name) - known_here:
+            beside = any(sum(map(str.__ne__, fact, other)) == 1 for other in known_here)
+            assert (fact in entities) == beside
+            near |= {fact} if beside else set()
+    assert near
+
+
+@pytest.mark.parametrize("name", ["around", "per_question"])
+def test_less_than_one_cannot_be_asked_for(run: Run, name: str) -> None:
+    with pytest.raises(SettingError, match=f"{name}: must be at least 1, not 0"):
+        predict(run, ["sold"], **{name: 0})  # type: ignore[arg-type]

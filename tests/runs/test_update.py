@@ -33,10 +33,10 @@ from relatum import (
 )
 from relatum.evaluation.ranking import rank
 from relatum.evaluation.ranks import Metrics
-from relatum.experiments.course import read_course
-from relatum.experiments.report import report_page
 from relatum.models.store import load_model
 from relatum.reasoning.rules import find_rules
+from relatum.report import report_page
+from relatum.runs.course import read_course
 from relatum.runs.journal import Journal
 from relatum.training.settings import TrainingSettings
 

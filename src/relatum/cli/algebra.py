@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from relatum.cli.ask import Json, RunFolder
-from relatum.cli.output import console, percent, print_json, print_table
+from relatum.cli.output import console, print_json, print_table
+from relatum.formatting import percent
 
 if TYPE_CHECKING:
     from relatum.reasoning.query import QueryResult

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.output import console, number, percent, print_json, print_table
+from relatum.cli.output import console, print_json, print_table
+from relatum.formatting import number, percent
 
 if TYPE_CHECKING:
     from relatum.evaluation.calibration import Reliability
@@ -148,11 +149,11 @@ def _where(source: str | None) -> str:
 def _show(trust: Reliability) -> None:
     """Print how far probabilities can be trusted, with a bar for each range of them."""
     rows = [
-        (f"{100 * predicted:.1f} %", f"{100 * observed:.1f} %", f"{100 * share:.1f} %", "\u2588" * round(40 * observed))
-        for predicted, observed, share in trust.curve
+        (percent(predicted), percent(observed), percent(fraction), "\u2588" * round(40 * observed))
+        for predicted, observed, fraction in trust.curve
     ]
-    heads = ("said", "true", "of all", "")
-    print_table("probabilities, on these facts and as many non-facts", heads, rows, heads[:3])
+    heads = ("predicted", "observed", "fraction", "")
+    print_table("calibration, on these facts and as many negative examples", heads, rows, heads[:3])
     console().print(f"Brier score {trust.brier:.4f}, expected calibration error {trust.error:.4f}")
 
 

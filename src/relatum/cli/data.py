@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relatum.cli.output import console, number, percent, print_json, print_table, share
+from relatum.cli.output import console, print_json, print_table
+from relatum.formatting import number, percent, share
 
 if TYPE_CHECKING:
     from relatum.data.formats import Layout

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.output import console, number, print_json, print_table
+from relatum.cli.output import console, print_json, print_table
 from relatum.errors import SettingError
+from relatum.formatting import number
 
 if TYPE_CHECKING:
     from relatum.imports import Imported

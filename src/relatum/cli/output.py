@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "number", "percent", "print_json", "print_table", "share"]
+__all__ = ["console", "print_json", "print_table"]
 
 _PIPE_WIDTH = 140  # without a terminal there is no width to keep to, but tables need one
 
@@ -43,18 +43,3 @@ def print_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]],
 def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object on standard output."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
-
-
-def number(value: int) -> str:
-    """Return a whole number with its thousands set apart: 61,911."""
-    return f"{value:,}"
-
-
-def share(part: int, whole: int) -> str:
-    """Return how much of `whole` a part is: 96.3 %."""
-    return f"{100 * part / whole:.1f} %" if whole else "-"
-
-
-def percent(probability: float | None) -> str:
-    """Return a probability as people read it: 93.1 %; or a dash where there is none."""
-    return "-" if probability is None else f"{100 * probability:.1f} %"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from relatum.cli.ask import Json, RunFolder
-from relatum.cli.output import console, number, percent, print_json, print_table
+from relatum.cli.output import console, print_json, print_table
 from relatum.errors import SettingError
+from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
     from relatum.exports import Table
@@ -77,8 +78,7 @@ def predict(
         return
     for one in written:
         place = f"{target.origin}, table {one.name}" if target.is_database else target.origin
-        facts = "fact" if len(one) == 1 else "facts"
-        console().print(f"wrote {number(len(one))} {facts} of {one.relation} to {place}", markup=False, soft_wrap=True)
+        console().print(f"wrote {count(len(one), 'fact')} of {one.relation} to {place}", markup=False, soft_wrap=True)
 
 
 def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> None:

@@ -17,8 +17,8 @@ def report(
     run: RunFolder,
     out: Annotated[Path | None, typer.Option(help="Where to write it; report.html in the run by default.")] = None,
 ) -> None:
-    """Write one HTML page about a run: what it learned, how well, where it fails, what it believes; it opens offline."""
-    from relatum.experiments.report import write_report
+    """Write one HTML page about a run: what it knows, how good it is, what it predicts; it opens offline."""
+    from relatum.report import write_report
     from relatum.runs.run import Run
 
     loaded = Run(run)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from relatum.cli.ask import Json
-from relatum.cli.output import console, percent, print_json, print_table
+from relatum.cli.output import console, print_json, print_table
+from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
     from relatum.data.hypergraph import Hypergraph
@@ -27,13 +28,18 @@ def rules(
         float | None, typer.Option(help="The share of the true facts that are known; by default it is estimated.")
     ] = None,
     examples: Annotated[bool, typer.Option("--examples", help="Show tuples for and against each rule.")] = False,
-    draw: Annotated[Path | None, typer.Option(help="Draw the rules as a graph of relations: FILE.svg or FILE.png.")] = None,
+    draw: Annotated[
+        Path | None, typer.Option(help="Draw the rules as a graph of relations: FILE.svg, or FILE.dot for Graphviz.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Find what relations equal, contain or lie within, from all known facts and, where there is one, the model."""
-    from relatum.reasoning.rules import draw_rules, estimate_observed, find_rules
+    from relatum.reasoning.rules import estimate_observed, find_rules
     from relatum.reasoning.rules import examples as examples_of
+    from relatum.report.rule_graph import draw_rules, drawing_for
 
+    if draw is not None:
+        drawing_for(draw)  # refuses what it cannot draw before the search
     facts, reasoner = _opened(source)
     share = estimate_observed(facts) if observed is None else observed
     found = find_rules(facts, observed=share, heads=relation or None)
@@ -57,7 +63,9 @@ def rules(
                 console().print(f"  {title:9}  {', '.join(row)}", markup=False, soft_wrap=True)
     told = "tuples and the model's calibrated scores" if reasoner is not None else "tuples alone"
     estimated = "estimated" if observed is None else "as given"
-    console().print(f"{len(found)} rules, from {told}; {100 * share:.0f} % of the true facts are known ({estimated})")
+    console().print(
+        f"{count(len(found), 'rule')}, from {told}; {percent(share, 0)} of the true facts are known ({estimated})"
+    )
     if draw is not None:
         console().print(f"drawn to {draw}", markup=False, soft_wrap=True)
 

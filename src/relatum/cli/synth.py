@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relatum.cli.output import console, number, print_json, print_table, share
+from relatum.cli.output import console, print_json, print_table
+from relatum.formatting import number, share
 
 if TYPE_CHECKING:
     from relatum.synth import SynthDataset

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from relatum.formatting import duration
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -113,7 +115,7 @@ class _Display:
             self._said = moment
             rate = self._facts / (moment - self._start)
             line = f"epoch {state.epoch}: loss {self._loss:.4f}, {rate:.0f} facts/s, best validation MRR {self._score}"
-            sys.stderr.write(f"{line}, {_duration(self._left(done))} left\n")
+            sys.stderr.write(f"{line}, {duration(self._left(done))} left\n")
 
     def _left(self, done: float) -> float:
         """Return how many seconds the rest takes if it goes on as since the start of this process."""
@@ -123,7 +125,7 @@ class _Display:
         return (time.monotonic() - self._start) * (1 - done) / passed if passed > 0 else math.inf
 
     def _update(self, state: State, facts: dict[str, Any]) -> None:
-        left = _duration(self._left(facts["done"]))
+        left = duration(self._left(facts["done"]))
         if not sys.stderr.isatty():
             return
         if self._bar is None:
@@ -153,12 +155,3 @@ class _Display:
         """Take the bar away."""
         if self._bar is not None:
             self._bar.stop()
-
-
-def _duration(seconds: float) -> str:
-    """Return a time as people say it."""
-    if not math.isfinite(seconds):
-        return "?"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

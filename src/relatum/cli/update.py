@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from relatum.cli.ask import Json, RunFolder
-from relatum.cli.output import console, number, print_json, print_table
+from relatum.cli.output import console, print_json, print_table
+from relatum.formatting import count, duration, number
 
 __all__ = ["update"]
 
@@ -41,15 +42,11 @@ def update(
     print_table(f"{new_facts} folded into {run}", ("", "facts"), _facts(told), ("facts",))
     heads = ("", "questions of", "before", "after")
     print_table("filtered by train and valid", heads, _ranks(told), heads[2:])
-    fitted = _counted(told["new_entities"], "new")
+    fitted = count(told["new_entities"], "new entity", "new entities")
     if told["refitted_entities"]:
-        fitted += f" and {_counted(told['refitted_entities'], 'known')}"
-    console().print(f"{fitted} fitted in {told['seconds']:.1f} s; all other rows are as they were", soft_wrap=True)
+        fitted += f" and {count(told['refitted_entities'], 'known entity', 'known entities')}"
+    console().print(f"{fitted} fitted in {duration(told['seconds'])}; all other rows are as they were", soft_wrap=True)
     console().print(f"written to {made.folder}; ask it with: relatum evaluate {made.folder}", markup=False, soft_wrap=True)
-
-
-def _counted(count: int, kind: str) -> str:
-    return f"{number(count)} {kind} {'entity' if count == 1 else 'entities'}"
 
 
 def _facts(told: dict[str, Any]) -> list[tuple[str, str]]:
@@ -65,7 +62,7 @@ def _facts(told: dict[str, Any]) -> list[tuple[str, str]]:
         ("among known entities", told["among_known_entities"]),
         ("for valid and test", told["added_valid"] + told["added_test"]),
     ]
-    return [(name, number(count)) for name, count in rows]
+    return [(name, number(value)) for name, value in rows]
 
 
 def _ranks(told: dict[str, Any]) -> list[tuple[str, str, str, str]]:

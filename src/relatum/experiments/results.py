@@ -13,8 +13,8 @@ import numpy as np
 from relatum.errors import RelatumError
 from relatum.evaluation.breakdown import SIZE, breakdown, macro_mrr
 from relatum.evaluation.interval import mrr_interval
-from relatum.experiments.course import read_course
 from relatum.files import atomic_file
+from relatum.runs.course import read_course
 from relatum.runs.directory import JOURNAL, SPEC
 from relatum.runs.provenance import read_provenance
 from relatum.runs.run import Run

@@ -1,4 +1,4 @@
-"""What a run believes that nobody told it: the best facts of relations that are not known."""
+"""New predictions of a run: the best facts of relations that are not known."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, SettingError, whole_number
 from relatum.models.new_facts import NewFacts, best_new_facts
@@ -21,7 +23,7 @@ from relatum.runs.kinds import allowed_entities
 if TYPE_CHECKING:
     from relatum.runs.run import Run
 
-__all__ = ["Prediction", "allowed_entities", "predict"]
+__all__ = ["Prediction", "predict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +53,35 @@ def predict(
     min_score: float | None = None,
     min_probability: float | None = None,
     exact: bool = False,
+    around: int | None = None,
+    per_question: int | None = None,
+    given: Hypergraph | None = None,
 ) -> dict[str, list[Prediction]]:
-    """Return what `Run.predict` does for each of several relations, by name and in their order."""
+    """Return what `Run.predict` does for each of several relations, by name and in their order.
+
+    Args:
+        run: the run that predicts.
+        relations: their names.
+        top: how many facts of each relation at most.
+        min_score: the least score.
+        min_probability: the least probability of those that are kept.
+        exact: look at every fact that there could be, if there are not too many.
+        around: look only around so many known facts of each relation, always the same ones; by default around all.
+        per_question: how many answers to one question count; with 1 each differs from the others in more than one entity.
+        given: the facts that count as known; by default all that the run knows.
+    """
     least = _checked(run, top, min_score, min_probability)
+    for name, value in (("around", around), ("per_question", per_question)):
+        if value is not None:
+            whole_number(name, value)
+    facts_of = run.table if given is None else given.table
+    known = None if given is None else KnownAnswers(given)
     model, tables = run.asked
     allowed = {name: allowed_entities(run, name) for name in relations}
-    asked = {name: _questions(run, name, allowed[name], exact) for name in allowed}
+    asked = {
+        name: _every(run, name, allowed[name]) if exact else questions_around(_drawn(facts_of(name).columns, around))
+        for name in allowed
+    }
     found = {}
     with progress("looking for new facts", sum(map(len, asked.values()))) as advance:
         for name, questions in asked.items():
@@ -65,8 +90,9 @@ def predict(
                 tables,
                 run.schema.id(name),
                 questions,
-                run.known_of(name),
+                run.known_of(name) if known is None else known,
                 top,
+                answers=per_question,
                 least=least,
                 allowed=allowed[name],
                 advance=advance,
@@ -75,9 +101,14 @@ def predict(
     return found
 
 
-def _questions(run: Run, relation: str, allowed: list[Ids | None], exact: bool) -> Questions:
-    if not exact:
-        return questions_around(run.table(relation).columns)
+def _drawn(facts: Ids, most: int | None) -> Ids:
+    """Return at most so many of the facts, int32[arity, n], always the same ones."""
+    if most is None or facts.shape[1] <= most:
+        return facts
+    return facts[:, np.sort(np.random.default_rng(0).permutation(facts.shape[1])[:most])]
+
+
+def _every(run: Run, relation: str, allowed: list[Ids | None]) -> Questions:
     every = np.arange(run.model.entity_count, dtype=np.int32)
     sides = [every if ids is None else ids for ids in allowed]
     if (count := math.prod(map(len, sides))) > EXACT_LIMIT:

@@ -16,6 +16,7 @@ from relatum.experiments.figures.courses import courses_of
 from relatum.experiments.figures.drawing import Drawing
 from relatum.experiments.figures.style import COLUMN, STYLES, grid, legend_below
 from relatum.extras import optional
+from relatum.formatting import duration
 from relatum.models import MODELS
 
 with optional("matplotlib", extra="plot"):
@@ -41,7 +42,7 @@ def draw_time(data: str, results: Sequence[Result]) -> Drawing:
         minutes, reached = mean_reached(courses)
         near = int(np.argmax(reached >= NEAR * reached[-1]))
         handles += axes.plot(minutes, reached, drawstyle="steps-post", markevery=[near], **STYLES[model].of_line)
-        names.append(f"{MODELS[model].title}, {_told(minutes[near])}")
+        names.append(f"{MODELS[model].title}, {duration(60 * float(minutes[near]))}")
         ends.append(minutes[-1])
     if max(ends) > _FAR_APART * min(ends) > 0:
         axes.set_xscale("log")
@@ -67,7 +68,3 @@ def mean_reached(courses: Sequence[Sequence[Point]]) -> tuple[Floats, Floats]:
     minutes = minutes[minutes >= max(end[0] for end in ends)]
     steps = [of[np.searchsorted(end, minutes, side="right") - 1] for end, of in zip(ends, best, strict=True)]
     return minutes, np.mean(steps, axis=0)
-
-
-def _told(minutes: float) -> str:
-    return f"{60 * minutes:.0f} s" if minutes < 1 else f"{minutes:.1f} min" if minutes < 10 else f"{minutes:.0f} min"

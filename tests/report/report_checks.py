@@ -56,7 +56,12 @@ def checked(text: str) -> Page:
             assert not key.startswith("on"), key
             assert key != "src"
             assert key != "href" or (value or "").startswith("#"), value
+    policy = [one["content"] for one in page.all("meta") if one.get("http-equiv") == "Content-Security-Policy"]
+    assert policy == ["default-src 'none'; style-src 'unsafe-inline'"]
+    first = [name for name, _, _ in page.elements][:4]
+    assert first == ["html", "head", "meta", "meta"]  # the policy comes before anything that it could forbid
     style = "".join(data for tag, data in page.texts if tag == "style")
+    assert "@media (prefers-color-scheme: dark)" in style
     assert "@import" not in style
     assert "url(" not in style
     targets = [attributes["id"] for _, attributes, _ in page.elements if "id" in attributes]

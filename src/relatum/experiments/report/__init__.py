@@ -1,5 +1,0 @@
-"""Reports: one self-contained HTML page about a finished run, for a person to read."""
-
-from relatum.experiments.report.page import report_page, write_report
-
-__all__ = ["report_page", "write_report"]

@@ -1,0 +1,133 @@
+"""The page: templates filled with what was measured on a run, and written to a file."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from relatum.files import atomic_file
+from relatum.formatting import count, duration, listed, number, percent, score, visible
+from relatum.reasoning.rules import Rule
+from relatum.report import charts
+from relatum.report.rule_graph import rules_image
+from relatum.report.study import AROUND, Study, study_of
+from relatum.runs.course import Course
+from relatum.runs.run import Run
+from relatum.version import __version__
+
+__all__ = ["report_page", "write_report"]
+
+_LONGEST = 96  # characters of a name that are shown; the whole name is in its title
+_BREAKABLE = 24  # characters of a name that stand in one line
+_DRAWN, _LONGEST_DRAWN = 24, 160  # rules in the picture, and characters of one: longer ones would make it unreadable
+
+
+def report_page(run: Run) -> str:
+    """Return the report about a run as one HTML page that needs nothing else; the same run gives the same page."""
+    return page_of(study_of(run))
+
+
+def write_report(run: Run, out: str | os.PathLike[str]) -> None:
+    """Write the report about a run to a file, which is whole or absent."""
+    page = report_page(run).encode()
+    with atomic_file(Path(out)) as file:
+        file.write(page)
+
+
+def page_of(study: Study) -> str:
+    """Return the page that shows a study."""
+    return _environment().get_template("page.html").render(study=study)
+
+
+@cache
+def _environment() -> Environment:
+    """Return the templates with what they can call; whatever they are given is escaped, and is text that does nothing."""
+    made = Environment(
+        loader=PackageLoader(__package__ or "relatum.report"),
+        autoescape=True,
+        extensions=["jinja2.ext.do"],
+        finalize=_finalized,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters |= {
+        "count": count,
+        "duration": lambda seconds: _unbroken(duration(seconds)),
+        "listed": listed,
+        "name": name_of,
+        "number": number,
+        "percent": lambda share, digits=1: _unbroken(percent(share, digits)),
+        "score": score,
+        "shortened": shortened,
+        "unbroken": _unbroken,
+    }
+    made.globals |= {
+        "around": AROUND,
+        "bar": charts.bar,
+        "interval_line": charts.interval_line,
+        "learning_curves": _learning_curves,
+        "reliability_curve": charts.reliability_curve,
+        "rule_graph": _rule_graph,
+        "version": __version__,
+    }
+    return made
+
+
+def _finalized(value: Any) -> Any:
+    """Return what a template puts out: markup as it is, anything else as text whose control characters can be seen."""
+    return value if isinstance(value, Markup) else visible(str(value))
+
+
+def _unbroken(text: str) -> str:
+    """Return a text that stays on one line."""
+    return text.replace(" ", "\u00a0")
+
+
+def name_of(name: str, longest: int = _LONGEST) -> Markup:
+    """Return a name from the data: its direction of writing stays its own, and a very long one is shortened.
+
+    In one that is long a line may break behind the signs that join its words.
+    """
+    short = shortened(name, longest)
+    words = re.split(r"(?<=[_./|(:])(?=[^_./|(:])", short) if len(short) > _BREAKABLE else [short]
+    shown = Markup("<wbr>").join(escape(visible(word)) for word in words)
+    title = "" if short == name else Markup(' title="{}"').format(visible(name))
+    return Markup("<bdi{}>{}</bdi>").format(title, shown)
+
+
+def shortened(name: str, longest: int = _LONGEST) -> str:
+    """Return a name, without its middle if it is longer than so many characters."""
+    half = (longest - 1) // 2
+    return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
+
+
+def _rule_graph(rules: tuple[Rule, ...]) -> tuple[Markup, int]:
+    """Return the picture of the surest rules that can be read in one, and how many they are."""
+    drawn = [rule for rule in rules if len(rule.told) <= _LONGEST_DRAWN][:_DRAWN]
+    if not drawn:
+        return Markup(""), 0
+    title = "Relations as boxes, with arrows from those of a rule's right side to its left side"
+    image = rules_image(drawn, title, "The table that follows says the same in words.")
+    return Markup(image), len(drawn)  # noqa: S704 - every text in it is escaped where it is drawn
+
+
+def _learning_curves(course: Course) -> list[tuple[str, Markup]]:
+    """Return the curves of the loss and of the validation MRR by epoch, with what they are called."""
+    found = []
+    if course.losses:
+        points = [(moment.epoch, moment.value) for moment in course.losses]
+        digits = 2 if points[-1][1] < 100 else 0
+        found.append(("Training loss", charts.curve("Training loss", "epochs", points, digits)))
+    if course.scores:
+        points = [(moment.epoch, moment.value) for moment in course.scores]
+        best = course.scores.index(course.best) if course.best in course.scores else None
+        found.append(("Validation MRR", charts.curve("Validation MRR", "epochs", points, 3, best, zero=True)))
+    return found

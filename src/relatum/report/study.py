@@ -1,0 +1,159 @@
+"""All that the page shows of a run, measured once, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from relatum.data.datasets import DATASETS
+from relatum.data.health import Description, Health, describe, examine
+from relatum.data.hypergraph import Hypergraph
+from relatum.evaluation.calibration import Reliability
+from relatum.reasoning.rules import Rule, find_rules
+from relatum.report.quality import Errors, Quality, errors_of, quality_of, values_of
+from relatum.runs.course import Course, read_course
+from relatum.runs.directory import JOURNAL, SPEC
+from relatum.runs.prediction import Prediction, predict
+from relatum.runs.provenance import read_provenance
+from relatum.runs.run import Run
+from relatum.runs.spec import Spec
+
+__all__ = ["AROUND", "Known", "NewPredictions", "Study", "study_of"]
+
+AROUND = 60  # known facts of a relation that are varied to find new ones
+_LARGEST, _KEPT = 12, 5  # relations with new facts, and new facts of each
+
+
+@dataclass(frozen=True)
+class Known:
+    """A relation, how many facts of it are known, and one of them."""
+
+    name: str
+    arity: int
+    roles: tuple[str, ...]
+    facts: int
+    example: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NewPredictions:
+    """New facts of the largest relations, best relation first, and how such predictions fare where the truth is known.
+
+    Attributes:
+        relations: how many relations were searched.
+        groups: by relation its roles and its predictions.
+        made: how many were made in the same way with the test facts held back; None where there are none.
+        right: how many of these are test facts.
+    """
+
+    relations: int
+    groups: tuple[tuple[str, tuple[str, ...], tuple[Prediction, ...]], ...]
+    made: int | None
+    right: int
+
+
+@dataclass(frozen=True)
+class Study:
+    """A run as its report shows it; None stands for what could not be measured for want of facts.
+
+    Where a relation has roles, its entities are the values of their columns, without their kind.
+    """
+
+    model: str
+    dim: int
+    data: str
+    source: str | None
+    known: tuple[Known, ...]
+    sizes: Description
+    updates: int
+    added: int
+    added_entities: int
+    quality: Quality | None
+    errors: Errors | None
+    new: NewPredictions
+    rules: tuple[Rule, ...]
+    defined: bool
+    health: Health
+    calibrated: bool
+    reliability: Reliability | None
+    course: Course
+    settings: Mapping[str, Mapping[str, Any]]
+    provenance: Mapping[str, Mapping[str, Any]]
+
+
+def study_of(run: Run) -> Study:
+    """Return all that a report shows of a run."""
+    split, spec, provenance = run.split, Spec.of_run(run.folder / SPEC), read_provenance(run.folder)
+    course = read_course(run.folder / JOURNAL)
+    part = next((part for part in ("test", "valid") if len(split.parts[part])), None)
+    ranks = None if part is None else run.evaluate(part)
+    dataset = DATASETS.get(split.origin)
+    stored = Hypergraph.union(list(split.parts.values()))
+    updates = provenance.get("updates", [])
+    return Study(
+        model=run.model.title,
+        dim=spec.settings.dim,
+        data=Path(split.origin).name or split.origin,
+        source=f"{dataset.cite}; {dataset.licence}" if dataset else None,
+        known=_known(run, stored),
+        sizes=describe(split),
+        updates=len(updates),
+        added=sum(int(step["added"]) for step in updates),
+        added_entities=sum(int(step["new_entities"]) for step in updates),
+        quality=None if part is None or ranks is None else quality_of(run, part, ranks),
+        errors=None if part is None or ranks is None else errors_of(run, split.parts[part], ranks),
+        new=_new_predictions(run, stored),
+        rules=tuple(find_rules(run.facts)),
+        defined=bool(run.definitions),
+        health=examine(split),
+        calibrated=run.calibration is not None,
+        reliability=None if part is None else run.reliability(part),
+        course=course,
+        settings=_sections(spec.to_dict()),
+        provenance={
+            "Versions and machine": {
+                **provenance.get("versions", {}),
+                **{name: provenance[name] for name in ("python", "machine", "threads") if name in provenance},
+            },
+            "SHA-256 of the data": provenance.get("checksums", {}),
+        },
+    )
+
+
+def _known(run: Run, facts: Hypergraph) -> tuple[Known, ...]:
+    """Return the relations, those with most facts first."""
+    found = []
+    for relation in facts.schema:
+        table = facts.table(relation.name)
+        first = [facts.entities[one] for one in table.columns[:, :1].flatten().tolist()]
+        example = values_of(run, relation.name, first) if first else ()
+        found.append(Known(relation.name, relation.arity, relation.roles or (), len(table), example))
+    return tuple(sorted(found, key=lambda one: -one.facts))
+
+
+def _new_predictions(run: Run, stored: Hypergraph) -> NewPredictions:
+    names = [one.name for one in _known(run, stored)[:_LARGEST] if one.facts]
+    found = predict(run, names, _KEPT, around=AROUND, per_question=1)
+    best = sorted((name for name in names if found[name]), key=lambda name: -(found[name][0].probability or 0.0))
+    groups = tuple(
+        (
+            name,
+            run.schema[name].roles or (),
+            tuple(replace(one, entities=values_of(run, name, one.entities)) for one in found[name]),
+        )
+        for name in best
+    )
+    if not len(run.split.test):
+        return NewPredictions(len(names), groups, None, 0)
+    given = Hypergraph.union([run.split.train, run.split.valid])
+    tried = predict(run, names, _KEPT, around=AROUND, per_question=1, given=given)
+    right = sum(one.entities in set(run.split.test.table(name)) for name, made in tried.items() for one in made)
+    return NewPredictions(len(names), groups, sum(map(len, tried.values())), right)
+
+
+def _sections(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the settings by section, those outside all sections first."""
+    plain = {name: value for name, value in spec.items() if not isinstance(value, dict)}
+    return {"Run": plain, **{name.capitalize(): dict(value) for name, value in spec.items() if isinstance(value, dict)}}
