@@ -13,9 +13,9 @@ import torch
 
 from benchmarks.measure import Ratio, seconds
 from relatum import KnownAnswers, Split, load
-from relatum.evaluation.ranking import rank
-from relatum.kernels import parallel, sigmoid
-from relatum.kernels.known import nothing_known
+from relatum.inference.ranking import rank
+from relatum.kernels import parallel, windowed_sigmoid
+from relatum.kernels.filters import nothing_known
 from relatum.models import MODELS
 from relatum.models.reale import ReAlESettings
 from relatum.training.loop import State, train
@@ -57,8 +57,8 @@ def _ranking(split: Split) -> Ratio:
     chance = np.random.default_rng(0)
     queries = chance.normal(size=(1024, model.windows)).astype(np.float32)
     candidates = chance.normal(size=(model.entity_count, model.windows)).astype(np.float32)
-    plan, targets = sigmoid.plan(candidates), np.zeros(1024, np.int64)
-    bare = 1024 / seconds(lambda: sigmoid.count_better(plan, queries, candidates, targets, nothing_known(1024)))
+    plan, targets = windowed_sigmoid.plan(candidates), np.zeros(1024, np.int64)
+    bare = 1024 / seconds(lambda: windowed_sigmoid.count_better(plan, queries, candidates, targets, nothing_known(1024)))
     detail = f"{questions} questions in {taken:.1f} s, {questions / taken:.0f} against {bare:.0f} questions / s"
     return Ratio("ranking JF17K against the bare kernel", questions / taken / bare, 0.6, "x", detail)
 
@@ -88,12 +88,12 @@ def _kernel_limit(split: Split) -> float:
     chance = np.random.default_rng(0)
     queries = chance.normal(size=(SHARED.batch, 100)).astype(np.float32)
     candidates = chance.normal(size=(SHARED.negatives + 3 * SHARED.batch, 100)).astype(np.float32)
-    plan = sigmoid.plan(candidates)
+    plan = windowed_sigmoid.plan(candidates)
     upstream = np.ones((len(queries), len(candidates)), np.float32)
 
     def both() -> None:
-        sigmoid.forward(plan, queries, candidates)
-        sigmoid.backward(plan, queries, candidates, upstream)
+        windowed_sigmoid.forward(plan, queries, candidates)
+        windowed_sigmoid.backward(plan, queries, candidates, upstream)
 
     with parallel.alone():
         alone = seconds(both, repeats=20)

@@ -29,7 +29,7 @@ from torch import Tensor
 
 from benchmarks.measure import Ratio, seconds
 from relatum import Hypergraph, KnownAnswers, Split, load
-from relatum.evaluation.ranking import rank
+from relatum.inference.ranking import rank
 from relatum.kernels import parallel
 from relatum.models import MODELS
 from relatum.models.base import Parameters

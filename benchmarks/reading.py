@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.measure import Ratio, peak_memory, seconds
 from relatum import KnownAnswers, load
-from relatum.data.formats import read_tuples
+from relatum.datasets.formats import read_tuples
 
 _MILLION = 1_000_000
 _LARGE = 10 * _MILLION
@@ -43,7 +43,7 @@ def ratios() -> Iterator[Ratio]:
 
 
 def _read_and_look_up(source: str | Path) -> Iterator[Ratio]:
-    from relatum.data.datasets import find_dataset, locate
+    from relatum.datasets.registry import find_dataset, locate
 
     files = [source] if isinstance(source, Path) else sorted(locate(find_dataset(source)).glob("*.txt"))
     split = load(source)

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 
 from benchmarks.measure import Ratio, peak_memory, seconds
-from relatum.kernels import parallel, sigmoid
+from relatum.kernels import parallel, windowed_sigmoid
+from relatum.kernels.filters import nothing_known
 from relatum.kernels.jit import TILE
-from relatum.kernels.known import nothing_known
 from relatum.models.combine import Dot, WindowedSigma
 
 QUERIES, CANDIDATES, WINDOWS = 256, 29_177, 100  # JF17K's entities, d = 200, w = 2
@@ -44,8 +44,8 @@ def _plain(queries: torch.Tensor, candidates: torch.Tensor) -> torch.Tensor:
 def _forward() -> Iterator[Ratio]:
     queries, candidates = _sides(QUERIES, CANDIDATES)
     a, k = queries.numpy(), candidates.numpy()
-    plan = sigmoid.plan(k)
-    rate = SIGMOIDS / seconds(lambda: sigmoid.forward(plan, a, k), repeats=5)
+    plan = windowed_sigmoid.plan(k)
+    rate = SIGMOIDS / seconds(lambda: windowed_sigmoid.forward(plan, a, k), repeats=5)
 
     chunks = {width: SIGMOIDS / seconds(lambda w=width: _chunked(queries, candidates, w)) for width in (16, 64, 256, 1024)}  # type: ignore[misc]
     best = max(chunks, key=lambda width: chunks[width])
@@ -58,7 +58,7 @@ def _forward() -> Iterator[Ratio]:
         yield Ratio("windowed sigmoid against torch.compile", rate / theirs, 5.0, "x", detail)
     if loop := _cpp_loop(plan, a, k):
         theirs = SIGMOIDS / seconds(loop, repeats=5)
-        again = SIGMOIDS / seconds(lambda: sigmoid.forward(plan, a, k), repeats=5)
+        again = SIGMOIDS / seconds(lambda: windowed_sigmoid.forward(plan, a, k), repeats=5)
         detail = f"{again:.2g} against {theirs:.2g} sigmoids / s"
         yield Ratio("windowed sigmoid against C++", again / theirs, 0.85, "x", detail)
 
@@ -78,7 +78,7 @@ def _compiled(queries: torch.Tensor, candidates: torch.Tensor) -> Callable[[], o
     return lambda: fused(queries, candidates)
 
 
-def _cpp_loop(plan: sigmoid.Plan, queries: np.ndarray, candidates: np.ndarray) -> Callable[[], object] | None:
+def _cpp_loop(plan: windowed_sigmoid.Plan, queries: np.ndarray, candidates: np.ndarray) -> Callable[[], object] | None:
     compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         print("skipped C++: no compiler")
@@ -96,7 +96,7 @@ def _cpp_loop(plan: sigmoid.Plan, queries: np.ndarray, candidates: np.ndarray) -
     pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (tiles, side, out)]
     sizes = [ctypes.c_long(n) for n in (len(side), WINDOWS, count, parallel.threads())]
     loop(*pointers, *sizes)
-    assert np.allclose(out, sigmoid.forward(plan, queries, candidates), atol=1e-3)
+    assert np.allclose(out, windowed_sigmoid.forward(plan, queries, candidates), atol=1e-3)
     return lambda: loop(*pointers, *sizes)
 
 

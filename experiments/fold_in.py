@@ -38,12 +38,12 @@ from relatum import (
     save,
     update,
 )
-from relatum.data.formats import write_tuples
 from relatum.data.parting import marked
-from relatum.evaluation.interval import mrr_interval
-from relatum.evaluation.ranking import rank
-from relatum.evaluation.ranks import Metrics, Ranks
+from relatum.datasets.formats import write_tuples
 from relatum.files import atomic_file
+from relatum.inference.interval import mrr_interval
+from relatum.inference.ranking import rank
+from relatum.inference.ranks import Metrics, Ranks
 from relatum.kernels.parallel import threads
 from relatum.runs.journal import Journal
 

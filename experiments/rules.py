@@ -30,7 +30,7 @@ from relatum import Split, __version__, load
 from relatum.algebra import Relation, Rename, evaluate
 from relatum.data.hypergraph import Block, Hypergraph
 from relatum.files import atomic_file
-from relatum.reasoning.rules import Kind, Rule, estimate_observed, find_rules, predictions
+from relatum.rules import Kind, Rule, estimate_observed, find_rules, predictions
 from relatum.synth.dataset import SynthDataset, synthesize
 from relatum.synth.presets import find_preset
 

@@ -26,11 +26,11 @@ from rich.console import Console
 from rich.table import Table
 
 from relatum import __version__, load
-from relatum.data.ordering import Index
-from relatum.data.provenance import OPERATIONS
+from relatum.data.derivations import OPERATIONS
+from relatum.data.sorting import Index
 from relatum.files import atomic_file
+from relatum.paper.fidelity import LARGE, Shape, criteria, distances
 from relatum.synth import SynthDataset, find_preset, synthesize
-from relatum.synth.shape import LARGE, Shape, criteria, distances
 
 RESULTS = Path(__file__).parents[1] / "results"
 PRESET = "rel-er"

@@ -21,14 +21,14 @@ import torch
 
 from relatum import Hypergraph, KnownAnswers, Run, Schema, Spec, Split, __version__, fit, resume, save
 from relatum.algebra import Expression, parse
-from relatum.data.provenance import ELEMENTARY, save_provenance
-from relatum.evaluation.ranking import rank
-from relatum.evaluation.ranks import Metrics, Ranks
+from relatum.data.derivations import ELEMENTARY, save_provenance
 from relatum.files import atomic_file
+from relatum.inference.ranking import rank
+from relatum.inference.ranks import Metrics, Ranks
 from relatum.reasoning.closed_form import closed_form, require_reale
 from relatum.reasoning.extension import extended
 from relatum.reasoning.heights import Heights
-from relatum.reasoning.meaning import meaning_of, projected
+from relatum.reasoning.plan import meaning_of, projected
 from relatum.reasoning.query import Query
 from relatum.reasoning.values import Values
 from relatum.runs.spec import merged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from relatum.kernels.known import Known, _Arrays
+from relatum.kernels.filters import Known, _Arrays
 
 
 def known_of(chance: np.random.Generator, queries: int, candidates: int) -> tuple[Known, list[np.ndarray]]:

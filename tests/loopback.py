@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from relatum.data.download import RemoteFile
+from relatum.datasets.download import RemoteFile
 
 CONTENT = random.Random(1).randbytes(200_000)  # more than one piece of a transfer, and nothing gzip could shorten
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from relatum.errors import SettingError
-from relatum.imports.options import ImportOptions
 from relatum.models import MODELS
 from relatum.settings import Checked, rules_of, setting
 from relatum.synth import SynthSettings
+from relatum.tables.options import ImportOptions
 from relatum.training.settings import TrainingSettings
 
 

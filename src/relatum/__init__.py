@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from relatum.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from relatum.data.formats import Layout
     from relatum.data.hypergraph import Hypergraph, Split
     from relatum.data.known_answers import KnownAnswers
-    from relatum.data.loading import load, save
     from relatum.data.schema import RelationSchema, Schema
     from relatum.data.table import TupleTable
     from relatum.data.vocabulary import Vocabulary
+    from relatum.datasets.formats import Layout
+    from relatum.datasets.load import load, save
     from relatum.errors import (
         DataError,
         DownloadError,
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
         StoreError,
         UnknownNameError,
     )
-    from relatum.imports.reading import read
     from relatum.models import MODELS
     from relatum.runs.fit import fit, resume
     from relatum.runs.run import Run
     from relatum.runs.spec import Spec
     from relatum.runs.update import update
+    from relatum.tables.reading import read
 
 __all__ = [
     "MODELS",
@@ -65,10 +65,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "relatum.data.formats": ("Layout",),
+    "relatum.datasets.formats": ("Layout",),
     "relatum.data.hypergraph": ("Hypergraph", "Split"),
     "relatum.data.known_answers": ("KnownAnswers",),
-    "relatum.data.loading": ("load", "save"),
+    "relatum.datasets.load": ("load", "save"),
     "relatum.data.schema": ("RelationSchema", "Schema"),
     "relatum.data.table": ("TupleTable",),
     "relatum.data.vocabulary": ("Vocabulary",),
@@ -83,7 +83,7 @@ _HOMES = {
         "StoreError",
         "UnknownNameError",
     ),
-    "relatum.imports.reading": ("read",),
+    "relatum.tables.reading": ("read",),
     "relatum.models": ("MODELS",),
     "relatum.runs.fit": ("fit", "resume"),
     "relatum.runs.run": ("Run",),

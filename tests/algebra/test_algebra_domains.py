@@ -7,8 +7,8 @@ import pytest
 
 from relatum import Hypergraph
 from relatum.algebra import evaluate, parse
-from relatum.algebra.domains import domains_of
-from relatum.data.domains import Domain
+from relatum.algebra.column_types import domains_of
+from relatum.data.column_types import Domain
 
 CUSTOMER, ITEM, DAY = Domain("customers", "whole"), Domain("items", "text"), Domain("days", "text")
 STORED = {"sold": (CUSTOMER, ITEM, DAY), "knows": (CUSTOMER, CUSTOMER), "made": (ITEM, DAY)}

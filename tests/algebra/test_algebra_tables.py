@@ -11,7 +11,7 @@ import pytest
 
 from random_expressions import facts_of, naive, random_expression, random_graph, random_schema
 from relatum import Hypergraph, RelationSchema, Schema
-from relatum.algebra import Expression, Relation, evaluate, tables
+from relatum.algebra import Expression, Relation, evaluate
 from relatum.errors import DataError, UnknownNameError
 
 ENTITIES = ["alex", "book", "coffee", "drew", "filter"]
@@ -182,7 +182,7 @@ def test_known_results_are_not_evaluated_again() -> None:
 
 
 def test_a_product_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "free", lambda: 100)
+    monkeypatch.setattr(evaluate, "free", lambda: 100)
     with pytest.raises(DataError, match="product would make 4 tuples and take"):
         evaluate(knows * knows, GRAPH)
 

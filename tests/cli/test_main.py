@@ -50,5 +50,5 @@ def test_ctrl_c_is_said_and_ends_with_130(run: Run, monkeypatch: pytest.MonkeyPa
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("relatum.data.loading.load", interrupted)
+    monkeypatch.setattr("relatum.datasets.load.load", interrupted)
     assert run("data", "info", "example") == (130, "", "relatum: interrupted\n")

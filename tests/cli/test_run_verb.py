@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from relatum import Spec
-from relatum.experiments.experiment import read_experiments
+from relatum.runs.experiment import read_experiments
 from relatum.runs.journal import Journal
 
 Run = Callable[..., tuple[int, str, str]]
@@ -77,7 +77,7 @@ def test_a_change_of_anything_is_another_run(run: Run, spec: Path, tmp_path: Pat
 def test_runs_begun_before_settings_were_renamed_keep_their_directories(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("relatum.experiments.experiment.__version__", "0.1.0")
+    monkeypatch.setattr("relatum.runs.experiment.__version__", "0.1.0")
     settings = 'model = {name = "hype", dim = 10, num_filters = 4}\n[training]\nepochs = 3\n'
     rates = 'learning_rate = 0.25\nnegative_sampling = "per-fact"\n'
     (tmp_path / "plain.toml").write_text('data = "example"\n')

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from relatum import load, save
-from relatum.evaluation.breakdown import breakdown, macro_mrr
+from relatum.inference.breakdown import breakdown, macro_mrr
 from relatum.runs.fit import fit
 from relatum.runs.journal import Journal
 from relatum.runs.run import Run as Trained

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from relatum.data.loading import load
-from relatum.data.provenance import load_provenance
+from relatum.data.derivations import load_provenance
+from relatum.datasets.load import load
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -13,10 +13,11 @@ from torch import Tensor
 from made_models import VARIANTS, Case, case_called, made_case, made_graph
 from relatum import Hypergraph
 from relatum.errors import NumericError
+from relatum.inference import scoring
 from relatum.kernels import parallel
 from relatum.kernels.adagrad import adagrad
-from relatum.kernels.known import nothing_known
-from relatum.models import MODELS, scoring
+from relatum.kernels.filters import nothing_known
+from relatum.models import MODELS
 from relatum.models.store import load_model, save_model
 
 

@@ -12,7 +12,7 @@ from loopback import Server, serving
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr("relatum.data.download._PAUSE", 0.01)
+    monkeypatch.setattr("relatum.datasets.download._PAUSE", 0.01)
     monkeypatch.setenv("no_proxy", "*")
     with serving() as running:
         yield running

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 
 from relatum import Split, load
-from relatum.data import cache as module
-from relatum.data.cache import load_columns, save_columns
+from relatum.datasets import cache as module
+from relatum.datasets.cache import load_columns, save_columns
 from relatum.files import write_sealed
 from strategies import splits
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from loopback import Answer, Handler, Server, files_of, nobody_listening, ranged, remote, status, tree, whole
-from relatum.data.datasets import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
+from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
 from relatum.errors import DataError, DownloadError, UnknownNameError
 
 FILES = {"train.txt": b"likes\tann\tbob\n" * 9, "valid.txt": b"likes\tbob\tann\n", "test.txt": b"likes\tbob\tbob\n"}
@@ -352,8 +352,8 @@ def test_threads_that_come_together_fetch_each_file_once(server: Server, cache: 
 
 _CHILD = """
 import json, sys
-from relatum.data.datasets import Dataset, locate
-from relatum.data.download import RemoteFile
+from relatum.datasets.registry import Dataset, locate
+from relatum.datasets.download import RemoteFile
 
 facts = json.loads(sys.argv[1])
 dataset = Dataset(**facts | {"files": tuple(RemoteFile(**file) for file in facts["files"])})

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from relatum import DataError, FormatError, Hypergraph, Split, Vocabulary, load, save
-from relatum.data.cache import load_columns, save_columns
-from relatum.data.domains import DOMAINS, Domain, find_domains, save_domains
+from relatum.data.column_types import DOMAINS, Domain, find_domains, save_domains
+from relatum.datasets.cache import load_columns, save_columns
 
 GRAPH = Hypergraph.of([("sold", "customers:1", "items:1"), ("kept", "items:2")])
 FOUND = {"sold": (Domain("customers", "whole"), Domain("items", "text", null=True)), "kept": (Domain(),)}

@@ -28,7 +28,7 @@ from loopback import (
     unannounced,
     whole,
 )
-from relatum.data.download import _ATTEMPTS, RemoteFile, _NoDowngrade, download, is_intact
+from relatum.datasets.download import _ATTEMPTS, RemoteFile, _NoDowngrade, download, is_intact
 from relatum.errors import DownloadError
 
 
@@ -299,7 +299,7 @@ def test_a_refused_connection_is_a_download_error(server: Server, folder: Path, 
 
 @pytest.mark.parametrize("most", [0, 1000], ids=["before the answer", "inside the body"])
 def test_a_server_that_hangs_is_given_up(server: Server, target: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr("relatum.data.download._TIMEOUT", 0.05)
+    monkeypatch.setattr("relatum.datasets.download._TIMEOUT", 0.05)
     start = time.monotonic()
     assert "timed out" in refused(remote(server.at("/train.txt", hanging(CONTENT, most))), target)
     assert time.monotonic() - start < 5
@@ -310,7 +310,7 @@ def test_a_server_that_hangs_is_given_up(server: Server, target: Path, monkeypat
 def test_a_server_that_hung_once_is_asked_again(
     server: Server, folder: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("relatum.data.download._TIMEOUT", 0.2)
+    monkeypatch.setattr("relatum.datasets.download._TIMEOUT", 0.2)
     download(remote(server.at("/train.txt", hanging(CONTENT, 1000), ranged(CONTENT))), target)
     assert tree(folder) == {"train.txt": CONTENT}
 
@@ -368,7 +368,7 @@ def test_a_redirect_loop_is_a_download_error(server: Server, folder: Path, targe
 def test_a_redirect_away_from_the_web_is_refused(
     server: Server, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:
-    monkeypatch.setattr("relatum.data.download._TIMEOUT", 0.5)
+    monkeypatch.setattr("relatum.datasets.download._TIMEOUT", 0.5)
     secret = tmp_path / "secret.txt"
     secret.write_bytes(CONTENT)
     there = {"file": secret.as_uri(), "ftp": f"ftp://127.0.0.1:{server.server_port}/secret.txt"}
@@ -381,7 +381,7 @@ def test_a_redirect_away_from_the_web_is_refused(
 
 @pytest.mark.parametrize("scheme", ["file", "ftp"])
 def test_an_address_outside_the_web_is_refused(tmp_path: Path, scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relatum.data.download._PAUSE", 0.01)
+    monkeypatch.setattr("relatum.datasets.download._PAUSE", 0.01)
     secret = tmp_path / "secret.txt"
     secret.write_bytes(CONTENT)
     refused(remote(f"{scheme}://{secret}"), tmp_path / "train.txt")

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum import DataError, FormatError, Hypergraph, Layout
-from relatum.data import chunks, formats
-from relatum.data.formats import TupleReader, read_roles, read_tuples, write_roles, write_tuples
+from relatum.datasets import chunks, formats
+from relatum.datasets.formats import TupleReader, read_roles, read_tuples, write_roles, write_tuples
 from strategies import hypergraphs
 
 FACTS = [("buyer", "alex", "book"), ("sold", "drew", "alex", "book")]

@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 
 from relatum import Split, load
-from relatum.data.health import describe, examine
+from relatum.data.quality import describe, examine
 from strategies import Fact, splits
 
 

@@ -12,8 +12,7 @@ from hypothesis import given
 
 import relatum
 from relatum import DataError, FormatError, Layout, RelationSchema, Split, UnknownNameError, load, save
-from relatum.data import loading
-from relatum.data.datasets import DATASETS
+from relatum.datasets.registry import DATASETS
 from strategies import splits
 
 
@@ -53,7 +52,7 @@ def test_a_file_is_taken_as_train(shop: Path) -> None:
 def test_the_second_load_takes_the_copy(shop: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load(shop)
     assert len(copies(cache)) == 1
-    monkeypatch.delattr(loading, "_read")
+    monkeypatch.delattr("relatum.datasets.load._read")
     assert load(shop) == first
 
 

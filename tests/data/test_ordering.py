@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from relatum.data.ordering import differs_from_previous, row_order, spread
+from relatum.data.sorting import differs_from_previous, row_order, spread
 
 
 @given(

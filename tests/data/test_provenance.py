@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from relatum.data.provenance import ELEMENTARY, PROVENANCE, Origin, load_provenance, save_provenance
+from relatum.data.derivations import ELEMENTARY, PROVENANCE, Origin, load_provenance, save_provenance
 from relatum.errors import DataError, FormatError
 
 ORIGINS = {

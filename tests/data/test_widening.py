@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum import DataError, Hypergraph, RelationSchema, Split, UnknownNameError, load
-from relatum.data.widening import widened
+from relatum.data.merging import widened
 
 Fact = tuple[str, ...]
 FACTS = st.lists(st.tuples(st.sampled_from("rs"), *[st.sampled_from("abcdef")] * 2), max_size=8)

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from relatum import Hypergraph, KnownAnswers, Split, load
-from relatum.evaluation.ranking import rank
-from relatum.evaluation.ranks import HITS
+from relatum.inference.ranking import rank
+from relatum.inference.ranks import HITS
 from relatum.models import MODELS
 from relatum.models.base import Parameters
 

@@ -8,10 +8,10 @@ import pytest
 
 from made_models import made_case, made_graph
 from relatum import DataError, Hypergraph, KnownAnswers, Split, load
-from relatum.data.loading import save
-from relatum.data.provenance import Origin
-from relatum.evaluation.breakdown import breakdown
-from relatum.evaluation.ranking import rank
+from relatum.data.derivations import Origin
+from relatum.datasets.load import save
+from relatum.inference.breakdown import breakdown
+from relatum.inference.ranking import rank
 
 GRAPH = made_graph(entities=20, facts=60)
 NAMES = [relation.name for relation in GRAPH.schema]

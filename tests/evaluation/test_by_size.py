@@ -6,8 +6,8 @@ import pytest
 
 from made_models import made_case
 from relatum import DataError, Hypergraph, KnownAnswers
-from relatum.evaluation.breakdown import SIZE, breakdown
-from relatum.evaluation.ranking import rank
+from relatum.inference.breakdown import SIZE, breakdown
+from relatum.inference.ranking import rank
 from strategies import restrict
 
 SIZES = {"none": 0, "one": 1, "nine": 9, "ten": 10, "many": 100, "most": 1000}

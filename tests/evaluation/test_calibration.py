@@ -10,7 +10,7 @@ import torch
 
 from made_models import made_case, made_graph
 from relatum import DataError, KnownAnswers
-from relatum.evaluation.calibration import Calibration, Labelled, fit_calibration, label, reliability
+from relatum.inference.calibration import Calibration, Labelled, fit_calibration, label, reliability
 
 
 def drawn(counts: list[int], slopes: list[float], offsets: list[float], seed: int = 0) -> Labelled:
@@ -102,7 +102,7 @@ def test_non_facts_differ_from_a_fact_in_one_entity_and_are_never_known(monkeypa
         seen.extend(tuple(fact) for fact in torch.cat([relations[None], columns]).T.tolist())
         return torch.zeros(len(relations))
 
-    monkeypatch.setattr("relatum.evaluation.calibration.score", recording)
+    monkeypatch.setattr("relatum.inference.calibration.score", recording)
     made = label(case.model, {}, graph, KnownAnswers(graph), graph)
     facts = {tuple(row) for block in graph.blocks.values() for row in np.stack(block.rows).T.tolist()}
     assert {fact for fact, true in zip(seen, made.true, strict=True) if true} == facts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from relatum.evaluation.interval import mrr_interval
-from relatum.evaluation.ranks import Ranks
+from relatum.inference.interval import mrr_interval
+from relatum.inference.ranks import Ranks
 
 
 def made(facts: int, questions: int, seed: int = 0) -> Ranks:

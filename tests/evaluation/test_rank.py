@@ -12,9 +12,9 @@ import torch
 from made_models import Case, made_case
 from relatum import Hypergraph, KnownAnswers, UnknownNameError
 from relatum.errors import NumericError
-from relatum.evaluation.breakdown import KEYS, breakdown, macro_mrr
-from relatum.evaluation.ranking import rank
-from relatum.evaluation.ranks import Metrics
+from relatum.inference.breakdown import KEYS, breakdown, macro_mrr
+from relatum.inference.ranking import rank
+from relatum.inference.ranks import Metrics
 from relatum.models.base import Parameters
 from strategies import Fact, restrict
 

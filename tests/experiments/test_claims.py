@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from made_results import write_result
-from relatum.experiments.claims import Claim, Verdict, check_claims, claims_table
-from relatum.experiments.collected import read_results
-from relatum.experiments.published import REL_ER, TABLE_1
+from relatum.paper.claims import Claim, Verdict, check_claims, claims_table
+from relatum.paper.published import REL_ER, TABLE_1
+from relatum.runs.collected import read_results
 
 
 def claim(folder: Path, start: str) -> Claim:

@@ -12,12 +12,12 @@ import pytest
 
 from made_results import write_result
 from relatum import DataError, Spec, fit
-from relatum.experiments.collected import best, read_results
-from relatum.experiments.results import collect
-from relatum.experiments.series import series
+from relatum.runs.collected import best, read_results
 from relatum.runs.course import read_course
 from relatum.runs.directory import JOURNAL, SPEC
 from relatum.runs.provenance import read_provenance, save_provenance
+from relatum.runs.results import collect
+from relatum.runs.series import series
 
 
 @pytest.fixture(scope="module")

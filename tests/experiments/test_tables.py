@@ -10,13 +10,13 @@ import pytest
 
 from made_results import write_result
 from relatum import DataError
-from relatum.experiments.claims import check_claims, claims_table
-from relatum.experiments.collected import read_results
-from relatum.experiments.datasets import FORMAT, measure
-from relatum.experiments.published import DATASETS, TABLE_1
-from relatum.experiments.table import Table, fill_page
-from relatum.experiments.tables import paper_tables
 from relatum.models import MODELS
+from relatum.paper.claims import check_claims, claims_table
+from relatum.paper.published import DATASETS, TABLE_1
+from relatum.paper.table import Table, fill_page
+from relatum.paper.tables import paper_tables
+from relatum.runs.collected import read_results
+from relatum.runs.datasets import FORMAT, measure
 
 RESULTS = Path(__file__).parents[2] / "results"
 

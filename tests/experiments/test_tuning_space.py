@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from relatum import MODELS, SettingError, Spec
-from relatum.experiments.tuning.defaults import SAMPLERS, default_space
-from relatum.experiments.tuning.space import Choice, Range, apply, grid_points, read_space
+from relatum.tuning.defaults import SAMPLERS, default_space
+from relatum.tuning.space import Choice, Range, apply, grid_points, read_space
 
 BASE = Spec.from_dict({"data": "example"})
 

@@ -14,13 +14,13 @@ import pytest
 pytest.importorskip("optuna")
 
 from relatum import RelatumError, SettingError, Spec, fit, load
-from relatum.experiments.tuning.alive import is_dead, sign_of_life
-from relatum.experiments.tuning.folder import BEST, bind, require_folder, save_best
-from relatum.experiments.tuning.plan import Plan, make_plan
-from relatum.experiments.tuning.storage import open_storage
-from relatum.experiments.tuning.study import Study
-from relatum.experiments.tuning.worker import Outcome, work
 from relatum.runs.journal import Journal
+from relatum.tuning.alive import is_dead, sign_of_life
+from relatum.tuning.folder import BEST, bind, require_folder, save_best
+from relatum.tuning.plan import Plan, make_plan
+from relatum.tuning.storage import open_storage
+from relatum.tuning.study import Study
+from relatum.tuning.worker import Outcome, work
 
 SPLIT = load("example", use_cache=False)
 SMALL = {"data": "example", "model": {"dim": 8}, "training": {"epochs": 2, "validate_every": 1, "num_negatives": 10}}

@@ -15,7 +15,8 @@ from shop_of_four import CHANNELS, DISCOUNTS, fill, train
 
 from postgres_server import PASSWORD
 from relatum import Run
-from relatum.exports import predictions_table, write
+from relatum.runs.predictions import predictions_table
+from relatum.tables.write import write
 
 Relatum = Callable[..., tuple[int, str, str]]
 Ask = Callable[[str], list[tuple[Any, ...]]]

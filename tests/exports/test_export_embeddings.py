@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from relatum import RelatumError, Run, Spec, UnknownNameError, fit
-from relatum.exports import save_embeddings
 from relatum.models import MODELS
+from relatum.runs.embeddings import save_embeddings
 
 
 def trained(model: str, folder: Path) -> Run:

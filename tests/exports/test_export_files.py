@@ -16,15 +16,15 @@ from typing import overload
 import pytest
 
 from relatum import DataError, SettingError
-from relatum.exports import Column, Table, write
-from relatum.exports.table import Value
+from relatum.tables.table import Column, Table, Value
+from relatum.tables.write import write
 
 ENDINGS = ["csv", "tsv", "jsonl", "parquet", "db", "duckdb"]
 
 # A process of its own writes one hundred thousand rows, as far as it is let.
 WRITER = """
 import resource, sys
-from relatum.exports import Column, Table, write
+from relatum.tables import Column, Table, write
 from relatum.errors import RelatumError
 numbers = [f"value {n * 7919 % 100003}" for n in range(100_000)]
 if sys.argv[2] != "0":

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from relatum import read
-from relatum.data.domains import Domain
-from relatum.exports.table import Value
-from relatum.exports.values import column_of
+from relatum.data.column_types import Domain
+from relatum.tables.exports_values import column_of
+from relatum.tables.table import Value
 
 SIGNS = "abc XYZ0123456789.,:;'\"\\%$?\t\n\r-+eE_äß日本␤"
 

@@ -127,7 +127,7 @@ def test_what_is_not_installed_is_said(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['duckdb'] = sys.modules['psycopg'] = None\n"
         "from relatum.errors import RelatumError\n"
-        "from relatum.exports import Column, Table, write\n"
+        "from relatum.tables import Column, Table, write\n"
         "for to in ('out.parquet', 'out.duckdb', 'postgresql://me:s3cret@host/x'):\n"
         "    try: write(Table('t', (Column('a', 'text', ['b']),), 't'), to)\n"
         "    except RelatumError as error: print(error)\n"

@@ -11,7 +11,7 @@ import pytest
 import shop_of_twenty as shop
 
 from relatum.errors import DataError
-from relatum.imports import Imported, read
+from relatum.tables import Imported, read
 
 
 def all_facts(imported: Imported) -> set[tuple[str, ...]]:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from relatum.data.hypergraph import Split
-from relatum.data.loading import load
-from relatum.imports import read
+from relatum.datasets.load import load
+from relatum.tables import read
 
 FACTS = [("sold", f"s{n % 5}", f"b{n % 7}", f"i{n % 3}") for n in range(100)]
 
@@ -144,7 +144,7 @@ def test_a_missing_extra_is_one_line_that_says_what_to_install(module: str, said
 import sys
 sys.modules[{module!r}] = None
 from relatum.errors import RelatumError
-from relatum.imports import read
+from relatum.tables import read
 try:
     read("postgresql://u@127.0.0.1:1/x")
 except RelatumError as error:

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from relatum.errors import RelatumError
-from relatum.imports import read
+from relatum.tables import read
 
 Run = Callable[..., tuple[int, str, str]]
 

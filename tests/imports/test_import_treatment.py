@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from relatum.data.loading import load
-from relatum.imports import Imported, read
+from relatum.datasets.load import load
+from relatum.tables import Imported, read
 
 
 @pytest.fixture(scope="module")

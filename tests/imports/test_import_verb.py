@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from relatum.data.loading import load
+from relatum.datasets.load import load
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -9,7 +9,7 @@ import pytest
 
 from kernels_known import known_of
 from relatum.kernels import ranking, reference
-from relatum.kernels.known import nothing_known
+from relatum.kernels.filters import nothing_known
 
 
 def drawn(seed: int) -> tuple[np.random.Generator, np.ndarray]:

@@ -20,16 +20,16 @@ from relatum.kernels import (
     adagrad,
     blocks,
     exponentials,
-    known,
+    filters,
+    loss_per_fact,
+    loss_shared,
     minima,
     minima_loops,
-    own_softmax,
     parallel,
     ranking,
     reference,
-    shared_softmax,
-    sigmoid,
-    sigmoid_loops,
+    windowed_sigmoid,
+    windowed_sigmoid_loops,
     windows,
 )
 from relatum.kernels.jit import TILE
@@ -56,12 +56,12 @@ def drawn(*shape: int, spread: float = 1.0) -> np.ndarray:
     return (spread * np.random.default_rng(sum(shape)).normal(size=shape)).astype(np.float32)
 
 
-def all_known(queries: int, candidates: int) -> Iterator[tuple[known.Known, list[np.ndarray]]]:
+def all_known(queries: int, candidates: int) -> Iterator[tuple[filters.Known, list[np.ndarray]]]:
     """Yield what can be known of each query: nothing, all of the candidates, or the last."""
     for places in ([], range(candidates), range(max(0, candidates - 1), candidates)):
         lists = [np.array(places, np.int64)] * queries
         pairs = [np.repeat(np.arange(queries), len(places)), np.tile(np.array(places, np.int64), queries)]
-        yield known.known_pairs(*pairs, queries), lists
+        yield filters.known_pairs(*pairs, queries), lists
 
 
 def numbers(candidates: int) -> set[int]:
@@ -76,12 +76,12 @@ def check_top(found: tuple[np.ndarray, np.ndarray], scores: np.ndarray, k: int, 
         assert best[row].tolist() == scores[row, expected].tolist() + [-np.inf] * (k - len(expected))
 
 
-@walks(known.known_pairs, known.known_part, known.nothing_known)
+@walks(filters.known_pairs, filters.known_part, filters.nothing_known)
 def know() -> None:
     for queries, candidates in itertools.product(QUERIES, (0, 1, 5)):
-        assert not len(known.nothing_known(queries).pool)
+        assert not len(filters.nothing_known(queries).pool)
         for whole, lists in all_known(queries, candidates):
-            assert len(known.known_part(whole, slice(1, 9)).counts) == len(lists[1:9])
+            assert len(filters.known_part(whole, slice(1, 9)).counts) == len(lists[1:9])
 
 
 @walks(ranking.top, ranking.check_k, top_rows, first_at_least, insert)
@@ -105,16 +105,16 @@ def count() -> None:
 
 
 @walks(
-    sigmoid.plan,
-    sigmoid.forward,
-    sigmoid.backward,
-    sigmoid.count_better,
-    sigmoid.top,
-    sigmoid_loops.forward,
-    sigmoid_loops.backward,
-    sigmoid_loops.target_scores,
-    sigmoid_loops.count,
-    sigmoid_loops.top,
+    windowed_sigmoid.plan,
+    windowed_sigmoid.forward,
+    windowed_sigmoid.backward,
+    windowed_sigmoid.count_better,
+    windowed_sigmoid.top,
+    windowed_sigmoid_loops.forward,
+    windowed_sigmoid_loops.backward,
+    windowed_sigmoid_loops.target_scores,
+    windowed_sigmoid_loops.count,
+    windowed_sigmoid_loops.top,
 )
 def sum_sigmoids() -> None:
     # Values near 0, and far apart: windows that share a division, that have one of their own, and that have none.
@@ -125,20 +125,20 @@ def sum_sigmoids() -> None:
         if candidates > TILE + 1 and (queries, width) != (1, 7):
             continue
         a, c = drawn(queries, width), drawn(candidates, width, spread=spread)
-        plan = sigmoid.plan(c, tanh=tanh)
-        sums = sigmoid.forward(plan, a, c)
+        plan = windowed_sigmoid.plan(c, tanh=tanh)
+        sums = windowed_sigmoid.forward(plan, a, c)
         assert np.allclose(sums, reference.sigma_sums(a.astype(np.float64), c, tanh), atol=1e-4)
-        of_queries, of_candidates = sigmoid.backward(plan, a, c, sums)
+        of_queries, of_candidates = windowed_sigmoid.backward(plan, a, c, sums)
         assert (of_queries.shape, of_candidates.shape) == (a.shape, c.shape)
         for excluded, lists in all_known(queries, candidates):
             for k in numbers(candidates):
-                check_top(sigmoid.top(plan, a, c, k, excluded), sums, k, lists)
+                check_top(windowed_sigmoid.top(plan, a, c, k, excluded), sums, k, lists)
             start = (*plan.arguments(c), plan.offset(), plan.query_side(a), excluded.pool, excluded.starts, excluded.counts)
             none = np.empty((queries, 0), np.float32), np.empty((queries, 0), np.int64)
-            sigmoid_loops.top(*start, 0, -(-candidates // TILE), *none)
+            windowed_sigmoid_loops.top(*start, 0, -(-candidates // TILE), *none)
             if candidates or not queries:
                 targets = np.full(queries, candidates - 1)
-                found = sigmoid.count_better(plan, a, c, targets, excluded)
+                found = windowed_sigmoid.count_better(plan, a, c, targets, excluded)
                 assert np.array_equal(found, reference.count_better(sums, targets, lists))
 
 
@@ -203,18 +203,18 @@ def cut() -> None:
         assert np.array_equal(found, table[np.ix_(np.array(rows, np.int64), np.array(columns, np.int64))])
 
 
-@walks(own_softmax.own_softmax)
+@walks(loss_per_fact.own_softmax)
 def lose_against_own() -> None:
     for arity, count, each, width, window in itertools.product((1, 3), (0, 1, 4), (0, 1, 5), (1, 7), (1, 2, 3)):
         sides = drawn(5, width * window), drawn(arity, width * window), drawn(2, width)
         places = np.repeat(np.arange(arity)[:, None], count, axis=1)
         facts, replacements = np.full((arity, count), 4), np.full((arity, count, each), 4)
-        loss, *gradients = own_softmax.own_softmax(*sides, np.ones(count, np.int64), places, facts, replacements, 1.0)
+        loss, *gradients = loss_per_fact.own_softmax(*sides, np.ones(count, np.int64), places, facts, replacements, 1.0)
         assert np.isfinite(loss)
         assert [one.shape for one in gradients] == [one.shape for one in sides]
 
 
-@walks(shared_softmax.shared_softmax)
+@walks(loss_shared.shared_softmax)
 def lose_against_shared() -> None:
     for arity, count, size, width, spread in itertools.product((1, 3), QUERIES, SIZES, (1, 7), (1.0, 9.0)):
         if count and not size:
@@ -222,7 +222,7 @@ def lose_against_shared() -> None:
         sides = drawn(size, 2 * width, spread=spread), drawn(arity, 2 * width), drawn(width)
         facts = np.full((arity, count), size - 1)
         for hidden, _ in itertools.islice(all_known(count, max(0, size - 1)), 2):
-            loss, *gradients = shared_softmax.shared_softmax(*sides, facts, [hidden] * arity, 1.0)
+            loss, *gradients = loss_shared.shared_softmax(*sides, facts, [hidden] * arity, 1.0)
             assert np.isfinite(loss)
             assert [one.shape for one in gradients] == [one.shape for one in sides]
 

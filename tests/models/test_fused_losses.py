@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from made_models import made_case
-from relatum.kernels.known import Known, known_pairs, nothing_known
+from relatum.kernels.filters import Known, known_pairs, nothing_known
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 12])

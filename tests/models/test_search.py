@@ -10,9 +10,9 @@ import torch
 
 from made_models import made_case, made_graph
 from relatum import KnownAnswers
+from relatum.inference.completion import best_facts
+from relatum.inference.scoring import score
 from relatum.models import MODELS
-from relatum.models.scoring import score
-from relatum.models.search import best_facts
 
 GRAPH = made_graph(entities=12, facts=40)
 

@@ -10,8 +10,8 @@ from dense_degrees import random_model
 
 from relatum import Hypergraph, KnownAnswers, RelationSchema, Schema
 from relatum.algebra import Expression, Relation
-from relatum.evaluation.ranking import rank
-from relatum.evaluation.ranks import Ranks
+from relatum.inference.ranking import rank
+from relatum.inference.ranks import Ranks
 from relatum.models.base import Parameters
 from relatum.models.reale import ReAlE, ReAlESettings
 from relatum.reasoning.closed_form import closed_form

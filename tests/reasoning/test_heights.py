@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from dense_degrees import random_model
 
-from relatum.evaluation.calibration import Calibration
+from relatum.inference.calibration import Calibration
 from relatum.reasoning.heights import Heights
 
 

@@ -10,8 +10,8 @@ import pytest
 from relatum import DataError, Hypergraph, Spec, fit
 from relatum.algebra import parse
 from relatum.reasoning.reasoner import Reasoner
-from relatum.reasoning.rules import Kind, Rule, model_evidence
-from relatum.reasoning.rules.evidence import _rank_correlation
+from relatum.reasoning.rule_evidence import _rank_correlation, model_evidence
+from relatum.rules import Kind, Rule
 
 
 @pytest.fixture(scope="module")

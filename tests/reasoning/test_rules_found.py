@@ -10,7 +10,7 @@ import pytest
 from relatum import Hypergraph, RelationSchema
 from relatum.algebra import evaluate, parse
 from relatum.errors import SettingError, UnknownNameError
-from relatum.reasoning.rules import Kind, Rule, find_rules
+from relatum.rules import Kind, Rule, find_rules
 from relatum.synth.dataset import synthesize
 from relatum.synth.presets import find_preset
 

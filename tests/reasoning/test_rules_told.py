@@ -9,7 +9,7 @@ import pytest
 from relatum import Hypergraph
 from relatum.algebra import evaluate, parse, parse_datalog
 from relatum.errors import DataError
-from relatum.reasoning.rules import Kind, Rule, examples, predictions
+from relatum.rules import Kind, Rule, examples, predictions
 
 GRAPH = Hypergraph.of(
     [

@@ -14,13 +14,13 @@ from dense_degrees import Degrees, degrees, random_model
 from random_expressions import random_expression
 from relatum.algebra import Expression, Relation
 from relatum.errors import DataError
-from relatum.evaluation.calibration import Calibration
+from relatum.inference.calibration import Calibration
 from relatum.models.base import Parameters
 from relatum.models.reale import ReAlE
 from relatum.reasoning import branching
 from relatum.reasoning.heights import Heights
 from relatum.reasoning.limit import Limit
-from relatum.reasoning.meaning import Atom, Largest, Meaning, Some, meaning_of, projected
+from relatum.reasoning.plan import Atom, Largest, Meaning, Some, meaning_of, projected
 from relatum.reasoning.search import best, exact
 from relatum.reasoning.values import Values
 

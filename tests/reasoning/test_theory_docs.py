@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from relatum.reasoning.theory.verdicts import VERDICTS, Verdict, as_markdown
+from relatum.paper.theory.verdicts import VERDICTS, Verdict, as_markdown
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from ground_truths import check_bounds, random_truth
 
 from relatum import Hypergraph, RelationSchema, SettingError
 from relatum.models.reale import ReAlE
-from relatum.reasoning.theory import Separation, separating_reale
+from relatum.paper.theory import Separation, separating_reale
 
 # The paper's figure: four true tuples of two relations.
 FIGURE = Hypergraph.of(

@@ -12,7 +12,7 @@ from ground_truths import check_bounds, random_truth, true_and_false
 from relatum import DataError, Hypergraph, RelationSchema, Schema, Vocabulary
 from relatum.models.base import Parameters
 from relatum.models.hype import HypE, HypESettings
-from relatum.reasoning.theory import fit_selection, separating_hype
+from relatum.paper.theory import fit_selection, separating_hype
 
 SCHEMA = Schema([RelationSchema("s", 2), RelationSchema("t", 1), RelationSchema("s3", 3), RelationSchema("t2", 2)])
 

@@ -9,7 +9,7 @@ import torch
 from ground_truths import check_bounds, random_truth, true_and_false
 
 from relatum import Hypergraph, RelationSchema
-from relatum.reasoning.theory import find_cycle, separating_nalp
+from relatum.paper.theory import find_cycle, separating_nalp
 
 
 def test_random_ground_truths_are_separated_exactly(count: Callable[[int, int], int]) -> None:

@@ -12,7 +12,7 @@ import torch
 from relatum import MODELS, DataError, Hypergraph
 from relatum.models.base import Parameters, Settings
 from relatum.models.translations import RAE, MTransH
-from relatum.reasoning.theory import Cycle, find_cycle, residual
+from relatum.paper.theory import Cycle, find_cycle, residual
 
 CYCLE = Hypergraph.of([("r", "a", "b"), ("r", "b", "c"), ("r", "c", "a"), ("r", "a", "d"), ("r", "d", "a"), ("r", "d", "d")])
 KINDS = pytest.mark.parametrize("kind", [MTransH, RAE])

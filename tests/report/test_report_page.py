@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 
 from relatum import DataError, RelatumError, Run, Spec, fit, load, read, save
 from relatum.cli.report import report
-from relatum.data.health import examine
-from relatum.data.provenance import Origin, save_provenance
+from relatum.data.derivations import Origin, save_provenance
+from relatum.data.quality import examine
 from relatum.formatting import visible
 from relatum.report import report_page, write_report
 from relatum.report.page import _environment, name_of, page_of

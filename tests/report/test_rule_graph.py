@@ -15,9 +15,9 @@ from relatum import Hypergraph
 from relatum.algebra import Relation, parse
 from relatum.errors import RelatumError
 from relatum.formatting import visible
-from relatum.reasoning.rules import Kind, Rule, find_rules
 from relatum.report.layered_layout import Edge, Layers, arrange
 from relatum.report.rule_graph import draw_rules, rules_dot
+from relatum.rules import Kind, Rule, find_rules
 
 GRAPH = Hypergraph.of(
     [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from relatum import DataError, Run, SettingError, Spec, fit, load
-from relatum.data.loading import save
+from relatum.datasets.load import save
 from relatum.runs.questions import Question
 
 

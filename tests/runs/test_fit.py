@@ -21,7 +21,7 @@ from filelock import FileLock
 
 from relatum import KnownAnswers, load, save
 from relatum.errors import DataError, RelatumError
-from relatum.evaluation.ranking import rank
+from relatum.inference.ranking import rank
 from relatum.runs import fit as fitting
 from relatum.runs.course import read_course
 from relatum.runs.fit import fit, resume

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from relatum import DataError, Run, SettingError, Spec, UnknownNameError, fit, load, read
-from relatum.data.loading import save
+from relatum.datasets.load import save
 from relatum.runs import prediction
 from relatum.runs.prediction import Prediction, predict
 

@@ -31,11 +31,11 @@ from relatum import (
     resume,
     update,
 )
-from relatum.evaluation.ranking import rank
-from relatum.evaluation.ranks import Metrics
+from relatum.inference.ranking import rank
+from relatum.inference.ranks import Metrics
 from relatum.models.store import load_model
-from relatum.reasoning.rules import find_rules
 from relatum.report import report_page
+from relatum.rules import find_rules
 from relatum.runs.course import read_course
 from relatum.runs.journal import Journal
 from relatum.training.settings import TrainingSettings

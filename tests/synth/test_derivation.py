@@ -9,7 +9,7 @@ import pytest
 
 from relatum.algebra import Difference, Expression, Project, Relation, Rename, SelectConstant, SelectEqual, Union, evaluate
 from relatum.algebra.node import post_order
-from relatum.data.provenance import OPERATIONS
+from relatum.data.derivations import OPERATIONS
 from relatum.synth import SynthDataset, find_preset, synthesize
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from relatum.algebra import evaluate, parse
-from relatum.data.health import describe, examine
+from relatum.data.derivations import ELEMENTARY, OPERATIONS, load_provenance
 from relatum.data.hypergraph import Hypergraph
-from relatum.data.loading import load
-from relatum.data.ordering import Index
-from relatum.data.provenance import ELEMENTARY, OPERATIONS, load_provenance
+from relatum.data.quality import describe, examine
+from relatum.data.sorting import Index
+from relatum.datasets.load import load
 from relatum.errors import DataError, RelatumError
 from relatum.synth import SynthDataset, SynthSettings, find_preset, save_synth, synthesize
 

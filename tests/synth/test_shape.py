@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from relatum.data.derivations import OPERATIONS
 from relatum.data.hypergraph import Hypergraph, Split
-from relatum.data.provenance import OPERATIONS
+from relatum.paper.fidelity import Criteria, Shape, criteria, distances, kolmogorov_smirnov, total_variation
 from relatum.synth import SynthDataset, find_preset, synthesize
-from relatum.synth.shape import Criteria, Shape, criteria, distances, kolmogorov_smirnov, total_variation
 
 
 def test_total_variation_is_the_share_that_would_have_to_move() -> None:

@@ -8,7 +8,7 @@ import pytest
 from relatum import Hypergraph
 from relatum.errors import SettingError
 from relatum.training.batches import chance_of, epoch_batches
-from relatum.training.candidates import Candidates
+from relatum.training.negatives import Candidates
 from relatum.training.settings import TrainingSettings
 
 FACTS = [("likes", f"a{i}", f"b{i % 3}") for i in range(10)] + [("city", f"c{i}") for i in range(90)]

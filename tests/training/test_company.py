@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-import relatum.training.company as company
+import relatum.training.new_entities as company
 from made_models import made_case
 from relatum import Hypergraph
 from relatum.models import MODELS
 from relatum.models.base import Parameters
-from relatum.training.company import started
+from relatum.training.new_entities import started
 
 FACTS = [
     ("likes", "ann", "tea"),

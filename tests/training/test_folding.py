@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 import torch
 
-import relatum.training.folding as folding
+import relatum.training.fold_in as folding
 from made_models import Case, made_case, made_graph
 from relatum import Hypergraph, KnownAnswers
 from relatum.data.parting import marked
 from relatum.errors import NumericError
-from relatum.evaluation.ranking import rank
-from relatum.evaluation.ranks import Metrics
+from relatum.inference.ranking import rank
+from relatum.inference.ranks import Metrics
 from relatum.kernels import parallel
 from relatum.models import MODELS
 from relatum.models.base import Parameters
-from relatum.training.company import started
-from relatum.training.folding import facts_with, fold_in
+from relatum.training.fold_in import facts_with, fold_in
 from relatum.training.loop import train
+from relatum.training.new_entities import started
 from relatum.training.settings import LOSSES, TrainingSettings
 
 NEW = np.array([3, 4, 17], np.int64)

@@ -14,10 +14,10 @@ from relatum import Hypergraph
 from relatum.models import MODELS
 from relatum.models.base import Parameters
 from relatum.training.batches import Batch, chance_of, epoch_batches
-from relatum.training.candidates import Candidates
+from relatum.training.negatives import Candidates
 from relatum.training.optimizer import Gradient
 from relatum.training.settings import LOSSES, NEGATIVE_SAMPLING, TrainingSettings
-from relatum.training.steps import gradients
+from relatum.training.step import gradients
 
 GRAPH = made_graph(entities=20, facts=5)
 FACTS = {tuple(fact) for fact in GRAPH}

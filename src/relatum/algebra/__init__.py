@@ -1,6 +1,7 @@
 """The algebra room: expressions over relations, their text both ways, and what they are on tuples, exactly."""
 
 from relatum.algebra.datalog import datalog, parse_datalog
+from relatum.algebra.evaluate import evaluate
 from relatum.algebra.expression import (
     Difference,
     Expression,
@@ -14,7 +15,6 @@ from relatum.algebra.expression import (
     Union,
     expanded,
 )
-from relatum.algebra.tables import evaluate
 from relatum.algebra.text import parse
 
 __all__ = [

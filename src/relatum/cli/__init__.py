@@ -9,7 +9,7 @@ from typing import Annotated, TextIO
 import typer
 from typer.exceptions import TyperException
 
-from relatum.cli import algebra, ask, data
+from relatum.cli import ask, data, query
 from relatum.cli.demo import demo
 from relatum.cli.embeddings import embeddings
 from relatum.cli.figures import figures
@@ -46,8 +46,8 @@ for verb in (
     ask.score,
     predict,
     embeddings,
-    algebra.query,
-    algebra.define,
+    query.query,
+    query.define,
     rules,
     synth,
     tables,

@@ -12,8 +12,8 @@ from relatum.cli.output import console, print_json, print_table
 from relatum.formatting import number, percent
 
 if TYPE_CHECKING:
-    from relatum.evaluation.calibration import Reliability
-    from relatum.evaluation.ranks import Metrics
+    from relatum.inference.calibration import Reliability
+    from relatum.inference.ranks import Metrics
     from relatum.runs.answers import Answer
 
 __all__ = ["Json", "RunFolder", "complete", "evaluate", "score"]
@@ -30,10 +30,10 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Rank held-out facts among all entities: MRR and Hit@k, by realistic ties, filtered by all that is known."""
-    from relatum.data.datasets import PARTS
+    from relatum.datasets.registry import PARTS
     from relatum.errors import UnknownNameError
-    from relatum.evaluation.breakdown import breakdown, macro_mrr
-    from relatum.evaluation.interval import mrr_interval
+    from relatum.inference.breakdown import breakdown, macro_mrr
+    from relatum.inference.interval import mrr_interval
     from relatum.runs.run import Run
 
     if split not in PARTS:

@@ -13,10 +13,10 @@ from relatum.cli.output import console, print_json, print_table
 from relatum.formatting import number, percent, share
 
 if TYPE_CHECKING:
-    from relatum.data.formats import Layout
-    from relatum.data.health import Health
     from relatum.data.hypergraph import Split
     from relatum.data.leakage import Leakage
+    from relatum.data.quality import Health
+    from relatum.datasets.formats import Layout
 
 __all__ = ["app"]
 
@@ -41,7 +41,7 @@ SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Pass over lines that 
 @app.command("list")
 def list_datasets(json: Json = False) -> None:
     """List the registered datasets."""
-    from relatum.data.datasets import DATASETS
+    from relatum.datasets.registry import DATASETS
 
     if json:
         print_json({name: _registered(name) for name in DATASETS})
@@ -62,7 +62,7 @@ def info(
     skip_bad: SkipBad = False,
 ) -> None:
     """Show the size of a dataset."""
-    from relatum.data.health import describe
+    from relatum.data.quality import describe
 
     split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
     description = describe(split)
@@ -92,7 +92,7 @@ def check(
     skip_bad: SkipBad = False,
 ) -> None:
     """Look for what may spoil training or results: duplicates, overlaps, unseen names, leakage."""
-    from relatum.data.health import examine
+    from relatum.data.quality import examine
 
     split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
     health = examine(split)
@@ -129,7 +129,7 @@ def convert(
     skip_bad: SkipBad = False,
 ) -> None:
     """Write a dataset as plain files: relation first, tab-separated, sorted; every line is kept."""
-    from relatum.data.loading import save
+    from relatum.datasets.load import save
 
     split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
     save(split, out, compress=gzip)
@@ -146,7 +146,7 @@ def _load(
     blank_lines: bool,
     skip_bad: bool,
 ) -> Split:
-    from relatum.data.loading import load
+    from relatum.datasets.load import load
 
     layouts = _layouts(relation_column or [], ignore_column or [], comments, blank_lines)
     return load(source, layouts=layouts, skip_bad=skip_bad)
@@ -154,8 +154,8 @@ def _load(
 
 def _layouts(relation: list[str], ignore: list[str], comments: bool, blank_lines: bool) -> dict[str, Layout] | None:
     """Return the layout of each part, or None if nothing was said about it."""
-    from relatum.data.datasets import PARTS
-    from relatum.data.formats import Layout
+    from relatum.datasets.formats import Layout
+    from relatum.datasets.registry import PARTS
 
     if not (relation or ignore or comments or blank_lines):
         return None
@@ -174,7 +174,7 @@ def _layouts(relation: list[str], ignore: list[str], comments: bool, blank_lines
 
 def _columns(option: str, values: list[str]) -> Iterator[tuple[str, int]]:
     """Yield (part, column) for each of `N`, which speaks of every part, and `PART:N`."""
-    from relatum.data.datasets import PARTS
+    from relatum.datasets.registry import PARTS
 
     for value in values:
         part, _, column = value.rpartition(":")
@@ -185,7 +185,7 @@ def _columns(option: str, values: list[str]) -> Iterator[tuple[str, int]]:
 
 
 def _registered(origin: str) -> dict[str, str | list[str]]:
-    from relatum.data.datasets import DATASETS
+    from relatum.datasets.registry import DATASETS
 
     dataset = DATASETS.get(origin)
     if dataset is None:

@@ -22,7 +22,7 @@ def embeddings(
     json: Json = False,
 ) -> None:
     """Write the embeddings of a run: a table for entities, and those that the model has for relations."""
-    from relatum.exports import save_embeddings
+    from relatum.runs.embeddings import save_embeddings
     from relatum.runs.run import Run
 
     shapes = save_embeddings(Run(run), to, format)

@@ -21,7 +21,7 @@ def figures(
 ) -> None:
     """Draw MRR by window size, learning curves, MRR by arity and relation size, and time to quality, for each dataset."""
     from relatum.errors import DataError
-    from relatum.experiments.figures import make_figures
+    from relatum.paper.figures_all import make_figures
 
     made = make_figures(read(results).results, out)
     if not any(one.files for one in made):

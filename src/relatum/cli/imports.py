@@ -13,7 +13,7 @@ from relatum.errors import SettingError
 from relatum.formatting import number
 
 if TYPE_CHECKING:
-    from relatum.imports import Imported
+    from relatum.tables import Imported
 
 __all__ = ["import_tables"]
 
@@ -55,7 +55,7 @@ def import_tables(
 ) -> None:
     """Make a dataset of tables: a table is a relation, a row a fact, a column a role; foreign keys are followed."""
     from relatum.files import check_free
-    from relatum.imports import read
+    from relatum.tables import read
 
     options: dict[str, Any] = {
         "tables": table or (),

@@ -13,9 +13,9 @@ from relatum.errors import SettingError
 from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
-    from relatum.exports import Table
     from relatum.runs.prediction import Prediction
     from relatum.runs.run import Run
+    from relatum.tables.table import Table
 
 __all__ = ["predict"]
 
@@ -49,10 +49,10 @@ def predict(
     json: Json = False,
 ) -> None:
     """Find the best facts that are not known: those that differ from a known one in one entity, or any."""
-    from relatum.exports import predictions_table
-    from relatum.exports.targets import target_of
     from relatum.runs.prediction import predict as predict_facts
+    from relatum.runs.predictions import predictions_table
     from relatum.runs.run import Run
+    from relatum.tables.write import target_of
 
     if to is None and (table is not None or append or replace or full_names):
         raise SettingError("--table, --append, --replace and --full-names say how to write: say where with --to")

@@ -14,7 +14,8 @@ from relatum.formatting import count, percent
 if TYPE_CHECKING:
     from relatum.data.hypergraph import Hypergraph
     from relatum.reasoning.reasoner import Reasoner
-    from relatum.reasoning.rules import ModelEvidence, Rule
+    from relatum.reasoning.rule_evidence import ModelEvidence
+    from relatum.rules import Rule
 
 __all__ = ["rules"]
 
@@ -34,9 +35,9 @@ def rules(
     json: Json = False,
 ) -> None:
     """Find what relations equal, contain or lie within, from all known facts and, where there is one, the model."""
-    from relatum.reasoning.rules import estimate_observed, find_rules
-    from relatum.reasoning.rules import examples as examples_of
     from relatum.report.rule_graph import draw_rules, drawing_for
+    from relatum.rules import estimate_observed, find_rules
+    from relatum.rules import examples as examples_of
 
     if draw is not None:
         drawing_for(draw)  # refuses what it cannot draw before the search
@@ -73,7 +74,7 @@ def rules(
 def _opened(source: str) -> tuple[Hypergraph, Reasoner | None]:
     """Return all known facts of a run or a dataset, and what can be asked of a calibrated ReAlE."""
     from relatum.data.hypergraph import Hypergraph
-    from relatum.data.loading import load
+    from relatum.datasets.load import load
     from relatum.models.reale import ReAlE
     from relatum.runs.directory import SPEC
     from relatum.runs.run import Run
@@ -86,7 +87,7 @@ def _opened(source: str) -> tuple[Hypergraph, Reasoner | None]:
 
 
 def _evidence(reasoner: Reasoner | None, rule: Rule) -> ModelEvidence | None:
-    from relatum.reasoning.rules import model_evidence
+    from relatum.reasoning.rule_evidence import model_evidence
 
     if reasoner is None or any(name.name not in reasoner.model.schema for name in (rule.head, *rule.relations)):
         return None

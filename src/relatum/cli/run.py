@@ -11,7 +11,7 @@ from relatum.cli.ask import Json
 from relatum.cli.output import console, print_json, print_table
 
 if TYPE_CHECKING:
-    from relatum.experiments.experiment import Planned
+    from relatum.runs.experiment import Planned
 
 __all__ = ["run"]
 
@@ -26,8 +26,8 @@ def run(
 ) -> None:
     """Run what is missing of experiments, skip what is done, go on with what was cut short, and collect the results."""
     from relatum.errors import SettingError
-    from relatum.experiments.experiment import read_experiments
-    from relatum.experiments.results import collect, save_results
+    from relatum.runs.experiment import read_experiments
+    from relatum.runs.results import collect, save_results
 
     chosen = None if seeds is None else _numbers(seeds)
     experiments = [one for path in specs for one in read_experiments(path, chosen)]  # all are read before any is run

@@ -43,7 +43,7 @@ def synth(
 
 
 def _as_json(made: SynthDataset, out: Path) -> dict[str, object]:
-    from relatum.data.health import describe
+    from relatum.data.quality import describe
 
     cells = {part: made.counts(part) for part in made.split.parts}
     relations = Counter((origin.operation, origin.depth) for origin in made.origins.values())
@@ -113,7 +113,7 @@ def _print_depths(made: SynthDataset) -> None:
 
 
 def _print_arities(made: SynthDataset) -> None:
-    from relatum.data.health import describe
+    from relatum.data.quality import describe
 
     counts = describe(made.split).arity
     total = sum(counts.values())

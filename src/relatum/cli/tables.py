@@ -12,7 +12,7 @@ from relatum.cli.ask import Json
 from relatum.cli.output import console, print_json, print_table
 
 if TYPE_CHECKING:
-    from relatum.experiments.collected import Collected
+    from relatum.runs.collected import Collected
 
 __all__ = ["Results", "read", "tables"]
 
@@ -41,9 +41,9 @@ def tables(
 ) -> None:
     """Print the paper's tables, our value beside the paper's, with seeds, ties and time; and whether its claims hold."""
     from relatum.errors import DataError
-    from relatum.experiments.claims import check_claims, claims_table
-    from relatum.experiments.table import fill_page
-    from relatum.experiments.tables import paper_tables
+    from relatum.paper.claims import check_claims, claims_table
+    from relatum.paper.table import fill_page
+    from relatum.paper.tables import paper_tables
 
     collected = read(results)
     found, claims = paper_tables(collected), check_claims(collected.results)
@@ -68,7 +68,7 @@ def tables(
 def read(results: list[Path] | None) -> Collected:
     """Return what is in places of results; runs that have not ended are named, and nothing at all is an error."""
     from relatum.errors import DataError
-    from relatum.experiments.collected import read_results
+    from relatum.runs.collected import read_results
 
     places = results or [Path("results")]
     collected = read_results(*places)

@@ -14,9 +14,9 @@ from relatum.cli.ask import Json
 from relatum.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from relatum.experiments.tuning.study import Study
-    from relatum.experiments.tuning.worker import Outcome
     from relatum.runs.spec import Spec
+    from relatum.tuning.study import Study
+    from relatum.tuning.worker import Outcome
 
 __all__ = ["tune"]
 
@@ -56,13 +56,13 @@ def tune(
 
     The same command goes on with a study that was stopped. Run several times at once, its processes share the trials.
     """
-    from relatum.data.loading import load
+    from relatum.datasets.load import load
     from relatum.errors import DataError
-    from relatum.experiments.tuning import folder
-    from relatum.experiments.tuning.plan import make_plan
-    from relatum.experiments.tuning.storage import open_storage, plain_errors
-    from relatum.experiments.tuning.study import Study
-    from relatum.experiments.tuning.worker import work
+    from relatum.tuning import folder
+    from relatum.tuning.plan import make_plan
+    from relatum.tuning.storage import open_storage, plain_errors
+    from relatum.tuning.study import Study
+    from relatum.tuning.worker import work
 
     options: dict[str, Any] = {"data": data} if data is not None else {}
     options |= {"model": model} if model is not None else {}

@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from relatum.data.domains import Domains
-from relatum.data.ordering import differs_from_previous, row_order
-from relatum.data.provenance import Origin
+from relatum.data.column_types import Domains
+from relatum.data.derivations import Origin
 from relatum.data.schema import RelationSchema, Schema
+from relatum.data.sorting import differs_from_previous, row_order
 from relatum.data.table import TupleTable
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError

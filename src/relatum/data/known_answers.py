@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.data.hypergraph import Block, Hypergraph, check_ids
-from relatum.data.ordering import LARGEST_KEY, Index, differs_from_previous, row_order, spread
+from relatum.data.sorting import LARGEST_KEY, Index, differs_from_previous, row_order, spread
 from relatum.data.vocabulary import Ids
 
 __all__ = ["Answers", "KnownAnswers"]

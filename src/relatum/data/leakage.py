@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.data.hypergraph import Hypergraph, Split
-from relatum.data.ordering import Index, spread
 from relatum.data.schema import RelationSchema
+from relatum.data.sorting import Index, spread
 from relatum.data.vocabulary import Ids
 
 __all__ = ["Leak", "Leakage", "find_leaks"]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.kernels import parallel, ranking_loops
-from relatum.kernels.known import Known
+from relatum.kernels.filters import Known
 
 __all__ = ["FEW", "check_k", "count_better", "top"]
 

@@ -22,7 +22,7 @@ from torch import Tensor
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import Schema
 from relatum.errors import SettingError
-from relatum.kernels.known import Known
+from relatum.kernels.filters import Known
 from relatum.models.combine import Combine
 from relatum.settings import Checked, setting
 

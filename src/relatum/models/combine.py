@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from relatum.kernels.known import Known, known_part
+from relatum.kernels.filters import Known, known_part
 from relatum.memory import budget
 from relatum.models import picking
 from relatum.models.backend import as_array, backend_for
@@ -122,21 +122,21 @@ class WindowedSigma(Combine):
         """Return the counts by the fused kernel where there is one: no score is kept."""
         if self.sigma == "exp" or backend_for(queries) != "numba":
             return super().count_better(queries, candidates, targets, known)
-        from relatum.kernels import sigmoid
+        from relatum.kernels import windowed_sigmoid
 
         asked, offered = as_array(queries), as_array(candidates)
-        plan = sigmoid.plan(offered, tanh=self.sigma == "tanh")
-        return sigmoid.count_better(plan, asked, offered, as_array(targets), known)
+        plan = windowed_sigmoid.plan(offered, tanh=self.sigma == "tanh")
+        return windowed_sigmoid.count_better(plan, asked, offered, as_array(targets), known)
 
     def top(self, queries: Tensor, candidates: Tensor, k: int, excluded: Known) -> tuple[Tensor, Tensor]:
         """Return the best by the fused kernel where there is one."""
         if self.sigma == "exp" or backend_for(queries) != "numba":
             return super().top(queries, candidates, k, excluded)
-        from relatum.kernels import sigmoid
+        from relatum.kernels import windowed_sigmoid
 
         asked, offered = as_array(queries), as_array(candidates)
-        plan = sigmoid.plan(offered, tanh=self.sigma == "tanh")
-        places, sums = sigmoid.top(plan, asked, offered, k, excluded)
+        plan = windowed_sigmoid.plan(offered, tanh=self.sigma == "tanh")
+        places, sums = windowed_sigmoid.top(plan, asked, offered, k, excluded)
         return torch.from_numpy(places), self.factor * torch.from_numpy(sums)
 
 

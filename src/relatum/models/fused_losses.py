@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from relatum.kernels.known import Known
+from relatum.kernels.filters import Known
 from relatum.models.backend import as_array
 
 __all__ = ["own_loss", "shared_loss"]
@@ -17,7 +17,7 @@ def own_loss(
     entities: Tensor, weights: Tensor, bias: Tensor, ids: tuple[Tensor, Tensor, Tensor, Tensor], factor: float
 ) -> Tensor:
     """Return the summed loss of facts against their own replacements; see `kernels.own_softmax` for the arguments."""
-    from relatum.kernels.own_softmax import own_softmax
+    from relatum.kernels.loss_per_fact import own_softmax
 
     arrays = map(as_array, (entities, weights, bias, *ids))
     return _with_gradients(own_softmax(*arrays, factor), entities, weights, bias)  # type: ignore[call-arg,arg-type]
@@ -27,7 +27,7 @@ def shared_loss(
     entities: Tensor, weights: Tensor, bias: Tensor, columns: Tensor, hidden: list[Known], factor: float
 ) -> Tensor:
     """Return the summed loss of facts against shared candidates; see `kernels.shared_softmax` for the arguments."""
-    from relatum.kernels.shared_softmax import shared_softmax
+    from relatum.kernels.loss_shared import shared_softmax
 
     x, r, b, ids = map(as_array, (entities, weights, bias, columns))
     return _with_gradients(shared_softmax(x, r, b, ids, hidden, factor), entities, weights, bias)

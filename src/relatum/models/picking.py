@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from relatum.kernels.known import Known
+from relatum.kernels.filters import Known
 from relatum.models.backend import as_array, backend_for
 
 __all__ = ["count_better", "top"]

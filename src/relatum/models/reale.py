@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from relatum.kernels.known import Known
+from relatum.kernels.filters import Known
 from relatum.models.backend import backend_for
 from relatum.models.base import Model, Parameters, Settings, drop, normal, rows
 from relatum.models.combine import SIGMAS, Combine, WindowedSigma

@@ -28,21 +28,21 @@ def sigma_sums(sigma: str, queries: Tensor, candidates: Tensor) -> Tensor:
 
 
 class _Compiled(torch.autograd.Function):
-    """By the kernels of `relatum.kernels.sigmoid`."""
+    """By the kernels of `relatum.kernels.windowed_sigmoid`."""
 
     @staticmethod
     def forward(ctx: Any, queries: Tensor, candidates: Tensor, tanh: bool) -> Tensor:
-        from relatum.kernels import sigmoid
+        from relatum.kernels import windowed_sigmoid
 
         ctx.queries, ctx.candidates = as_array(queries), as_array(candidates)
-        ctx.plan = sigmoid.plan(ctx.candidates, tanh=tanh)
-        return torch.from_numpy(sigmoid.forward(ctx.plan, ctx.queries, ctx.candidates))
+        ctx.plan = windowed_sigmoid.plan(ctx.candidates, tanh=tanh)
+        return torch.from_numpy(windowed_sigmoid.forward(ctx.plan, ctx.queries, ctx.candidates))
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, None]:
-        from relatum.kernels import sigmoid
+        from relatum.kernels import windowed_sigmoid
 
-        of_queries, of_candidates = sigmoid.backward(ctx.plan, ctx.queries, ctx.candidates, as_array(upstream[0]))
+        of_queries, of_candidates = windowed_sigmoid.backward(ctx.plan, ctx.queries, ctx.candidates, as_array(upstream[0]))
         return torch.from_numpy(of_queries), torch.from_numpy(of_candidates), None
 
 

@@ -13,7 +13,7 @@ from relatum.algebra.arguments import write_arguments
 from relatum.algebra.reading import as_written
 from relatum.models.combine import SIGMAS
 from relatum.reasoning.limit import Limit
-from relatum.reasoning.meaning import Atom, Largest, Meaning, Some
+from relatum.reasoning.plan import Atom, Largest, Meaning, Some
 from relatum.reasoning.search import best, exact
 from relatum.reasoning.values import Values
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.errors import SettingError
-from relatum.evaluation.calibration import Calibration
+from relatum.inference.calibration import Calibration
 from relatum.models.reale import ReAlE
 
 __all__ = ["Floats", "Heights"]

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from relatum.algebra.domains import domains_of
+from relatum.algebra.column_types import domains_of
 from relatum.algebra.expression import Expression
-from relatum.data.domains import Domain, Domains
+from relatum.data.column_types import Domain, Domains
 from relatum.data.vocabulary import Vocabulary
-from relatum.reasoning.meaning import Atom, Meaning, Some
+from relatum.reasoning.plan import Atom, Meaning, Some
 
 __all__ = ["ranges_of"]
 

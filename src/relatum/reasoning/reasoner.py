@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from relatum.algebra.evaluate import evaluate
 from relatum.algebra.expression import Expression, Relation
-from relatum.algebra.tables import evaluate
-from relatum.data.domains import Domains
+from relatum.data.column_types import Domains
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError, UnknownNameError, whole_number
-from relatum.evaluation.calibration import Calibration
+from relatum.inference.calibration import Calibration
 from relatum.models.base import Model, Parameters
 from relatum.reasoning.bound import Bound
 from relatum.reasoning.closed_form import ClosedForm, Form, closed_form, require_reale
@@ -24,7 +24,7 @@ from relatum.reasoning.explanation import Explanation, explain
 from relatum.reasoning.extension import extended
 from relatum.reasoning.heights import Floats, Heights
 from relatum.reasoning.limit import Limit
-from relatum.reasoning.meaning import Atom, Less, Meaning, Some, as_atom, meaning_of, projected
+from relatum.reasoning.plan import Atom, Less, Meaning, Some, as_atom, meaning_of, projected
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult
 from relatum.reasoning.ranges import ranges_of
 from relatum.reasoning.search import Best, best, best_of, exact

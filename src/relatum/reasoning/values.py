@@ -18,7 +18,7 @@ from relatum.models.reale import ReAlE
 from relatum.models.window_sums import window_sums
 from relatum.reasoning.closed_form import Form, closed_form
 from relatum.reasoning.heights import Floats, Heights
-from relatum.reasoning.meaning import Atom, Largest, Meaning, Some
+from relatum.reasoning.plan import Atom, Largest, Meaning, Some
 
 __all__ = ["Values"]
 

@@ -13,10 +13,10 @@ from markupsafe import Markup, escape
 
 from relatum.files import atomic_file
 from relatum.formatting import count, duration, listed, number, percent, score, visible
-from relatum.reasoning.rules import Rule
 from relatum.report import charts
 from relatum.report.rule_graph import rules_image
 from relatum.report.study import AROUND, Study, study_of
+from relatum.rules import Rule
 from relatum.runs.course import Course
 from relatum.runs.run import Run
 from relatum.version import __version__

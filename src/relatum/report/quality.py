@@ -10,9 +10,9 @@ import numpy.typing as npt
 import torch
 
 from relatum.data.hypergraph import Hypergraph
-from relatum.evaluation.interval import mrr_interval
-from relatum.evaluation.ranks import Ranks
-from relatum.models import scoring
+from relatum.inference import scoring
+from relatum.inference.interval import mrr_interval
+from relatum.inference.ranks import Ranks
 from relatum.runs.run import Run
 
 __all__ = ["Breakdown", "ColumnErrors", "Errors", "Measured", "Quality", "WorstFact", "errors_of", "quality_of", "values_of"]

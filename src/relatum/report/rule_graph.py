@@ -14,8 +14,8 @@ from relatum.algebra import Difference, Expression, Relation
 from relatum.errors import RelatumError
 from relatum.files import atomic_file
 from relatum.formatting import visible
-from relatum.reasoning.rules import Kind, Rule
 from relatum.report.layered_layout import Arrow, Box, Edge, Picture, arrange
+from relatum.rules import Kind, Rule
 
 __all__ = ["draw_rules", "drawing_for", "rules_dot", "rules_image", "rules_svg"]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from relatum.data.datasets import DATASETS
-from relatum.data.health import Description, Health, describe, examine
 from relatum.data.hypergraph import Hypergraph
-from relatum.evaluation.calibration import Reliability
-from relatum.reasoning.rules import Rule, find_rules
+from relatum.data.quality import Description, Health, describe, examine
+from relatum.datasets.registry import DATASETS
+from relatum.inference.calibration import Reliability
 from relatum.report.quality import Errors, Quality, errors_of, quality_of, values_of
+from relatum.rules import Rule, find_rules
 from relatum.runs.course import Course, read_course
 from relatum.runs.directory import JOURNAL, SPEC
 from relatum.runs.prediction import Prediction, predict

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from relatum.data.datasets import DATASETS
 from relatum.data.hypergraph import Split
+from relatum.datasets.registry import DATASETS
 from relatum.runs.spec import Spec
 from relatum.training.loop import State
 

@@ -11,12 +11,12 @@ import torch
 
 from relatum.data.hypergraph import Block, Hypergraph
 from relatum.data.known_answers import KnownAnswers
-from relatum.data.ordering import differs_from_previous
+from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, whole_number
-from relatum.models import scoring
-from relatum.models.asking import Asking, Scores
-from relatum.models.search import EXACT_LIMIT, best_facts
+from relatum.inference import scoring
+from relatum.inference.asking import Asking, Scores
+from relatum.inference.completion import EXACT_LIMIT, best_facts
 from relatum.runs.answers import Answer, Judgement
 from relatum.runs.kinds import allowed_entities, given_entities
 from relatum.runs.questions import Question, parse_question

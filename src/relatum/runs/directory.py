@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from relatum.data.cache import load_columns, save_columns
 from relatum.data.hypergraph import Split
+from relatum.datasets.cache import load_columns, save_columns
 from relatum.errors import DataError, RelatumError
-from relatum.evaluation.calibration import Calibration
 from relatum.files import atomic_file, leftovers
+from relatum.inference.calibration import Calibration
 
 __all__ = [
     "CALIBRATION",

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
-from relatum.data.widening import Widened
-from relatum.evaluation.ranking import rank
-from relatum.evaluation.ranks import Metrics
+from relatum.data.merging import Widened
+from relatum.inference.ranking import rank
+from relatum.inference.ranks import Metrics
 from relatum.models.base import Model, Parameters
 from relatum.runs.fit import sample, validator
 from relatum.runs.run import Run
-from relatum.training.folding import facts_with
+from relatum.training.fold_in import facts_with
 
 __all__ = ["Folded", "counts_of", "effect_of"]
 

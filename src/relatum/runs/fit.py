@@ -16,12 +16,12 @@ from filelock import FileLock, Timeout
 
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
-from relatum.data.loading import load
+from relatum.datasets.load import load
 from relatum.errors import DataError, RelatumError
-from relatum.evaluation.calibration import fit_calibration, label
-from relatum.evaluation.ranking import rank
-from relatum.evaluation.ranks import Metrics
 from relatum.files import leftovers
+from relatum.inference.calibration import fit_calibration, label
+from relatum.inference.ranking import rank
+from relatum.inference.ranks import Metrics
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.models.store import save_model

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from relatum.data.domains import Domain
+from relatum.data.column_types import Domain
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, nearest_names
 from relatum.runs.questions import Question

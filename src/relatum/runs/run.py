@@ -10,16 +10,16 @@ import numpy as np
 from torch import Tensor
 
 from relatum.algebra import Expression, Relation, evaluate, expanded, parse
-from relatum.algebra.domains import domains_of
-from relatum.data.domains import Domain
+from relatum.algebra.column_types import domains_of
+from relatum.data.column_types import Domain
 from relatum.data.hypergraph import Block, Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import Schema
 from relatum.data.table import TupleTable
 from relatum.errors import DataError, RelatumError, UnknownNameError
-from relatum.evaluation.calibration import Calibration, Reliability, label, reliability
-from relatum.evaluation.ranking import rank
-from relatum.evaluation.ranks import Ranks
+from relatum.inference.calibration import Calibration, Reliability, label, reliability
+from relatum.inference.ranking import rank
+from relatum.inference.ranks import Ranks
 from relatum.models.base import Model, Parameters
 from relatum.models.store import load_model
 from relatum.progress import progress

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import torch
 
 from relatum.data.hypergraph import Split
-from relatum.data.loading import load
-from relatum.data.widening import Widened, widened
+from relatum.data.merging import Widened, widened
+from relatum.datasets.load import load
 from relatum.errors import DataError, SettingError
 from relatum.files import atomic_directory, check_free, sha256_of
 from relatum.models import MODELS
@@ -28,8 +28,8 @@ from relatum.runs.journal import Journal
 from relatum.runs.provenance import read_provenance, save_provenance, versions
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
-from relatum.training.company import started
-from relatum.training.folding import fold_in
+from relatum.training.fold_in import fold_in
+from relatum.training.new_entities import started
 
 __all__ = ["update"]
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from relatum.algebra import Expression, SelectConstant
 from relatum.algebra.node import post_order
-from relatum.data.formats import write_tuples
+from relatum.data.derivations import ELEMENTARY, OPERATIONS, Origin, save_provenance
 from relatum.data.hypergraph import Hypergraph, Split
-from relatum.data.provenance import ELEMENTARY, OPERATIONS, Origin, save_provenance
 from relatum.data.schema import RelationSchema, Schema
+from relatum.datasets.formats import write_tuples
 from relatum.errors import DataError, SettingError
 from relatum.files import atomic_directory, check_free
 from relatum.synth.derivation import Derivation, derive

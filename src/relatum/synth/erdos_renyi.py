@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from relatum.data.hypergraph import Block
-from relatum.data.ordering import differs_from_previous, row_order
+from relatum.data.sorting import differs_from_previous, row_order
 from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError
 from relatum.synth.apportion import Counts, Mask

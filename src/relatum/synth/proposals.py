@@ -16,7 +16,7 @@ import numpy as np
 from relatum.algebra import Expression, Project, Rename, evaluate
 from relatum.algebra.node import post_order
 from relatum.data.hypergraph import Hypergraph
-from relatum.data.ordering import Index
+from relatum.data.sorting import Index
 from relatum.data.vocabulary import Ids
 from relatum.synth.pool import Member, Pool
 from relatum.synth.settings import SynthSettings

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from relatum.data.provenance import OPERATIONS
+from relatum.data.derivations import OPERATIONS
 from relatum.errors import SettingError, UnknownNameError
 from relatum.settings import Checked, change_of, setting
 

@@ -16,10 +16,10 @@ from relatum.errors import NumericError
 from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters
 from relatum.training.batches import chance_of, epoch_batches
-from relatum.training.candidates import Candidates
+from relatum.training.negatives import Candidates
 from relatum.training.optimizer import Gradient, History, Optimizer
 from relatum.training.settings import TrainingSettings
-from relatum.training.steps import gradients
+from relatum.training.step import gradients
 
 __all__ = ["State", "one_torch_thread", "train"]
 

@@ -1,0 +1,165 @@
+"""From a name, a directory or a file to a `Split`, through the cache; and from a `Split` to a directory."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from relatum.data.column_types import find_domains, save_domains
+from relatum.data.derivations import find_provenance, save_provenance
+from relatum.data.hypergraph import Hypergraph, Split
+from relatum.datasets.cache import load_columns, save_columns
+from relatum.datasets.formats import Layout, TupleReader, read_roles, write_roles, write_tuples
+from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
+from relatum.errors import DataError
+from relatum.files import atomic_directory, cache_directory, sha256_of
+
+__all__ = ["load", "save"]
+
+_ENDINGS = (".txt", ".tsv", ".txt.gz", ".tsv.gz")
+
+
+def load(
+    source: str | os.PathLike[str],
+    *,
+    layouts: Mapping[str, Layout] | None = None,
+    skip_bad: bool = False,
+    use_cache: bool = True,
+) -> Split:
+    """Return the split called `source`, or held in the directory or file `source`.
+
+    A directory holds `train`, and where there are any `valid` and `test`, as `.txt` or `.tsv`, plain or gzipped; and,
+    optionally, `roles`, with one line `relation<TAB>role<TAB>...` for each relation whose positions have names. A file
+    is taken as `train`. If the files are those of a registered dataset they are read as that dataset is.
+
+    Args:
+        source: a name such as `"jf17k"`, or a path; a string that is a registered name means the dataset.
+        layouts: how the lines of `train`, `valid` and `test` are laid out, where they are not relation first.
+        skip_bad: pass over lines that are not facts; they are listed in `Split.skipped`.
+        use_cache: take, and leave behind, a columnar copy in the user's cache, tied to the bytes of the files.
+    """
+    if isinstance(source, str) and source.lower() in DATASETS:
+        if layouts or skip_bad:
+            raise DataError(f"{source} is a registered dataset, whose layout is known; give a directory to choose one")
+        dataset: Dataset | None = find_dataset(source)
+        files = _find_files(locate(find_dataset(source)))
+    else:
+        path = Path(source)
+        if not path.exists():
+            if path.name == source and not path.suffix:  # a bare word: rather a name mistyped than a path
+                find_dataset(source)
+            raise DataError(f"{path}: no such file or directory")
+        dataset, files = None, _find_files(path)
+    checksums = {part: sha256_of(file) for part, file in files.items()}
+    if dataset is None and not layouts and not skip_bad:
+        dataset = recognise(checksums)
+    if dataset is not None:
+        layouts, skip_bad = dataset.layouts, dataset.skip_bad
+    origin = dataset.name if dataset else str(source)
+    key = _key(files, checksums, layouts or {}, skip_bad)
+    cached = _cache_path(key)
+    split = load_columns(cached, key) if use_cache else None
+    if split is None:
+        split = _read(files, layouts or {}, skip_bad, origin, checksums)
+        if use_cache:
+            with contextlib.suppress(OSError):  # no room or no permission: the next load is slower, nothing more
+                save_columns(cached, key, split)
+    if dataset is not None:
+        _check_counts(dataset, split)
+    # Never from the cache, which is tied to the bytes of the facts alone.
+    if len(files) == 1:
+        return dataclasses.replace(split, origins={}, domains={})
+    folder = files["train"].parent
+    return dataclasses.replace(split, origins=find_provenance(folder), domains=find_domains(folder, split.schema))
+
+
+def save(split: Split, directory: str | os.PathLike[str], *, compress: bool = False) -> None:
+    """Write a split as a new directory of text files that `load` reads; all of it or nothing."""
+    with atomic_directory(Path(directory)) as folder:
+        for part, graph in split.parts.items():
+            if compress:
+                # No name and no time inside, so that the same facts give the same bytes.
+                with (
+                    (folder / f"{part}.txt.gz").open("wb") as raw,
+                    gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file,
+                ):
+                    write_tuples(graph, cast(BinaryIO, file))
+            else:
+                with (folder / f"{part}.txt").open("wb") as plain:
+                    write_tuples(graph, plain)
+        if any(relation.roles for relation in split.schema):
+            with (folder / "roles.txt").open("wb") as plain:
+                write_roles(split.schema, plain)
+        if split.origins:
+            save_provenance(folder, split.origins)
+        if split.domains:
+            save_domains(folder, split.domains)
+
+
+def _find_files(path: Path) -> dict[str, Path]:
+    """Return the files of a split by part, `roles` included; only those that exist."""
+    if path.is_file():
+        return {"train": path}
+    files = {}
+    for part in (*PARTS, "roles"):
+        found = [path / (part + ending) for ending in _ENDINGS if (path / (part + ending)).is_file()]
+        if len(found) > 1:
+            raise DataError(f"{path}: both {found[0].name} and {found[1].name} are there; which is {part}?")
+        if found:
+            files[part] = found[0]
+    if "train" not in files:
+        raise DataError(f"{path}: no train file (one of {', '.join('train' + ending for ending in _ENDINGS)})")
+    return files
+
+
+def _read(
+    files: Mapping[str, Path],
+    layouts: Mapping[str, Layout],
+    skip_bad: bool,
+    origin: str,
+    checksums: Mapping[str, str],
+) -> Split:
+    reader = TupleReader(skip_bad=skip_bad)
+    parts = [part for part in PARTS if part in files]
+    for part in parts:
+        reader.read(files[part], layouts.get(part, Layout()))
+    roles = read_roles(files["roles"]) if "roles" in files else []
+    graphs = dict(zip(parts, reader.finish(roles), strict=True))
+    for part in PARTS:
+        graphs.setdefault(part, Hypergraph(graphs["train"].entities, graphs["train"].schema, ()))
+    train, valid, test = (graphs[part] for part in PARTS)
+    return Split(train, valid, test, origin=origin, checksums=checksums, skipped=reader.skipped)
+
+
+def _key(
+    files: Mapping[str, Path], checksums: Mapping[str, str], layouts: Mapping[str, Layout], skip_bad: bool
+) -> dict[str, Any]:
+    read_as = {part: dataclasses.asdict(layout) for part, layout in sorted(layouts.items())}
+    key = {
+        "files": {part: [str(file.resolve()), checksums[part]] for part, file in files.items()},
+        "layouts": read_as,
+        "skip_bad": skip_bad,
+    }
+    normal: dict[str, Any] = json.loads(json.dumps(key))  # as it will come back: tuples become lists
+    return normal
+
+
+def _cache_path(key: Mapping[str, Any]) -> Path:
+    """Return where the copy of these files, so read, is kept: one place for a place, whatever its bytes are now."""
+    train = Path(key["files"]["train"][0])
+    place = [sorted((part, file) for part, (file, _) in key["files"].items()), key["layouts"], key["skip_bad"]]
+    digest = hashlib.sha256(json.dumps(place).encode()).hexdigest()[:16]
+    return cache_directory() / "processed" / f"{train.parent.name}-{digest}.columns"
+
+
+def _check_counts(dataset: Dataset, split: Split) -> None:
+    counts = (len(split.entities), len(split.schema), *map(len, split.parts.values()))
+    if counts != dataset.counts:
+        raise DataError(f"{dataset.name}: read {counts} entities, relations, train, valid, test; expected {dataset.counts}")

@@ -1,0 +1,85 @@
+"""Metrics by arity, position, relation, whether all entities were seen, and by how large and how made relations are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from relatum.data.derivations import ELEMENTARY, OPERATIONS, Origin
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.schema import Schema
+from relatum.errors import DataError, UnknownNameError
+from relatum.inference.ranks import Metrics, Ranks
+
+__all__ = ["KEYS", "MADE", "SIZE", "breakdown", "macro_mrr"]
+
+KEYS = ("arity", "position", "relation", "seen")
+SIZE = "size"  # of the relation, in training facts
+MADE = ("operation", "depth")  # of datasets whose relations were made by relational algebra
+
+_SIZES = {"0": 0, "1-9": 1, "10-99": 10, "100-999": 100, "1000+": 1000}  # where each begins
+
+
+def breakdown(
+    ranks: Ranks,
+    key: str,
+    schema: Schema,
+    origins: Mapping[str, Origin] | None = None,
+    train: Hypergraph | None = None,
+) -> dict[str, Metrics]:
+    """Return the metrics of each part of the questions, by name of the part, in order.
+
+    Args:
+        ranks: the questions.
+        key: one of `KEYS`, or of `MADE` if origins are given, or `SIZE` if the training facts are.
+        schema: of the facts.
+        origins: how relations came to be, by name; questions about others are left out.
+        train: the training facts, over the same schema.
+    """
+    if key in MADE:
+        return _by_origin(ranks, key, schema, origins or {})
+    if key == SIZE:
+        return _by_size(ranks, schema, train)
+    if key not in KEYS:
+        raise UnknownNameError("breakdown", key, (*KEYS, SIZE, *MADE))
+    labels = ~ranks.unseen if key == "seen" else getattr(ranks, key)
+    found = {}
+    for label in np.unique(labels).tolist():
+        name = (
+            schema[label].name
+            if key == "relation"
+            else {True: "seen", False: "unseen"}[label]
+            if key == "seen"
+            else str(label)
+        )
+        found[name] = Metrics.of(ranks.where(labels == label))
+    return found
+
+
+def _by_origin(ranks: Ranks, key: str, schema: Schema, origins: Mapping[str, Origin]) -> dict[str, Metrics]:
+    if not origins:
+        raise DataError(f"by {key}: nobody knows how the relations of this dataset were made (it has no provenance.json)")
+    labels = [getattr(origins[relation.name], key) if relation.name in origins else None for relation in schema]
+    order = (ELEMENTARY, *OPERATIONS) if key == "operation" else sorted({label for label in labels if label is not None})
+    found = {}
+    for label in order:
+        chosen = np.isin(ranks.relation, [number for number, own in enumerate(labels) if own == label])
+        if chosen.any():
+            found[str(label)] = Metrics.of(ranks.where(chosen))
+    return found
+
+
+def _by_size(ranks: Ranks, schema: Schema, train: Hypergraph | None) -> dict[str, Metrics]:
+    if train is None:
+        raise DataError(f"by {SIZE}: the training facts are not known")
+    facts = [len(train.table(relation.name)) for relation in schema]
+    steps = np.searchsorted(list(_SIZES.values()), facts, side="right") - 1
+    labels = steps[ranks.relation]
+    names = list(_SIZES)
+    return {names[step]: Metrics.of(ranks.where(labels == step)) for step in np.unique(labels).tolist()}
+
+
+def macro_mrr(parts: Mapping[str, Metrics]) -> float:
+    """Return the mean of the parts' MRR, each part counting once however many questions it has."""
+    return float(np.mean([metrics.mrr for metrics in parts.values()])) if parts else 0.0

@@ -1,0 +1,129 @@
+"""The best facts with several open positions: by trying all of them, or by a beam where there are too many."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relatum.data.known_answers import KnownAnswers
+from relatum.data.sorting import differs_from_previous
+from relatum.data.vocabulary import Ids
+from relatum.inference.asking import Asking
+from relatum.models.base import Model, Parameters, rows
+
+__all__ = ["EXACT_LIMIT", "best_facts"]
+
+EXACT_LIMIT = 2_000_000_000  # facts that may be tried: seconds to a minute
+
+_QUERIES = 1024  # met with all entities at once
+_ROUNDS = 5  # in which a beam is improved
+
+
+@torch.no_grad()
+def best_facts(
+    model: Model,
+    tables: Parameters,
+    relation: int,
+    columns: Tensor,
+    positions: list[int],
+    k: int,
+    excluded: KnownAnswers | None = None,
+    beam: int | None = None,
+    allowed: Sequence[Ids | None] | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Return the best facts, int64[arity, found], and their scores, best first, at most k.
+
+    Args:
+        model: the model.
+        tables: what `model.encode` gave.
+        relation: the relation's id.
+        columns: int64[arity, 1], the given entities; what stands at an open position is not looked at.
+        positions: the open positions, at least one.
+        k: how many facts.
+        excluded: facts that are left out.
+        beam: how many partial facts are kept at each step; None tries all facts.
+        allowed: for each position the entities that can stand there, ascending; None are all.
+    """
+    search = _Search(Asking(model, tables, relation, excluded, allowed), k)
+    return search.exact(columns, positions) if beam is None else search.by_beam(columns, positions, max(beam, k))
+
+
+class _Search:
+    def __init__(self, asking: Asking, k: int) -> None:
+        self.asking, self.k = asking, k
+
+    def exact(self, columns: Tensor, positions: list[int]) -> tuple[Tensor, Tensor]:
+        """Meet every filling of all open positions but the last with all entities."""
+        *first, last = positions
+        best, scores = columns[:, :0], torch.empty(0)
+        fillings = itertools.product(*(self.asking.entities(position).tolist() for position in first))
+        while part := list(itertools.islice(fillings, _QUERIES)):
+            asked = columns.repeat(1, len(part))
+            asked[first] = torch.tensor(part, dtype=torch.int64).T
+            found = self._filled(asked, last, self.k)
+            best, scores = _good(torch.cat([best, found[0]], 1), torch.cat([scores, found[1]]), self.k)
+            best, scores = _best(best, scores, self.k)
+        return best, scores
+
+    def by_beam(self, columns: Tensor, positions: list[int], beam: int) -> tuple[Tensor, Tensor]:
+        """Fill one position after the other, the rest held by a mean entity, then each anew for as long as that helps."""
+        tables, held = self._with_means(positions)
+        found = columns.clone()
+        found[positions] = held[:, None]
+        scores = torch.empty(0)
+        for position in positions:
+            whole = position == positions[-1]
+            found, scores = _best(*self._filled(found, position, beam, tables=tables, known=whole), beam)
+        for _ in range(_ROUNDS):
+            before = found
+            for position in positions:
+                more, more_scores = self._filled(found, position, self.k)
+                found, scores = _best(torch.cat([found, more], 1), torch.cat([scores, more_scores]), beam)
+            if found.shape == before.shape and torch.equal(found, before):
+                break
+        return found[:, : self.k], scores[: self.k]
+
+    def _filled(
+        self, asked: Tensor, position: int, k: int, *, tables: Parameters | None = None, known: bool = True
+    ) -> tuple[Tensor, Tensor]:
+        """Return the facts that the k best entities at a position make of each partial fact, and their scores."""
+        most = max(1, min(k, self.asking.count(position)))
+        entities, scores = self.asking.top(position, asked.numpy().astype(np.int32), most, tables=tables, known=known)
+        made = np.repeat(asked.numpy(), most, axis=1)
+        made[position] = entities.ravel()
+        there = made[position] >= 0
+        return torch.from_numpy(made[:, there]), torch.from_numpy(scores.ravel()[there])
+
+    def _with_means(self, positions: list[int]) -> tuple[Parameters, Tensor]:
+        """Return tables with an entity more for each position, the mean of those known there, and the ids of these."""
+        model, tables = self.asking.model, dict(self.asking.tables)
+        facts = model.graph.table(model.schema[self.asking.relation].name).columns
+        for name in model.entity_tables:
+            table = tables[name]
+            means = []
+            for position in positions:
+                there = torch.from_numpy(np.unique(facts[position]).astype(np.int64))
+                means.append((rows(table, there) if len(there) else table).mean(0, keepdim=True))
+            tables[name] = torch.cat([table, *means])
+        return tables, model.entity_count + torch.arange(len(positions))
+
+
+def _best(facts: Tensor, scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Return the k best distinct facts, smaller ids first on ties."""
+    columns = facts.numpy()
+    order = np.lexsort(columns[::-1])
+    order = order[differs_from_previous([column[order] for column in columns])]
+    order = order[np.argsort(-scores.numpy()[order], kind="stable")[:k]]
+    return torch.from_numpy(columns[:, order]), scores[torch.from_numpy(order)]
+
+
+def _good(facts: Tensor, scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Return those of distinct facts that are as good as the k-th best."""
+    if len(scores) <= k:
+        return facts, scores
+    good = scores >= float(np.partition(scores.numpy(), -k)[-k])
+    return facts[:, good], scores[good]

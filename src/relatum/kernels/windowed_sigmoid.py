@@ -1,0 +1,187 @@
+"""Sums over windows of sigmoid or tanh of query + candidate: forward, backward, counting and the best, for any values.
+
+With a = query[j] and k = candidate[j], sigmoid(a + k) = 1 / (1 + exp(-a) exp(-k)), so exponentials are taken once per side.
+To keep them in float32, k is centred on the middle of its range over the candidates, and the centre folded into a. With h
+half that range, a is clamped to +-(20 + h): what is cut off would give a sigmoid within 3e-9 of 0 or 1 for every candidate.
+(Clamping both sides would be wrong: a = 40 and k = -25 give 1, not one half.)
+
+- h <= 12: u = exp(-a) exp(-k) <= exp(44), and the product of two such numbers is finite: two windows share a division.
+- h <= 34: u <= exp(88) is finite: one division a window.
+- beyond: the sigmoid of the sum itself.
+
+tanh(x) is 2 (sigmoid(2 x) - 1/2). No array of (queries, candidates, windows) is ever made. Work is cut by the shape alone:
+same bits for any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from relatum.kernels import parallel, ranking, windowed_sigmoid_loops
+from relatum.kernels.filters import Known, known_part
+from relatum.kernels.jit import TILE
+
+__all__ = ["Plan", "backward", "count_better", "forward", "plan", "top"]
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+CLAMP = 20.0
+PAIRED, SINGLE = 12.0, 34.0
+_TILES = 4  # in a part at least
+_SUMS = 1 << 24  # that are kept at once to be sorted
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Plan:
+    """How the windows of some candidates are computed, by the range of their values."""
+
+    order: Ints  # [W]: window order[j] is taken at j: paired ones first, then single ones, then the rest
+    centre: Floats  # [W], in that order
+    half: Floats  # [W], in that order: half the range
+    paired: int
+    single: int
+    tanh: bool
+
+    @property
+    def steep(self) -> np.float32:
+        """What both sides are multiplied with."""
+        return np.float32(2 if self.tanh else 1)
+
+    def arguments(self, candidates: Floats) -> tuple[Any, ...]:
+        """Return what every loop takes first."""
+        return candidates, self.steep, self.order, self.centre, self.paired, self.single
+
+    def offset(self) -> np.float32:
+        """Return what is added to a sum of sigmoids less one half."""
+        return np.float32(0 if self.tanh else len(self.order) / 2)
+
+    def query_side(self, queries: Floats) -> Floats:
+        """Return exp(-a) of the clamped, centred queries, [Q, W] in the plan's order; the last windows hold a itself."""
+        values = queries[:, self.order] * self.steep + self.centre
+        if not np.isfinite(values).all():
+            raise FloatingPointError("a query holds a number that is not finite")
+        exponents = self.paired + self.single
+        limit = (CLAMP + self.half[:exponents]).astype(np.float32)
+        values[:, :exponents] = np.exp(-np.clip(values[:, :exponents], -limit, limit))
+        return np.ascontiguousarray(values)
+
+
+def plan(candidates: Floats, *, tanh: bool = False) -> Plan:
+    """Return how candidates [C, W] are to be computed, for sigmoid or for tanh."""
+    windows = candidates.shape[1]
+    low, high = _range(candidates) if len(candidates) else (np.zeros(windows, np.float32),) * 2
+    steep = np.float32(2 if tanh else 1)
+    half = (high - low) / np.float32(2) * steep
+    kind = np.where(half <= PAIRED, 0, np.where(half <= SINGLE, 1, 2))
+    order = np.argsort(kind, kind="stable")
+    paired = int(np.sum(kind == 0)) // 2 * 2  # an odd one out of the pairs is taken alone
+    single = int(np.sum(kind <= 1)) - paired
+    return Plan(order, (low * steep + half)[order], half[order], paired, single, tanh)
+
+
+def forward(plan: Plan, queries: Floats, candidates: Floats) -> Floats:
+    """Return the sums, [Q, C], for queries [Q, W]."""
+    scores = np.empty((len(queries), len(candidates)), np.float32)
+    start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries))
+    _over_tiles(candidates, lambda _, first, last: windowed_sigmoid_loops.forward(*start, first, last, scores))
+    return _finished(plan, scores)
+
+
+def backward(plan: Plan, queries: Floats, candidates: Floats, upstream: Floats) -> tuple[Floats, Floats]:
+    """Return the gradients with respect to queries [Q, W] and candidates [C, W], given that of the sums, [Q, C]."""
+    start = (*plan.arguments(candidates), np.ascontiguousarray(plan.query_side(queries).T), upstream)
+    parts = np.zeros((parallel.PARTS, *queries.shape[::-1]), np.float32)
+    of_queries, of_candidates = np.empty_like(queries), np.empty_like(candidates)
+    _over_tiles(
+        candidates, lambda n, first, last: windowed_sigmoid_loops.backward(*start, first, last, parts[n], of_candidates)
+    )
+    of_queries[:, plan.order] = parts.sum(0).T
+    if plan.tanh:  # the slope of 2 sigmoid(2 x) is 4 times that of sigmoid at 2 x
+        of_queries *= np.float32(4)
+        of_candidates *= np.float32(4)
+    return of_queries, of_candidates
+
+
+def count_better(plan: Plan, queries: Floats, candidates: Floats, targets: Ints, known: Known) -> tuple[Ints, Ints]:
+    """Return how many candidates score above each query's target, and how many exactly as much, both int64[Q].
+
+    The target itself and the other known answers of a query are not counted. No score is kept.
+    """
+    start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries), targets)
+    bars = np.empty(len(queries), np.float32)
+    ranges = parallel.cuts(len(queries), 16)
+    parallel.run(lambda n: windowed_sigmoid_loops.target_scores(*start, *ranges[n], bars), len(ranges))
+    counts = np.zeros((2, parallel.PARTS, len(queries)), np.int64)
+    middle = (bars, known.pool, known.starts, known.counts)
+    _over_tiles(
+        candidates,
+        lambda n, first, last: windowed_sigmoid_loops.count(*start, *middle, first, last, counts[0, n], counts[1, n]),
+    )
+    better, equal = counts.sum(1)
+    return better, equal - 1  # the target equals itself
+
+
+def top(plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Known) -> tuple[Ints, Floats]:
+    """Return the ids and sums of the k best candidates of each query, both [Q, k], best first, smaller id first on ties.
+
+    Where fewer than k are left after the exclusions, the id is -1 and the sum -inf.
+    """
+    ranking.check_k(k)
+    if k > ranking.FEW:
+        return _top_of_many(plan, queries, candidates, k, excluded)
+    scores = np.full((parallel.PARTS, len(queries), k), -np.inf, np.float32)
+    ids = np.full((parallel.PARTS, len(queries), k), -1, np.int64)
+    start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries))
+    start += (excluded.pool, excluded.starts, excluded.counts)
+    _over_tiles(candidates, lambda n, first, last: windowed_sigmoid_loops.top(*start, first, last, scores[n], ids[n]))
+    # Parts stand in the order of their ids, so a stable sort keeps the smaller id first.
+    all_scores = scores.swapaxes(0, 1).reshape(len(queries), parallel.PARTS * k)
+    all_ids = ids.swapaxes(0, 1).reshape(len(queries), parallel.PARTS * k)
+    best = np.argsort(-all_scores, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(all_ids, best, 1), _finished(plan, np.take_along_axis(all_scores, best, 1))
+
+
+def _top_of_many(plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Known) -> tuple[Ints, Floats]:
+    """Return what `top` does for a large k, where all sums of some queries at a time are kept and sorted."""
+    ids, sums = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32)
+    step = max(1, _SUMS // max(1, len(candidates)))
+    for start in range(0, len(queries), step):
+        part = slice(start, start + step)
+        found = forward(plan, queries[part], candidates)
+        ids[part], sums[part] = ranking.top(found, k, known_part(excluded, part))
+    return ids, sums
+
+
+def _finished(plan: Plan, sums: Floats) -> Floats:
+    if plan.tanh:
+        sums *= np.float32(2)
+    return sums
+
+
+def _over_tiles(candidates: Floats, work: Callable[[int, int, int], None]) -> None:
+    """Call work(part, first tile, last tile) for every part of the candidates."""
+    ranges = parallel.cuts(-(-len(candidates) // TILE), _TILES)
+    parallel.run(lambda n: work(n, *ranges[n]), len(ranges))
+
+
+def _range(candidates: Floats) -> tuple[Floats, Floats]:
+    """Return the smallest and the largest value of each window, float32[W] both."""
+    ranges = parallel.cuts(len(candidates), 1024)
+    low, high = np.empty((2, len(ranges), candidates.shape[1]), np.float32)
+
+    def look(n: int) -> None:
+        start, stop = ranges[n]
+        candidates[start:stop].min(0, out=low[n])
+        candidates[start:stop].max(0, out=high[n])
+
+    parallel.run(look, len(ranges))
+    lowest, highest = low.min(0), high.max(0)
+    if not np.isfinite(highest - lowest).all():  # a NaN anywhere is both
+        raise FloatingPointError("a candidate holds a number that is not finite")
+    return lowest, highest

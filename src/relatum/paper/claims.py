@@ -1,0 +1,164 @@
+"""The paper's claims about its experiments, each checked against results: it holds, fails, is undecided or not measured.
+
+A claim is a set of pairs of which one is said to be above the other. A pair is undecided where the two lie within `MARGIN`
+of each other, or within the spreads over seeds of both together. One pair the other way round makes a claim fail; it holds
+when every pair is as claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from itertools import combinations
+from typing import Any
+
+from relatum.models import MODELS
+from relatum.paper.published import BEST_WINDOWS, REL_ER, SIGMA, TABLE_1, WINDOWS
+from relatum.paper.table import Table
+from relatum.runs.collected import Result, best_of_systems
+from relatum.runs.series import series
+
+__all__ = ["MARGIN", "Claim", "Verdict", "check_claims", "claims_table"]
+
+MARGIN = 0.005  # of the MRR
+
+Pairs = Sequence[tuple[str, str]]  # (above, below)
+
+
+class Verdict(StrEnum):
+    """What results say of a claim."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNDECIDED = "undecided"
+    NOT_MEASURED = "not measured"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the paper, what results say of it, and the results that say so."""
+
+    claim: str
+    verdict: Verdict
+    evidence: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the claim as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    mean: float
+    spread: float
+
+    def above(self, other: _Measured) -> bool | None:
+        """Return whether this one is above another, or None if that cannot be told."""
+        apart = self.mean - other.mean
+        return None if abs(apart) <= max(MARGIN, self.spread + other.spread) else apart > 0
+
+
+def check_claims(results: Sequence[Result]) -> list[Claim]:
+    """Return every claim with its verdict."""
+    claims = []
+    for data in TABLE_1:
+        claims += [_best_system(data, results), _order_of_systems(data, results)]
+    claims += [_sigmas(results), _windows(results)]
+    return claims + _rel_er(results)
+
+
+def claims_table(claims: Iterable[Claim]) -> Table:
+    """Return claims as a table."""
+    heads = ("claim", "verdict", "evidence")
+    rows: list[tuple[str, ...]] = [(one.claim, str(one.verdict), one.evidence) for one in claims]
+    return Table(f"the paper's claims; undecided within {MARGIN} or within the spreads", heads, rows, frozenset(heads[1:]))
+
+
+def _best_system(data: str, results: Sequence[Result]) -> Claim:
+    found = _of_systems(data, results, "mrr")
+    ours = MODELS["reale"].title
+    others = [
+        kind.title
+        for model, kind in MODELS.items()
+        if kind.title != ours and (model in TABLE_1[data] or kind.title in found)
+    ]
+    return _judged(f"{data}: {ours} is the best system", [(ours, other) for other in others], found)
+
+
+def _order_of_systems(data: str, results: Sequence[Result]) -> Claim:
+    printed = {MODELS[model].title: hits[0] for model, hits in TABLE_1[data].items()}
+    return _judged(f"{data}: the order of the systems", _pairs(printed), _of_systems(data, results, "mrr"))
+
+
+def _sigmas(results: Sequence[Result]) -> Claim:
+    printed = {sigma: hits[0] for sigma, hits in SIGMA.items()}
+    found = _of_series(series(results, "jf17k", "reale", "model.sigma"))
+    return _judged(f"jf17k: {_order(printed)}", _pairs(printed), found)
+
+
+def _windows(results: Sequence[Result]) -> Claim:
+    """Return whether the best of the windows where the paper is highest is above every other window."""
+    low, high = BEST_WINDOWS
+    found = series(results, "jf17k", "reale", "model.window")
+    windows = sorted({*WINDOWS, *found})
+    inside = [window for window in windows if low <= window <= high]
+    measured = _of_series({f"w{window}": one for window, one in found.items()})
+    if found.keys() >= set(inside):  # else the best may be among those that are not measured
+        inside = [max(inside, key=lambda window: measured[f"w{window}"].mean)]
+    else:
+        measured = {}
+    pairs = [(f"w{one}", f"w{other}") for one in inside for other in windows if not low <= other <= high]
+    return _judged(f"jf17k: a window between {low} and {high} is best", pairs, measured)
+
+
+def _rel_er(results: Sequence[Result]) -> list[Claim]:
+    claims = []
+    for part in REL_ER["reale"]:
+        kind = "depth" if part.isdecimal() else "operation"
+        path = ("mrr",) if part == "all" else (f"by_{kind}", part, "mrr")
+        printed = {MODELS[model].title: parts[part] for model, parts in REL_ER.items()}
+        found = {name: one for name, one in _of_systems("rel-er", results, *path).items() if name in printed}
+        name = f"depth {part}" if kind == "depth" else part
+        claims.append(_judged(f"rel-er, {name}: {_order(printed)}", _pairs(printed), found))
+    return claims
+
+
+def _of_systems(data: str, results: Sequence[Result], *path: str) -> dict[str, _Measured]:
+    """Return a value of the test of each system that has one, by the name of the system."""
+    found = {
+        MODELS[model].title: (one.mean(*path), one.spread(*path)) for model, one in best_of_systems(results, data).items()
+    }
+    return {name: _Measured(mean, spread or 0.0) for name, (mean, spread) in found.items() if mean is not None}
+
+
+def _of_series(found: Mapping[str, Result]) -> dict[str, _Measured]:
+    return {value: _Measured(one.mean("mrr") or 0.0, one.spread("mrr") or 0.0) for value, one in found.items()}
+
+
+def _pairs(printed: Mapping[str, float]) -> Pairs:
+    """Return each pair that the paper puts one way, the higher first."""
+    pairs = (sorted(pair, key=lambda name: -printed[name]) for pair in combinations(printed, 2))
+    return [(above, below) for above, below in pairs if printed[above] > printed[below]]
+
+
+def _order(values: Mapping[str, float]) -> str:
+    return " > ".join(sorted(values, key=lambda name: -values[name]))
+
+
+def _judged(claim: str, pairs: Pairs, found: Mapping[str, _Measured]) -> Claim:
+    missing = sorted({name for pair in pairs for name in pair} - found.keys(), key=str.casefold)
+    verdicts = {pair: found[pair[0]].above(found[pair[1]]) for pair in pairs if not {*pair} & {*missing}}
+    against = [f"{below} above {above}" for (above, below), verdict in verdicts.items() if verdict is False]
+    undecided = [f"{above} and {below}" for (above, below), verdict in verdicts.items() if verdict is None]
+    if not verdicts:
+        verdict = Verdict.NOT_MEASURED
+    elif against:
+        verdict = Verdict.FAILS
+    else:
+        verdict = Verdict.UNDECIDED if undecided or missing else Verdict.HOLDS
+    ours = {name: one.mean for name, one in sorted(found.items(), key=lambda item: -item[1].mean)}
+    said = [", ".join(f"{name} {mean:.3f}" for name, mean in ours.items())]
+    for head, listed in (("against it", against), ("undecided", undecided), ("not measured", missing)):
+        said.append(f"{head}: {', '.join(listed)}" if listed else "")
+    return Claim(claim, verdict, "; ".join(filter(None, said)))

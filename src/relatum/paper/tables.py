@@ -1,0 +1,121 @@
+"""The paper's tables, filled from collected results: our value, the paper's, and the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from relatum.data.derivations import ELEMENTARY, OPERATIONS
+from relatum.models import MODELS
+from relatum.paper.published import DATASETS, REL_ER, REL_ER_FACTS, SIGMA, TABLE_1, WINDOWS
+from relatum.paper.table import Table
+from relatum.runs.collected import Collected, Result, best_of_systems
+from relatum.runs.series import series
+
+__all__ = ["paper_tables"]
+
+_NOTHING = "-"
+_MEASURED = ("MRR", "spread", "paper", "difference", "Hit@1", "Hit@3", "Hit@10", "pessimistic", "seeds", "minutes")
+_DEPTHS = ("1", "2", "3", "4")
+
+
+def paper_tables(collected: Collected) -> list[Table]:
+    """Return the paper's tables as far as there are results for them."""
+    results = collected.results
+    sigmas = {sigma: hits[0] for sigma, hits in SIGMA.items()}
+    made = sorted({one.data for one in results if _has_operations(one)})
+    tables = [
+        *(_systems(data, results) for data in TABLE_1),
+        *(_rel_er(data, results, collected.datasets) for data in made),
+        _by_setting(results, "model.sigma", "sigma", "nonlinear function", sigmas),
+        _by_setting(results, "model.window", "window", "window size", dict.fromkeys(WINDOWS)),
+        _datasets(collected.datasets),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def _systems(data: str, results: Sequence[Result]) -> Table:
+    found = best_of_systems(results, data)
+    rows = [(MODELS[model].title, *_line(one, TABLE_1[data].get(model, (None,))[0])) for model, one in found.items()]
+    return Table(f"{data}: test facts, filtered, realistic ties", ("system", *_MEASURED), rows)
+
+
+def _by_setting(
+    results: Sequence[Result], setting: str, head: str, name: str, published: Mapping[Any, float | None]
+) -> Table:
+    """Return the table of a series on JF17K, with what the paper reports: its values first, in its order, then others."""
+    found = series(results, "jf17k", "reale", setting)
+    values = [value for value in published if value in found] + [value for value in found if value not in published]
+    rows = [(str(value), *_line(found[value], published.get(value))) for value in values]
+    return Table(f"ReAlE on jf17k by {name}, all else equal", (head, *_MEASURED), rows)
+
+
+def _rel_er(data: str, results: Sequence[Result], datasets: Mapping[str, Mapping[str, Any]]) -> Table:
+    operations = (ELEMENTARY, *OPERATIONS)
+    keys = ("all", *operations, *_DEPTHS)
+    parts = [
+        ("mrr",),
+        *(("by_operation", part, "mrr") for part in operations),
+        *(("by_depth", depth, "mrr") for depth in _DEPTHS),
+    ]
+    rows = []
+    for model, one in best_of_systems([one for one in results if _has_operations(one)], data).items():
+        name, ours = MODELS[model].title, [one.mean(*part) for part in parts]
+        rows.append((name, *(_number(mrr, 3) for mrr in ours)))
+        if data == "rel-er" and model in REL_ER:
+            theirs = [REL_ER[model].get(key) for key in keys]
+            rows.append((f"{name}, the paper", *(_number(mrr, 3) for mrr in theirs)))
+            rows.append((f"{name}, difference", *map(_apart, ours, theirs)))
+    if data == "rel-er" and (size := datasets.get(data)):
+        counts = {"all": size["test"], **size.get("test_by_operation", {}), **size.get("test_by_depth", {})}
+        rows.append(("test facts", *(_count(counts.get(key)) for key in keys)))
+        rows.append(("test facts, the paper", *(_count(REL_ER_FACTS.get(key)) for key in keys)))
+    heads = ("system", "all", *operations, *(f"depth {depth}" for depth in _DEPTHS))
+    return Table(f"{data}: test MRR by last operation and by depth", heads, rows)
+
+
+def _datasets(datasets: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Return three lines for each dataset: what the files hold, what the paper says, and the difference."""
+    rows = []
+    for name, published in DATASETS.items():
+        if name in datasets:
+            size = datasets[name]
+            ours = {**size, **{f"arity {arity}": count for arity, count in size["arity"].items()}}
+            found = {key: ours.get(key, 0) for key in published}
+            apart = [None if count is None else found[key] - count for key, count in published.items()]
+            rows.append((f"{name}, the files", *map(_count, found.values())))
+            rows.append((f"{name}, the paper", *map(_count, published.values())))
+            rows.append((f"{name}, difference", *map(_signed, apart)))
+    heads = ("facts", *next(iter(DATASETS.values())))
+    return Table("datasets: the files and the paper's table of them", heads, rows)
+
+
+def _has_operations(result: Result) -> bool:
+    return all("by_operation" in run["test"] for run in result.runs)
+
+
+def _line(result: Result, published: float | None) -> tuple[str, ...]:
+    mrr = result.mean("mrr")
+    hits = (_number(result.mean(f"hits@{k}")) for k in (1, 3, 10))
+    seeds = ", ".join(str(run["seed"]) for run in result.runs)
+    minutes = f"{np.mean([run['minutes_of_training'] for run in result.runs]):.1f}"
+    ours = (_number(mrr), _number(result.spread("mrr")), _number(published, 3), _apart(mrr, published))
+    return (*ours, *hits, _number(result.mean("mrr_pessimistic")), seeds, minutes)
+
+
+def _apart(ours: float | None, theirs: float | None) -> str:
+    return _NOTHING if ours is None or theirs is None else f"{ours - theirs:+.3f}"
+
+
+def _number(value: float | None, digits: int = 4) -> str:
+    return _NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def _count(value: int | None) -> str:
+    return _NOTHING if value is None else f"{value:,}"
+
+
+def _signed(value: int | None) -> str:
+    return f"{value:+,}" if value else _count(value)

@@ -1,0 +1,103 @@
+"""Finding the rules of a hypergraph: views are proposed for every relation, then weighed against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from relatum.data.hypergraph import Hypergraph
+from relatum.errors import SettingError
+from relatum.progress import progress
+from relatum.rules.candidates import candidates
+from relatum.rules.containments import containments
+from relatum.rules.hypotheses import Hypothesis, equalities
+from relatum.rules.measure import Head, Measured, measure
+from relatum.rules.rule import Kind, Rule
+from relatum.rules.search import Store
+from relatum.rules.selection import said_once, settle
+from relatum.rules.statistics import MOST_OBSERVED, observed_share
+from relatum.rules.view import View
+
+__all__ = ["estimate_observed", "find_rules"]
+
+_RIVALS = 20  # hypotheses that are kept for each head
+
+
+def find_rules(
+    graph: Hypergraph, *, observed: float | None = None, heads: Iterable[str] | None = None, least: int = 10
+) -> list[Rule]:
+    """Return rules about the relations of a hypergraph, those that equal something first, then by weight of evidence.
+
+    A head has one equality at most: the simplest that fits. Only where there is none is it said what it contains and what
+    it lies within, and of that only what does not follow from the rest. A renaming is said of one of its two relations.
+
+    Args:
+        graph: the stored facts, which are taken to be true.
+        observed: the share of the true facts that are stored; where it is not given, it is what `estimate_observed` says.
+        heads: the relations to find rules about; all by default.
+        least: the least number of stored tuples of a head.
+    """
+    if observed is not None and not 0 < observed <= 1:
+        raise SettingError(f"observed: must be above 0, up to 1, not {observed!r}")
+    if observed is None and heads is not None:
+        observed = estimate_observed(graph, least=least)  # a few heads tell too little of it
+    store = Store(graph)
+    targets = _targets(store, heads, least)
+    with progress("finding rules", 4 * len(targets)) as advance:
+        views, estimated = _proposed(targets, store, least, advance)
+        share = estimated if observed is None else min(observed, MOST_OBSERVED)
+        rivals = dict[int, list[Hypothesis]]()
+        for head in targets:
+            measured = _measured(views[head.relation], head, store)
+            rivals[head.relation] = equalities(measured, head, store, share)[:_RIVALS]
+            advance(2)
+        best, same = settle(rivals, store)
+        related = {frozenset((same(head), same(store.id(view)))) for head, one in best.items() for view in one.views}
+        rules = list[Rule]()
+        for head in targets:
+            if head.relation in best:
+                rules.append(_rule(head, best[head.relation], store))
+            else:
+                pairs = ((view, frozenset((same(head.relation), same(store.id(view))))) for view in views[head.relation])
+                news = [view for view, pair in pairs if len(pair) > 1 and pair not in related]
+                rules += containments(_measured(news, head, store), head, store, share)
+            advance(1)
+    return sorted(said_once(rules), key=lambda rule: (rule.kind != Kind.EQUAL, -rule.evidence, str(rule)))
+
+
+def estimate_observed(graph: Hypergraph, *, least: int = 10) -> float:
+    """Return the share of the true facts that are stored, as far as relations that lie within others tell; else 0.98."""
+    store = Store(graph)
+    targets = _targets(store, None, least)
+    with progress("estimating the observed share", len(targets)) as advance:
+        return _proposed(targets, store, least, advance)[1]
+
+
+def _targets(store: Store, heads: Iterable[str] | None, least: int) -> list[Head]:
+    schema = store.graph.schema
+    chosen = range(len(schema)) if heads is None else [schema.id(name) for name in dict.fromkeys(heads)]
+    targets = [Head(store, number, store.columns[number]) for number in chosen]
+    return [head for head in targets if len(head) >= least]
+
+
+def _proposed(
+    targets: list[Head], store: Store, least: int, advance: Callable[[int], None]
+) -> tuple[dict[int, list[View]], float]:
+    """Return the views that are worth weighing for each head, and the observed share that they tell together."""
+    views = dict[int, list[View]]()
+    counts = list[tuple[int, int]]()
+    for head in targets:
+        measured = _measured(candidates(head, store), head, store)
+        views[head.relation] = [one.view for one in measured]
+        counts += [(one.support, one.size) for one in measured if one.size >= least]
+        advance(1)
+    return views, observed_share(counts)
+
+
+def _measured(views: Iterable[View], head: Head, store: Store) -> list[Measured]:
+    return [measure(view, head, store) for view in views]
+
+
+def _rule(head: Head, found: Hypothesis, store: Store) -> Rule:
+    schema, body = store.graph.schema[head.relation], found.body(store.graph.entities)
+    confidence, coverage = found.support / found.size, found.support / len(head)
+    return Rule(schema, body, Kind.EQUAL, found.support, confidence, coverage, found.evidence)

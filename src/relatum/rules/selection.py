@@ -1,0 +1,56 @@
+"""Saying each thing once: which hypothesis stands for a head, and which of two rules that say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from relatum.algebra import Relation, Rename
+from relatum.rules.hypotheses import Hypothesis
+from relatum.rules.rule import Kind, Rule
+from relatum.rules.search import Store
+
+__all__ = ["said_once", "settle"]
+
+
+def settle(rivals: Mapping[int, list[Hypothesis]], store: Store) -> tuple[dict[int, Hypothesis], Callable[[int], int]]:
+    """Return the hypothesis of each head, and a function that is the same for relations that are renamings of each other.
+
+    The best hypotheses come first. One that goes back to a renaming of the head itself says nothing, and the next one takes
+    its place.
+    """
+    parents: dict[int, int] = {}
+
+    def same(relation: int) -> int:
+        while relation in parents:
+            relation = parents[relation]
+        return relation
+
+    best = {}
+    for head in sorted((head for head in rivals if rivals[head]), key=lambda head: (rivals[head][0].cost, head)):
+        for one in rivals[head]:
+            renamed = [same(store.id(view)) for view in one.views if view.is_renaming]
+            if same(head) not in renamed:
+                best[head] = one
+                if renamed and len(one.views) == 1:
+                    parents[same(head)] = renamed[0]
+                break
+    return best, same
+
+
+def said_once(rules: Iterable[Rule]) -> list[Rule]:
+    """Return the rules without those that say from the outer relation what another says from the inner one."""
+    found: dict[object, Rule] = {}
+    for rule in sorted(rules, key=lambda rule: rule.kind != Kind.WITHIN):
+        found.setdefault(_said(rule), rule)
+    return list(found.values())
+
+
+def _said(rule: Rule) -> object:
+    """Return what a rule says: the same for `t within permute[1, 2, 0](a)` and `a contains permute[2, 0, 1](t)`."""
+    body = rule.body
+    child, places = (body.child, body.permutation) if isinstance(body, Rename) else (body, tuple(range(body.arity)))
+    if rule.kind == Kind.EQUAL or not isinstance(child, Relation):
+        return rule
+    if rule.kind == Kind.WITHIN:
+        return rule.head.name, child.name, places
+    return child.name, rule.head.name, tuple(sorted(range(len(places)), key=places.__getitem__))

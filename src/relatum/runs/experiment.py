@@ -1,0 +1,118 @@
+"""Experiments: TOML files with a spec and its seeds, or with a series of specs, and the run directories that belong to them.
+
+A series varies one setting: `[vary]` with `model.window = [1, 2, 4, 5, 8]` makes an experiment of each value, named after
+the file and the value, with runs and results of its own.
+
+A run directory is named after the experiment, the seed, and a hash of all that the run follows from: the spec with every
+setting written out (under its first name, so that it can get another), the checksums of the data, and the version of the
+code. So a change to any of these is another run, and what is there under its hash is done, or can be gone on with, whichever
+experiment it was begun for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from relatum.datasets.load import load
+from relatum.errors import SettingError
+from relatum.runs.directory import SPEC
+from relatum.runs.naming import file_word
+from relatum.runs.spec import VARY, Spec, merged, read_toml
+from relatum.setting_names import old_spelling
+from relatum.settings import nested
+from relatum.version import __version__
+
+__all__ = ["Experiment", "Planned", "read_experiments"]
+
+_PROGRESS = ("done", "begun", "missing")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One run of an experiment, done or not."""
+
+    folder: Path
+    spec: Spec
+
+    @property
+    def state(self) -> str:
+        """Whether it is `done`, was `begun`, or is `missing`."""
+        if (self.folder / "config.json").exists():
+            return "done"
+        return "begun" if (self.folder / SPEC).exists() else "missing"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A named spec, and the seeds that it is run with."""
+
+    name: str
+    spec: Spec
+    seeds: tuple[int, ...]
+
+    def runs(self, out: Path) -> Iterator[Planned]:
+        """Yield the runs, in the order of their seeds, with the folders in `out` that are theirs or are the same run."""
+        checksums = dict(load(self.spec.data).checksums)
+        for seed in self.seeds:
+            spec = replace(self.spec, seed=seed)
+            content = _hash([old_spelling(spec.to_dict()), checksums, __version__])
+            own = Planned(out / f"{self.name}-{seed}-{content}", spec)
+            same = (Planned(folder, spec) for folder in sorted(out.glob(f"*-{seed}-{content}")))
+            yield min((own, *same), key=lambda planned: _PROGRESS.index(planned.state))
+
+
+def read_experiments(path: Path, seeds: Iterable[int] | None = None) -> list[Experiment]:
+    """Return the experiments in a TOML file: one, or one for each value of what it varies.
+
+    Args:
+        path: a spec, with `seeds = [0, 1, 2]` and a table `vary` if there are to be several runs.
+        seeds: those that count instead of the file's.
+    """
+    given = read_toml(path)
+    try:
+        own = given.pop("seeds", [given.get("seed", 0)])
+        chosen = _checked_seeds(own if seeds is None else list(seeds))
+        if VARY not in given:
+            return [Experiment(path.stem, Spec.from_dict(given), chosen)]
+        setting, values = _varied(given.pop(VARY))
+        points = {f"{path.stem}-{file_word(str(value))}": merged(given, nested(setting, value)) for value in values}
+        found = [Experiment(name, Spec.from_dict(point), chosen) for name, point in points.items()]
+        if len({_hash(one.spec.to_dict()) for one in found}) < len(values):
+            raise SettingError(f"{VARY}.{setting}: two of its values are one")
+    except SettingError as error:
+        raise SettingError(f"{path}: {error}") from None
+    return found
+
+
+def _checked_seeds(listed: Any) -> tuple[int, ...]:
+    if not isinstance(listed, list) or not listed or not all(type(seed) is int and seed >= 0 for seed in listed):
+        raise SettingError("seeds: must be a list of whole numbers from 0 up, such as [0, 1, 2]")
+    if len(set(listed)) < len(listed):
+        raise SettingError("seeds: one is there twice")
+    return tuple(listed)
+
+
+def _varied(given: Any) -> tuple[str, list[Any]]:
+    """Return the path of the setting that a table varies, and its values."""
+    if not isinstance(given, Mapping):
+        raise SettingError(f"{VARY}: must be a table")
+    path = ""
+    while isinstance(given, Mapping):
+        if len(given) != 1:
+            raise SettingError(f"{VARY}: vary one setting, such as model.window = [1, 2, 4]")
+        ((key, given),) = given.items()
+        path = f"{path}.{key}" if path else key
+    if path in ("seed", "seeds"):
+        raise SettingError(f"{VARY}: seeds are no setting to compare; say seeds = [0, 1, 2]")
+    if not isinstance(given, list) or not given or not all(isinstance(value, str | float | int) for value in given):
+        raise SettingError(f"{VARY}.{path}: must be a list of values, such as [1, 2, 4]")
+    return path, given
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:10]

@@ -1,0 +1,145 @@
+"""PostgreSQL, read through psycopg in one read-only snapshot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from relatum.errors import DataError
+from relatum.extras import optional
+from relatum.tables.engine import BATCH, Batch, Workspace, quoted
+from relatum.tables.narrowing import narrow
+from relatum.tables.source import Column, Kind, Reference, Table
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = ["PostgresDatabase", "is_postgres", "without_password"]
+
+_USUAL = "public"
+_PATIENCE = 10  # seconds to wait for a connection
+
+# Base tables only: a view is a program. Partitions are read through their parent.
+_TABLES = """
+    SELECT c.oid, n.nspname, c.relname, c.relkind,
+      has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't'
+      AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%'
+    ORDER BY n.nspname, c.relname"""
+_COLUMNS = """
+    SELECT a.attrelid, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), t.typcategory, t.typname
+    FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+    WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attrelid = ANY(%s) ORDER BY a.attrelid, a.attnum"""
+_KEYS = """
+    SELECT conrelid, contype, conkey, confrelid, confkey FROM pg_catalog.pg_constraint
+    WHERE contype IN ('p', 'f') AND conrelid = ANY(%s) ORDER BY conrelid, conname"""
+
+_KINDS: dict[str, Kind] = {"N": "unknown", "D": "unknown", **dict.fromkeys("BEIRSTV", "text")}  # by category of type
+
+
+def is_postgres(source: str) -> bool:
+    """Return whether a text is the URL of a PostgreSQL database."""
+    return source.startswith(("postgresql://", "postgres://"))
+
+
+def without_password(url: str) -> str:
+    """Return the URL of a database with user, host, port and name, and nothing that could be a secret."""
+    scheme, user, rest = _parts(url)
+    return f"{scheme}://{user}@{rest}" if user else f"{scheme}://{rest}"
+
+
+def _parts(url: str) -> tuple[str, str, str]:
+    """Return scheme, user, and host with all that follows it but the parameters."""
+    scheme, _, whole = url.partition("://")
+    main = re.split("[?#]", whole)[0]
+    before, at, rest = main.rpartition("@")
+    user = before.partition(":")[0]
+    # A password whose odd characters are not escaped would be read as part of the host, and so shown in messages.
+    if set("/@") & set(before) or (not at and "@" in whole):
+        raise DataError(f"{scheme}://...: in a URL, write / as %2F, @ as %40, ? as %3F and # as %23 in user and password")
+    return scheme, user, rest
+
+
+class PostgresDatabase:
+    """One database; what is read is its state at one moment."""
+
+    def __init__(self, workspace: Workspace, url: str) -> None:
+        with optional("psycopg", extra="postgres"):
+            import psycopg
+        self.origin = without_password(url)
+        self._workspace, self._error = workspace, psycopg.Error
+        try:
+            self._connection: psycopg.Connection[tuple[Any, ...]] = psycopg.connect(url, connect_timeout=_PATIENCE)
+            self._connection.read_only = True
+            self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            self._connection.execute("SET LOCAL datestyle = 'ISO, YMD'")
+            self._connection.execute("SET LOCAL timezone = 'UTC'")
+        except (psycopg.Error, UnicodeError) as error:
+            raise self._told(error) from None
+        self._places: dict[str, str] = {}
+
+    def tables(self) -> list[Table]:
+        """Return the tables in the order of their names."""
+        found = {row[0]: row[1:] for row in self._ask(_TABLES)}
+        names = {number: table if schema == _USUAL else f"{schema}.{table}" for number, (schema, table, *_) in found.items()}
+        for number, (schema, table, kind, _) in found.items():
+            only = "ONLY " if kind == "r" else ""  # a table that others inherit from has its own rows alone
+            self._places[names[number]] = f"{only}{quoted(schema)}.{quoted(table)}"
+        columns: dict[int, dict[int, Column]] = {number: {} for number in found}
+        for number, place, name, declared, category, base in self._ask(_COLUMNS, list(found)):
+            kind = "text" if base == "uuid" else _KINDS.get(category, "unreadable")
+            columns[number][place] = Column(name, declared, kind)
+        keys: dict[int, tuple[str, ...]] = {}
+        references: dict[int, list[Reference]] = {}
+        for number, kind, own, other, targets in self._ask(_KEYS, list(found)):
+            mine = tuple(columns[number][place].name for place in own)
+            if kind == "p":
+                keys[number] = mine
+            elif other in found:
+                theirs = tuple(columns[other][place].name for place in targets)
+                references.setdefault(number, []).append(Reference(mine, names[other], theirs))
+        return [
+            Table(
+                name,
+                tuple(columns[number].values()),
+                keys.get(number, ()),
+                tuple(references.get(number, ())),
+                is_readable=found[number][-1],
+            )
+            for number, name in names.items()
+        ]
+
+    def stage(self, table: Table, columns: Sequence[Column], target: str) -> None:
+        """Copy a table as text; then numbers and dates are found."""
+        place = self._places[table.name]
+        total = self._ask(f"SELECT count(*) FROM {place}")[0][0]  # noqa: S608
+        self._workspace.fill(f"{target}_text", max(len(columns), 1), self._batches(place, columns), total, table.name)
+        unknown = [column.kind == "unknown" for column in columns] or [False]
+        narrow(self._workspace, f"{target}_text", target, unknown, table.name)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _batches(self, place: str, columns: Sequence[Column]) -> Iterator[Batch]:
+        chosen = ", ".join(f"{quoted(column.name)}::text" for column in columns) or "NULL"
+        try:
+            with self._connection.cursor(name="relatum") as cursor:
+                cursor.execute(f"SELECT {chosen} FROM {place}".encode())  # noqa: S608
+                while rows := cursor.fetchmany(BATCH):
+                    yield list(zip(*rows, strict=True))
+        except self._error as error:
+            raise self._told(error) from None
+
+    def _ask(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        try:
+            # Every name in it is quoted; without parameters a percent sign is one.
+            return self._connection.execute(sql.encode(), parameters or None).fetchall()
+        except self._error as error:
+            raise self._told(error) from None
+
+    def _told(self, error: Exception) -> DataError:
+        """Return an error of the server as one sentence; psycopg puts no password into it."""
+        return DataError(f"{self.origin}: {' '.join(str(error).split()) or type(error).__name__}")

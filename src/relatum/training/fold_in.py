@@ -1,0 +1,173 @@
+"""Folding entities into a trained model: their rows are fitted to the facts that hold them, and nothing else moves."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.parting import marked
+from relatum.errors import NumericError
+from relatum.kernels import parallel
+from relatum.models.base import Model, Parameters
+from relatum.progress import progress
+from relatum.training.batches import Batch, chance_of, epoch_batches
+from relatum.training.loop import one_torch_thread
+from relatum.training.negatives import Candidates
+from relatum.training.new_entities import spread_of
+from relatum.training.optimizer import Gradient, Optimizer
+from relatum.training.settings import TrainingSettings
+from relatum.training.step import gradients
+
+__all__ = ["facts_with", "fold_in"]
+
+Ints = npt.NDArray[np.int64]
+Step = list[tuple[int, int, list[Batch]]]  # groups, each with its epoch and number
+
+_EPOCHS, _MOST_EPOCHS, _VISITS = 10, 40, 20_000  # few facts are seen more often, until so many have been seen
+_RATE, _RATE_END = 0.2, 0.05  # in units of the spread of the rows that stand still, and the share of it at the end
+_OTHERS = 256  # facts without the entities that an epoch has at least, if there are as many
+
+
+def fold_in(
+    model: Model,
+    parameters: Parameters,
+    facts: Hypergraph,
+    entities: Ints,
+    training: TrainingSettings,
+    seed: int = 0,
+) -> Parameters:
+    """Return the parameters with the rows of some entities fitted to the facts that hold them; nothing else differs.
+
+    An epoch has the facts that hold the entities, and as many others, which say where the entities are no answer. All that
+    these could be confused with stands still, so there is no dropout and no weight decay; Adam, whose steps have the size
+    that it is told, takes rows about as far from their start as rows lie apart.
+
+    Args:
+        model: the model over `facts`; one that reads facts passes messages over all of them.
+        parameters: what stands in the rows of the entities is where they start.
+        facts: all training facts.
+        entities: whose rows are fitted, ascending.
+        training: how the model was trained: the loss stays the same.
+        seed: of everything that is drawn.
+    """
+    fitted = {**parameters, **{name: parameters[name].detach().clone() for name in model.entity_tables}}
+    mine, others = _parted(facts, entities)
+    if not len(mine):
+        return fitted
+    settings = _settings(training, _epochs(mine, others), _RATE * _spread(model, parameters, facts, entities))
+    still, candidates, places = _without_dropout(model), Candidates(facts, settings), torch.from_numpy(entities)
+    optimizer = Optimizer({name: fitted[name].index_select(0, places) for name in model.entity_tables}, settings)
+
+    def work(asked: tuple[int, int, list[Batch]]) -> tuple[float, list[Gradient]]:
+        epoch, number, group = asked
+        with parallel.alone():  # groups are what is shared out among threads here
+            try:
+                return gradients(still, fitted, group, candidates, settings, chance_of(seed, epoch, number))
+            except FloatingPointError:
+                return math.nan, []
+
+    with one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool, progress("fitting", settings.epochs) as advance:
+        for epoch in range(settings.epochs):
+            for rate, step in _steps(mine, others, settings, seed, epoch):
+                results = list(pool.map(work, step))
+                if not all(math.isfinite(loss) for loss, _ in results):
+                    raise NumericError(
+                        "folding in: the loss is not a finite number; the parameters are too large or hold a NaN"
+                    )
+                found = [gradient for _, found in results for gradient in found if gradient.name in optimizer.parameters]
+                parts = (_of(entities, gradient) for gradient in found)
+                optimizer.apply((part for part in parts if len(part.values)), rate)  # others hold none of the entities
+                for name, rows in optimizer.parameters.items():
+                    fitted[name].index_copy_(0, places, rows)
+            advance(1)
+    return fitted
+
+
+def facts_with(facts: Hypergraph, entities: Ints) -> Hypergraph:
+    """Return the facts that hold any of the entities, each once."""
+    return _parted(facts, entities)[0]
+
+
+def _parted(facts: Hypergraph, entities: Ints) -> tuple[Hypergraph, Hypergraph]:
+    """Return the facts that hold any of the entities, and the others; each once."""
+    wanted = np.zeros(len(facts.entities), np.bool_)
+    wanted[entities] = True
+    distinct = facts.distinct()
+    held = np.concatenate([wanted[block.columns].any(axis=0) for block in distinct.blocks.values()])
+    return marked(distinct, held), marked(distinct, ~held)
+
+
+def _settings(training: TrainingSettings, epochs: int, rate: float) -> TrainingSettings:
+    """Return the settings of folding, which were chosen on validation facts; of training there remains the loss."""
+    return replace(
+        training,
+        epochs=epochs,
+        batch_size=64,
+        batches_per_step=4,
+        negative_sampling="shared",
+        num_negatives=256,
+        in_relation_share=0.5,
+        mask_true=True,
+        optimizer="adam",
+        learning_rate=rate,
+        final_learning_rate_factor=_RATE_END,
+        weight_decay=0.0,
+    )
+
+
+def _others(mine: Hypergraph, others: Hypergraph) -> int:
+    """Return how many other facts an epoch has."""
+    return min(len(others), max(len(mine), _OTHERS))
+
+
+def _epochs(mine: Hypergraph, others: Hypergraph) -> int:
+    return min(_MOST_EPOCHS, max(_EPOCHS, _VISITS // (len(mine) + _others(mine, others))))
+
+
+def _spread(model: Model, parameters: Parameters, facts: Hypergraph, entities: Ints) -> float:
+    """Return how far the rows lie apart that stand still and have been trained."""
+    still = facts.degrees() > 0
+    still[entities] = False
+    name = model.entity_tables[0]
+    rows = parameters[name].detach().numpy()[still] if still.any() else parameters[name].detach().numpy()
+    return spread_of(rows) or 1.0
+
+
+def _without_dropout(model: Model) -> Model:
+    still = copy.copy(model)
+    none: dict[str, Any] = {one.name: 0.0 for one in fields(model.settings) if one.name.endswith("dropout")}
+    still.settings = replace(model.settings, **none)
+    return still
+
+
+def _steps(
+    mine: Hypergraph, others: Hypergraph, settings: TrainingSettings, seed: int, epoch: int
+) -> Iterator[tuple[float, Step]]:
+    """Yield the learning rate and the groups of each step of an epoch."""
+    chance = np.random.default_rng([seed, epoch, 0, 1])  # not one of `chance_of`
+    drawn = np.zeros(len(others), np.bool_)
+    drawn[chance.permutation(len(others))[: _others(mine, others)]] = True
+    facts = Hypergraph.union([mine, marked(others, drawn)]) if drawn.any() else mine
+    groups = epoch_batches(facts, settings.batch_size, seed, epoch, mixed=False)
+    for start in range(0, len(groups), settings.batches_per_step):
+        done = (epoch + start / len(groups)) / settings.epochs
+        numbers = range(len(groups))[start : start + settings.batches_per_step]
+        rate = settings.learning_rate * (1 - (1 - settings.final_learning_rate_factor) * done)
+        yield rate, [(epoch, n, groups[n]) for n in numbers]
+
+
+def _of(entities: Ints, gradient: Gradient) -> Gradient:
+    """Return the part of a gradient that is of the entities; its rows are places among them."""
+    rows = np.arange(len(gradient.values)) if gradient.rows is None else gradient.rows
+    kept = np.flatnonzero(np.isin(rows, entities))
+    values = gradient.values.index_select(0, torch.from_numpy(kept))
+    return Gradient(gradient.name, np.searchsorted(entities, rows[kept]), gradient.columns, values)

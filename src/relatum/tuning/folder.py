@@ -1,0 +1,71 @@
+"""What lies in the folder of a study: which study it is, its journal if it is kept there, and the best settings so far."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from relatum.errors import RelatumError
+from relatum.files import atomic_file, leftovers
+from relatum.tuning.plan import Plan
+from relatum.tuning.storage import Shared
+from relatum.tuning.study import Study
+
+__all__ = ["BEST", "JOURNAL", "bind", "require_folder", "save_best"]
+
+BEST, JOURNAL, _STUDY = "best.toml", "study.journal", "study.json"
+
+
+def require_folder(folder: Path, plan: Plan) -> None:
+    """Refuse a folder that holds another study, or anything else."""
+    known = folder / _STUDY
+    if known.exists():
+        try:
+            before = json.loads(known.read_text(encoding="utf-8"))
+        except ValueError:
+            raise RelatumError(f"{known}: cannot be read; choose another --out") from None
+        if before != plan.to_json():
+            raise RelatumError(f"{folder}: holds a study with {_difference(before, plan.to_json())}; choose another --out")
+    elif folder.exists():
+        others = {path.name for path in folder.iterdir()} - {path.name for path in leftovers(folder)}
+        if any(not name.startswith(JOURNAL) for name in others):
+            raise RelatumError(f"{folder}: already holds something else; choose another --out")
+
+
+def bind(folder: Path, plan: Plan, shared: Shared) -> None:
+    """Make a folder that of a study, and make it if it is not there."""
+    with shared.exclusive():
+        require_folder(folder, plan)  # once more: another process may have come first
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / _STUDY).exists():
+            _write(folder / _STUDY, json.dumps(plan.to_json(), indent=1) + "\n")
+
+
+def save_best(folder: Path, study: Study) -> None:
+    """Write the best settings so far as a spec; under the lock, so that no older best comes after a newer one."""
+    with study.exclusive():
+        best = study.best(1)
+        if best:
+            said = f"# Validation MRR {best[0].value:.6f}: trial {best[0].number} of the study {study.plan.name}.\n"
+            text = said + study.spec_of(best[0].params).to_toml()
+            path = folder / BEST
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                _write(path, text)
+
+
+def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> str:
+    """Return the first setting in which two plans differ, and both its values."""
+    for key in dict.fromkeys([*before, *now]):
+        old, new = before.get(key), now.get(key)
+        if old != new and isinstance(old, Mapping) and isinstance(new, Mapping):
+            return _difference(old, new, f"{path}{key}.")
+        if old != new:
+            return f"{path}{key} = {old}, not {new}"
+    return "other settings"
+
+
+def _write(path: Path, text: str) -> None:
+    with atomic_file(path) as file:
+        file.write(text.encode())

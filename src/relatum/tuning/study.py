@@ -1,0 +1,153 @@
+"""A study that many processes work on: each trial is claimed by one of them, and what a dead one held is claimed again.
+
+Claims are made under the storage's lock, so no two processes can take one trial, one point of the grid, or the last of the
+trials that are left. What comes next follows from the study alone, not from who asks: the sampler is seeded with the seed of
+the spec and the number of trials claimed before, so a study that one process goes through has the same trials each time,
+however often it was killed on the way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from relatum.extras import optional
+from relatum.runs.spec import Spec
+from relatum.tuning.alive import is_dead, sign_of_life
+from relatum.tuning.plan import Plan
+from relatum.tuning.space import Choice, Dimension, Value, apply, grid_points
+from relatum.tuning.storage import Shared
+
+with optional("optuna", extra="tune"):
+    import optuna
+    from optuna.trial import TrialState
+
+__all__ = ["Study"]
+
+_TAKEN = (TrialState.RUNNING, TrialState.COMPLETE, TrialState.PRUNED)
+_WORKER, _LOSSES = "worker", "losses"
+_MOST_LOSSES = 3  # settings whose processes die so often are given up: they would end every process that joins
+
+
+class Study:
+    """The trials of a plan in a storage."""
+
+    def __init__(self, plan: Plan, shared: Shared) -> None:
+        self.plan, self.exclusive = plan, shared.exclusive
+        self._points = grid_points(plan.base, plan.space) if plan.sampler == "grid" else None
+        self._distributions = {dimension.path: _distribution(dimension) for dimension in plan.space}
+        with self.exclusive():
+            self._study = optuna.create_study(
+                storage=shared.storage,
+                study_name=plan.name,
+                direction="maximize",
+                pruner=_pruner(plan),
+                load_if_exists=True,
+            )
+
+    @property
+    def size(self) -> int | None:
+        """How many trials there can be: the points of the grid, or without one no end of them."""
+        return None if self._points is None else len(self._points)
+
+    def claim(self, most: int) -> optuna.Trial | None:
+        """Return a trial that is this process's alone, or None if `most` are finished or being run by all together."""
+        with self.exclusive():
+            self._release_dead()
+            trials = self.trials()
+            taken = sum(trial.state in _TAKEN for trial in trials)
+            if taken >= most:
+                return None
+            self._study.sampler = self._sampler(taken)
+            if self._points is not None and not any(trial.state == TrialState.WAITING for trial in trials):
+                held = [trial.params for trial in trials if trial.state in _TAKEN]
+                free = next((point for point in self._points if point not in held), None)
+                if free is None:
+                    return None
+                self._study.enqueue_trial(dict(free))
+            trial = self._study.ask(self._distributions)
+            trial.set_user_attr(_WORKER, sign_of_life())
+            return trial
+
+    def stay(self, trial: optuna.Trial) -> None:
+        """Show that the process of a trial is alive."""
+        trial.set_user_attr(_WORKER, sign_of_life())
+
+    def same_as(self, trial: optuna.Trial) -> optuna.trial.FrozenTrial | None:
+        """Return a complete trial with the same settings, which would only be trained to the same score again."""
+        return next((one for one in self.best(len(self.trials())) if one.params == trial.params), None)
+
+    def finish(self, trial: optuna.Trial, score: float | None) -> None:
+        """Write down what a trial reached; nothing if it was given to another process meanwhile."""
+        with self.exclusive():
+            self._study.tell(trial, score, skip_if_finished=True)
+
+    def prune(self, trial: optuna.Trial) -> None:
+        """Write down that a trial was ended early, which counts as finished."""
+        with self.exclusive():
+            self._study.tell(trial, state=TrialState.PRUNED, skip_if_finished=True)
+
+    def lose(self, trial: optuna.Trial, *, blame: bool) -> None:
+        """Give a trial back without a result; `blame` if its settings may be why."""
+        with self.exclusive():
+            self._lose(trial.number, blame=blame)
+
+    def spec_of(self, values: dict[str, Value]) -> Spec:
+        """Return the base with the values of a trial."""
+        return apply(self.plan.base, values)
+
+    def trials(self) -> list[optuna.trial.FrozenTrial]:
+        """Return all trials, those that were lost included."""
+        return self._study.get_trials(deepcopy=False)
+
+    def best(self, most: int) -> list[optuna.trial.FrozenTrial]:
+        """Return the best complete trials, the best first, and among equals the first."""
+        complete = (trial for trial in self.trials() if trial.state == TrialState.COMPLETE)
+        return sorted(complete, key=lambda trial: (-(trial.value or 0.0), trial.number))[:most]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many trials are complete, pruned, running and waiting, and how many times one was lost."""
+        found = Counter(trial.state for trial in self.trials())
+        names = ("complete", "pruned", "running", "waiting", "fail")
+        return {("lost" if name == "fail" else name): found[TrialState[name.upper()]] for name in names}
+
+    def _release_dead(self) -> None:
+        """Give back the trials of dead processes; the lock is held, so none can be between claim and first sign of life."""
+        for trial in self.trials():
+            if trial.state == TrialState.RUNNING and is_dead(trial.user_attrs.get(_WORKER)):
+                self._lose(trial.number, blame=True)
+
+    def _lose(self, number: int, *, blame: bool) -> None:
+        trial = self.trials()[number]
+        if trial.state != TrialState.RUNNING:
+            return
+        losses = trial.user_attrs.get(_LOSSES, 0) + blame
+        is_over = losses >= _MOST_LOSSES
+        self._study.tell(number, state=TrialState.PRUNED if is_over else TrialState.FAIL)
+        if not is_over and trial.params:
+            self._study.enqueue_trial(dict(trial.params), user_attrs={_LOSSES: losses})
+
+    def _sampler(self, claimed: int) -> optuna.samplers.BaseSampler:
+        seed = int(np.random.SeedSequence([self.plan.base.seed, claimed]).generate_state(1)[0])
+        if self._points is not None:
+            return optuna.samplers.RandomSampler(seed)  # the grid says what comes next: nothing is drawn
+        return optuna.samplers.TPESampler(seed=seed)
+
+
+def _distribution(dimension: Dimension) -> optuna.distributions.BaseDistribution:
+    if isinstance(dimension, Choice):
+        return optuna.distributions.CategoricalDistribution(dimension.values)
+    if isinstance(dimension.low, int) and isinstance(dimension.high, int):
+        return optuna.distributions.IntDistribution(dimension.low, dimension.high, log=dimension.is_log)
+    return optuna.distributions.FloatDistribution(dimension.low, dimension.high, log=dimension.is_log)
+
+
+def _pruner(plan: Plan) -> optuna.pruners.BasePruner:
+    """Return what ends trials early; time is counted in epochs."""
+    training = plan.base.training
+    if plan.pruner == "median":  # not in the first fifth: a small rate learns slowly at first
+        return optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=training.epochs // 5)
+    if plan.pruner == "halving":
+        return optuna.pruners.SuccessiveHalvingPruner(min_resource=training.validate_every, reduction_factor=3)
+    return optuna.pruners.NopPruner()
