@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from relatum.errors import DataError, SettingError, UnknownNameError
 from relatum.tables.options import EVERY_COLUMN, ImportOptions
-from relatum.tables.source import Table
+from relatum.tables.source import SourceTable
 
 __all__ = ["Choices", "Place", "spoken"]
 
@@ -21,7 +21,7 @@ def spoken(place: Place) -> str:
 class Choices:
     """What was chosen, by table and column; every name in the options is there."""
 
-    def __init__(self, tables: Mapping[str, Table], options: ImportOptions) -> None:
+    def __init__(self, tables: Mapping[str, SourceTable], options: ImportOptions) -> None:
         self._tables = tables
         self._places: dict[str, list[Place]] = {}
         for table in tables.values():

@@ -14,15 +14,15 @@ from relatum.data.vocabulary import fault_of
 from relatum.errors import FormatError
 from relatum.tables.engine import Workspace, WorkspaceError, literal
 from relatum.tables.narrowing import narrow
-from relatum.tables.source import Column, Table
+from relatum.tables.source import SourceColumn, SourceTable
 
-__all__ = ["DelimitedFile"]
+__all__ = ["DelimitedSource"]
 
 _DELIMITERS = ",;\t|"
 _LONGEST_HEADER = 1 << 20
 
 
-class DelimitedFile:
+class DelimitedSource:
     """A text file whose first line names its columns; the delimiter is the one of comma, semicolon, tab and bar in it."""
 
     def __init__(self, workspace: Workspace, path: Path, name: str) -> None:
@@ -30,11 +30,11 @@ class DelimitedFile:
         self._workspace, self._path, self._name = workspace, path, name
         self._delimiter, self._header = _read_header(path)
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[SourceTable]:
         """Return the only table."""
-        return [Table(self._name, tuple(Column(name, "", "unknown") for name in self._header))]
+        return [SourceTable(self._name, tuple(SourceColumn(name, "", "unknown") for name in self._header))]
 
-    def stage(self, table: Table, columns: Sequence[Column], target: str) -> None:
+    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Read the whole file as text; then numbers and dates are found."""
         places = [table.columns.index(column) for column in columns]
         declared = ", ".join(f"'f{place}': 'VARCHAR'" for place in range(len(self._header)))

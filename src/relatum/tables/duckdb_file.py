@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from relatum.tables.engine import Workspace, listed, literal, quoted
-from relatum.tables.source import Column, Reference, Table, kind_of
+from relatum.tables.source import Reference, SourceColumn, SourceTable, kind_of
 
-__all__ = ["DuckdbFile"]
+__all__ = ["DuckdbSource"]
 
 _USUAL = "main"
 
 
-class DuckdbFile:
+class DuckdbSource:
     """One DuckDB database; its views, which are programs, are not run."""
 
     def __init__(self, workspace: Workspace, path: Path, number: int) -> None:
@@ -23,7 +23,7 @@ class DuckdbFile:
         workspace.run(f"ATTACH {literal(str(path.resolve()))} AS {self._name} (READ_ONLY)", self.origin)
         self._places: dict[str, str] = {}
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[SourceTable]:
         """Return the tables in the order of their names."""
         found = self._ask("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? ORDER BY ALL")
         self._places = {_full(*row): f"{self._name}.{quoted(row[0])}.{quoted(row[1])}" for row in found}
@@ -44,11 +44,13 @@ class DuckdbFile:
                 for kind, names, other, targets in mine
                 if kind == "FOREIGN KEY"
             ]
-            own = (Column(name, kind.lower(), kind_of(kind)) for *place, name, kind in columns if place == [schema, table])
-            tables.append(Table(_full(schema, table), tuple(own), keys[0] if keys else (), tuple(references)))
+            own = (
+                SourceColumn(name, kind.lower(), kind_of(kind)) for *place, name, kind in columns if place == [schema, table]
+            )
+            tables.append(SourceTable(_full(schema, table), tuple(own), keys[0] if keys else (), tuple(references)))
         return tables
 
-    def stage(self, table: Table, columns: Sequence[Column], target: str) -> None:
+    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Make a view of a table."""
         chosen = listed(column.name for column in columns)
         self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._places[table.name]}")  # noqa: S608

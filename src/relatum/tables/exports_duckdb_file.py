@@ -14,22 +14,22 @@ from relatum.tables.database import declared, listed_columns, split_name
 from relatum.tables.engine import Workspace, literal, quoted
 from relatum.tables.table import Table
 
-__all__ = ["DuckdbDatabase", "open_duckdb", "write_parquet"]
+__all__ = ["DuckdbTarget", "open_duckdb", "write_parquet"]
 
 _USUAL = "main"
 
 
 @contextmanager
-def open_duckdb(path: Path, origin: Path) -> Iterator[DuckdbDatabase]:
+def open_duckdb(path: Path, origin: Path) -> Iterator[DuckdbTarget]:
     """Yield the database in a file, which is made if it is not there; `origin` is what messages call it."""
     with Workspace("writing") as workspace:
         workspace.run(f"ATTACH {literal(str(path.absolute()))} AS target", str(origin))
         workspace.run("BEGIN TRANSACTION", str(origin))
-        yield DuckdbDatabase(workspace, str(origin))
+        yield DuckdbTarget(workspace, str(origin))
         # What was not committed is rolled back when the workspace closes.
 
 
-class DuckdbDatabase:
+class DuckdbTarget:
     """An open DuckDB database."""
 
     def __init__(self, workspace: Workspace, origin: str) -> None:

@@ -16,7 +16,7 @@ from relatum.tables.table import Table
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresDatabase", "open_postgres"]
+__all__ = ["PostgresTarget", "open_postgres"]
 
 _PATIENCE = 10  # seconds to wait for a connection
 _LONGEST = 63  # bytes of a name; the server cuts longer ones off without a word
@@ -28,21 +28,21 @@ _COLUMNS = """
 
 
 @contextmanager
-def open_postgres(url: str) -> Iterator[PostgresDatabase]:
+def open_postgres(url: str) -> Iterator[PostgresTarget]:
     """Yield the database at a URL, with a transaction under way."""
     with optional("psycopg", extra="postgres"):
         import psycopg
     origin = without_password(url)
     try:
         with closing(psycopg.connect(url, connect_timeout=_PATIENCE)) as connection:
-            yield PostgresDatabase(connection, origin)
+            yield PostgresTarget(connection, origin)
             # What was not committed is rolled back when the connection closes.
     except (psycopg.Error, UnicodeError) as error:
         # As one sentence; psycopg puts no password into it.
         raise DataError(f"{origin}: {' '.join(str(error).split()) or type(error).__name__}") from None
 
 
-class PostgresDatabase:
+class PostgresTarget:
     """An open PostgreSQL database."""
 
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], origin: str) -> None:

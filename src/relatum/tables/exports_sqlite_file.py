@@ -12,20 +12,20 @@ from relatum.tables.database import listed_columns
 from relatum.tables.engine import quoted
 from relatum.tables.table import Table
 
-__all__ = ["SqliteDatabase", "open_sqlite"]
+__all__ = ["SqliteTarget", "open_sqlite"]
 
 _PATIENCE = 10.0  # seconds to wait for others who write
 _ERRORS = (sqlite3.Error, OverflowError, UnicodeError)
 
 
 @contextmanager
-def open_sqlite(path: Path, origin: Path) -> Iterator[SqliteDatabase]:
+def open_sqlite(path: Path, origin: Path) -> Iterator[SqliteTarget]:
     """Yield the database in a file, which is made if it is not there; `origin` is what messages call it."""
     try:
         with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("BEGIN IMMEDIATE")
-            yield SqliteDatabase(connection, str(origin))
+            yield SqliteTarget(connection, str(origin))
             # What was not committed is rolled back when the connection closes.
     except _ERRORS as error:
         _recover(path)
@@ -38,7 +38,7 @@ def _recover(path: Path) -> None:
         connection.execute("SELECT count(*) FROM sqlite_schema")
 
 
-class SqliteDatabase:
+class SqliteTarget:
     """An open SQLite database."""
 
     def __init__(self, connection: sqlite3.Connection, origin: str) -> None:

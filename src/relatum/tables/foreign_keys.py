@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from relatum.errors import DataError
 from relatum.tables.choices import Choices, Place, spoken
-from relatum.tables.source import Table
+from relatum.tables.source import SourceTable
 
 __all__ = ["Identity"]
 
@@ -18,7 +18,7 @@ __all__ = ["Identity"]
 class Identity:
     """The kinds of entities of an import: `kinds` has one for each column, `refers` and `referred` say why."""
 
-    def __init__(self, tables: Mapping[str, Table], choices: Choices) -> None:
+    def __init__(self, tables: Mapping[str, SourceTable], choices: Choices) -> None:
         self.refers: dict[Place, list[Place | str]] = {}
         self.referred: dict[Place, list[Place]] = {}
         for table in tables.values():
@@ -59,7 +59,7 @@ class Identity:
             groups.setdefault(root(node), []).append(node)
         return list(groups.values())
 
-    def _named(self, groups: list[list[Place | str]], tables: Mapping[str, Table]) -> dict[Place, str]:
+    def _named(self, groups: list[list[Place | str]], tables: Mapping[str, SourceTable]) -> dict[Place, str]:
         kinds: dict[Place, str] = {}
         taken: set[str] = set()
         for group in sorted(groups, key=lambda group: sorted(map(str, group))):
@@ -77,11 +77,11 @@ class Identity:
         return kinds
 
 
-def _name(place: Place, tables: Mapping[str, Table]) -> str:
+def _name(place: Place, tables: Mapping[str, SourceTable]) -> str:
     return place[0] if tables[place[0]].primary_key == (place[1],) else spoken(place)
 
 
-def _targets(table: Table, tables: Mapping[str, Table], choices: Choices) -> Iterable[tuple[Place, Place]]:
+def _targets(table: SourceTable, tables: Mapping[str, SourceTable], choices: Choices) -> Iterable[tuple[Place, Place]]:
     """Yield the columns of a table's foreign keys with what they refer to; one that leads nowhere matters if it is used."""
     for reference in table.references:
         for column, target in zip(reference.columns, reference.targets, strict=True):

@@ -10,14 +10,14 @@ from typing import Any
 from relatum.datasets.chunks import whole_lines
 from relatum.errors import DataError, FormatError
 from relatum.tables.engine import BATCH, Workspace
-from relatum.tables.source import Column, Table
+from relatum.tables.source import SourceColumn, SourceTable
 
-__all__ = ["JsonFacts"]
+__all__ = ["JsonFactsSource"]
 
 Cells = dict[str, str | None]
 
 
-class JsonFacts:
+class JsonFactsSource:
     """One file; a relation is a table, and every value in it names an entity.
 
     A fact is `["sold", "drew", "alex", "book"]`, `{"relation": "sold", "entities": ["drew", "alex", "book"]}` or
@@ -40,14 +40,16 @@ class JsonFacts:
         if not self._relations:
             raise FormatError(path, None, "empty: not one fact")
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[SourceTable]:
         """Return a table for each relation, in the order in which they first occur."""
         return [
-            Table(name, tuple(Column(role, "json", "text") for role in roles), (), (), True, self._positional[name])
+            SourceTable(
+                name, tuple(SourceColumn(role, "json", "text") for role in roles), (), (), True, self._positional[name]
+            )
             for name, roles in self._relations.items()
         ]
 
-    def stage(self, table: Table, columns: Sequence[Column], target: str) -> None:
+    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Make a view of what was read."""
         places = [table.columns.index(column) for column in columns]
         chosen = ", ".join(f"c{place} AS c{number}" for number, place in enumerate(places)) or "NULL AS c0"

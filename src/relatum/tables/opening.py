@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from relatum.errors import DataError
-from relatum.tables.delimited import DelimitedFile
-from relatum.tables.duckdb_file import DuckdbFile
+from relatum.tables.delimited import DelimitedSource
+from relatum.tables.duckdb_file import DuckdbSource
 from relatum.tables.engine import Workspace
-from relatum.tables.frames import Frame, is_frame
-from relatum.tables.json_facts import JsonFacts
-from relatum.tables.parquet import ParquetFile
-from relatum.tables.postgres import PostgresDatabase, is_postgres
+from relatum.tables.frames import FrameSource, is_frame
+from relatum.tables.json_facts import JsonFactsSource
+from relatum.tables.parquet import ParquetSource
+from relatum.tables.postgres import PostgresSource, is_postgres
 from relatum.tables.signature import database_in
-from relatum.tables.source import Source, Table
-from relatum.tables.sqlite_file import SqliteFile
+from relatum.tables.source import Source, SourceTable
+from relatum.tables.sqlite_file import SqliteSource
 
 __all__ = ["open_sources"]
 
@@ -33,7 +33,7 @@ _HINTS = {
 
 
 @contextmanager
-def open_sources(given: Any, workspace: Workspace, relation_key: str) -> Iterator[dict[str, tuple[Source, Table]]]:
+def open_sources(given: Any, workspace: Workspace, relation_key: str) -> Iterator[dict[str, tuple[Source, SourceTable]]]:
     """Yield every table by its name, with the source that holds it.
 
     Args:
@@ -42,7 +42,7 @@ def open_sources(given: Any, workspace: Workspace, relation_key: str) -> Iterato
         relation_key: the key of a JSON object that names its relation.
     """
     with ExitStack() as stack:
-        found: dict[str, tuple[Source, Table]] = {}
+        found: dict[str, tuple[Source, SourceTable]] = {}
         for number, (name, each) in enumerate(_listed(given)):
             source = _open(each, name, workspace, relation_key, number)
             stack.callback(source.close)
@@ -70,11 +70,11 @@ def _listed(given: Any) -> list[tuple[str | None, Any]]:
 
 def _open(given: Any, name: str | None, workspace: Workspace, relation_key: str, number: int) -> Source:
     if is_frame(given):
-        return Frame(workspace, given, name or "table", number)
+        return FrameSource(workspace, given, name or "table", number)
     if not isinstance(given, (str, os.PathLike)):
         raise DataError(f"{type(given).__name__} is nothing that can be imported: give a path, a URL or a frame")
     if isinstance(given, str) and is_postgres(given):
-        return PostgresDatabase(workspace, given)
+        return PostgresSource(workspace, given)
     if isinstance(given, str) and "://" in given:
         raise DataError(f"{given.partition('://')[0]}://...: only files and postgresql:// URLs can be imported")
     return _open_file(Path(given), name, workspace, relation_key, number)
@@ -88,17 +88,17 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, relation_key:
     # What says what it is by its first bytes is believed before its name.
     kind = database_in(path)
     if kind is not None:
-        return SqliteFile(workspace, path) if kind == "sqlite" else DuckdbFile(workspace, path, number)
+        return SqliteSource(workspace, path) if kind == "sqlite" else DuckdbSource(workspace, path, number)
     with path.open("rb") as file:
         start = file.read(4)
     unpacked = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending, table = unpacked.suffix.lower(), name or unpacked.stem
     if start.startswith(b"PAR1") or ending in (".parquet", ".pq"):
-        return ParquetFile(workspace, path, table)
+        return ParquetSource(workspace, path, table)
     if ending in _JSON:
-        return JsonFacts(workspace, path, relation_key, number)
+        return JsonFactsSource(workspace, path, relation_key, number)
     if ending in _DELIMITED:
-        return DelimitedFile(workspace, path, table)
+        return DelimitedSource(workspace, path, table)
     if ending in (".db", ".sqlite", ".sqlite3", ".duckdb"):
         raise DataError(f"{path}: neither a SQLite nor a DuckDB database")
     hint = _HINTS.get(ending, "known are .csv, .tsv, .parquet, .jsonl, SQLite and DuckDB files")

@@ -10,12 +10,12 @@ from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
 from relatum.tables.narrowing import narrow
-from relatum.tables.source import Column, Kind, Reference, Table
+from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable
 
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresDatabase", "is_postgres", "without_password"]
+__all__ = ["PostgresSource", "is_postgres", "without_password"]
 
 _USUAL = "public"
 _PATIENCE = 10  # seconds to wait for a connection
@@ -62,7 +62,7 @@ def _parts(url: str) -> tuple[str, str, str]:
     return scheme, user, rest
 
 
-class PostgresDatabase:
+class PostgresSource:
     """One database; what is read is its state at one moment."""
 
     def __init__(self, workspace: Workspace, url: str) -> None:
@@ -80,17 +80,17 @@ class PostgresDatabase:
             raise self._told(error) from None
         self._places: dict[str, str] = {}
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[SourceTable]:
         """Return the tables in the order of their names."""
         found = {row[0]: row[1:] for row in self._ask(_TABLES)}
         names = {number: table if schema == _USUAL else f"{schema}.{table}" for number, (schema, table, *_) in found.items()}
         for number, (schema, table, kind, _) in found.items():
             only = "ONLY " if kind == "r" else ""  # a table that others inherit from has its own rows alone
             self._places[names[number]] = f"{only}{quoted(schema)}.{quoted(table)}"
-        columns: dict[int, dict[int, Column]] = {number: {} for number in found}
+        columns: dict[int, dict[int, SourceColumn]] = {number: {} for number in found}
         for number, place, name, declared, category, base in self._ask(_COLUMNS, list(found)):
             kind = "text" if base == "uuid" else _KINDS.get(category, "unreadable")
-            columns[number][place] = Column(name, declared, kind)
+            columns[number][place] = SourceColumn(name, declared, kind)
         keys: dict[int, tuple[str, ...]] = {}
         references: dict[int, list[Reference]] = {}
         for number, kind, own, other, targets in self._ask(_KEYS, list(found)):
@@ -101,7 +101,7 @@ class PostgresDatabase:
                 theirs = tuple(columns[other][place].name for place in targets)
                 references.setdefault(number, []).append(Reference(mine, names[other], theirs))
         return [
-            Table(
+            SourceTable(
                 name,
                 tuple(columns[number].values()),
                 keys.get(number, ()),
@@ -111,7 +111,7 @@ class PostgresDatabase:
             for number, name in names.items()
         ]
 
-    def stage(self, table: Table, columns: Sequence[Column], target: str) -> None:
+    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Copy a table as text; then numbers and dates are found."""
         place = self._places[table.name]
         total = self._ask(f"SELECT count(*) FROM {place}")[0][0]  # noqa: S608
@@ -123,7 +123,7 @@ class PostgresDatabase:
         """Close the connection."""
         self._connection.close()
 
-    def _batches(self, place: str, columns: Sequence[Column]) -> Iterator[Batch]:
+    def _batches(self, place: str, columns: Sequence[SourceColumn]) -> Iterator[Batch]:
         chosen = ", ".join(f"{quoted(column.name)}::text" for column in columns) or "NULL"
         try:
             with self._connection.cursor(name="relatum") as cursor:

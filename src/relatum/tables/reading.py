@@ -23,7 +23,7 @@ from relatum.tables.foreign_keys import Identity
 from relatum.tables.numbering import Role, number_entities, read_facts, roles_of
 from relatum.tables.opening import open_sources
 from relatum.tables.options import ImportOptions
-from relatum.tables.source import Table
+from relatum.tables.source import SourceTable
 from relatum.tables.staging import Staged, stage
 from relatum.tables.summary import ColumnRecord, Imported, TableRecord
 from relatum.tables.treatment import Treatment
@@ -69,7 +69,7 @@ class _Assembly:
         self._identity, self._kinds, self._options = identity, identity.kinds, options
         self._null_is_value = options.null == "value"
 
-    def finish(self, tables: dict[str, Table], origins: list[str]) -> Imported:
+    def finish(self, tables: dict[str, SourceTable], origins: list[str]) -> Imported:
         """Return the import."""
         related = [(number, each) for number, each in enumerate(self._staged) if not self._why_not(each)]
         if not related:
@@ -140,7 +140,7 @@ class _Assembly:
             found.append(Domain(kind, staged.form(name), self._null_is_value))
         return tuple(found)
 
-    def _has_kind(self, table: Table, column: str) -> bool:
+    def _has_kind(self, table: SourceTable, column: str) -> bool:
         """Return whether the names of a column's entities begin with their kind: by default, or by a link."""
         return not (self._options.plain or table.is_facts) or (table.name, column) in self._choices.links
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-__all__ = ["Column", "Kind", "Reference", "Source", "Table", "kind_of"]
+__all__ = ["Kind", "Reference", "Source", "SourceColumn", "SourceTable", "kind_of"]
 
 # `unknown` is text whose values tell what it is, once they have been seen; `unreadable` cannot be the name of anything.
 Kind = Literal["number", "date", "text", "unknown", "unreadable"]
@@ -29,7 +29,7 @@ def kind_of(duckdb_type: str) -> Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SourceColumn:
     """A column as its source declares it; `type` is the source's own word, empty where it has none."""
 
     name: str
@@ -47,7 +47,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SourceTable:
     """A table as its source declares it.
 
     Attributes:
@@ -61,14 +61,14 @@ class Table:
     """
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[SourceColumn, ...]
     primary_key: tuple[str, ...] = ()
     references: tuple[Reference, ...] = ()
     is_facts: bool = False
     is_positional: bool = False
     is_readable: bool = True
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> SourceColumn:
         """Return the column called `name`."""
         return next(column for column in self.columns if column.name == name)
 
@@ -80,10 +80,10 @@ class Source(Protocol):
     def origin(self) -> str:
         """Where the tables come from, without any password."""
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[SourceTable]:
         """Return all tables, whether they are wanted or not."""
 
-    def stage(self, table: Table, columns: Sequence[Column], target: str) -> None:
+    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Make `target`, a table or view of the workspace, with these columns as c0, c1, ..., and all rows."""
 
     def close(self) -> None:

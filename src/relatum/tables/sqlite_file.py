@@ -9,14 +9,14 @@ from pathlib import Path
 from relatum.errors import DataError
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
 from relatum.tables.narrowing import narrow
-from relatum.tables.source import Column, Kind, Reference, Table
+from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable
 
-__all__ = ["SqliteFile"]
+__all__ = ["SqliteSource"]
 
 _TEXTS = ("CHAR", "CLOB", "TEXT", "BOOL", "UUID")
 
 
-class SqliteFile:
+class SqliteSource:
     """One SQLite database; its views and virtual tables, which are programs, are not run."""
 
     def __init__(self, workspace: Workspace, path: Path) -> None:
@@ -35,7 +35,7 @@ class SqliteFile:
         except sqlite3.Error as error:
             raise DataError(f"{path}: {error}") from None
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[SourceTable]:
         """Return the tables in the order of their names."""
         try:
             columns = {name: self._columns(name) for name in sorted(self._listed)}
@@ -43,7 +43,7 @@ class SqliteFile:
         except sqlite3.Error as error:
             raise DataError(f"{self.origin}: {error}") from None
 
-    def stage(self, table: Table, columns: Sequence[Column], target: str) -> None:
+    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Copy a table as text; then numbers and dates are found."""
         try:
             total = self._connection.execute(f"SELECT count(*) FROM {quoted(table.name)}").fetchone()[0]  # noqa: S608
@@ -58,19 +58,19 @@ class SqliteFile:
         """Close the database."""
         self._connection.close()
 
-    def _batches(self, table: Table, columns: Sequence[Column]) -> Iterator[Batch]:
+    def _batches(self, table: SourceTable, columns: Sequence[SourceColumn]) -> Iterator[Batch]:
         chosen = ", ".join(quoted(column.name) for column in columns) or "NULL"
         cursor = self._connection.execute(f"SELECT {chosen} FROM {quoted(table.name)}")  # noqa: S608
         while rows := cursor.fetchmany(BATCH):
             yield [[_text(value) for value in column] for column in zip(*rows, strict=True)]
 
-    def _columns(self, table: str) -> dict[str, tuple[Column, int]]:
+    def _columns(self, table: str) -> dict[str, tuple[SourceColumn, int]]:
         """Return the columns by name, each with its place in the primary key, from 1, or 0."""
         rows = self._connection.execute(f"PRAGMA table_xinfo({quoted(table)})").fetchall()
         seen = (row for row in rows if row[6] != 1)  # 1 is hidden; generated columns are 2 and 3
-        return {str(row[1]): (Column(str(row[1]), str(row[2]).lower(), _kind(str(row[2]))), row[5]) for row in seen}
+        return {str(row[1]): (SourceColumn(str(row[1]), str(row[2]).lower(), _kind(str(row[2]))), row[5]) for row in seen}
 
-    def _table(self, name: str, known: dict[str, dict[str, tuple[Column, int]]]) -> Table:
+    def _table(self, name: str, known: dict[str, dict[str, tuple[SourceColumn, int]]]) -> SourceTable:
         keys: dict[int, list[tuple[str, str, str | None]]] = {}
         for number, _, target, own, other, *_ in self._connection.execute(f"PRAGMA foreign_key_list({quoted(name)})"):
             keys.setdefault(number, []).append((target, own, other))
@@ -82,10 +82,12 @@ class SqliteFile:
             others = (primary.get(n, "") if other is None else other for n, (_, _, other) in enumerate(parts))
             targets = tuple(_same(other, known.get(table, {})) for other in others)
             references.append(Reference(tuple(_same(own, known[name]) for _, own, _ in parts), table, targets))
-        return Table(name, tuple(column for column, _ in known[name].values()), _primary_key(known[name]), tuple(references))
+        return SourceTable(
+            name, tuple(column for column, _ in known[name].values()), _primary_key(known[name]), tuple(references)
+        )
 
 
-def _primary_key(columns: dict[str, tuple[Column, int]]) -> tuple[str, ...]:
+def _primary_key(columns: dict[str, tuple[SourceColumn, int]]) -> tuple[str, ...]:
     return tuple(sorted((name for name, (_, place) in columns.items() if place), key=lambda name: columns[name][1]))
 
 

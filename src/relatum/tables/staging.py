@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from relatum.tables.choices import Choices
 from relatum.tables.engine import Workspace
 from relatum.tables.foreign_keys import Identity
-from relatum.tables.source import Source, Table, kind_of
+from relatum.tables.source import Source, SourceTable, kind_of
 from relatum.tables.treatment import Profile, Treatment, treat, treat_unseen
 from relatum.tables.values import cleaned
 
@@ -30,7 +30,7 @@ class Staged:
         rows: how many rows there are.
     """
 
-    table: Table
+    table: SourceTable
     view: str
     places: dict[str, str]
     types: dict[str, str]
@@ -51,7 +51,13 @@ class Staged:
 
 
 def stage(
-    workspace: Workspace, source: Source, table: Table, number: int, choices: Choices, identity: Identity, keep_ids: bool
+    workspace: Workspace,
+    source: Source,
+    table: SourceTable,
+    number: int,
+    choices: Choices,
+    identity: Identity,
+    keep_ids: bool,
 ) -> Staged:
     """Return a table brought into the workspace, its columns counted and treated."""
     known = {column.name: treat_unseen((table.name, column.name), table, choices) for column in table.columns}

@@ -8,7 +8,7 @@ from typing import Literal
 from relatum.errors import DataError
 from relatum.tables.choices import Choices, Place, spoken
 from relatum.tables.foreign_keys import Identity
-from relatum.tables.source import Kind, Table
+from relatum.tables.source import Kind, SourceTable
 
 __all__ = ["Profile", "Treatment", "treat", "treat_unseen"]
 
@@ -49,7 +49,7 @@ class Treatment:
         return self.outcome != "left out"
 
 
-def treat_unseen(place: Place, table: Table, choices: Choices) -> Treatment | None:
+def treat_unseen(place: Place, table: SourceTable, choices: Choices) -> Treatment | None:
     """Return what becomes of a column whatever its values are, or None if they have to be seen."""
     chosen = place[1] in choices.columns.get(table.name, ())
     if place in choices.drop:
@@ -66,7 +66,9 @@ def treat_unseen(place: Place, table: Table, choices: Choices) -> Treatment | No
     return None
 
 
-def treat(place: Place, table: Table, profile: Profile, choices: Choices, identity: Identity, keep_ids: bool) -> Treatment:
+def treat(
+    place: Place, table: SourceTable, profile: Profile, choices: Choices, identity: Identity, keep_ids: bool
+) -> Treatment:
     """Return what becomes of a column whose values have been seen."""
     bins = choices.bins.get(place)
     if bins is not None:
@@ -88,7 +90,7 @@ def treat(place: Place, table: Table, profile: Profile, choices: Choices, identi
     return _by_values(place, table, profile, choices.bins_of_all, keep_ids)
 
 
-def _by_values(place: Place, table: Table, profile: Profile, bins: int | None, keep_ids: bool) -> Treatment:
+def _by_values(place: Place, table: SourceTable, profile: Profile, bins: int | None, keep_ids: bool) -> Treatment:
     own = profile.distinct == profile.present > 1
     if table.primary_key == (place[1],) or (own and (profile.is_whole or profile.kind == "text")):
         if keep_ids:
