@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.measure import Ratio, peak_memory, seconds
 from relatum import KnownAnswers, load
-from relatum.datasets.formats import read_tuples
+from relatum.datasets.text_format import read_tuples
 
 _MILLION = 1_000_000
 _LARGE = 10 * _MILLION

@@ -38,12 +38,10 @@ from relatum import (
     save,
     update,
 )
-from relatum.data.parting import marked
-from relatum.datasets.formats import write_tuples
+from relatum.data.splitting import marked
+from relatum.datasets.text_format import write_tuples
 from relatum.files import atomic_file
-from relatum.inference.interval import mrr_interval
-from relatum.inference.ranking import rank
-from relatum.inference.ranks import Metrics, Ranks
+from relatum.inference.ranking import Metrics, Ranks, mrr_interval, rank
 from relatum.kernels.parallel import threads
 from relatum.runs.journal import Journal
 

@@ -32,7 +32,7 @@ from relatum.data.hypergraph import Block, Hypergraph
 from relatum.files import atomic_file
 from relatum.rules import Kind, Rule, estimate_observed, find_rules, predictions
 from relatum.synth.dataset import SynthDataset, synthesize
-from relatum.synth.presets import find_preset
+from relatum.synth.settings import find_preset
 
 RESULTS = Path(__file__).parents[1] / "results"
 SEEDS = range(5)  # the numbers in the code were chosen on seeds 100 to 107

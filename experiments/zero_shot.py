@@ -23,14 +23,11 @@ from relatum import Hypergraph, KnownAnswers, Run, Schema, Spec, Split, __versio
 from relatum.algebra import Expression, parse
 from relatum.data.derivations import ELEMENTARY, save_provenance
 from relatum.files import atomic_file
-from relatum.inference.ranking import rank
-from relatum.inference.ranks import Metrics, Ranks
-from relatum.reasoning.closed_form import closed_form, require_reale
-from relatum.reasoning.extension import extended
-from relatum.reasoning.heights import Heights
+from relatum.inference.ranking import Metrics, Ranks, rank
+from relatum.reasoning.bounds import Heights, Values
+from relatum.reasoning.closed_form import closed_form, extended, require_reale
 from relatum.reasoning.plan import meaning_of, projected
 from relatum.reasoning.query import Query
-from relatum.reasoning.values import Values
 from relatum.runs.spec import merged
 from relatum.settings import change_of
 from relatum.synth import SynthDataset, find_preset, save_synth, synthesize

@@ -12,7 +12,7 @@ import pytest
 
 from relatum import MODELS, Spec
 from relatum.models.base import Settings
-from relatum.runs.recipes import RECIPES
+from relatum.runs.spec import RECIPES
 from relatum.settings import rules_of
 from relatum.training.settings import TrainingSettings
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from relatum.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from relatum.data.hypergraph import Hypergraph, Split
+    from relatum.data.hypergraph import Hypergraph, Split, TupleTable
     from relatum.data.known_answers import KnownAnswers
     from relatum.data.schema import RelationSchema, Schema
-    from relatum.data.table import TupleTable
     from relatum.data.vocabulary import Vocabulary
-    from relatum.datasets.formats import Layout
     from relatum.datasets.load import load, save
+    from relatum.datasets.text_format import Layout
     from relatum.errors import (
         DataError,
         DownloadError,
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from relatum.runs.run import Run
     from relatum.runs.spec import Spec
     from relatum.runs.update import update
-    from relatum.tables.reading import read
+    from relatum.tables.importer import read
 
 __all__ = [
     "MODELS",
@@ -65,12 +64,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "relatum.datasets.formats": ("Layout",),
-    "relatum.data.hypergraph": ("Hypergraph", "Split"),
+    "relatum.datasets.text_format": ("Layout",),
+    "relatum.data.hypergraph": ("Hypergraph", "Split", "TupleTable"),
     "relatum.data.known_answers": ("KnownAnswers",),
     "relatum.datasets.load": ("load", "save"),
     "relatum.data.schema": ("RelationSchema", "Schema"),
-    "relatum.data.table": ("TupleTable",),
     "relatum.data.vocabulary": ("Vocabulary",),
     "relatum.errors": (
         "DataError",
@@ -83,7 +81,7 @@ _HOMES = {
         "StoreError",
         "UnknownNameError",
     ),
-    "relatum.tables.reading": ("read",),
+    "relatum.tables.importer": ("read",),
     "relatum.models": ("MODELS",),
     "relatum.runs.fit": ("fit", "resume"),
     "relatum.runs.run": ("Run",),

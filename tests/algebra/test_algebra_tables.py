@@ -182,7 +182,7 @@ def test_known_results_are_not_evaluated_again() -> None:
 
 
 def test_a_product_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluate, "free", lambda: 100)
+    monkeypatch.setattr("relatum.algebra.evaluation.free", lambda: 100)
     with pytest.raises(DataError, match="product would make 4 tuples and take"):
         evaluate(knows * knows, GRAPH)
 

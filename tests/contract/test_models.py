@@ -15,8 +15,8 @@ from relatum import Hypergraph
 from relatum.errors import NumericError
 from relatum.inference import scoring
 from relatum.kernels import parallel
-from relatum.kernels.adagrad import adagrad
 from relatum.kernels.filters import nothing_known
+from relatum.kernels.rows import adagrad
 from relatum.models import MODELS
 from relatum.models.store import load_model, save_model
 

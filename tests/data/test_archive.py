@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from loopback import CONTENT, Answer, Server, files_of, member, pack, pouring, ranged, raw, remote, tree, unannounced, whole
-from relatum.datasets.archive import unpack
-from relatum.datasets.download import _ATTEMPTS, RemoteFile
+from relatum.datasets.download import _ATTEMPTS, RemoteFile, unpack
 from relatum.errors import DownloadError
 
 TRAIN, VALID = b"likes\tann\tbob\n" * 30, b"likes\tbob\tann\n" * 20
@@ -298,7 +297,7 @@ def test_a_hostile_header_is_a_download_error(
 def test_an_archive_that_unpacks_to_too_much_is_refused_and_never_held_in_memory(
     server: Server, folder: Path, wanted: Wanted, monkeypatch: pytest.MonkeyPatch, start: bytes
 ) -> None:
-    monkeypatch.setattr("relatum.datasets.archive._LARGEST", 1_000_000)
+    monkeypatch.setattr("relatum.datasets.download._LARGEST", 1_000_000)
     packed = gzip.compress(header() + start + bytes(1 << 24), 1)
     tracemalloc.start()
     try:
@@ -317,7 +316,7 @@ def test_an_archive_that_is_itself_too_large_is_refused(
     monkeypatch: pytest.MonkeyPatch,
     answer: Callable[[bytes], Answer],
 ) -> None:
-    monkeypatch.setattr("relatum.datasets.archive._LARGEST", 100_000)
+    monkeypatch.setattr("relatum.datasets.download._LARGEST", 100_000)
     url = server.at("/data.tar.gz", answer(CONTENT))
     with pytest.raises(DownloadError, match="nothing was kept"):
         unpack(url, wanted, folder)
@@ -336,7 +335,7 @@ def test_an_archive_that_cannot_be_fetched_leaves_nothing(server: Server, folder
 def test_an_endless_archive_is_hung_up_on(
     server: Server, folder: Path, wanted: Wanted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("relatum.datasets.archive._LARGEST", 2 * len(CONTENT))
+    monkeypatch.setattr("relatum.datasets.download._LARGEST", 2 * len(CONTENT))
     with pytest.raises(DownloadError, match="longer"):
         unpack(server.at("/data.tar.gz", pouring()), wanted, folder)
     assert server.hung_up.wait(5)

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum import DataError, FormatError, Hypergraph, Layout
-from relatum.datasets import chunks, formats
-from relatum.datasets.formats import TupleReader, read_roles, read_tuples, write_roles, write_tuples
+from relatum.datasets import text_format
+from relatum.datasets.text_format import TupleReader, read_roles, read_tuples, write_roles, write_tuples
 from strategies import hypergraphs
 
 FACTS = [("buyer", "alex", "book"), ("sold", "drew", "alex", "book")]
@@ -24,8 +24,8 @@ FACTS = [("buyer", "alex", "book"), ("sold", "drew", "alex", "book")]
 class LineReader(TupleReader):
     """The reader that takes every chunk line by line."""
 
-    def _read_columns(self, chunk: bytes, layout: Layout) -> list[tuple[formats.Ids, formats.Ids]]:
-        raise formats._OddError
+    def _read_columns(self, chunk: bytes, layout: Layout) -> list[tuple[text_format.Ids, text_format.Ids]]:
+        raise text_format._OddError
 
 
 def read(content: bytes, path: Path, layout: Layout = Layout(), skip_bad: bool = False) -> Hypergraph:  # noqa: B008
@@ -88,7 +88,7 @@ def test_skipped_lines_are_listed_and_leave_no_names_behind(path: Path) -> None:
 
 
 def test_a_file_of_nothing_but_bad_lines_is_counted_not_remembered(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "_MOST_LISTED", 2)
+    monkeypatch.setattr(text_format, "_MOST_LISTED", 2)
     path.write_bytes(b"model\n" * 9)
     reader = TupleReader(skip_bad=True)
     reader.read(path)
@@ -141,8 +141,8 @@ def test_a_damaged_archive_is_one_clean_error(content: bytes, path: Path) -> Non
 
 
 def test_a_file_without_line_ends_does_not_fill_the_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "LONGEST_LINE", 1 << 10)
-    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1 << 8)
+    monkeypatch.setattr(text_format, "LONGEST_LINE", 1 << 10)
+    monkeypatch.setattr(text_format, "CHUNK_BYTES", 1 << 8)
     with pytest.raises(FormatError, match="a line is longer than"):
         read(gzip.compress(b"x" * (1 << 20)), path)
 
@@ -189,7 +189,7 @@ def test_roles_must_fit_the_facts(path: Path) -> None:
     reader = TupleReader()
     reader.read(path)
     with pytest.raises(DataError, match="arity 2 in its facts but roles for sold"):
-        reader.finish([formats.RelationSchema("sold", 3, ("a", "b", "c"))])
+        reader.finish([text_format.RelationSchema("sold", 3, ("a", "b", "c"))])
 
 
 def outcome(reader: TupleReader, path: Path, layout: Layout) -> tuple[list[tuple[str, ...]], tuple[str, ...]] | str:
@@ -265,7 +265,7 @@ def test_every_file_gives_a_hypergraph_or_a_clean_error_and_both_readers_agree(
             blank_lines=chance.random() < 0.3,
         )
         skip_bad = chance.random() < 0.5
-        monkeypatch.setattr(chunks, "CHUNK_BYTES", chance.choice((1, 7, 40, 1 << 20)))
+        monkeypatch.setattr(text_format, "CHUNK_BYTES", chance.choice((1, 7, 40, 1 << 20)))
         fast = outcome(TupleReader(skip_bad=skip_bad), path, layout)
         assert fast == outcome(LineReader(skip_bad=skip_bad), path, layout), path.read_bytes()
         clean += not isinstance(fast, str)

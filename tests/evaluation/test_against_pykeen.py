@@ -12,8 +12,7 @@ import pytest
 import torch
 
 from relatum import Hypergraph, KnownAnswers, Split, load
-from relatum.inference.ranking import rank
-from relatum.inference.ranks import HITS
+from relatum.inference.ranking import HITS, rank
 from relatum.models import MODELS
 from relatum.models.base import Parameters
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from relatum.inference.interval import mrr_interval
-from relatum.inference.ranks import Ranks
+from relatum.inference.ranking import Ranks, mrr_interval
 
 
 def made(facts: int, questions: int, seed: int = 0) -> Ranks:

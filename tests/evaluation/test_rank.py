@@ -13,8 +13,7 @@ from made_models import Case, made_case
 from relatum import Hypergraph, KnownAnswers, UnknownNameError
 from relatum.errors import NumericError
 from relatum.inference.breakdown import KEYS, breakdown, macro_mrr
-from relatum.inference.ranking import rank
-from relatum.inference.ranks import Metrics
+from relatum.inference.ranking import Metrics, rank
 from relatum.models.base import Parameters
 from strategies import Fact, restrict
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relatum.inference.ranks import HITS, Metrics, Ranks
+from relatum.inference.ranking import HITS, Metrics, Ranks
 
 
 def made(better: list[int], equal: list[int]) -> Ranks:

@@ -9,7 +9,7 @@ import pytest
 from made_results import write_result
 from relatum.paper.claims import Claim, Verdict, check_claims, claims_table
 from relatum.paper.published import REL_ER, TABLE_1
-from relatum.runs.collected import read_results
+from relatum.runs.results import read_results
 
 
 def claim(folder: Path, start: str) -> Claim:

@@ -12,12 +12,9 @@ import pytest
 
 from made_results import write_result
 from relatum import DataError, Spec, fit
-from relatum.runs.collected import best, read_results
-from relatum.runs.course import read_course
-from relatum.runs.directory import JOURNAL, SPEC
-from relatum.runs.provenance import read_provenance, save_provenance
-from relatum.runs.results import collect
-from relatum.runs.series import series
+from relatum.runs.directory import JOURNAL, SPEC, read_provenance, save_provenance
+from relatum.runs.journal import read_course
+from relatum.runs.results import best, collect, read_results, series
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,9 @@ from matplotlib.colors import to_rgb
 from made_results import parts, write_result
 from relatum import DataError
 from relatum.models import MODELS
-from relatum.paper.figures_all import Made, make_figures
-from relatum.paper.style import STYLES, styled
-from relatum.paper.time_to_quality import draw_time, mean_reached
-from relatum.runs.collected import Point, read_results
+from relatum.paper.figure_style import STYLES, styled
+from relatum.paper.figures import Made, draw_time, make_figures, mean_reached
+from relatum.runs.results import Point, read_results
 
 RESULTS = Path(__file__).parents[2] / "results"
 COURSE = [(10, 60.0, 0.2), (20, 125.5, 0.4), (30, 190.0, 0.39)]
@@ -179,6 +178,6 @@ def test_a_committed_figure_of_other_results_would_be_noticed(tmp_path: Path) ->
 
 
 def test_without_matplotlib_one_line_says_how_to_get_it() -> None:
-    code = "import sys; sys.modules['matplotlib'] = None; import relatum.paper.figures_all"
+    code = "import sys; sys.modules['matplotlib'] = None; import relatum.paper.figures"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "RelatumError: matplotlib is not installed; install it with: pip install 'relatum[plot]'" in ended.stderr

@@ -13,10 +13,8 @@ from relatum import DataError
 from relatum.models import MODELS
 from relatum.paper.claims import check_claims, claims_table
 from relatum.paper.published import DATASETS, TABLE_1
-from relatum.paper.table import Table, fill_page
-from relatum.paper.tables import paper_tables
-from relatum.runs.collected import read_results
-from relatum.runs.datasets import FORMAT, measure
+from relatum.paper.tables import Table, fill_page, paper_tables
+from relatum.runs.results import FORMAT, measure, read_results
 
 RESULTS = Path(__file__).parents[2] / "results"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from relatum import MODELS, SettingError, Spec
-from relatum.tuning.defaults import SAMPLERS, default_space
-from relatum.tuning.space import Choice, Range, apply, grid_points, read_space
+from relatum.tuning.space import SAMPLERS, Choice, Range, apply, default_space, grid_points, read_space
 
 BASE = Spec.from_dict({"data": "example"})
 

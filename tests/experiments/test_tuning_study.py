@@ -15,10 +15,9 @@ pytest.importorskip("optuna")
 
 from relatum import RelatumError, SettingError, Spec, fit, load
 from relatum.runs.journal import Journal
-from relatum.tuning.alive import is_dead, sign_of_life
 from relatum.tuning.folder import BEST, bind, require_folder, save_best
 from relatum.tuning.plan import Plan, make_plan
-from relatum.tuning.storage import open_storage
+from relatum.tuning.storage import is_dead, open_storage, sign_of_life
 from relatum.tuning.study import Study
 from relatum.tuning.worker import Outcome, work
 

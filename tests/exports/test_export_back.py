@@ -15,8 +15,8 @@ from shop_of_four import CHANNELS, DISCOUNTS, fill, train
 
 from postgres_server import PASSWORD
 from relatum import Run
-from relatum.runs.predictions import predictions_table
-from relatum.tables.write import write
+from relatum.runs.export import predictions_table
+from relatum.tables.targets import write
 
 Relatum = Callable[..., tuple[int, str, str]]
 Ask = Callable[[str], list[tuple[Any, ...]]]

@@ -13,7 +13,7 @@ import pytest
 
 from relatum import DataError
 from relatum.tables.table import Column, Table, Value
-from relatum.tables.write import write
+from relatum.tables.targets import write
 
 
 class Place:
@@ -242,9 +242,9 @@ def test_schemas_of_postgresql_and_its_long_names(database: str) -> None:
 
 
 def test_what_somebody_else_is_writing_to_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from relatum.tables import exports_sqlite_file
+    from relatum.tables import sqlite
 
-    monkeypatch.setattr(exports_sqlite_file, "_PATIENCE", 0.1)
+    monkeypatch.setattr(sqlite, "_PATIENCE", 0.1)
     path = tmp_path / "busy.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("CREATE TABLE a (b)")

@@ -9,7 +9,7 @@ import pytest
 
 from relatum import RelatumError, Run, Spec, UnknownNameError, fit
 from relatum.models import MODELS
-from relatum.runs.embeddings import save_embeddings
+from relatum.runs.export import save_embeddings
 
 
 def trained(model: str, folder: Path) -> Run:

@@ -17,7 +17,7 @@ import pytest
 
 from relatum import DataError, SettingError
 from relatum.tables.table import Column, Table, Value
-from relatum.tables.write import write
+from relatum.tables.targets import write
 
 ENDINGS = ["csv", "tsv", "jsonl", "parquet", "db", "duckdb"]
 

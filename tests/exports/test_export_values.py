@@ -13,8 +13,8 @@ import pytest
 
 from relatum import read
 from relatum.data.column_types import Domain
-from relatum.tables.exports_values import column_of
 from relatum.tables.table import Value
+from relatum.tables.values import column_of
 
 SIGNS = "abc XYZ0123456789.,:;'\"\\%$?\t\n\r-+eE_äß日本␤"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from relatum.kernels import reference
-from relatum.kernels.adagrad import adagrad
+from relatum.kernels.rows import adagrad
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.01])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from relatum.kernels import minima, parallel, reference
+from relatum.kernels import nalp_scores, parallel, reference
 
 
 def drawn(queries: int, candidates: int, hidden: int, seed: int) -> tuple[np.ndarray, ...]:
@@ -19,11 +19,11 @@ def drawn(queries: int, candidates: int, hidden: int, seed: int) -> tuple[np.nda
 )
 def test_scores_and_gradients_agree_with_numpy(queries: int, candidates: int, hidden: int) -> None:
     q, k, bias, weights = drawn(queries, candidates, hidden, hidden)
-    scores = minima.forward(q, minima.pack(k), candidates, bias, weights, 0.5)
+    scores = nalp_scores.forward(q, nalp_scores.pack(k), candidates, bias, weights, 0.5)
     wide = [values.astype(np.float64) for values in (q, k, bias, weights)]
     assert np.allclose(scores, reference.minimum_scores(*wide, 0.5), atol=1e-5)
     upstream = np.random.default_rng(1).normal(size=scores.shape).astype(np.float32)
-    gradients = minima.backward(q, minima.pack(k), candidates, bias, weights, upstream)
+    gradients = nalp_scores.backward(q, nalp_scores.pack(k), candidates, bias, weights, upstream)
     for place, gradient in enumerate(gradients):
         direction = np.random.default_rng(place).normal(size=gradient.shape)
         moved = [
@@ -37,18 +37,18 @@ def test_scores_and_gradients_agree_with_numpy(queries: int, candidates: int, hi
 def test_an_infinite_query_stands_for_no_other_entity() -> None:
     q, k, bias, weights = drawn(2, 40, 5, 0)
     q[:] = np.inf
-    scores = minima.forward(q, minima.pack(k), 40, bias, weights, 0.0)
+    scores = nalp_scores.forward(q, nalp_scores.pack(k), 40, bias, weights, 0.0)
     assert np.allclose(scores, reference.minimum_scores(q, k, bias, weights, 0.0), atol=1e-5)
 
 
 def test_a_nan_is_an_error() -> None:
     q, k, bias, weights = drawn(2, 40, 5, 0)
-    tiles = minima.pack(k)
+    tiles = nalp_scores.pack(k)
     q[1, 3] = k[20, 4] = np.nan
     with pytest.raises(FloatingPointError):
-        minima.pack(k)
+        nalp_scores.pack(k)
     with pytest.raises(FloatingPointError):
-        minima.forward(q, tiles, 40, bias, weights, 0.0)
+        nalp_scores.forward(q, tiles, 40, bias, weights, 0.0)
 
 
 def test_one_thread_and_many_give_the_same_bits() -> None:
@@ -57,9 +57,9 @@ def test_one_thread_and_many_give_the_same_bits() -> None:
     results = []
     for threads in (1, 2, 3):
         parallel.set_threads(threads)
-        tiles = minima.pack(k)
-        scores = minima.forward(q, tiles, 3000, bias, weights, 0.0)
-        results.append([scores, *minima.backward(q, tiles, 3000, bias, weights, upstream)])
+        tiles = nalp_scores.pack(k)
+        scores = nalp_scores.forward(q, tiles, 3000, bias, weights, 0.0)
+        results.append([scores, *nalp_scores.backward(q, tiles, 3000, bias, weights, upstream)])
     parallel.set_threads(None)
     for other in results[1:]:
         assert all(np.array_equal(mine, theirs) for mine, theirs in zip(results[0], other, strict=True))

@@ -17,23 +17,21 @@ from numba.core.dispatcher import Dispatcher
 
 from relatum import kernels
 from relatum.kernels import (
-    adagrad,
-    blocks,
-    exponentials,
     filters,
+    jit,
     loss_per_fact,
     loss_shared,
-    minima,
-    minima_loops,
+    nalp_scores,
     parallel,
     ranking,
     reference,
+    rows,
     windowed_sigmoid,
     windowed_sigmoid_loops,
     windows,
 )
 from relatum.kernels.jit import TILE
-from relatum.kernels.ranking_loops import count_rows, first_at_least, insert, top_rows
+from relatum.kernels.ranking import count_rows, first_at_least, insert, top_rows
 
 SIZES = (0, 1, TILE - 1, TILE, TILE + 1)
 QUERIES = (0, 1, 3)
@@ -143,20 +141,20 @@ def sum_sigmoids() -> None:
 
 
 @walks(
-    minima.pack,
-    minima.forward,
-    minima.backward,
-    minima_loops.pack_tiles,
-    minima_loops.forward_tiles,
-    minima_loops.backward_tiles,
+    nalp_scores.pack,
+    nalp_scores.forward,
+    nalp_scores.backward,
+    nalp_scores.pack_tiles,
+    nalp_scores.forward_tiles,
+    nalp_scores.backward_tiles,
 )
 def take_minima() -> None:
     for queries, candidates, hidden in itertools.product(QUERIES, SIZES, (0, 1, 5)):
         q, c, bias = drawn(queries, 2 * hidden), drawn(candidates, 2 * hidden), drawn(hidden)
-        tiles = minima.pack(c)
-        scores = minima.forward(q, tiles, candidates, bias, bias, 0.5)
+        tiles = nalp_scores.pack(c)
+        scores = nalp_scores.forward(q, tiles, candidates, bias, bias, 0.5)
         assert np.allclose(scores, reference.minimum_scores(q, c, bias, bias, 0.5), atol=1e-4)
-        gradients = minima.backward(q, tiles, candidates, bias, bias, scores)
+        gradients = nalp_scores.backward(q, tiles, candidates, bias, bias, scores)
         assert [one.shape for one in gradients] == [q.shape, c.shape, bias.shape, bias.shape]
 
 
@@ -175,32 +173,32 @@ def sum_windows() -> None:
     assert windows.window_sums(none, none, 2).shape == (0, 2)
 
 
-@walks(exponentials.exponentials)
+@walks(jit.exponentials)
 def exponentiate() -> None:
     for count in SIZES:
         values, expected = drawn(count), np.exp(drawn(count))
-        exponentials.exponentials(values, np.empty(count, np.int32))
+        jit.exponentials(values, np.empty(count, np.int32))
         assert np.allclose(values, expected)
 
 
-@walks(adagrad.adagrad)
+@walks(rows.adagrad)
 def step() -> None:
-    for rows, width, columns in itertools.product((0, 1, 600), (0, 1, 5), (None, 0, 1, 5)):
+    for count, width, columns in itertools.product((0, 1, 600), (0, 1, 5), (None, 0, 1, 5)):
         if columns is not None and columns > width:
             continue
-        table, history = drawn(rows + 1, width), np.abs(drawn(rows + 1, width))
+        table, history = drawn(count + 1, width), np.abs(drawn(count + 1, width))
         chosen = None if columns is None else np.arange(width)[::-1][:columns]
-        gradient = drawn(rows, width if columns is None else columns)
-        adagrad.adagrad(table, history, np.arange(rows), gradient, 0.1, columns=chosen)
+        gradient = drawn(count, width if columns is None else columns)
+        rows.adagrad(table, history, np.arange(count), gradient, 0.1, columns=chosen)
         assert np.isfinite(table).all()
 
 
-@walks(blocks.block)
+@walks(rows.block)
 def cut() -> None:
     table = drawn(4, 6)
-    for rows, columns in itertools.product(([], [3], [3, 0, 3]), ([], [5], [0, 5])):
-        found = blocks.block(table, np.array(rows, np.int64), np.array(columns, np.int64))
-        assert np.array_equal(found, table[np.ix_(np.array(rows, np.int64), np.array(columns, np.int64))])
+    for chosen, columns in itertools.product(([], [3], [3, 0, 3]), ([], [5], [0, 5])):
+        found = rows.block(table, np.array(chosen, np.int64), np.array(columns, np.int64))
+        assert np.array_equal(found, table[np.ix_(np.array(chosen, np.int64), np.array(columns, np.int64))])
 
 
 @walks(loss_per_fact.own_softmax)

@@ -12,9 +12,9 @@ from torch import Tensor
 from kernels_known import known_of
 from relatum.errors import SettingError
 from relatum.kernels import reference
-from relatum.models import sigma_sums as module
-from relatum.models.backend import backend_for
+from relatum.models import ops as module
 from relatum.models.combine import SIGMAS, Combine, Dot, MinimumOfPairs, SquaredDistance, WindowedSigma
+from relatum.models.ops import backend_for
 
 BACKENDS = ["numba", "eager", "compile"]
 

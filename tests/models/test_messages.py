@@ -9,7 +9,7 @@ import torch
 
 from made_models import made_case, made_graph
 from relatum import Hypergraph
-from relatum.models.messages import Layer, Neighbourhoods
+from relatum.models.gmpnn import Layer, Neighbourhoods
 
 Heard = dict[int, Counter[tuple[int, ...]]]
 
@@ -41,7 +41,7 @@ def test_everybody_hears_everything_in_a_whole_round() -> None:
 
 
 def test_pieces_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relatum.models.messages._PIECE", 3)
+    monkeypatch.setattr("relatum.models.gmpnn._PIECE", 3)
     everyone = torch.arange(len(GRAPH.entities))
     assert heard_by(Neighbourhoods(GRAPH).whole(), everyone, everyone) == heard_in(GRAPH)
 

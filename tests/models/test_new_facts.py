@@ -11,8 +11,7 @@ import torch
 from made_models import Case, made_case, made_graph
 from relatum import Hypergraph, KnownAnswers, NumericError
 from relatum.data.vocabulary import Ids
-from relatum.inference.new_facts import NewFacts, best_new_facts
-from relatum.inference.question_lists import AllQuestions, ListedQuestions, Questions, questions_around
+from relatum.inference.prediction import AllQuestions, ListedQuestions, NewFacts, Questions, best_new_facts, questions_around
 from relatum.inference.scoring import score, top
 from relatum.models import MODELS
 from relatum.models.base import Parameters

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from relatum import Hypergraph, RelationSchema, Schema, Vocabulary
-from relatum.paper.theory.separation import Separation
+from relatum.paper.theory.expressivity import Separation
 
 Tuple = tuple[int, ...]
 FEW = 2000  # up to so many tuples of a relation are all looked at

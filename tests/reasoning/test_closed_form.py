@@ -17,8 +17,7 @@ from relatum.errors import DataError, SettingError
 from relatum.models.base import Parameters
 from relatum.models.products import MDistMult
 from relatum.models.reale import ReAlE
-from relatum.reasoning.bound import Bound
-from relatum.reasoning.closed_form import ClosedForm, Form, closed_form
+from relatum.reasoning.closed_form import Bound, ClosedForm, Form, closed_form
 
 TOLERANCE = 1e-5
 

@@ -10,12 +10,10 @@ from dense_degrees import random_model
 
 from relatum import Hypergraph, KnownAnswers, RelationSchema, Schema
 from relatum.algebra import Expression, Relation
-from relatum.inference.ranking import rank
-from relatum.inference.ranks import Ranks
+from relatum.inference.ranking import Ranks, rank
 from relatum.models.base import Parameters
 from relatum.models.reale import ReAlE, ReAlESettings
-from relatum.reasoning.closed_form import closed_form
-from relatum.reasoning.extension import extended
+from relatum.reasoning.closed_form import closed_form, extended
 
 ENTITIES = 40
 

@@ -9,7 +9,7 @@ import pytest
 from dense_degrees import random_model
 
 from relatum.inference.calibration import Calibration
-from relatum.reasoning.heights import Heights
+from relatum.reasoning.bounds import Heights
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.5, 40.0])

@@ -12,7 +12,7 @@ from relatum.algebra import evaluate, parse
 from relatum.errors import SettingError, UnknownNameError
 from relatum.rules import Kind, Rule, find_rules
 from relatum.synth.dataset import synthesize
-from relatum.synth.presets import find_preset
+from relatum.synth.settings import find_preset
 
 Facts = set[tuple[str, ...]]
 NAMES = [f"n{number:02}" for number in range(60)]

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from relatum.rules.keys import TupleKeys, found_in
 from relatum.rules.statistics import MOST_OBSERVED, deficit, evidence, observed_share, reach
+from relatum.rules.views import TupleKeys, found_in
 
 
 def binomial(k: int, n: int, share: float) -> float:

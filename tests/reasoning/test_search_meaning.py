@@ -18,11 +18,10 @@ from relatum.inference.calibration import Calibration
 from relatum.models.base import Parameters
 from relatum.models.reale import ReAlE
 from relatum.reasoning import branching
-from relatum.reasoning.heights import Heights
+from relatum.reasoning.bounds import Heights, Values
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.plan import Atom, Largest, Meaning, Some, meaning_of, projected
 from relatum.reasoning.search import best, exact
-from relatum.reasoning.values import Values
 
 Count = Callable[[int, int], int]
 

@@ -12,7 +12,7 @@ import pytest
 from relatum import DataError, Hypergraph, RelatumError, Run, Spec, UnknownNameError, fit
 from relatum.algebra import evaluate, parse
 from relatum.errors import SettingError
-from relatum.reasoning.bound import Bound
+from relatum.reasoning.closed_form import Bound
 
 
 @pytest.fixture(scope="module")

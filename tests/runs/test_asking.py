@@ -11,7 +11,7 @@ import pytest
 
 from relatum import DataError, Run, SettingError, Spec, fit, load
 from relatum.datasets.load import save
-from relatum.runs.questions import Question
+from relatum.runs.answers import Question
 
 
 @pytest.fixture(scope="module")

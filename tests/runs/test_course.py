@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from relatum.runs.course import Moment, read_course
+from relatum.runs.journal import Moment, read_course
 
 
 def journal(path: Path, *events: tuple[str, float, int, dict[str, Any]]) -> Path:

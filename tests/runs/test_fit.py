@@ -23,9 +23,8 @@ from relatum import KnownAnswers, load, save
 from relatum.errors import DataError, RelatumError
 from relatum.inference.ranking import rank
 from relatum.runs import fit as fitting
-from relatum.runs.course import read_course
 from relatum.runs.fit import fit, resume
-from relatum.runs.journal import Journal
+from relatum.runs.journal import Journal, read_course
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
 from relatum.training.checkpoint import load_state

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from relatum import RelationSchema, Schema
 from relatum.errors import DataError, RelatumError, UnknownNameError
-from relatum.runs.questions import Question, parse_question
+from relatum.runs.answers import Question, parse_question
 from strategies import names, relation_schemas
 
 SCHEMA = Schema(

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from relatum.errors import SettingError
 from relatum.models import MODELS
-from relatum.runs.recipes import RECIPES
-from relatum.runs.spec import Spec, merged, toml_of
+from relatum.runs.spec import RECIPES, Spec, merged, toml_of
 from relatum.settings import change_of
 from relatum.training.settings import TrainingSettings
 

@@ -31,13 +31,11 @@ from relatum import (
     resume,
     update,
 )
-from relatum.inference.ranking import rank
-from relatum.inference.ranks import Metrics
+from relatum.inference.ranking import Metrics, rank
 from relatum.models.store import load_model
 from relatum.report import report_page
 from relatum.rules import find_rules
-from relatum.runs.course import read_course
-from relatum.runs.journal import Journal
+from relatum.runs.journal import Journal, read_course
 from relatum.training.settings import TrainingSettings
 
 NEW = "sold\tzoe\tmike\tboat\nsold\tdrew\tzoe\ttea\nbuyer\tzoe\ttea\nbuyer\tkim\tlamp\n"

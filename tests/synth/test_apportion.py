@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relatum.synth.apportion import apportion, draw_from_groups
+from relatum.synth.sampling import apportion, draw_from_groups
 
 weights = st.lists(st.floats(0, 100) | st.just(0.0), min_size=1, max_size=8).filter(lambda found: sum(found) > 1e-3)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from relatum.data.hypergraph import Hypergraph
-from relatum.synth.splitting import hold_out, sub_sample
+from relatum.synth.sampling import hold_out, sub_sample
 
 
 def star(facts: int) -> Hypergraph:

@@ -11,10 +11,9 @@ import torch
 import relatum.training.fold_in as folding
 from made_models import Case, made_case, made_graph
 from relatum import Hypergraph, KnownAnswers
-from relatum.data.parting import marked
+from relatum.data.splitting import marked
 from relatum.errors import NumericError
-from relatum.inference.ranking import rank
-from relatum.inference.ranks import Metrics
+from relatum.inference.ranking import Metrics, rank
 from relatum.kernels import parallel
 from relatum.models import MODELS
 from relatum.models.base import Parameters

@@ -1,7 +1,7 @@
 """The algebra room: expressions over relations, their text both ways, and what they are on tuples, exactly."""
 
 from relatum.algebra.datalog import datalog, parse_datalog
-from relatum.algebra.evaluate import evaluate
+from relatum.algebra.evaluation import evaluate
 from relatum.algebra.expression import (
     Difference,
     Expression,

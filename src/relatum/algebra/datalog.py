@@ -18,11 +18,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from relatum.algebra.conjunction import conjunction
+from relatum.algebra.clauses import Atom, Rule, Term, conjunction, definitions_of
 from relatum.algebra.expression import Expression, Relation
+from relatum.algebra.lexer import Reader, Word, as_written
 from relatum.algebra.node import post_order
-from relatum.algebra.reading import Reader, Word, as_written
-from relatum.algebra.rules import Atom, Rule, Term, definitions_of
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import fault_of
 from relatum.errors import UnknownNameError

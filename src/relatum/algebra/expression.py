@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from relatum.algebra.lexer import as_written
 from relatum.algebra.node import Node, Place, post_order
-from relatum.algebra.reading import as_written
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError

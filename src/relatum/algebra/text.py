@@ -28,7 +28,7 @@ from relatum.algebra.expression import (
     SelectEqual,
     Union,
 )
-from relatum.algebra.reading import Reader, Word
+from relatum.algebra.lexer import Reader, Word
 from relatum.data.schema import Schema
 from relatum.errors import RelatumError, UnknownNameError
 

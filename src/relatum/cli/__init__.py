@@ -11,15 +11,12 @@ from typer.exceptions import TyperException
 
 from relatum.cli import ask, data, query
 from relatum.cli.demo import demo
-from relatum.cli.embeddings import embeddings
-from relatum.cli.figures import figures
 from relatum.cli.imports import import_tables
-from relatum.cli.predict import predict
+from relatum.cli.paper import figures, run, tables
+from relatum.cli.predict import embeddings, predict
 from relatum.cli.report import report
 from relatum.cli.rules import rules
-from relatum.cli.run import run
 from relatum.cli.synth import synth
-from relatum.cli.tables import tables
 from relatum.cli.train import train
 from relatum.cli.tune import tune
 from relatum.cli.update import update

@@ -13,7 +13,7 @@ from relatum.formatting import number, percent
 
 if TYPE_CHECKING:
     from relatum.inference.calibration import Reliability
-    from relatum.inference.ranks import Metrics
+    from relatum.inference.ranking import Metrics
     from relatum.runs.answers import Answer
 
 __all__ = ["Json", "RunFolder", "complete", "evaluate", "score"]
@@ -33,7 +33,7 @@ def evaluate(
     from relatum.datasets.registry import PARTS
     from relatum.errors import UnknownNameError
     from relatum.inference.breakdown import breakdown, macro_mrr
-    from relatum.inference.interval import mrr_interval
+    from relatum.inference.ranking import mrr_interval
     from relatum.runs.run import Run
 
     if split not in PARTS:
@@ -73,7 +73,7 @@ def complete(
     json: Json = False,
 ) -> None:
     """Fill the gaps in a fact: by what is known, and by what is not but likely."""
-    from relatum.runs.questions import parse_question
+    from relatum.runs.answers import parse_question
     from relatum.runs.run import Run
 
     loaded = Run(run)

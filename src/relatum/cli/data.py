@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from relatum.data.hypergraph import Split
     from relatum.data.leakage import Leakage
     from relatum.data.quality import Health
-    from relatum.datasets.formats import Layout
+    from relatum.datasets.text_format import Layout
 
 __all__ = ["app"]
 
@@ -154,8 +154,8 @@ def _load(
 
 def _layouts(relation: list[str], ignore: list[str], comments: bool, blank_lines: bool) -> dict[str, Layout] | None:
     """Return the layout of each part, or None if nothing was said about it."""
-    from relatum.datasets.formats import Layout
     from relatum.datasets.registry import PARTS
+    from relatum.datasets.text_format import Layout
 
     if not (relation or ignore or comments or blank_lines):
         return None

@@ -1,8 +1,9 @@
-"""`relatum predict`: the best facts that are not known, to look at, or into a file or a database."""
+"""`relatum predict` and `relatum embeddings`: what a run knows goes out."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from relatum.runs.run import Run
     from relatum.tables.table import Table
 
-__all__ = ["predict"]
+__all__ = ["embeddings", "predict"]
 
 _SHOWN, _WRITTEN = 20, 1000  # facts of a relation, if nobody says how many
 
@@ -49,10 +50,10 @@ def predict(
     json: Json = False,
 ) -> None:
     """Find the best facts that are not known: those that differ from a known one in one entity, or any."""
+    from relatum.runs.export import predictions_table
     from relatum.runs.prediction import predict as predict_facts
-    from relatum.runs.predictions import predictions_table
     from relatum.runs.run import Run
-    from relatum.tables.write import target_of
+    from relatum.tables.targets import target_of
 
     if to is None and (table is not None or append or replace or full_names):
         raise SettingError("--table, --append, --replace and --full-names say how to write: say where with --to")
@@ -83,8 +84,8 @@ def predict(
 
 def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> None:
     """Print the best facts: of one relation by its roles, of several together by probability."""
+    from relatum.runs.answers import Question
     from relatum.runs.prediction import predict
-    from relatum.runs.questions import Question
 
     found = [one for group in predict(run, names, **wanted).values() for one in group]
     if json:
@@ -107,3 +108,24 @@ def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> 
 
 def _told(one: Prediction) -> tuple[str, str]:
     return f"{one.score:.3f}", percent(one.probability)
+
+
+def embeddings(
+    run: RunFolder,
+    to: Annotated[Path, typer.Option(metavar="DIR", help="The directory to make; it must be new or empty.")],
+    format: Annotated[  # noqa: A002
+        str, typer.Option(metavar="npy|parquet", help="NumPy arrays with names beside them, or Parquet.")
+    ] = "npy",
+    json: Json = False,
+) -> None:
+    """Write the embeddings of a run: a table for entities, and those that the model has for relations."""
+    from relatum.runs.export import save_embeddings
+    from relatum.runs.run import Run
+
+    shapes = save_embeddings(Run(run), to, format)
+    if json:
+        print_json({"to": str(to), "tables": {name: list(shape) for name, shape in shapes.items()}})
+        return
+    for name, shape in shapes.items():
+        size = " x ".join(f"{length:,}" for length in shape)
+        console().print(f"wrote {to / f'{name}.{format}'}: {size}", markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Hypergraphs: many facts of many relations, and their split into train, valid and test."""
+"""Facts over one vocabulary and schema: tables of one relation, blocks of one arity, hypergraphs and splits."""
 
 from __future__ import annotations
 
@@ -12,11 +12,32 @@ from relatum.data.column_types import Domains
 from relatum.data.derivations import Origin
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.sorting import differs_from_previous, row_order
-from relatum.data.table import TupleTable
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError
 
-__all__ = ["Block", "Hypergraph", "Split", "check_ids"]
+__all__ = ["Block", "Hypergraph", "Split", "TupleTable", "check_ids"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TupleTable:
+    """The facts of one relation, column-wise: `columns` is int32[arity, n], a view into its hypergraph."""
+
+    relation: RelationSchema
+    columns: Ids
+    entities: Vocabulary
+
+    def column(self, place: int | str) -> Ids:
+        """Return the entity ids at one position, given by number or by role."""
+        found: Ids = self.columns[self.relation.position(place)]
+        return found
+
+    def __len__(self) -> int:
+        return int(self.columns.shape[1])
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        """Yield each fact as a tuple of entity names."""
+        names = self.entities.names
+        return zip(*([names[entity] for entity in column] for column in self.columns.tolist()), strict=True)
 
 
 class Block:

@@ -8,8 +8,8 @@ import numpy as np
 
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
-from relatum.data.parting import Mask, marked
 from relatum.data.schema import Schema
+from relatum.data.splitting import Mask, marked
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError, UnknownNameError
 

@@ -16,8 +16,8 @@ from relatum.data.column_types import find_domains, save_domains
 from relatum.data.derivations import find_provenance, save_provenance
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.datasets.cache import load_columns, save_columns
-from relatum.datasets.formats import Layout, TupleReader, read_roles, write_roles, write_tuples
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
+from relatum.datasets.text_format import Layout, TupleReader, read_roles, write_roles, write_tuples
 from relatum.errors import DataError
 from relatum.files import atomic_directory, cache_directory, sha256_of
 

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from relatum.datasets.archive import unpack
-from relatum.datasets.download import RemoteFile, download, is_intact
-from relatum.datasets.formats import Layout
+from relatum.datasets.download import RemoteFile, download, is_intact, unpack
+from relatum.datasets.text_format import Layout
 from relatum.errors import DataError, DownloadError, UnknownNameError
 from relatum.files import cache_directory
 

@@ -10,7 +10,7 @@ from relatum.data.derivations import ELEMENTARY, OPERATIONS, Origin
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import Schema
 from relatum.errors import DataError, UnknownNameError
-from relatum.inference.ranks import Metrics, Ranks
+from relatum.inference.ranking import Metrics, Ranks
 
 __all__ = ["KEYS", "MADE", "SIZE", "breakdown", "macro_mrr"]
 

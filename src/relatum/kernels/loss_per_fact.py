@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from relatum.kernels.exponentials import exponentials
-from relatum.kernels.jit import reordered, reordered_part
+from relatum.kernels.jit import exponentials, reordered, reordered_part
 from relatum.kernels.windows import spread_row, sum_row
 
 __all__ = ["own_softmax"]

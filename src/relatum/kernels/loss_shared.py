@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.kernels import parallel, windowed_sigmoid_loops
-from relatum.kernels.exponentials import exponentials
 from relatum.kernels.filters import Known
-from relatum.kernels.jit import TILE, reordered, reordered_part
+from relatum.kernels.jit import TILE, exponentials, reordered, reordered_part
 from relatum.kernels.windowed_sigmoid import CLAMP, PAIRED, SINGLE
 from relatum.kernels.windows import spread_row, sum_row
 

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from relatum.kernels.exponentials import exponentials
-from relatum.kernels.jit import TILE, exact, exact_part, reordered
-from relatum.kernels.ranking_loops import first_at_least, insert
+from relatum.kernels.jit import TILE, exact, exact_part, exponentials, reordered
+from relatum.kernels.ranking import first_at_least, insert
 
 __all__ = ["backward", "count", "forward", "target_scores", "top"]
 

@@ -1,4 +1,7 @@
-"""How query side and candidate side meet: one class for each kind of score, for pairs and for all against all."""
+"""How query and candidate sides meet: pairs, matrices, counts of better candidates, best candidates.
+
+On the CPU the compiled kernels do it in one pass; elsewhere tensor operations do.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,61 @@ from torch import Tensor
 
 from relatum.kernels.filters import Known, known_part
 from relatum.memory import budget
-from relatum.models import picking
-from relatum.models.backend import as_array, backend_for
-from relatum.models.minimum_scores import minimum_scores, pair_scores
-from relatum.models.sigma_sums import sigma_sums
+from relatum.models.ops import as_array, backend_for, minimum_scores, pair_scores, sigma_sums
 
-__all__ = ["SIGMAS", "Combine", "Dot", "MinimumOfPairs", "SquaredDistance", "WindowedSigma"]
+__all__ = ["SIGMAS", "Combine", "Dot", "MinimumOfPairs", "SquaredDistance", "WindowedSigma", "count_better", "top"]
+
+Ints = npt.NDArray[np.int64]
+
+
+def count_better(scores: Tensor, targets: Tensor, known: Known) -> tuple[Ints, Ints]:
+    """Return, per row, how many scores are above that of the target, and how many equal it; known answers do not count."""
+    if backend_for(scores) == "numba":
+        from relatum.kernels import ranking
+
+        return ranking.count_better(as_array(scores), as_array(targets), known)
+    _check_finite(scores)
+    bars = scores.gather(1, targets[:, None])
+    above, level = scores > bars, scores == bars
+    rows, answers = _pairs(known)
+    other = answers != targets.cpu()[rows]
+    for marks in (above, level):
+        marks[rows[other], answers[other]] = False
+    return above.sum(1).numpy(force=True), level.sum(1).numpy(force=True) - 1  # the target equals itself
+
+
+def top(scores: Tensor, k: int, excluded: Known) -> tuple[Tensor, Tensor]:
+    """Return places and scores of the k best of each row, [Q, k] both, smaller place first on ties; else -1 and -inf."""
+    if backend_for(scores) == "numba":
+        from relatum.kernels import ranking
+
+        found = ranking.top(as_array(scores), k, excluded)
+        return torch.from_numpy(found[0]), torch.from_numpy(found[1])
+    _check_finite(scores)
+    scores = scores.clone()
+    scores[_pairs(excluded)] = -torch.inf
+    if (short := k - scores.shape[1]) > 0:
+        scores = torch.nn.functional.pad(scores, (0, short), value=-torch.inf)
+    order = scores.sort(dim=1, descending=True, stable=True)
+    values, places = order.values[:, :k], order.indices[:, :k]
+    return places.masked_fill(values == -torch.inf, -1), values
+
+
+def _pairs(known: Known) -> tuple[Tensor, Tensor]:
+    """Return (row, candidate) of all that is known."""
+    ends = np.cumsum(known.counts)
+    rows = np.repeat(np.arange(len(known.counts)), known.counts)
+    places = np.repeat(known.starts - (ends - known.counts), known.counts) + np.arange(len(rows))
+    return torch.from_numpy(rows), torch.from_numpy(known.pool[places].astype(np.int64))
+
+
+def _check_finite(scores: Tensor) -> None:
+    if not torch.isfinite(scores).all():
+        raise FloatingPointError("a score is not a finite number")
+
 
 SIGMAS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh, "exp": torch.exp}
 
-Ints = npt.NDArray[np.int64]
 
 _EDGE = 64
 _BYTES = 4  # of a score
@@ -48,7 +96,7 @@ class Combine(ABC):
         counts = np.empty((2, len(queries)), np.int64)
         for part in self._parts(queries, candidates):
             scores = self.matrix(queries[part], candidates)
-            counts[:, part] = picking.count_better(scores, targets[part], known_part(known, part))
+            counts[:, part] = count_better(scores, targets[part], known_part(known, part))
         return counts[0], counts[1]
 
     @torch.no_grad()
@@ -61,7 +109,7 @@ class Combine(ABC):
         values = torch.empty(len(queries), k, dtype=queries.dtype, device=queries.device)
         for part in self._parts(queries, candidates):
             scores = self.matrix(queries[part], candidates)
-            places[part], values[part] = picking.top(scores, k, known_part(excluded, part))
+            places[part], values[part] = top(scores, k, known_part(excluded, part))
         return places, values
 
     def _parts(self, queries: Tensor, candidates: Tensor) -> list[slice]:

@@ -10,11 +10,9 @@ import torch
 from torch import Tensor
 
 from relatum.kernels.filters import Known
-from relatum.models.backend import backend_for
 from relatum.models.base import Model, Parameters, Settings, drop, normal, rows
 from relatum.models.combine import SIGMAS, Combine, WindowedSigma
-from relatum.models.fused_losses import own_loss, shared_loss
-from relatum.models.window_sums import window_sums
+from relatum.models.ops import backend_for, own_loss, shared_loss, window_sums
 from relatum.settings import require, setting
 
 __all__ = ["ReAlE", "ReAlESettings"]

@@ -15,9 +15,8 @@ from typing import Any
 
 from relatum.models import MODELS
 from relatum.paper.published import BEST_WINDOWS, REL_ER, SIGMA, TABLE_1, WINDOWS
-from relatum.paper.table import Table
-from relatum.runs.collected import Result, best_of_systems
-from relatum.runs.series import series
+from relatum.paper.tables import Table
+from relatum.runs.results import Result, best_of_systems, series
 
 __all__ = ["MARGIN", "Claim", "Verdict", "check_claims", "claims_table"]
 

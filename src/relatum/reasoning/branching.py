@@ -18,11 +18,10 @@ from torch import Tensor
 
 from relatum.data.vocabulary import Ids
 from relatum.kernels.filters import known_pairs, nothing_known
-from relatum.reasoning.heights import Floats
+from relatum.reasoning.bounds import Floats, Values
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.plan import Atom
 from relatum.reasoning.upper_lines import reach_of
-from relatum.reasoning.values import Values
 
 __all__ = ["Branching"]
 

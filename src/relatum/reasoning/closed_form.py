@@ -1,4 +1,4 @@
-"""Expressions as relation parameters of ReAlE, with no training: the paper's theorems, one small function each.
+"""Expressions as relation parameters: one function per theorem, with bounds, beside the trained ones.
 
 The meaning of an expression on degrees of truth: a renaming or a selection is its operand with other arguments, a projection
 the maximum over the entities at what it drops, a union the maximum, a difference the minimum of the left side and the
@@ -8,31 +8,53 @@ it promises; a lower one, which is never above the meaning; and an upper one, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import singledispatch
 
 import torch
 from torch import Tensor
 
-from relatum.algebra.expression import (
-    Difference,
-    Expression,
-    Project,
-    Relation,
-    Rename,
-    SelectConstant,
-    SelectEqual,
-    Union,
-)
+from relatum.algebra.expression import Difference, Expression, Project, Relation, Rename, SelectConstant, SelectEqual, Union
 from relatum.algebra.node import post_order
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError, SettingError
 from relatum.models.base import Model, Parameters, rows
+from relatum.models.ops import window_sums
 from relatum.models.reale import ReAlE
-from relatum.models.window_sums import window_sums
-from relatum.reasoning.bound import Bound
 
-__all__ = ["ClosedForm", "Form", "closed_form", "closed_forms", "require_reale"]
+__all__ = ["Bound", "ClosedForm", "Form", "closed_form", "closed_forms", "extended", "require_reale"]
+
+
+class Bound(Enum):
+    """How the degree of truth by a closed form stands to the one by the meaning of the expression, for every tuple."""
+
+    EQUAL = "equal"
+    AT_LEAST = "at least"
+    AT_MOST = "at most"
+    NONE = "none"
+
+    @property
+    def never_below(self) -> bool:
+        """Whether the closed form is an upper bound."""
+        return self in (Bound.EQUAL, Bound.AT_LEAST)
+
+    @property
+    def never_above(self) -> bool:
+        """Whether the closed form is a lower bound."""
+        return self in (Bound.EQUAL, Bound.AT_MOST)
+
+    @classmethod
+    def of_largest(cls, *operands: Bound) -> Bound:
+        """Return the bound of a projection or a union, whose closed form lies above all that it is made from."""
+        return cls.AT_LEAST if all(operand.never_below for operand in operands) else cls.NONE
+
+    @classmethod
+    def of_difference(cls, left: Bound, right: Bound) -> Bound:
+        """Return the bound of a difference: too little of what is taken from, or too much taken away, stays below."""
+        return cls.AT_MOST if left.never_above and right.never_below else cls.NONE
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,3 +261,13 @@ def _larger(left: Form, right: Form) -> Form:
 
 def _smaller(left: Form, right: Form) -> Form:
     return Form(torch.minimum(left.weights, right.weights), torch.minimum(left.bias, right.bias))
+
+
+def extended(model: ReAlE, tables: Parameters, derived: Mapping[RelationSchema, Form]) -> tuple[ReAlE, Parameters]:
+    """Return the model and its tables with further relations, whose ids follow those that it has."""
+    graph = model.graph
+    wider = Hypergraph(graph.entities, Schema([*graph.schema, *derived]), graph.blocks.values())
+    forms = list(derived.values())
+    weights = torch.cat([tables["relations"], *(form.weights for form in forms)])
+    bias = torch.cat([tables["bias"], *(form.bias[None] for form in forms)])
+    return ReAlE(wider, model.settings), {**tables, "relations": weights, "bias": bias}

@@ -9,13 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from relatum.algebra.arguments import write_arguments
-from relatum.algebra.reading import as_written
+from relatum.algebra.lexer import as_written, write_arguments
 from relatum.models.combine import SIGMAS
+from relatum.reasoning.bounds import Values
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.plan import Atom, Largest, Meaning, Some
 from relatum.reasoning.search import best, exact
-from relatum.reasoning.values import Values
 
 __all__ = ["Explanation", "Window", "explain"]
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from relatum.algebra.arguments import Arguments, read_arguments, write_arguments
 from relatum.algebra.expression import Expression
-from relatum.algebra.reading import Reader
+from relatum.algebra.lexer import Arguments, Reader, read_arguments, write_arguments
 from relatum.algebra.text import read_expression
 from relatum.data.schema import Schema
 from relatum.errors import DataError
-from relatum.reasoning.bound import Bound
+from relatum.reasoning.closed_form import Bound
 
 __all__ = ["Query", "QueryAnswer", "QueryResult", "parse_query"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from relatum.algebra.evaluate import evaluate
+from relatum.algebra.evaluation import evaluate
 from relatum.algebra.expression import Expression, Relation
 from relatum.data.column_types import Domains
 from relatum.data.hypergraph import Hypergraph
@@ -18,17 +18,14 @@ from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError, UnknownNameError, whole_number
 from relatum.inference.calibration import Calibration
 from relatum.models.base import Model, Parameters
-from relatum.reasoning.bound import Bound
-from relatum.reasoning.closed_form import ClosedForm, Form, closed_form, require_reale
+from relatum.reasoning.bounds import Floats, Heights, Values
+from relatum.reasoning.closed_form import Bound, ClosedForm, Form, closed_form, extended, require_reale
 from relatum.reasoning.explanation import Explanation, explain
-from relatum.reasoning.extension import extended
-from relatum.reasoning.heights import Floats, Heights
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.plan import Atom, Less, Meaning, Some, as_atom, meaning_of, projected
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult
 from relatum.reasoning.ranges import ranges_of
 from relatum.reasoning.search import Best, best, best_of, exact
-from relatum.reasoning.values import Values
 
 __all__ = ["MODES", "Reasoner"]
 

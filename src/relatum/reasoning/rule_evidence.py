@@ -13,10 +13,10 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
-from relatum.reasoning.heights import Floats
+from relatum.reasoning.bounds import Floats
 from relatum.reasoning.reasoner import Reasoner
-from relatum.rules.keys import TupleKeys, found_in
 from relatum.rules.rule import Rule
+from relatum.rules.views import TupleKeys, found_in
 
 __all__ = ["ModelEvidence", "model_evidence"]
 

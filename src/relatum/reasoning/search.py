@@ -11,11 +11,10 @@ import torch
 from torch import Tensor
 
 from relatum.kernels.filters import nothing_known
+from relatum.reasoning.bounds import Floats, Values
 from relatum.reasoning.branching import Branching
-from relatum.reasoning.heights import Floats
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.plan import Atom, Largest, Less, Meaning, Some, as_atom, most_projected, projected
-from relatum.reasoning.values import Values
 
 __all__ = ["Best", "best", "best_of", "exact"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relatum.reasoning.heights import Floats
+from relatum.reasoning.bounds import Floats
 
 __all__ = ["Reach", "reach_of", "sigma_of"]
 

@@ -17,7 +17,7 @@ from relatum.report import charts
 from relatum.report.rule_graph import rules_image
 from relatum.report.study import AROUND, Study, study_of
 from relatum.rules import Rule
-from relatum.runs.course import Course
+from relatum.runs.journal import Course
 from relatum.runs.run import Run
 from relatum.version import __version__
 

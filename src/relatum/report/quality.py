@@ -11,8 +11,7 @@ import torch
 
 from relatum.data.hypergraph import Hypergraph
 from relatum.inference import scoring
-from relatum.inference.interval import mrr_interval
-from relatum.inference.ranks import Ranks
+from relatum.inference.ranking import Ranks, mrr_interval
 from relatum.runs.run import Run
 
 __all__ = ["Breakdown", "ColumnErrors", "Errors", "Measured", "Quality", "WorstFact", "errors_of", "quality_of", "values_of"]

@@ -13,10 +13,9 @@ from relatum.datasets.registry import DATASETS
 from relatum.inference.calibration import Reliability
 from relatum.report.quality import Errors, Quality, errors_of, quality_of, values_of
 from relatum.rules import Rule, find_rules
-from relatum.runs.course import Course, read_course
-from relatum.runs.directory import JOURNAL, SPEC
+from relatum.runs.directory import JOURNAL, SPEC, read_provenance
+from relatum.runs.journal import Course, read_course
 from relatum.runs.prediction import Prediction, predict
-from relatum.runs.provenance import read_provenance
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
 

@@ -7,15 +7,12 @@ from collections.abc import Callable, Iterable
 from relatum.data.hypergraph import Hypergraph
 from relatum.errors import SettingError
 from relatum.progress import progress
-from relatum.rules.candidates import candidates
-from relatum.rules.containments import containments
-from relatum.rules.hypotheses import Hypothesis, equalities
-from relatum.rules.measure import Head, Measured, measure
+from relatum.rules.hypotheses import Hypothesis, containments, equalities
+from relatum.rules.index import Head, Measured, Store, candidates, measure
 from relatum.rules.rule import Kind, Rule
-from relatum.rules.search import Store
 from relatum.rules.selection import said_once, settle
 from relatum.rules.statistics import MOST_OBSERVED, observed_share
-from relatum.rules.view import View
+from relatum.rules.views import View
 
 __all__ = ["estimate_observed", "find_rules"]
 

@@ -9,9 +9,8 @@ from typing import Any
 
 from relatum.algebra import Difference, Expression, Relation, datalog, evaluate
 from relatum.algebra.node import post_order
-from relatum.data.hypergraph import Hypergraph
+from relatum.data.hypergraph import Hypergraph, TupleTable
 from relatum.data.schema import RelationSchema
-from relatum.data.table import TupleTable
 from relatum.errors import DataError
 
 __all__ = ["Examples", "Kind", "Rule", "examples", "predictions"]

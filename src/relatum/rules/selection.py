@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from relatum.algebra import Relation, Rename
 from relatum.rules.hypotheses import Hypothesis
+from relatum.rules.index import Store
 from relatum.rules.rule import Kind, Rule
-from relatum.rules.search import Store
 
 __all__ = ["said_once", "settle"]
 

@@ -1,10 +1,13 @@
-"""What a run says of facts: answers that complete a question, and judgements of a fact."""
+"""Questions about facts, their text, and what a run answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Answer", "Judgement"]
+from relatum.algebra.lexer import Arguments, Reader, as_written, read_arguments, write_arguments
+from relatum.data.schema import Schema
+
+__all__ = ["Answer", "Judgement", "Question", "parse_question"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +54,28 @@ class Judgement:
     probability: float | None
     percentile: float
     source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A relation and its arguments in the order of its positions; None is open."""
+
+    relation: str
+    arguments: Arguments
+
+    @property
+    def open(self) -> list[int]:
+        """The open positions."""
+        return [position for position, argument in enumerate(self.arguments) if argument is None]
+
+    def __str__(self) -> str:
+        return as_written(self.relation) + write_arguments(self.arguments)
+
+
+def parse_question(text: str, schema: Schema) -> Question:
+    """Return the question in `text`: a name with arguments in brackets, by position or as role=argument."""
+    reader = Reader(text)
+    relation = schema[reader.word("a relation").name]
+    arguments = read_arguments(reader, relation)
+    reader.end()
+    return Question(relation.name, arguments)

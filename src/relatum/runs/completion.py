@@ -17,9 +17,8 @@ from relatum.errors import DataError, whole_number
 from relatum.inference import scoring
 from relatum.inference.asking import Asking, Scores
 from relatum.inference.completion import EXACT_LIMIT, best_facts
-from relatum.runs.answers import Answer, Judgement
+from relatum.runs.answers import Answer, Judgement, Question, parse_question
 from relatum.runs.kinds import allowed_entities, given_entities
-from relatum.runs.questions import Question, parse_question
 
 if TYPE_CHECKING:
     from relatum.runs.run import Run

@@ -1,15 +1,26 @@
-"""What lies where in a run directory."""
+"""What lies where in a run directory: facts, calibration, environment and model card."""
 
 from __future__ import annotations
 
 import json
+import platform
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
 
 from relatum.data.hypergraph import Split
 from relatum.datasets.cache import load_columns, save_columns
+from relatum.datasets.registry import DATASETS
 from relatum.errors import DataError, RelatumError
 from relatum.files import atomic_file, leftovers
 from relatum.inference.calibration import Calibration
+from relatum.kernels.parallel import threads
+from relatum.runs.spec import Spec
+from relatum.training.loop import State
+from relatum.version import __version__
 
 __all__ = [
     "CALIBRATION",
@@ -19,10 +30,16 @@ __all__ = [
     "LOCK",
     "PROVENANCE",
     "SPEC",
+    "card",
     "is_free",
     "load_calibration",
     "load_facts",
+    "provenance_of",
+    "read_provenance",
     "save_facts",
+    "save_provenance",
+    "updated_card",
+    "versions",
     "write_text",
 ]
 
@@ -73,3 +90,87 @@ def write_text(path: Path, text: str) -> None:
     """Write a text, atomically."""
     with atomic_file(path) as file:
         file.write(text.encode())
+
+
+def provenance_of(split: Split) -> dict[str, Any]:
+    """Return the provenance of a run that begins."""
+    return {
+        "data": split.origin,
+        "checksums": dict(split.checksums),
+        "versions": versions(),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "threads": threads(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what computes."""
+    return {"relatum": __version__, "torch": torch.__version__, "numpy": np.__version__}
+
+
+def read_provenance(folder: Path) -> dict[str, Any]:
+    """Return the provenance of a run; `updates`, if there are any, lists what was folded in after training."""
+    path = folder / PROVENANCE
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        raise DataError(f"{path}: not valid JSON") from None
+    if not isinstance(found, dict) or not isinstance(found.get("updates", []), list):
+        raise DataError(f"{path}: not a record of provenance")
+    return found
+
+
+def save_provenance(folder: Path, provenance: dict[str, Any]) -> None:
+    """Write the provenance of a run."""
+    write_text(folder / PROVENANCE, json.dumps(provenance, indent=2) + "\n")
+
+
+def card(spec: Spec, split: Split, state: State) -> str:
+    """Return the card of a trained run, as Markdown."""
+    score = f"{state.best_score:.4f}" if len(split.valid) else "not measured: there are no valid facts"
+    reached = f"{score} (filtered by train and valid, realistic ties), epoch {state.best_epoch} of {state.epoch}"
+    return _card(spec, split, {"best validation MRR": reached})
+
+
+def updated_card(spec: Spec, split: Split, origin: str, update: Mapping[str, Any]) -> str:
+    """Return the card of a run that was made from another, `origin`, by what the journal tells of the update."""
+    after, before = update["valid_mrr_after"], update["valid_mrr_before"]
+    score = "not measured: there are no valid facts" if after is None else f"{after:.4f}, before the update {before:.4f}"
+    told = f"{update['added']:,} facts folded into {origin}; {update['new_entities']:,} new entities"
+    return _card(spec, split, {"validation MRR": score, "updated": told})
+
+
+def _card(spec: Spec, split: Split, reached: Mapping[str, str]) -> str:
+    sizes = ", ".join(f"{part} {len(graph):,}" for part, graph in split.parts.items())
+    rows = "\n".join(f"| {name} | {value} |" for name, value in reached.items())
+    dataset = DATASETS.get(split.origin)
+    origin = f"{split.origin} ({dataset.licence}; {dataset.cite})" if dataset else split.origin
+    relation = split.schema[0] if len(split.schema) else None
+    gaps = ", ".join(["?", *["..."] * (relation.arity - 1)]) if relation else "?"
+    return f"""# {spec.model} on {split.origin}
+
+| | |
+|---|---|
+| facts | {origin}: {sizes} |
+| names | {len(split.entities):,} entities, {len(split.schema):,} relations, arity {_arities(split)} |
+{rows}
+| seed | {spec.seed} |
+
+Settings are in `spec.toml`, versions and checksums in `provenance.json`, the course of training in `journal.jsonl`. The
+facts are in `facts.columns`, so this directory works by itself:
+
+```
+relatum evaluate RUN
+relatum complete RUN '{relation.name if relation else "relation"}({gaps})'
+```
+
+Scores of one relation can be compared with each other; scores of different relations cannot. Probabilities can: they are
+fitted on validation facts against as many non-facts, which are facts with one entity replaced.
+"""
+
+
+def _arities(split: Split) -> str:
+    return ", ".join(map(str, sorted(split.schema.arities)))

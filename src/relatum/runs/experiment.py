@@ -1,4 +1,4 @@
-"""Experiments: TOML files with a spec and its seeds, or with a series of specs, and the run directories that belong to them.
+"""Experiments: a spec with its seeds, or a series of specs; what has been run is not run again.
 
 A series varies one setting: `[vary]` with `model.window = [1, 2, 4, 5, 8]` makes an experiment of each value, named after
 the file and the value, with runs and results of its own.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,13 +22,18 @@ from typing import Any
 from relatum.datasets.load import load
 from relatum.errors import SettingError
 from relatum.runs.directory import SPEC
-from relatum.runs.naming import file_word
 from relatum.runs.spec import VARY, Spec, merged, read_toml
 from relatum.setting_names import old_spelling
 from relatum.settings import nested
 from relatum.version import __version__
 
-__all__ = ["Experiment", "Planned", "read_experiments"]
+__all__ = ["Experiment", "Planned", "file_word", "read_experiments"]
+
+
+def file_word(text: str) -> str:
+    """Return a text as a part of the name of a file: `../my data` becomes `my_data`."""
+    return re.sub(r"[^\w.-]+", "_", text).strip("_.") or "_"
+
 
 _PROGRESS = ("done", "begun", "missing")
 

@@ -20,12 +20,10 @@ from relatum.datasets.load import load
 from relatum.errors import DataError, RelatumError
 from relatum.files import leftovers
 from relatum.inference.calibration import fit_calibration, label
-from relatum.inference.ranking import rank
-from relatum.inference.ranks import Metrics
+from relatum.inference.ranking import Metrics, rank
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.models.store import save_model
-from relatum.runs.card import card
 from relatum.runs.directory import (
     CALIBRATION,
     CARD,
@@ -33,13 +31,16 @@ from relatum.runs.directory import (
     JOURNAL,
     LOCK,
     SPEC,
+    card,
     is_free,
     load_facts,
+    provenance_of,
+    read_provenance,
     save_facts,
+    save_provenance,
     write_text,
 )
 from relatum.runs.journal import Journal
-from relatum.runs.provenance import provenance_of, read_provenance, save_provenance
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
 from relatum.training.checkpoint import load_state, save_state

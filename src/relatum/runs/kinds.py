@@ -9,7 +9,7 @@ import numpy as np
 from relatum.data.column_types import Domain
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, nearest_names
-from relatum.runs.questions import Question
+from relatum.runs.answers import Question
 
 if TYPE_CHECKING:
     from relatum.runs.run import Run

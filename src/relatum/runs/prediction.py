@@ -15,8 +15,7 @@ from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, SettingError, whole_number
 from relatum.inference.completion import EXACT_LIMIT
-from relatum.inference.new_facts import NewFacts, best_new_facts
-from relatum.inference.question_lists import AllQuestions, Questions, questions_around
+from relatum.inference.prediction import AllQuestions, NewFacts, Questions, best_new_facts, questions_around
 from relatum.progress import progress
 from relatum.runs.kinds import allowed_entities
 

@@ -12,31 +12,26 @@ from torch import Tensor
 from relatum.algebra import Expression, Relation, evaluate, expanded, parse
 from relatum.algebra.column_types import domains_of
 from relatum.data.column_types import Domain
-from relatum.data.hypergraph import Block, Hypergraph, Split
+from relatum.data.hypergraph import Block, Hypergraph, Split, TupleTable
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import Schema
-from relatum.data.table import TupleTable
 from relatum.errors import DataError, RelatumError, UnknownNameError
 from relatum.inference.calibration import Calibration, Reliability, label, reliability
-from relatum.inference.ranking import rank
-from relatum.inference.ranks import Ranks
+from relatum.inference.ranking import Ranks, rank
 from relatum.models.base import Model, Parameters
 from relatum.models.store import load_model
 from relatum.progress import progress
-from relatum.reasoning.closed_form import closed_form, require_reale
+from relatum.reasoning.bounds import Floats
+from relatum.reasoning.closed_form import closed_form, extended, require_reale
 from relatum.reasoning.explanation import Explanation
-from relatum.reasoning.extension import extended
-from relatum.reasoning.heights import Floats
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
-from relatum.runs.answers import Answer, Judgement
-from relatum.runs.asked import Asked
+from relatum.runs.answers import Answer, Judgement, Question, parse_question
 from relatum.runs.completion import complete, score
-from relatum.runs.definitions import defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.directory import SPEC, load_calibration, load_facts
+from relatum.runs.expressions import Asked, defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.prediction import Prediction, predict
-from relatum.runs.questions import Question, parse_question
 
 __all__ = ["Run"]
 

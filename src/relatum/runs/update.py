@@ -1,9 +1,10 @@
-"""New facts folded into a trained run: a new run beside the old one, in which only the rows of new entities are fitted."""
+"""New facts and entities folded into a run, and what that changes."""
 
 from __future__ import annotations
 
 import shutil
 import time
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,28 +13,111 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from relatum.data.hypergraph import Split
+from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.known_answers import KnownAnswers
 from relatum.data.merging import Widened, widened
 from relatum.datasets.load import load
 from relatum.errors import DataError, SettingError
 from relatum.files import atomic_directory, check_free, sha256_of
+from relatum.inference.ranking import Metrics, rank
 from relatum.models import MODELS
-from relatum.models.base import Parameters
+from relatum.models.base import Model, Parameters
 from relatum.models.store import save_model
-from relatum.runs.card import updated_card
-from relatum.runs.definitions import save_definitions
-from relatum.runs.directory import CALIBRATION, CARD, JOURNAL, SPEC, save_facts, write_text
-from relatum.runs.effect import Folded, counts_of, effect_of
+from relatum.runs.directory import (
+    CALIBRATION,
+    CARD,
+    JOURNAL,
+    SPEC,
+    read_provenance,
+    save_facts,
+    save_provenance,
+    updated_card,
+    versions,
+    write_text,
+)
+from relatum.runs.expressions import save_definitions
+from relatum.runs.fit import sample, validator
 from relatum.runs.journal import Journal
-from relatum.runs.provenance import read_provenance, save_provenance, versions
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
-from relatum.training.fold_in import fold_in
+from relatum.training.fold_in import facts_with, fold_in
 from relatum.training.new_entities import started
 
-__all__ = ["update"]
+__all__ = ["Folded", "counts_of", "effect_of", "update"]
 
 Ints = npt.NDArray[np.int64]
+
+_VALIDATED, _ASKED = 1000, 250  # facts that are ranked at most before and after: of valid, and of the new ones
+
+
+@dataclass(frozen=True, eq=False)
+class Folded:
+    """A run, and what became of its model with more facts.
+
+    Attributes:
+        trained: the run as it was.
+        wide: its facts and the new ones.
+        model: over all of them.
+        start: the parameters before the fit, with rows for all entities.
+        parameters: those after it.
+        new: the entities that have got a row.
+        refitted: the known entities whose rows were fitted too.
+        seconds: that the fit took.
+    """
+
+    trained: Run
+    wide: Widened
+    model: Model
+    start: Parameters
+    parameters: Parameters
+    new: Ints
+    refitted: Ints
+    seconds: float
+
+
+def counts_of(folded: Folded) -> dict[str, int]:
+    """Return how many facts came and what became of them, and how many rows were fitted."""
+    wide, added = folded.wide, folded.wide.added
+    return {
+        "facts": wide.read,
+        "repeated": wide.repeated,
+        "known": wide.known,
+        "added": sum(map(len, added.values())),
+        "added_valid": len(added["valid"]),
+        "added_test": len(added["test"]),
+        "among_known_entities": len(added["train"]) - len(_with(added["train"], folded.new)),
+        "new_entities": len(folded.new),
+        "refitted_entities": len(folded.refitted),
+    }
+
+
+def effect_of(folded: Folded) -> dict[str, Any]:
+    """Return how well old and new facts rank before and after, filtered by train and valid, by realistic ranks.
+
+    Before and after, the same facts of the old run's valid are ranked, after among more entities. Of the new facts, those
+    that hold an entity whose row was fitted are ranked at the rows where the fit began, and after it.
+    """
+    wide, model = folded.wide, folded.model
+    before = validator(folded.trained.model, folded.trained.split, _VALIDATED)
+    after = validator(model, replace(wide.split, valid=wide.before.valid), _VALIDATED)
+    known = KnownAnswers(wide.split.train, wide.split.valid)
+    own = sample(_with(wide.added["train"], np.union1d(folded.new, folded.refitted)), _ASKED)
+    first, last = (Metrics.of(rank(model, one, own, known)) for one in (folded.start, folded.parameters))
+    return {
+        "seconds": round(folded.seconds, 2),
+        "valid_facts": len(sample(wide.before.valid, _VALIDATED)) if after else 0,
+        "valid_mrr_before": None if before is None else before(folded.trained.parameters),
+        "valid_mrr_after": None if after is None else after(folded.parameters),
+        "own_questions": last.questions,
+        "own_mrr_start": first.mrr,
+        "own_mrr": last.mrr,
+        "own_mean_rank_start": first.mean_rank,
+        "own_mean_rank": last.mean_rank,
+    }
+
+
+def _with(facts: Hypergraph, entities: Ints) -> Hypergraph:
+    return facts_with(facts, entities) if len(facts) else facts
 
 
 def update(

@@ -2,8 +2,7 @@
 
 from relatum.synth.dataset import SynthDataset, save_synth, synthesize
 from relatum.synth.erdos_renyi import EdgeKind, random_blocks
-from relatum.synth.presets import PRESETS, find_preset
-from relatum.synth.settings import SynthSettings
+from relatum.synth.settings import PRESETS, SynthSettings, find_preset
 
 __all__ = [
     "PRESETS",

@@ -16,14 +16,14 @@ from relatum.algebra.node import post_order
 from relatum.data.derivations import ELEMENTARY, OPERATIONS, Origin, save_provenance
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import RelationSchema, Schema
-from relatum.datasets.formats import write_tuples
+from relatum.datasets.text_format import write_tuples
 from relatum.errors import DataError, SettingError
 from relatum.files import atomic_directory, check_free
 from relatum.synth.derivation import Derivation, derive
 from relatum.synth.elementary import draw_elementary
-from relatum.synth.pool import Member
+from relatum.synth.operations import Member
+from relatum.synth.sampling import hold_out, sub_sample
 from relatum.synth.settings import SynthSettings
-from relatum.synth.splitting import hold_out, sub_sample
 from relatum.version import __version__
 
 __all__ = ["SynthDataset", "save_synth", "synthesize"]

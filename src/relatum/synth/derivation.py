@@ -16,10 +16,9 @@ import numpy as np
 from relatum.algebra import Difference, Relation, Union, evaluate
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.vocabulary import Ids
-from relatum.synth.apportion import apportion
 from relatum.synth.elementary import numbered_names
-from relatum.synth.pool import Member, Pool
-from relatum.synth.proposals import PROPOSALS, Drawer, Proposal, Refusal
+from relatum.synth.operations import PROPOSALS, Drawer, Member, Pool, Proposal, Refusal
+from relatum.synth.sampling import apportion
 from relatum.synth.settings import SynthSettings
 
 __all__ = ["Derivation", "derive"]

@@ -7,8 +7,8 @@ import numpy as np
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
-from relatum.synth.apportion import Counts, apportion, draw_from_groups
 from relatum.synth.erdos_renyi import EdgeKind, random_blocks
+from relatum.synth.sampling import Counts, apportion, draw_from_groups
 from relatum.synth.settings import SynthSettings
 
 __all__ = ["draw_elementary", "numbered_names"]

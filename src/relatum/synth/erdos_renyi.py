@@ -17,7 +17,7 @@ from relatum.data.hypergraph import Block
 from relatum.data.sorting import differs_from_previous, row_order
 from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError
-from relatum.synth.apportion import Counts, Mask
+from relatum.synth.sampling import Counts, Mask
 
 __all__ = ["EdgeKind", "draw_count", "possible_edges", "random_blocks"]
 

@@ -1,4 +1,4 @@
-"""Every number behind a made dataset, in one frozen type that refuses what cannot be."""
+"""Every number behind a synthetic dataset, and the presets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relatum.data.derivations import OPERATIONS
 from relatum.errors import SettingError, UnknownNameError
 from relatum.settings import Checked, change_of, setting
 
-__all__ = ["SynthSettings"]
+__all__ = ["PRESETS", "SynthSettings", "find_preset"]
 
 
 @dataclass(frozen=True)
@@ -180,3 +180,32 @@ def _are_weights(values: Iterable[object], zero: bool = False) -> bool:
 
 def _arity(key: object) -> object:
     return int(key) if isinstance(key, str) and key.isdecimal() else key
+
+
+PRESETS: Mapping[str, SynthSettings] = MappingProxyType(
+    {
+        "small": SynthSettings(
+            entities=300,
+            relations=12,
+            arities={2: 0.35, 3: 0.4, 4: 0.25},
+            elementary_tuples=1_500,
+            spread=0.4,
+            domain=5,
+            derived=40,
+            depths=(1.0, 1.0, 1.0, 1.0),
+            tuples=3_000,
+            kept_arities={},
+            valid=0.1,
+            test=0.1,
+        ),
+        "rel-er": SynthSettings(),
+    }
+)
+
+
+def find_preset(name: str) -> SynthSettings:
+    """Return the preset called `name`."""
+    try:
+        return PRESETS[name]
+    except KeyError:
+        raise UnknownNameError("preset", name, PRESETS) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from relatum.errors import DataError
-from relatum.tables.choices import Choices, Place, spoken
+from relatum.tables.options import Choices, Place, spoken
 from relatum.tables.source import SourceTable
 
 __all__ = ["Identity"]

@@ -1,15 +1,16 @@
-"""What a person can choose when tables become facts."""
+"""The options of an import, resolved against the tables that are there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
-from relatum.errors import SettingError, UnknownNameError
+from relatum.errors import DataError, SettingError, UnknownNameError
 from relatum.settings import Checked, setting
+from relatum.tables.source import SourceTable
 
-__all__ = ["EVERY_COLUMN", "ImportOptions"]
+__all__ = ["EVERY_COLUMN", "Choices", "ImportOptions", "Place", "spoken"]
 
 EVERY_COLUMN = "*"  # as a key of `bins`
 
@@ -82,3 +83,88 @@ class ImportOptions(Checked):
     def to_dict(self) -> dict[str, Any]:
         """Return the options as they go into `import.json`."""
         return asdict(self)
+
+
+Place = tuple[str, str]  # table and column
+
+
+def spoken(place: Place) -> str:
+    """Return `table.column`."""
+    return ".".join(place)
+
+
+class Choices:
+    """What was chosen, by table and column; every name in the options is there."""
+
+    def __init__(self, tables: Mapping[str, SourceTable], options: ImportOptions) -> None:
+        self._tables = tables
+        self._places: dict[str, list[Place]] = {}
+        for table in tables.values():
+            for column in table.columns:
+                for name in {f"{table.name}.{column.name}", column.name}:
+                    self._places.setdefault(name, []).append((table.name, column.name))
+        readable = [table.name for table in tables.values() if table.is_readable]
+        self.tables = list(dict.fromkeys(map(self._table, options.tables))) or readable
+        self.relations = {self._table(table): relation for table, relation in options.relations.items()}
+        self.columns = {self._table(table): self._columns(table, names) for table, names in options.columns.items()}
+        self.keep = set(map(self.place, options.keep))
+        self.drop = set(map(self.place, options.drop))
+        self.bins = {self.place(name): n for name, n in options.bins_by_column.items() if name != EVERY_COLUMN}
+        self.bins_of_all = options.bins_by_column.get(EVERY_COLUMN)
+        self.links = {self.place(name): self._link(name, what) for name, what in options.links.items()}
+        for name in (*self.columns, *self.relations):
+            if name not in self.tables:
+                raise SettingError(f"table {name!r} has options but is not among the tables chosen")
+        for table_name, column_name in sorted(self.keep):
+            if column_name not in self.columns.get(table_name, [column_name]):
+                raise SettingError(f"{table_name}.{column_name}: kept, but not among the columns chosen")
+        for place in sorted(self.keep & self.drop):
+            raise SettingError(f"{spoken(place)}: both kept and dropped")
+
+    def place(self, name: str) -> Place:
+        """Return the column that is called `table.column`, or `column` if only one table has it."""
+        found = self._places.get(name, [])
+        if len(found) > 1:
+            raise DataError(f"column {name!r} could be {' or '.join(map(spoken, found))}")
+        if not found:
+            raise UnknownNameError("column", name, [full for full in self._places if "." in full] or self._places)
+        return found[0]
+
+    def may_take(self, place: Place) -> bool:
+        """Return whether the options leave a column in play."""
+        table, column = place
+        return table in self.tables and place not in self.drop and column in self.columns.get(table, [column])
+
+    def _table(self, name: str) -> str:
+        if name not in self._tables:
+            raise UnknownNameError("table", name, self._tables)
+        return name
+
+    def _columns(self, table: str, names: Iterable[str]) -> list[str]:
+        chosen, known = list(names), [column.name for column in self._tables[table].columns]
+        if not chosen:
+            raise SettingError(f"columns: none chosen for table {table!r}")
+        for number, name in enumerate(chosen):
+            if name not in known:
+                raise UnknownNameError(f"column of {table}", name, known)
+            if name in chosen[:number]:
+                raise SettingError(f"columns: {spoken((table, name))} is chosen twice")
+        return chosen
+
+    def _link(self, name: str, what: str) -> Place | str:
+        """Return the column that a column is linked to, or the name of a kind of entities."""
+        if what in self._places and what not in self._tables and "." in what:
+            return self.place(what)
+        if what in self._tables:
+            key = self._tables[what].primary_key
+            if len(key) != 1:
+                raise DataError(f"link {name}={what}: table {what!r} has no primary key of one column; say {what}.COLUMN")
+            return what, key[0]
+        table = what.partition(".")[0]
+        if table != what and table in self._tables:
+            raise UnknownNameError(
+                f"column of {table}", what.partition(".")[2], [c.name for c in self._tables[table].columns]
+            )
+        if ":" in what or not what.strip():
+            raise SettingError(f"link {name}={what}: the name of a kind of entities holds no colon and is not blank")
+        return what

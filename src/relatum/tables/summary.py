@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from relatum.data.column_types import save_domains
 from relatum.data.hypergraph import Split
-from relatum.datasets.formats import write_roles, write_tuples
+from relatum.datasets.text_format import write_roles, write_tuples
 from relatum.files import atomic_directory, check_free
 from relatum.progress import progress
 from relatum.tables.options import ImportOptions

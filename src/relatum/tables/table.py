@@ -1,14 +1,30 @@
-"""A table that is to be written, column by column."""
+"""A plain table to write, and what every database that takes one can do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Literal, Protocol
 
 from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError
+from relatum.progress import progress
+from relatum.tables.engine import quoted
 
-__all__ = ["Column", "Table", "Value", "free_name"]
+__all__ = [
+    "Column",
+    "Database",
+    "DatabaseTarget",
+    "Mode",
+    "Table",
+    "Value",
+    "check_distinct",
+    "declared",
+    "free_name",
+    "listed_columns",
+    "split_name",
+]
 
 Value = str | int | float | None
 
@@ -68,3 +84,99 @@ def free_name(wanted: str, taken: Sequence[str]) -> str:
     while wanted.casefold() in names:
         wanted += "_"
     return wanted
+
+
+Mode = Literal["new", "append", "replace"]
+
+_TYPES = {"whole": "BIGINT", "number": "DOUBLE PRECISION", "text": "TEXT"}  # known to SQLite, DuckDB and PostgreSQL
+
+
+class Database(Protocol):
+    """An open database with a transaction under way; what is not committed did not happen."""
+
+    def place(self, table: str) -> str:
+        """Return the name of a table as SQL has it, or refuse one that cannot be."""
+
+    def columns(self, table: str) -> list[str] | None:
+        """Return the columns of a table, or None if nothing of that name is there; a view is refused."""
+
+    def run(self, sql: str) -> None:
+        """Run a statement."""
+
+    def insert(self, table: Table) -> None:
+        """Put the rows of a table into the one of its name."""
+
+    def commit(self) -> None:
+        """End the transaction well."""
+
+
+class DatabaseTarget:
+    """A database that tables are written to; `opened` begins a transaction that ends with the block."""
+
+    is_database = True
+
+    def __init__(self, opened: Callable[[], AbstractContextManager[Database]], origin: str, mode: Mode) -> None:
+        self._opened, self.origin, self._mode = opened, origin, mode
+
+    def check(self, tables: Sequence[Table]) -> None:
+        """Refuse what `write` would refuse, as far as that can be known before there are rows."""
+        check_distinct(tables)
+        with self._opened() as database:
+            for table in tables:
+                self._is_there(database, table)
+
+    def write(self, tables: Sequence[Table]) -> None:
+        """Write all tables, or none."""
+        check_distinct(tables)
+        with self._opened() as database, progress("writing", sum(map(len, tables))) as advance:
+            for table in tables:
+                if not self._is_there(database, table):
+                    database.run(f"CREATE TABLE {database.place(table.name)} ({declared(table)})")
+                elif self._mode == "replace":
+                    database.run(f"DELETE FROM {database.place(table.name)}")  # noqa: S608
+                if len(table):
+                    database.insert(table)
+                advance(len(table))
+            database.commit()
+
+    def _is_there(self, database: Database, table: Table) -> bool:
+        """Return whether a table is there already, or refuse one that rows should not, or cannot, be put into."""
+        database.place(table.name)
+        there = database.columns(table.name)
+        if there is None:
+            return False
+        if self._mode == "new":
+            raise DataError(f"{self.origin}: there is a table {table.name!r} already (--append adds, --replace replaces)")
+        mine, theirs = ({name.lower(): name for name in names} for names in (table.names, there))
+        lacking = [name for key, name in mine.items() if key not in theirs]
+        strange = [name for key, name in theirs.items() if key not in mine]
+        if lacking or (strange and self._mode == "replace"):
+            told = f"lacks {', '.join(lacking)}" if lacking else f"has {', '.join(strange)} as well"
+            raise DataError(f"{self.origin}: table {table.name!r} has other columns: it {told}")
+        return True
+
+
+def check_distinct(tables: Sequence[Table]) -> None:
+    """Refuse two tables of one name, but for case."""
+    seen: dict[str, str] = {}
+    for table in tables:
+        if (other := seen.setdefault(table.name.casefold(), table.relation)) != table.relation:
+            raise DataError(f"{other!r} and {table.relation!r} would both be table {table.name!r}; write them one by one")
+
+
+def declared(table: Table) -> str:
+    """Return the columns of a table as CREATE TABLE has them."""
+    return ", ".join(f"{quoted(column.name)} {_TYPES[column.form]}" for column in table.columns)
+
+
+def listed_columns(table: Table) -> str:
+    """Return the columns of a table as INSERT has them."""
+    return ", ".join(map(quoted, table.names))
+
+
+def split_name(table: str, usual: str | None) -> tuple[str | None, str]:
+    """Return the schema and the name of a table that is called `schema.table` or, in the usual schema, `table`."""
+    schema, dot, name = table.partition(".")
+    if dot and not (schema and name):
+        raise DataError(f"table {table!r}: write TABLE or SCHEMA.TABLE")
+    return (schema, name) if dot else (usual, table)

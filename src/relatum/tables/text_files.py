@@ -1,15 +1,250 @@
-"""Tables as text: CSV, TSV and JSON lines, all in UTF-8."""
+"""CSV, TSV and JSON lines, read and written."""
 
 from __future__ import annotations
 
 import csv
+import gzip
 import json
-from collections.abc import Sequence
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from glob import escape
 from pathlib import Path
+from typing import Any
 
+from relatum.data.vocabulary import fault_of
+from relatum.datasets.text_format import whole_lines
+from relatum.errors import DataError, FormatError
+from relatum.tables.engine import BATCH, Workspace, WorkspaceError, literal
+from relatum.tables.source import SourceColumn, SourceTable
 from relatum.tables.table import Table, free_name
+from relatum.tables.values import narrow
 
-__all__ = ["write_csv", "write_json_lines", "write_tsv"]
+__all__ = ["DelimitedSource", "JsonFactsSource", "write_csv", "write_json_lines", "write_tsv"]
+
+_DELIMITERS = ",;\t|"
+_LONGEST_HEADER = 1 << 20
+
+
+class DelimitedSource:
+    """A text file whose first line names its columns; the delimiter is the one of comma, semicolon, tab and bar in it."""
+
+    def __init__(self, workspace: Workspace, path: Path, name: str) -> None:
+        self.origin = str(path)
+        self._workspace, self._path, self._name = workspace, path, name
+        self._delimiter, self._header = _read_header(path)
+
+    def tables(self) -> list[SourceTable]:
+        """Return the only table."""
+        return [SourceTable(self._name, tuple(SourceColumn(name, "", "unknown") for name in self._header))]
+
+    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
+        """Read the whole file as text; then numbers and dates are found."""
+        places = [table.columns.index(column) for column in columns]
+        declared = ", ".join(f"'f{place}': 'VARCHAR'" for place in range(len(self._header)))
+        chosen = ", ".join(f"f{place} AS c{number}" for number, place in enumerate(places))
+        file = literal(escape(str(self._path.resolve())))
+        sql = f"""CREATE TABLE {target}_text AS SELECT {chosen or "NULL AS c0"} FROM read_csv({file},
+            auto_detect = false, header = false, skip = 1, delim = '{self._delimiter}', quote = '"', escape = '"',
+            columns = {{{declared}}}, strict_mode = true, null_padding = false, ignore_errors = false,
+            hive_partitioning = false, compression = '{"gzip" if _is_packed(self._path) else "none"}')"""  # noqa: S608
+        try:
+            self._workspace.run(sql, self._path.name)
+        except WorkspaceError as error:
+            raise _explained(self._path, error.message) from None
+        narrow(self._workspace, f"{target}_text", target, [True] * len(columns), self._path.name)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _read_header(path: Path) -> tuple[str, list[str]]:
+    """Return the delimiter and the names of the columns."""
+    try:
+        with path.open("rb") as raw:
+            file = gzip.GzipFile(fileobj=raw) if _is_packed(path) else raw
+            start = file.read(_LONGEST_HEADER)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FormatError(path, None, f"damaged gzip file ({error})") from None
+    if not start.strip():
+        raise FormatError(path, None, "empty: not even a header")
+    line = start.replace(b"\r\n", b"\n").replace(b"\r", b"\n").partition(b"\n")[0]
+    try:
+        text = line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError(path, 1, f"not valid UTF-8 at byte {error.start}; save the file as UTF-8") from None
+    if "\0" in text:
+        raise FormatError(path, 1, "holds NUL bytes: not a text file in UTF-8")
+    delimiter = max(_DELIMITERS, key=text.count)
+    try:
+        names = next(csv.reader([text], delimiter=delimiter, strict=True), [])
+    except csv.Error as error:
+        raise FormatError(path, 1, f"header: {error}") from None
+    _check(path, names)
+    return delimiter, names
+
+
+def _check(path: Path, names: list[str]) -> None:
+    if len(names) < 2:
+        raise FormatError(path, 1, "only one column: the columns of a header are set apart by comma, semicolon, tab or bar")
+    for place, name in enumerate(names, start=1):
+        if fault := fault_of(name):
+            raise FormatError(path, 1, f"column {place} of the header: {fault}")
+        if re.fullmatch(r"[-+]?[0-9][0-9.,eE+-]*", name.strip()):
+            raise FormatError(path, 1, f"column {place} is called {name!r}, a number: is there no header?")
+        if name in names[: place - 1]:
+            raise FormatError(path, 1, f"two columns are called {name!r}")
+
+
+def _explained(path: Path, message: str) -> FormatError:
+    """Return DuckDB's error, which runs over many lines, as one sentence with its place."""
+    found = re.search(r"CSV Error on Line: (\d+)", message)
+    line = int(found[1]) if found else None
+    if counts := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
+        return FormatError(path, line, f"{counts[2]} fields, but the header names {counts[1]} columns")
+    if "nvalid unicode" in message or "not utf-8" in message:
+        return FormatError(path, line, "not valid UTF-8; save the file as UTF-8")
+    if "unterminated quote" in message:
+        return FormatError(path, line, "a quote is opened and never closed")
+    first, *more = message.split("\n")
+    return FormatError(path, line, more[1] if line and len(more) > 1 else first.partition(" Error: ")[2] or first)
+
+
+def _is_packed(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+Cells = dict[str, str | None]
+
+
+class JsonFactsSource:
+    """One file; a relation is a table, and every value in it names an entity.
+
+    A fact is `["sold", "drew", "alex", "book"]`, `{"relation": "sold", "entities": ["drew", "alex", "book"]}` or
+    `{"relation": "sold", "seller": "drew", "buyer": "alex", "item": "book"}`. A role that a line lacks is NULL there.
+    """
+
+    def __init__(self, workspace: Workspace, path: Path, relation_key: str, number: int) -> None:
+        self.origin = str(path)
+        self._workspace, self._path, self._key, self._number = workspace, path, relation_key, number
+        self._relations: dict[str, list[str]] = {}  # the columns of each
+        self._positional: dict[str, bool] = {}
+        waiting: dict[str, list[Cells]] = {}
+        for relation, cells in self._facts():
+            rows = waiting.setdefault(relation, [])
+            rows.append(cells)
+            if len(rows) >= BATCH:
+                self._store(relation, waiting.pop(relation))
+        for relation, rows in waiting.items():
+            self._store(relation, rows)
+        if not self._relations:
+            raise FormatError(path, None, "empty: not one fact")
+
+    def tables(self) -> list[SourceTable]:
+        """Return a table for each relation, in the order in which they first occur."""
+        return [
+            SourceTable(
+                name, tuple(SourceColumn(role, "json", "text") for role in roles), (), (), True, self._positional[name]
+            )
+            for name, roles in self._relations.items()
+        ]
+
+    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
+        """Make a view of what was read."""
+        places = [table.columns.index(column) for column in columns]
+        chosen = ", ".join(f"c{place} AS c{number}" for number, place in enumerate(places)) or "NULL AS c0"
+        self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._stored(table.name)}")  # noqa: S608
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _stored(self, relation: str) -> str:
+        return f"json_{self._number}_{list(self._relations).index(relation)}"
+
+    def _store(self, relation: str, rows: list[Cells]) -> None:
+        table, roles = self._stored(relation), self._relations[relation]
+        self._workspace.run(f"CREATE TABLE IF NOT EXISTS {table} (c0 VARCHAR)")
+        for place in range(len(roles)):
+            self._workspace.run(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS c{place} VARCHAR")
+        self._workspace.append(table, [[row.get(role) for row in rows] for role in roles], self.origin)
+
+    def _facts(self) -> Iterator[tuple[str, Cells]]:
+        line = 0
+        for chunk in whole_lines(self._path):
+            for raw in chunk.split(b"\n")[:-1]:
+                line += 1
+                if not raw.strip():
+                    continue
+                try:
+                    yield self._fact(raw)
+                except UnicodeDecodeError as error:
+                    raise FormatError(self._path, line, f"not valid UTF-8 at byte {error.start}") from None
+                except RecursionError:
+                    raise FormatError(self._path, line, "nested too deeply") from None
+                except json.JSONDecodeError as error:
+                    raise FormatError(self._path, line, f"not JSON: {error.msg} at character {error.pos}") from None
+                except (DataError, ValueError) as error:
+                    raise FormatError(self._path, line, str(error)) from None
+
+    def _fact(self, raw: bytes) -> tuple[str, Cells]:
+        value = json.loads(raw.decode(), object_pairs_hook=_object, parse_constant=_refuse)
+        if isinstance(value, dict) and self._key not in value:
+            raise DataError(f"no key {self._key!r} that names the relation (--relation-key says which key does)")
+        relation: Any
+        rest: Any
+        if isinstance(value, list) and value:
+            relation, rest = value[0], value[1:]
+        elif isinstance(value, dict):
+            relation, rest = value.pop(self._key), value
+            if len(rest) == 1 and isinstance(only := next(iter(rest.values())), list):
+                rest = only
+        else:
+            raise DataError("a fact is a list that begins with its relation, or an object")
+        if not isinstance(relation, str):
+            raise DataError(f"relation {relation!r} is not a text")
+        if not rest:
+            raise DataError(f"relation {relation!r} has no entities")
+        is_list = isinstance(rest, list)
+        cells = {str(role): _text(relation, role, entity) for role, entity in (enumerate(rest) if is_list else rest.items())}
+        return self._known(relation, cells, is_list)
+
+    def _known(self, relation: str, cells: Cells, positional: bool) -> tuple[str, Cells]:
+        """Return the fact; its roles are those of the relation from now on."""
+        roles = self._relations.setdefault(relation, list(cells))
+        if self._positional.setdefault(relation, positional) != positional:
+            raise DataError(f"relation {relation!r} has roles in some lines and none in others")
+        if positional and len(cells) != len(roles):
+            raise DataError(f"relation {relation!r} has {len(cells)} entities here but {len(roles)} in an earlier line")
+        roles.extend(role for role in cells if role not in roles)
+        return relation, cells
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise DataError("an object names a key twice")
+    return found
+
+
+def _refuse(constant: str) -> None:
+    raise DataError(f"{constant} is not JSON")
+
+
+def _text(relation: str, role: object, value: object) -> str | None:
+    """Return a value as the name of an entity: numbers in their shortest form."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value.encode()  # half of a surrogate pair is no character
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    raise DataError(f"{relation!r}, {role!r}: a nested value cannot name an entity")
 
 
 def write_csv(tables: Sequence[Table], path: Path) -> None:

@@ -1,8 +1,16 @@
-"""Values in SQL: what counts as NULL, and the text by which a value is known; and from that text back."""
+"""Values as names of entities and back, and the types of columns of text."""
 
 from __future__ import annotations
 
-__all__ = ["NULL", "cleaned", "restored", "text_of"]
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+from relatum.data.column_types import Domain
+from relatum.tables.engine import Workspace
+from relatum.tables.table import Column, Value
+
+__all__ = ["NULL", "cleaned", "column_of", "narrow", "restored", "text_of"]
 
 NULL = "NULL"  # the name of no value, where that is one
 
@@ -39,3 +47,96 @@ def text_of(value: str, duckdb_type: str) -> str:
 def restored(text: str) -> str:
     """Return the text that a value had, with tabs and line ends for their pictures; values seldom hold the pictures."""
     return text.translate(_UNSHOWN)
+
+
+_WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")  # fits in 64 bits, and is written as it stands
+
+
+def column_of(name: str, entities: Sequence[str], domain: Domain | None) -> Column:
+    """Return the values of entities of a domain as a column: numbers if all of them are, otherwise text.
+
+    Without a domain, or if it is of another kind, an entity keeps its name.
+    """
+    if domain is None:
+        return Column(name, "text", entities)
+    texts = [_text(entity, domain) for entity in entities]
+    for form, read in _READERS[domain.form].items():
+        values = [None if text is None else read(text) for text in texts]
+        if all((text is None) == (value is None) for text, value in zip(texts, values, strict=True)):
+            return Column(name, form, values)
+    return Column(name, "text", texts)
+
+
+def _text(entity: str, domain: Domain) -> str | None:
+    if not entity.startswith(domain.prefix):
+        return entity
+    text = entity.removeprefix(domain.prefix)
+    return None if domain.null and text == NULL else restored(text)
+
+
+def _whole(text: str) -> Value:
+    return int(text) if _WHOLE.fullmatch(text) else None
+
+
+def _number(text: str) -> Value:
+    """Return a number that is the same as a float64, or None."""
+    try:
+        value = float(text)
+        return value if Decimal(text) == Decimal(repr(value)) else None
+    except (ValueError, ArithmeticError):
+        return None
+
+
+# What values of a form are tried to be read as, in this order.
+_READERS: dict[str, dict[str, Callable[[str], Value]]] = {
+    "whole": {"whole": _whole, "number": _number},
+    "number": {"number": _number},
+    "text": {},
+}
+
+
+_SAMPLE = 2048  # rows that tell which types are worth a look at all rows
+
+# A code such as 007 is not a number: it would come back as 7. Numbers of more digits than a float64 keeps stay text too.
+_WHOLE_NUMBER = "-?(0|[1-9][0-9]{0,17})"
+_REAL = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?"
+_MOST_DIGITS = 17
+_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+
+
+def narrow(workspace: Workspace, source: str, target: str, unknown: Sequence[bool], what: str) -> None:
+    """Make the view `target` of `source`, a table of text c0, c1, ..., in which the unknown columns have a type."""
+    possible = {f"c{place}": list(_tests(f"c{place}")) for place, asked in enumerate(unknown) if asked}
+    for rows in (f"(FROM {source} LIMIT {_SAMPLE})", source):
+        possible = _fitting(workspace, rows, possible, what)
+    columns = []
+    for column in (f"c{place}" for place in range(len(unknown))):
+        types = possible.get(column)
+        columns.append(f"TRY_CAST(trim({column}) AS {types[0]}) AS {column}" if types else column)
+    workspace.run(f"CREATE VIEW {target} AS SELECT {', '.join(columns)} FROM {source}")  # noqa: S608
+
+
+def _fitting(workspace: Workspace, rows: str, possible: dict[str, list[str]], what: str) -> dict[str, list[str]]:
+    """Return those of the possible types of each column, from the narrowest, that every value fits."""
+    asked = [(column, kind, _tests(column)[kind]) for column, types in possible.items() for kind in types]
+    if not asked:
+        return {}
+    tests = ", ".join(f"coalesce(bool_and({test}) FILTER (trim({column}) <> ''), true)" for column, _, test in asked)
+    answers = workspace.one(f"SELECT {tests} FROM {rows}", what)  # noqa: S608
+    found: dict[str, list[str]] = {}
+    for (column, kind, _), fits in zip(asked, answers, strict=True):
+        if fits:
+            found.setdefault(column, []).append(kind)
+    return found
+
+
+def _tests(column: str) -> dict[str, str]:
+    """Return, for each type from the narrowest, the test that a value fits it."""
+    text = f"trim({column})"
+    digits = f"length(ltrim(regexp_replace(regexp_replace({text}, '[eE].*', ''), '[^0-9]', '', 'g'), '0'))"
+    return {
+        "BIGINT": f"regexp_full_match({text}, '{_WHOLE_NUMBER}')",
+        "DOUBLE": f"lower({text}) = 'nan' OR (regexp_full_match({text}, '{_REAL}') AND {digits} <= {_MOST_DIGITS})",
+        "DATE": f"regexp_full_match({text}, '{_DATE}') AND TRY_CAST({text} AS DATE) IS NOT NULL",
+        "TIMESTAMP": f"TRY_CAST({text} AS TIMESTAMP) IS NOT NULL",
+    }

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 
 from relatum.data.hypergraph import Hypergraph
-from relatum.data.parting import marked
+from relatum.data.splitting import marked
 from relatum.errors import NumericError
 from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from relatum.kernels import parallel
-from relatum.kernels.adagrad import adagrad
-from relatum.models.backend import as_array
+from relatum.kernels.rows import adagrad
+from relatum.models.ops import as_array
 from relatum.training.settings import TrainingSettings
 
 __all__ = ["Gradient", "History", "Optimizer"]

@@ -7,10 +7,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from relatum.kernels.blocks import block
 from relatum.kernels.filters import Known
-from relatum.models.backend import as_array
+from relatum.kernels.rows import block
 from relatum.models.base import Model, Parameters
+from relatum.models.ops import as_array
 from relatum.training.batches import Batch
 from relatum.training.losses import loss_of
 from relatum.training.negatives import Candidates

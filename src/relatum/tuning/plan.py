@@ -10,8 +10,7 @@ from typing import Any
 
 from relatum.errors import SettingError
 from relatum.runs.spec import Spec
-from relatum.tuning.defaults import SAMPLERS, default_space
-from relatum.tuning.space import Dimension, grid_points, read_space
+from relatum.tuning.space import SAMPLERS, Dimension, default_space, grid_points, read_space
 from relatum.version import __version__
 
 __all__ = ["PRUNERS", "Plan", "make_plan"]

@@ -14,10 +14,9 @@ import numpy as np
 
 from relatum.extras import optional
 from relatum.runs.spec import Spec
-from relatum.tuning.alive import is_dead, sign_of_life
 from relatum.tuning.plan import Plan
 from relatum.tuning.space import Choice, Dimension, Value, apply, grid_points
-from relatum.tuning.storage import Shared
+from relatum.tuning.storage import Shared, is_dead, sign_of_life
 
 with optional("optuna", extra="tune"):
     import optuna

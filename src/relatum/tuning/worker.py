@@ -14,8 +14,8 @@ from relatum.models import MODELS
 from relatum.runs.fit import Watch, validator
 from relatum.runs.spec import Spec
 from relatum.training.loop import State, train
-from relatum.tuning.alive import BEAT
 from relatum.tuning.space import Value
+from relatum.tuning.storage import BEAT
 from relatum.tuning.study import Study
 
 with optional("optuna", extra="tune"):

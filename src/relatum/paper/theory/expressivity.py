@@ -1,4 +1,4 @@
-"""Theorem 1: for any ground truth there are parameters of ReAlE that separate true tuples from false ones.
+"""Theorem 1 and Lemma 2.2: parameters that separate any ground truth.
 
 Each true tuple has a window of its own, as wide as the largest arity. Entity x has a 1 in cell m of window i if x stands at
 position m of true tuple i, and 0 elsewhere. The relation of true tuple i has K in cell k of window i of its row k: a
@@ -10,20 +10,65 @@ tuple of another relation r to K / 2 - |r| K. So a true tuple has one window at 
 window of any tuple is at most sigma(-K / 2) = epsilon: "at most", since c = 1 gives exactly epsilon. An entity that stands
 several times in a tuple has several cells, each of which only its own row reads; an entity or a relation that is in no true
 tuple matches nowhere.
+
+The lemma speaks of a linear form, |P_1 x_1 + ... + P_n x_n + r|, that NaLP does not compute. Its network is a convolution
+over [role; value] with a relu, a fully connected layer over pairs with a relu, a minimum over pairs, and a fully connected
+layer. A minimum of indicators is a conjunction, and a sum of conjunctions with one for each true tuple is the ground truth:
+one filter for each (role, value) that is in a true tuple, 1 where it is met and 0 elsewhere; one hidden unit for each true
+tuple, which adds up its own filters.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from relatum.data.hypergraph import Hypergraph
 from relatum.errors import SettingError
+from relatum.models.base import Model, Parameters
+from relatum.models.nalp import NaLP, NaLPSettings
 from relatum.models.reale import ReAlE, ReAlESettings
-from relatum.paper.theory.separation import Separation, numbered
 
-__all__ = ["separating_reale"]
+__all__ = ["Separation", "numbered", "separating_nalp", "separating_reale"]
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """A model, its parameters, and what they promise about the score of every tuple over its entities and relations.
+
+    Attributes:
+        model: the model, without state.
+        parameters: its parameters; `model.encode` takes them.
+        true_at_least: no true tuple scores below.
+        false_at_most: no false tuple scores above; it is below `true_at_least`.
+    """
+
+    model: Model
+    parameters: Parameters
+    true_at_least: float
+    false_at_most: float
+
+    @property
+    def threshold(self) -> float:
+        """A score that lies between those of true and of false tuples."""
+        return (self.true_at_least + self.false_at_most) / 2
+
+    def scores(self, relations: Tensor, columns: Tensor) -> Tensor:
+        """Return the score of each tuple, [n], given as relations [n] and columns [arity, n]."""
+        return self.model.score(self.model.encode(self.parameters), relations, columns)
+
+
+def numbered(truth: Hypergraph) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Yield, arity by arity, relations [n], columns [arity, n] and running numbers [n] of distinct facts, as int64."""
+    start = 0
+    for block in truth.blocks.values():
+        numbers = torch.arange(start, start + len(block))
+        yield torch.tensor(block.relations).long(), torch.tensor(block.columns).long(), numbers
+        start += len(block)
 
 
 def separating_reale(truth: Hypergraph, epsilon: float | None = None) -> Separation:
@@ -63,3 +108,42 @@ def separating_reale(truth: Hypergraph, epsilon: float | None = None) -> Separat
     reached = 1 / (1 + math.exp(half))
     parameters = {"entities": entities, "relations": weights, "bias": bias}
     return Separation(model, parameters, true_at_least=(1 - reached) / count, false_at_most=reached)
+
+
+def separating_nalp(truth: Hypergraph) -> Separation:
+    """Return NaLP with parameters that score each true tuple 1 and every other tuple 0, exactly.
+
+    Entities and roles are unit vectors. Filter (role, value) is relu(1 [role] + 1 [value] - 1), 1 only if both are met.
+    Hidden unit t takes the minimum over positions of the sum of its tuple's filters: a position of another relation, or
+    with another value, meets none of them, and the minimum is 0. The second half of a pair is not needed, and stays 0.
+
+    Args:
+        truth: the true facts; all other tuples over its entities and schema are false. Repeated facts count once.
+    """
+    facts = truth.distinct()
+    entities, places = len(truth.entities), sum(relation.arity for relation in truth.schema)
+    model = NaLP(facts, NaLPSettings(dim=max(1, entities, places)))  # for its places; the sizes below follow from them
+    met, units = [torch.empty(0, dtype=torch.int64)], [torch.empty(0, dtype=torch.int64)]
+    for relations, columns, numbers in numbered(facts):
+        for position, column in enumerate(columns):
+            met.append(model.places(relations, position) * entities + column)
+            units.append(numbers)
+    pairs, filters = torch.unique(torch.cat(met), return_inverse=True)
+
+    settings = NaLPSettings(dim=model.settings.dim, num_filters=max(1, len(pairs)), hidden_dim=max(1, len(facts)))
+    kernel = torch.zeros(2, settings.dim, settings.num_filters)
+    kernel[0, pairs // entities, torch.arange(len(pairs))] = 1.0
+    kernel[1, pairs % entities, torch.arange(len(pairs))] = 1.0
+    pair = torch.zeros(settings.num_filters, 2 * settings.hidden_dim)
+    pair[filters, torch.cat(units)] = 1.0
+    parameters = {
+        "entities": torch.eye(entities, settings.dim),
+        "roles": torch.eye(places, settings.dim),
+        "kernel": kernel,
+        "kernel_bias": -torch.ones(settings.num_filters),
+        "pair": pair,
+        "pair_bias": torch.zeros(settings.hidden_dim),
+        "out": torch.ones(settings.hidden_dim),
+        "out_bias": torch.zeros(()),
+    }
+    return Separation(NaLP(facts, settings), parameters, true_at_least=1.0, false_at_most=0.0)

@@ -22,8 +22,7 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from relatum.data.hypergraph import Hypergraph
-from relatum.data.table import TupleTable
+from relatum.data.hypergraph import Hypergraph, TupleTable
 from relatum.errors import DataError
 from relatum.models.base import Parameters
 from relatum.models.translations import MTransH

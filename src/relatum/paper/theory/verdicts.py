@@ -63,7 +63,7 @@ VERDICTS: tuple[Verdict, ...] = (
     Verdict(
         "Lemma 2.2",
         "NaLP is not fully expressive",
-        f"{_THEORY}.nalp.separating_nalp",
+        f"{_THEORY}.expressivity.separating_nalp",
         f"{_TESTS}/test_theory_nalp.py",
         "fails",
         "The proof is about a linear form that is not NaLP's network; a minimum of indicators, one hidden unit for each "
@@ -121,7 +121,7 @@ VERDICTS: tuple[Verdict, ...] = (
     Verdict(
         "Theorem (HypE Selection 1 (a))",
         "for arbitrary embeddings HypE has no parameters for a selection of equal entities",
-        f"{_THEORY}.hype_selection.fit_selection",
+        f"{_THEORY}.hype.fit_selection",
         f"{_TESTS}/test_theory_hype.py",
         "holds, corrected",
         "The condition is linear in t, not term by term: in general position there is a residual above zero when |E| > d, "
@@ -130,7 +130,7 @@ VERDICTS: tuple[Verdict, ...] = (
     Verdict(
         "Theorem (HypE Selection 1 (b))",
         "with d < |E| no parameters of HypE at all represent a selection, unless an entity vanishes",
-        f"{_THEORY}.hype_counterexample.separating_hype",
+        f"{_THEORY}.hype.separating_hype",
         f"{_TESTS}/test_theory_hype.py",
         "fails",
         "Entities may share a coordinate in which they look the same at the second position: with d < |E| there are "

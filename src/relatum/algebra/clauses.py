@@ -1,0 +1,310 @@
+"""Expressions as conjunctive clauses, and clauses as expressions.
+
+A question is asked from the top down: which rules give the tuples of an expression that fit these terms? Selections thus
+become constants and repeated variables of stored relations, projections become variables that the head does not name, and
+every operand that is a plain conjunction becomes part of the rule it is in. What cannot (a union or a difference within a
+join, anything but an atom behind `not`) is given a definition of its own, always in terms of distinct variables. Equal
+definitions are one. This makes the rules a normal form: reading them as an expression, and asking again, gives the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import TypeVar
+
+from relatum.algebra.expression import (
+    Difference,
+    Expression,
+    Join,
+    Product,
+    Project,
+    Relation,
+    Rename,
+    SelectConstant,
+    SelectEqual,
+    Union,
+)
+from relatum.algebra.node import post_order
+
+__all__ = ["Atom", "Definition", "Goal", "Rule", "Term", "conjunction", "definitions_of"]
+
+Term = int | str  # a variable is a number, an entity its name
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A stored relation, or the definition with a number, applied to terms."""
+
+    predicate: Relation | int
+    terms: tuple[Term, ...]
+
+    def renamed(self, names: Mapping[Term, int]) -> Atom:
+        """Return the atom with other variables."""
+        return Atom(self.predicate, tuple(names.get(term, term) for term in self.terms))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The tuples `head` for which all `positives` hold and none of the `negatives`; variables of the head are distinct."""
+
+    head: tuple[int, ...]
+    positives: tuple[Atom, ...]
+    negatives: tuple[Atom, ...] = ()
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        """All atoms, the negated ones last."""
+        return self.positives + self.negatives
+
+    @property
+    def hides(self) -> bool:
+        """Whether there are variables that the head does not name."""
+        return not set(self.head).issuperset(variables(*self.positives))
+
+    def normal(self) -> Rule:
+        """Return the rule with atoms without variables behind the others, and variables numbered as they occur."""
+        positives = tuple(sorted(self.positives, key=lambda atom: not variables(atom)))
+        return Rule(self.head, positives, self.negatives).renamed(itertools.count())
+
+    def renamed(self, names: Iterable[int]) -> Rule:
+        """Return the rule with other variables, in the order in which they occur: in the head, then in the atoms."""
+        found: dict[Term, int] = dict(zip(dict.fromkeys((*self.head, *variables(*self.atoms))), names, strict=False))
+        positives, negatives = ([atom.renamed(found) for atom in atoms] for atoms in (self.positives, self.negatives))
+        return Rule(tuple(found[name] for name in self.head), tuple(positives), tuple(negatives))
+
+
+Definition = tuple[Rule, ...]  # what holds by any of the rules; their heads are equally long
+Goal = tuple[Expression, tuple[Term, ...]]
+Result = TypeVar("Result")
+Steps = Generator[Goal, Definition, Result]
+
+
+def variables(*atoms: Atom) -> tuple[int, ...]:
+    """Return the distinct variables of some atoms in the order in which they occur."""
+    return tuple(dict.fromkeys(term for atom in atoms for term in atom.terms if isinstance(term, int)))
+
+
+def definitions_of(expression: Expression) -> list[Definition]:
+    """Return the definitions that give the expression, each numbered and placed above those that use it; it is the last."""
+    asking = _Asking()
+    answer = asking.number(asking.answer((expression, tuple(range(expression.arity)))))
+    definitions = list(asking.numbers)
+
+    def used(number: int) -> list[int]:
+        return [atom.predicate for rule in definitions[number] for atom in rule.atoms if isinstance(atom.predicate, int)]
+
+    order = post_order(answer, used)
+    places = {number: place for place, number in enumerate(order)}
+
+    def placed(atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
+        return tuple(Atom(places[atom.predicate], atom.terms) if isinstance(atom.predicate, int) else atom for atom in atoms)
+
+    return [
+        tuple(Rule(rule.head, placed(rule.positives), placed(rule.negatives)) for rule in definitions[number])
+        for number in order
+    ]
+
+
+class _Asking:
+    """Answers goals: an expression and one term for each of its columns.
+
+    What answers a node yields the goals that it depends on, and is sent their rules. So goals wait on a list and not on
+    Python's stack, and each is answered once, however often it is asked.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: dict[Definition, int] = {}
+        self.fresh = itertools.count(-1, -1)  # the variables of a goal are 0, 1, ...: new ones never meet them
+
+    def answer(self, goal: Goal) -> Definition:
+        """Return the rules of a goal; their heads are its variables in the order in which they occur."""
+        answers: dict[Goal, Definition] = {}
+        waiting = [(goal, _rules(*goal, self))]
+        known: Definition | None = None
+        while waiting:
+            goal, steps = waiting[-1]
+            try:
+                asked = next(steps) if known is None else steps.send(known)
+            except StopIteration as done:
+                waiting.pop()
+                known = answers[goal] = _normal(done.value)
+                continue
+            known = answers.get(asked)
+            if known is None:
+                waiting.append((asked, _rules(*asked, self)))
+        return answers[goal]
+
+    def number(self, definition: Definition) -> int:
+        """Return the number of a definition, a new one if it is new."""
+        return self.numbers.setdefault(definition, len(self.numbers))
+
+    def ask(self, expression: Expression, terms: Sequence[Term]) -> Steps[Definition]:
+        """Return the rules for terms with any variables; what the rules hide is new."""
+        names = _head(terms)
+        numbers: dict[Term, int] = {name: number for number, name in enumerate(names)}
+        rules = yield expression, tuple(numbers.get(term, term) for term in terms)
+        return tuple(rule.renamed(itertools.chain(names, self.fresh)) for rule in rules)
+
+    def conjunction(self, expression: Expression, terms: Sequence[Term]) -> Steps[tuple[Atom, ...]]:
+        """Return atoms that together hold for the terms: those of the only rule, or one of a definition."""
+        rules = yield from self.ask(expression, terms)
+        if len(rules) == 1 and not rules[0].negatives:
+            return rules[0].positives
+        return ((yield from self.defined(expression, terms)),)
+
+    def defined(self, expression: Expression, terms: Sequence[Term]) -> Steps[Atom]:
+        """Return the atom of a definition that holds for the terms, its columns as the first rule names them.
+
+        A definition has at least one column. Where all terms are entities, it is defined for any.
+        """
+        asked = terms if _head(terms) else [next(self.fresh) for _ in terms]
+        rules = yield from self.ask(expression, asked)
+        head = tuple(name for name in variables(*rules[0].positives) if name in rules[0].head)
+        number = self.number(_normal(replace(rule, head=head) for rule in rules))
+        given = dict(zip(asked, terms, strict=True))
+        return Atom(number, tuple(given[name] for name in head))
+
+
+def _normal(rules: Iterable[Rule]) -> Definition:
+    return tuple(dict.fromkeys(rule.normal() for rule in rules))
+
+
+def _head(terms: Sequence[Term]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(term for term in terms if isinstance(term, int)))
+
+
+@singledispatch
+def _rules(node: Expression, terms: tuple[Term, ...], asking: _Asking) -> Steps[Definition]:
+    """Return the rules that give the tuples of a node that fit the terms; by default those of its only child."""
+    (child,) = node.children
+    rules = yield from asking.ask(child, _inner(node, terms, asking.fresh))
+    return tuple(replace(rule, head=_head(terms)) for rule in rules)
+
+
+@_rules.register
+def _(node: Relation, terms: tuple[Term, ...], asking: _Asking) -> Steps[Definition]:
+    yield from ()
+    return (Rule(_head(terms), (Atom(node, terms),)),)
+
+
+@_rules.register
+def _(node: Union, terms: tuple[Term, ...], asking: _Asking) -> Steps[Definition]:
+    left = yield from asking.ask(node.left, terms)
+    right = yield from asking.ask(node.right, terms)
+    return left + right
+
+
+@_rules.register
+def _(node: Difference, terms: tuple[Term, ...], asking: _Asking) -> Steps[Definition]:
+    # A negated atom names exactly the variables of the positive ones: what hides some has a definition of its own.
+    rules = yield from asking.ask(node.left, terms)
+    rule = rules[0]
+    if len(rules) > 1 or rule.hides:
+        rule = Rule(_head(terms), ((yield from asking.defined(node.left, terms)),))
+    rules = yield from asking.ask(node.right, terms)
+    negated = rules[0].positives[0]
+    if len(rules) > 1 or len(rules[0].atoms) > 1 or rules[0].hides:
+        negated = yield from asking.defined(node.right, terms)
+    return (replace(rule, negatives=(*rule.negatives, negated)),)
+
+
+@_rules.register(Product)
+@_rules.register(Join)
+def _(node: Product | Join, terms: tuple[Term, ...], asking: _Asking) -> Steps[Definition]:
+    lefts = terms[: node.left.arity]
+    rights = list(terms[node.left.arity :])
+    for p, q in node.pairs if isinstance(node, Join) else ():
+        rights.insert(q, lefts[p])  # pairs come in the order of q, so every earlier column is in place
+    positives = yield from asking.conjunction(node.left, lefts)
+    positives += yield from asking.conjunction(node.right, rights)
+    return (Rule(_head(terms), positives),)
+
+
+@singledispatch
+def _inner(node: Expression, terms: tuple[Term, ...], fresh: Iterator[int]) -> list[Term]:
+    """Return the terms of the child's columns, given those of a node with one child."""
+    raise TypeError(f"{type(node).__name__} has no reading as rules")
+
+
+@_inner.register(Rename)
+@_inner.register(Project)
+def _(node: Rename | Project, terms: tuple[Term, ...], fresh: Iterator[int]) -> list[Term]:
+    chosen = node.permutation if isinstance(node, Rename) else node.positions
+    given = dict(zip(chosen, terms, strict=True))
+    return [given[position] if position in given else next(fresh) for position in range(node.child.arity)]
+
+
+@_inner.register
+def _(node: SelectEqual, terms: tuple[Term, ...], fresh: Iterator[int]) -> list[Term]:
+    kept = node.kept - (node.kept > node.dropped)
+    return [*terms[: node.dropped], terms[kept], *terms[node.dropped :]]
+
+
+@_inner.register
+def _(node: SelectConstant, terms: tuple[Term, ...], fresh: Iterator[int]) -> list[Term]:
+    return [*terms[: node.dropped], node.entity, *terms[node.dropped :]]
+
+
+def conjunction(head: Sequence[int], positives: Sequence[Goal], negatives: Sequence[Goal]) -> Expression:
+    """Return the tuples `head` for which the expressions in `positives` hold their terms, and those in `negatives` do not.
+
+    Every variable of the head stands in a positive goal. Variables that stand in one negative goal only mean anything at
+    all: the goal must not hold whatever they are.
+    """
+    first, *others = sorted(positives, key=lambda goal: not _has_variables(goal))  # an atom without any only filters
+    body = _fit(*first)
+    for goal in others:
+        body = _and(body, goal)
+    for goal in negatives:
+        body = _and_not(body, goal)
+    return _arranged(body, head)
+
+
+# A body is an expression and, for each of its columns, a variable; all are distinct.
+Body = tuple[Expression, tuple[int, ...]]
+
+
+def _fit(expression: Expression, terms: Sequence[Term]) -> Body:
+    """Return the tuples that fit the terms; a column remains for the first occurrence of each variable."""
+    for position in reversed(range(len(terms))):
+        term, before = terms[position], terms[:position]
+        if isinstance(term, str):
+            expression = expression.where(position, term)
+        elif term in before:
+            expression = expression.select_equal(position, before.index(term))
+    return expression, tuple(dict.fromkeys(term for term in terms if isinstance(term, int)))
+
+
+def _and(body: Body, goal: Goal) -> Body:
+    expression, columns = body
+    if not _has_variables(goal):  # selecting first would leave no column to join by
+        return _fit(expression * goal[0], columns + goal[1])
+    other, others = _fit(*goal)
+    pairs = tuple((columns.index(name), position) for position, name in enumerate(others) if name in columns)
+    both = Join(expression, other, pairs) if pairs else expression * other
+    return both, columns + tuple(name for name in others if name not in columns)
+
+
+def _and_not(body: Body, goal: Goal) -> Body:
+    expression, columns = body
+    if _has_variables(goal):
+        other = _fit(*goal)
+        if set(other[1]) == set(columns):
+            return Difference(expression, _arranged(other, columns)), columns
+    return Difference(expression, _arranged(_and(body, goal), columns)), columns
+
+
+def _arranged(body: Body, head: Sequence[int]) -> Expression:
+    """Return the columns of a body that `head` names, in its order."""
+    expression, columns = body
+    if tuple(head) == columns:
+        return expression
+    positions = [columns.index(name) for name in head]
+    return expression.permute(*positions) if len(head) == len(columns) else expression.project(*positions)
+
+
+def _has_variables(goal: Goal) -> bool:
+    return any(isinstance(term, int) for term in goal[1])

@@ -1,0 +1,142 @@
+"""What all parsers share: names and their quoting, argument lists, errors with a column."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from relatum.data.schema import RelationSchema, Schema
+from relatum.errors import DataError, RelatumError
+
+__all__ = ["Arguments", "Reader", "Word", "as_written", "read_arguments", "write_arguments"]
+
+_SPACE = re.compile(r"\s*")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_BARE = re.compile(r"[^,()\[\]=\"\n]+")
+_PLAIN = re.compile(r"[^\s,()\[\]=\"]+")
+
+
+def as_written(name: str, *, quote: bool = False) -> str:
+    """Return `name` as a text holds it: in double quotes if it must be, or if the caller knows why it should be."""
+    if not quote and _PLAIN.fullmatch(name):
+        return name
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+class Word(NamedTuple):
+    """A name as it was read: what it says, where it starts, and whether it stood in quotes."""
+
+    name: str
+    place: int
+    quoted: bool
+
+
+class Reader:
+    """Reads a text from left to right; errors point at the line, if there are several, and the column."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.place = text, 0
+
+    def error(self, reason: object, place: int | None = None) -> DataError:
+        """Return the error that says what is wrong at `place`, or where the reader stands."""
+        place = self.place if place is None else place
+        start = self.text.rfind("\n", 0, place) + 1
+        line = self.text[start:].split("\n", 1)[0]
+        number = f" line {self.text.count(chr(10), 0, place) + 1}," if "\n" in self.text.strip() else ""
+        return DataError(f"{line!r},{number} column {place - start + 1}: {reason}")
+
+    def ahead(self, sign: str) -> bool:
+        """Return whether `sign` comes next, after any space."""
+        self.skip()
+        return self.text.startswith(sign, self.place)
+
+    def take(self, sign: str) -> bool:
+        """Step over `sign` if it comes next, and return whether it did."""
+        if found := self.ahead(sign):
+            self.place += len(sign)
+        return found
+
+    def expect(self, *signs: str) -> str:
+        """Step over whichever of the signs comes next, and return it."""
+        for sign in signs:
+            if self.take(sign):
+                return sign
+        raise self.error(f"expected {' or '.join(map(repr, signs))}")
+
+    def word(self, what: str) -> Word:
+        """Return the name that comes next: in quotes, or bare up to a comma, bracket, quote, equals sign or line break.
+
+        Within quotes a backslash stands before a quote or a backslash.
+        """
+        self.skip()
+        start = self.place
+        if found := _QUOTED.match(self.text, start):
+            self.place = found.end()
+            return Word(re.sub(r"\\(.)", r"\1", found[1]), start, True)
+        if self.text.startswith('"', start):
+            raise self.error("this quote is never closed")
+        if (found := _BARE.match(self.text, start)) and found[0].strip():
+            self.place = found.end()
+            return Word(found[0].strip(), start, False)
+        raise self.error(f"expected {what}")
+
+    def relation(self, word: Word, schema: Schema) -> RelationSchema:
+        """Return the stored relation that a word names."""
+        try:
+            return schema[word.name]
+        except RelatumError as error:
+            raise self.error(error, word.place) from None
+
+    def end(self) -> None:
+        """Refuse anything but space in the rest of the text."""
+        self.skip()
+        if self.place < len(self.text):
+            raise self.error("nothing should follow")
+
+    def skip(self) -> None:
+        """Step over space."""
+        self.place = _SPACE.match(self.text, self.place).end()  # type: ignore[union-attr]
+
+
+Arguments = tuple[str | None, ...]  # in the order of the positions; None is open
+
+
+def read_arguments(reader: Reader, relation: RelationSchema) -> Arguments:
+    """Return the arguments that come next, by position or as role=argument, one for each position of a relation.
+
+    Names that hold a comma, bracket, quote or equals sign, or a question mark alone, are put in double quotes, within which
+    a backslash stands before a quote or a backslash.
+    """
+    reader.expect("(")
+    found: dict[int, str | None] = {}
+    while not reader.ahead(")"):
+        if found:
+            reader.expect(",")
+        argument, start = _argument(reader)
+        place: int | str = len(found)
+        if reader.ahead("="):
+            if argument is None:
+                raise reader.error("before '=' stands a role or a position, not ?", start)
+            reader.expect("=")
+            place, (argument, _) = argument, _argument(reader)
+        if isinstance(place, int) and place >= relation.arity:
+            raise reader.error(f"{relation} takes {relation.arity} arguments, and here is one more", start)
+        position = relation.position(place)
+        if position in found:
+            raise reader.error(f"position {position} of {relation} is given twice", start)
+        found[position] = argument
+    reader.expect(")")
+    if len(found) != relation.arity:
+        raise reader.error(f"{relation} takes {relation.arity} arguments, not {len(found)}", reader.place - 1)
+    return tuple(found[position] for position in range(relation.arity))
+
+
+def write_arguments(arguments: Arguments) -> str:
+    """Return arguments in brackets, as `read_arguments` reads them."""
+    return f"({', '.join('?' if name is None else as_written(name, quote=name == '?') for name in arguments)})"
+
+
+def _argument(reader: Reader) -> tuple[str | None, int]:
+    """Return the entity, or None for an open position, and where it stands."""
+    word = reader.word("an entity or ?")
+    return (None if word.name == "?" and not word.quoted else word.name), word.place

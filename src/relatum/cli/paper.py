@@ -1,0 +1,185 @@
+"""`relatum run`, `relatum tables` and `relatum figures`: experiments, and what is made of their results."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from relatum.cli.ask import Json
+from relatum.cli.output import console, print_json, print_table
+
+if TYPE_CHECKING:
+    from relatum.runs.experiment import Planned
+if TYPE_CHECKING:
+    from relatum.runs.results import Collected
+
+__all__ = ["Results", "figures", "read", "run", "tables"]
+
+
+def run(
+    specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help="TOML files, such as experiments/fb-auto.toml.")],
+    seeds: Annotated[str | None, typer.Option(help="Which seeds, such as 0,1,2; by default those of the file.")] = None,
+    out: Annotated[Path, typer.Option(help="Where run directories are kept.")] = Path("runs"),
+    results: Annotated[Path | None, typer.Option(help="Write NAME.json here, with the results of all seeds.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what there is to do.")] = False,
+    json: Json = False,
+) -> None:
+    """Run what is missing of experiments, skip what is done, go on with what was cut short, and collect the results."""
+    from relatum.errors import SettingError
+    from relatum.runs.experiment import read_experiments
+    from relatum.runs.results import collect, save_results
+
+    chosen = None if seeds is None else _numbers(seeds)
+    experiments = [one for path in specs for one in read_experiments(path, chosen)]  # all are read before any is run
+    names = [experiment.name for experiment in experiments]
+    if len(set(names)) < len(names):
+        raise SettingError("two specs have one name, and so would their results")
+    found: dict[str, Any] = {}
+    for experiment in experiments:
+        runs = list(experiment.runs(out))
+        if plan:
+            found[experiment.name] = {str(one.folder): one.state for one in runs}
+            continue
+        for one in runs:
+            _carry_out(one)
+        found[experiment.name] = collect([one.folder for one in runs])
+        if results is not None:
+            save_results(results / f"{experiment.name}.json", found[experiment.name])
+    if json:
+        print_json(found)
+    elif plan:
+        rows = [(name, folder, state) for name, states in found.items() for folder, state in states.items()]
+        print_table("planned", ("experiment", "run", "state"), rows)
+    else:
+        _show(found)
+
+
+def _carry_out(planned: Planned) -> None:
+    """Train a run, or go on with it; nothing if it is done."""
+    from relatum.cli.train import carry_out
+    from relatum.runs import fit
+
+    if planned.state == "done":
+        return
+    console(stderr=True).print(f"{planned.folder}: {planned.state}", markup=False, soft_wrap=True)
+    if planned.state == "begun":
+        carry_out(planned.folder, lambda watch: fit.resume(planned.folder, watch))
+    else:
+        carry_out(planned.folder, lambda watch: fit.fit(planned.spec, planned.folder, watch))
+
+
+def _numbers(text: str) -> list[int]:
+    from relatum.errors import SettingError
+
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise SettingError(f"--seeds: whole numbers with commas between them, such as 0,1,2, not {text!r}") from None
+
+
+def _show(found: dict[str, Any]) -> None:
+    heads = ("experiment", "seed", "MRR", "Hit@1", "Hit@3", "Hit@10", "valid MRR", "best epoch", "minutes")
+    rows = []
+    for name, whole in found.items():
+        for one in whole["runs"]:
+            test, valid = one["test"], one["valid"]
+            hits = (f"{test[f'hits@{k}']:.4f}" for k in (1, 3, 10))
+            said = "-" if valid is None else f"{valid['mrr']:.4f}"
+            times = (str(one["best_epoch"]), f"{one['minutes_of_training']:.1f}")
+            rows.append((name, str(one["seed"]), f"{test['mrr']:.4f}", *hits, said, *times))
+        spread = whole["test_mrr"]["spread"]
+        mean = f"{whole['test_mrr']['mean']:.4f}" + ("" if spread is None else f" ({spread:.4f})")
+        rows.append((name, "mean", mean, "", "", "", "", "", ""))
+    print_table("test facts, filtered; in brackets the spread over seeds", heads, rows, heads[1:])
+
+
+Results = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[RESULTS]...",
+        help="Folders of results that `relatum run --results` has written, or run directories; by default `results`.",
+    ),
+]
+
+
+class Format(StrEnum):
+    """How tables are printed."""
+
+    terminal = "terminal"
+    markdown = "markdown"
+    latex = "latex"
+
+
+def tables(
+    results: Results = None,
+    form: Annotated[Format, typer.Option("--format", help="For a terminal, or as Markdown or LaTeX.")] = Format.terminal,
+    fill: Annotated[Path | None, typer.Option(help="Put the tables into this Markdown page, between its marks.")] = None,
+    json: Json = False,
+) -> None:
+    """Print the paper's tables, our value beside the paper's, with seeds, ties and time; and whether its claims hold."""
+    from relatum.errors import DataError
+    from relatum.paper.claims import check_claims, claims_table
+    from relatum.paper.tables import fill_page, paper_tables
+
+    collected = read(results)
+    found, claims = paper_tables(collected), check_claims(collected.results)
+    if not found:
+        raise DataError("no results for any of the paper's tables; make some with: relatum run SPEC --results results")
+    whole = [*found, claims_table(claims)]
+    if fill is not None:
+        fill_page(fill, whole)
+    if json:
+        print_json({"tables": [table.to_json() for table in found], "claims": [claim.to_json() for claim in claims]})
+    elif fill is not None:
+        console().print(f"{len(whole)} tables written into {fill}", markup=False, soft_wrap=True)
+    else:
+        for table in whole:
+            if form is Format.terminal:
+                print_table(table.title, table.heads, table.rows, table.numbers)
+            else:
+                text = table.markdown() if form is Format.markdown else table.latex()
+                console().print(text, markup=False, soft_wrap=True)
+
+
+def read(results: list[Path] | None) -> Collected:
+    """Return what is in places of results; runs that have not ended are named, and nothing at all is an error."""
+    from relatum.errors import DataError
+    from relatum.runs.results import read_results
+
+    places = results or [Path("results")]
+    collected = read_results(*places)
+    for folder in collected.unfinished:
+        console(stderr=True).print(f"{folder}: left out, for its training has not ended", markup=False, soft_wrap=True)
+    if not collected.results and not collected.datasets:
+        there = ", ".join(map(str, places))
+        raise DataError(f"{there}: no results; make some with: relatum run SPEC --results {places[0]}")
+    return collected
+
+
+def figures(
+    results: Results = None,
+    out: Annotated[Path, typer.Option(help="The folder for the files.")] = Path("figures"),
+    json: Json = False,
+) -> None:
+    """Draw MRR by window size, learning curves, MRR by arity and relation size, and time to quality, for each dataset."""
+    from relatum.errors import DataError
+    from relatum.paper.figures import make_figures
+
+    made = make_figures(read(results).results, out)
+    if not any(one.files for one in made):
+        why = "; ".join(reason for one in made for reason in one.left_out) or "there are no results"
+        raise DataError(f"no figure can be drawn: {why}")
+    if json:
+        print_json({"figures": [one.to_json() for one in made]})
+        return
+    for one in made:
+        reasons = ", ".join(one.left_out)
+        if one.files:
+            kinds = " and ".join(file.suffix for file in one.files)
+            said = f"{out / one.name}{kinds}" + (f"; left out: {reasons}" if reasons else "")
+        else:
+            said = f"not made: {one.name} ({reasons})"
+        console().print(said, markup=False, soft_wrap=True)

@@ -1,0 +1,131 @@
+"""What a run knows as tables and arrays: predictions and embeddings."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from relatum.errors import UnknownNameError
+from relatum.files import atomic_directory, check_free
+from relatum.progress import progress
+from relatum.runs.prediction import Prediction
+from relatum.runs.run import Run
+from relatum.tables.engine import Workspace, literal
+from relatum.tables.table import Column, Table, free_name
+from relatum.tables.values import column_of
+
+__all__ = ["FORMATS", "predictions_table", "save_embeddings"]
+
+
+def predictions_table(
+    run: Run, relation: str, predictions: Sequence[Prediction], *, name: str | None = None, full_names: bool = False
+) -> Table:
+    """Return predicted facts of one relation as a table.
+
+    Where the relation was made from a table, entities come out as the values that they were there: 17 for `items:17`.
+
+    Args:
+        run: the run that predicted them.
+        relation: the name of the relation.
+        predictions: the facts, in the order of the rows.
+        name: what the table is called in a database; by default `predicted_` and the name of the relation.
+        full_names: write the names of entities as the run has them.
+    """
+    schema = run.schema[relation]
+    roles = list(schema.roles or (f"position_{position}" for position in range(schema.arity)))
+    domains = [None] * schema.arity if full_names else run.domains(relation)
+    columns = [
+        column_of(role, [one.entities[position] for one in predictions], domain)
+        for position, (role, domain) in enumerate(zip(roles, domains, strict=True))
+    ]
+    for own in ("score", "probability"):
+        taken = [column.name for column in columns]
+        columns.append(Column(free_name(own, taken), "number", [getattr(one, own) for one in predictions]))
+    return Table(name or "predicted_" + re.sub(r"\W", "_", relation), tuple(columns), relation)
+
+
+FORMATS = ("npy", "parquet")
+
+_ROWS = 1 << 12  # that are handed over at once
+
+
+@dataclass(frozen=True, eq=False)
+class _Embedding:
+    """A table of the model: vectors, [n, ...], and what each row is of; `positions` where a relation has several rows."""
+
+    name: str
+    vectors: npt.NDArray[np.float32]
+    names: list[str]
+    positions: list[int] | None
+
+
+def save_embeddings(run: Run, directory: str | os.PathLike[str], format: str = "npy") -> dict[str, tuple[int, ...]]:  # noqa: A002
+    """Write the embeddings of a run into a new directory, and return the shape of each table.
+
+    These are the tables that scores are made from: `entities`, and what the model has for relations or for each of their
+    positions. As `npy`, row i of `TABLE.npy` belongs to line i of `TABLE.txt`, which is a name, or a relation, a tab and a
+    position. As `parquet`, `TABLE.parquet` has the columns `name`, where there are several `position`, and `vector`.
+
+    Args:
+        run: the run; relations that were defined on it are included.
+        directory: it must be new or empty.
+        format: `npy` or `parquet`.
+    """
+    if format not in FORMATS:
+        raise UnknownNameError("format", format, FORMATS)
+    target = Path(directory)
+    check_free(target)
+    if target.exists():
+        target.rmdir()
+    found = list(_embeddings(run))
+    with atomic_directory(target) as folder, progress("writing embeddings", sum(len(one.names) for one in found)) as advance:
+        for one in found:
+            if format == "npy":
+                _save_array(one, folder)
+            else:
+                _save_parquet(one, folder)
+            advance(len(one.names))
+    return {one.name: one.vectors.shape for one in found}
+
+
+def _embeddings(run: Run) -> Iterator[_Embedding]:
+    model, tables = run.asked
+    relations = [relation.name for relation in model.schema]
+    places = [(relation.name, position) for relation in model.schema for position in range(relation.arity)]
+    rows: list[tuple[tuple[str, ...], list[str], list[int] | None]] = [
+        (model.entity_tables, list(model.graph.entities), None),
+        (model.relation_tables, relations, None),
+        (model.place_tables, [name for name, _ in places], [position for _, position in places]),
+    ]
+    for wanted, names, positions in rows:
+        for name in wanted:
+            yield _Embedding(name, tables[name].numpy(force=True), names, positions)
+
+
+def _save_array(one: _Embedding, folder: Path) -> None:
+    np.save(folder / f"{one.name}.npy", one.vectors, allow_pickle=False)
+    ends = ["\n"] * len(one.names) if one.positions is None else [f"\t{position}\n" for position in one.positions]
+    with (folder / f"{one.name}.txt").open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(name + end for name, end in zip(one.names, ends, strict=True))
+
+
+def _save_parquet(one: _Embedding, folder: Path) -> None:
+    path, vectors = folder / f"{one.name}.parquet", one.vectors.reshape(len(one.names), -1)
+    vector = ", ".join(f"v{place}" for place in range(vectors.shape[1]))
+    position = "" if one.positions is None else "position, "
+    with Workspace("writing") as workspace:
+        workspace.run(f"CREATE TABLE rows (name TEXT, {position and 'position BIGINT, '}vector FLOAT[])", path.name)
+        for start in range(0, len(vectors), _ROWS):
+            part = slice(start, start + _ROWS)
+            arrays: dict[str, npt.NDArray[np.generic]] = {"name": np.array(one.names[part], object)}
+            if one.positions is not None:
+                arrays["position"] = np.array(one.positions[part], np.int64)
+            arrays |= {f"v{place}": np.ascontiguousarray(column) for place, column in enumerate(vectors[part].T)}
+            workspace.copy(arrays, "INSERT INTO rows", path.name, f"name, {position}[{vector}]")
+        workspace.run(f"COPY rows TO {literal(str(path.absolute()))} (FORMAT parquet)", path.name)

@@ -1,0 +1,157 @@
+"""Proportional allocation, draws from groups, and sub-sampling into a split (Algorithm 4 of the paper).
+
+Every entity and every relation of the dataset occurs in train, and every operation and depth in test, as far as it has a
+tuple to spare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from relatum.data.hypergraph import Block, Hypergraph, Split
+from relatum.data.splitting import Mask, anchors, marked
+from relatum.data.vocabulary import Ids, Vocabulary
+
+__all__ = ["Counts", "Mask", "apportion", "draw_from_groups", "hold_out", "sub_sample"]
+
+Counts = npt.NDArray[np.int64]
+
+
+def apportion(total: int, weights: Sequence[float] | npt.NDArray[np.floating | np.integer], least: int = 0) -> Counts:
+    """Return whole numbers, int64[len(weights)], in proportion to `weights`; at least `least` where a weight is not 0.
+
+    Their sum is `total`, or more if the least ones alone need more. The largest remainders are rounded up.
+    """
+    shares = np.asarray(weights, np.float64)
+    floors = np.where(shares > 0, least, 0).astype(np.int64)
+    exact = shares * (max(total, 0) / shares.sum()) if shares.sum() else np.zeros(len(shares))
+    counts = np.maximum(np.floor(exact).astype(np.int64), floors)
+    missing = total - int(counts.sum())
+    order = np.argsort(counts - exact, kind="stable")  # the most short-changed first
+    if missing > 0:
+        counts[order[:missing]] += 1
+    while missing < 0 and (reducible := order[::-1][counts[order[::-1]] > floors[order[::-1]]]).size:
+        taken = reducible[:-missing]
+        counts[taken] -= 1
+        missing += len(taken)
+    return counts
+
+
+def draw_from_groups(
+    groups: npt.NDArray[np.integer],
+    wanted: Counts,
+    rng: np.random.Generator,
+    allowed: Mask | None = None,
+    first: Mask | None = None,
+) -> Mask:
+    """Return which items are drawn, bool[items]: `wanted[g]` at random from those of group g, or all there are.
+
+    Only items that are `allowed` are drawn, and those marked `first` before others.
+    """
+    items = np.arange(len(groups)) if allowed is None else np.flatnonzero(allowed)
+    # One sort of numbers instead of two: group g has the keys from 2g - 1 to 2g + 1, the lower half for those drawn first.
+    keys = rng.random(len(items))
+    if first is not None:
+        keys[first[items]] -= 1
+    keys += 2.0 * groups[items]
+    order = items[np.argsort(keys)]
+    counts = np.bincount(groups[items], minlength=len(wanted))
+    places = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)  # place of each item in its group
+    drawn = np.zeros(len(groups), np.bool_)
+    drawn[order[places < wanted[groups[order]]]] = True
+    return drawn
+
+
+_LEAST_KEPT = 3  # tuples of a relation: one for each part
+
+
+def sub_sample(
+    graph: Hypergraph, tuples: int, arities: Mapping[int, float], wanted: Sequence[str], rng: np.random.Generator
+) -> Hypergraph:
+    """Return `tuples` facts of `graph`; entities that no longer occur are left out of the vocabulary.
+
+    Args:
+        graph: distinct facts, of each relation at least one.
+        tuples: how many to keep; if there are no more, all are kept.
+        arities: the share of each arity in what is kept, as far as there is enough; empty for as many of all. Within an
+            arity every relation keeps its proportion.
+        wanted: entities that are to go on occurring.
+        rng: what is drawn from.
+    """
+    if tuples < len(graph):
+        relations = np.concatenate([block.relations for block in graph.blocks.values()])
+        sizes = np.bincount(relations, minlength=len(graph.schema))
+        quotas = np.minimum(_quotas(graph, sizes, tuples, arities), sizes)
+        kept = draw_from_groups(relations, quotas, rng, first=_occurrences(graph, graph.entities.ids(wanted)))
+        graph = marked(graph, kept)
+    blocks = list(graph.blocks.values())
+    occurs = np.zeros(len(graph.entities), np.bool_)
+    for block in blocks:
+        occurs[block.columns] = True
+    places = (np.cumsum(occurs) - 1).astype(np.int32)
+    names = graph.entities.names
+    entities = Vocabulary(names[number] for number in np.flatnonzero(occurs).tolist())
+    # Ids keep their order, so facts stay sorted.
+    return Hypergraph(entities, graph.schema, (Block(block.relations, places[block.columns]) for block in blocks))
+
+
+def _quotas(graph: Hypergraph, sizes: Counts, tuples: int, arities: Mapping[int, float]) -> Counts:
+    """Return how many facts of each relation to keep."""
+    if not arities:
+        return apportion(tuples, sizes, least=_LEAST_KEPT)
+    quotas = np.zeros_like(sizes)
+    weights = np.array([arities.get(arity, 0.0) for arity in graph.blocks])
+    available = np.array([len(block) for block in graph.blocks.values()])
+    by_arity = np.zeros_like(available)
+    # What one arity does not have is shared out among the others, until nothing is left to share or to give.
+    while (rest := tuples - int(by_arity.sum())) > 0 and weights[by_arity < available].sum() > 0:
+        by_arity += np.minimum(apportion(rest, np.where(by_arity < available, weights, 0)), available - by_arity)
+    places = np.array([relation.arity for relation in graph.schema])
+    for arity, count in zip(graph.blocks, by_arity.tolist(), strict=True):
+        quotas[places == arity] = apportion(count, sizes[places == arity], least=_LEAST_KEPT)
+    return quotas
+
+
+def hold_out(
+    graph: Hypergraph, strata: Sequence[int], valid: float, test: float, rng: np.random.Generator, origin: str = "memory"
+) -> Split:
+    """Return the facts of `graph` as train, valid and test, the latter with the given shares of each stratum.
+
+    Args:
+        graph: distinct facts, whose entities and relations all occur.
+        strata: a number from 0 up for each relation; from each, one fact at least is held out if one can be.
+        valid: the share of facts for valid.
+        test: the share of facts for test.
+        rng: what is drawn from.
+        origin: what the split is called.
+    """
+    relations = np.concatenate([block.relations for block in graph.blocks.values()])
+    groups = np.asarray(strata, np.int64)[relations]
+    free = ~anchors(graph, rng)
+    sizes = np.bincount(groups, minlength=max(strata, default=-1) + 1)
+    in_test = draw_from_groups(groups, _part_of(sizes, test), rng, allowed=free)
+    in_valid = draw_from_groups(groups, _part_of(sizes, valid), rng, allowed=free & ~in_test)
+    train, held_valid, held_test = (marked(graph, mask) for mask in (~(in_test | in_valid), in_valid, in_test))
+    return Split(train, held_valid, held_test, origin=origin)
+
+
+def _part_of(sizes: Counts, share: float) -> Counts:
+    wanted: Counts = np.maximum(np.rint(sizes * share), share > 0).astype(np.int64)
+    return wanted
+
+
+def _occurrences(graph: Hypergraph, wanted: Ids) -> Mask:
+    """Return a few facts in which all the wanted entities occur."""
+    chosen = np.zeros(len(graph), np.bool_)
+    missing, start = np.unique(wanted), 0
+    for block in graph.blocks.values():
+        for column in block.columns:
+            rows = np.flatnonzero(np.isin(column, missing))
+            found, first = np.unique(column[rows], return_index=True)
+            chosen[start + rows[first]] = True
+            missing = np.setdiff1d(missing, found)
+        start += len(block)
+    return chosen

@@ -1,0 +1,111 @@
+"""A path, URL or frame opened as a source of tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from relatum.errors import DataError
+from relatum.tables.duckdb import DuckdbSource, FrameSource, ParquetSource, is_frame
+from relatum.tables.engine import Workspace
+from relatum.tables.postgres import PostgresSource, is_postgres
+from relatum.tables.source import Source, SourceTable
+from relatum.tables.sqlite import SqliteSource
+from relatum.tables.text_files import DelimitedSource, JsonFactsSource
+
+__all__ = ["database_in", "open_sources"]
+
+
+def database_in(path: Path) -> Literal["sqlite", "duckdb"] | None:
+    """Return what kind of database a file is, or None if it is none."""
+    with path.open("rb") as file:
+        start = file.read(16)
+    if start.startswith(b"SQLite format 3\0"):
+        return "sqlite"
+    return "duckdb" if start[8:12] == b"DUCK" else None
+
+
+_DELIMITED, _JSON = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson")
+_HINTS = {
+    ".xlsx": "save the sheet as CSV",
+    ".xls": "save the sheet as CSV",
+    ".ods": "save the sheet as CSV",
+    ".json": "JSON lines, one fact a line, end in .jsonl",
+    ".txt": "facts in relatum's own format need no import; a table with a header ends in .csv or .tsv",
+}
+
+
+@contextmanager
+def open_sources(given: Any, workspace: Workspace, relation_key: str) -> Iterator[dict[str, tuple[Source, SourceTable]]]:
+    """Yield every table by its name, with the source that holds it.
+
+    Args:
+        given: a path, a URL, a frame, several of these in a list, or tables by name in a mapping.
+        workspace: where the tables will be brought.
+        relation_key: the key of a JSON object that names its relation.
+    """
+    with ExitStack() as stack:
+        found: dict[str, tuple[Source, SourceTable]] = {}
+        for number, (name, each) in enumerate(_listed(given)):
+            source = _open(each, name, workspace, relation_key, number)
+            stack.callback(source.close)
+            for table in source.tables():
+                if table.name in found:
+                    raise DataError(
+                        f"two tables are called {table.name!r}: in {found[table.name][0].origin} and {source.origin}"
+                    )
+                found[table.name] = source, table
+        yield found
+
+
+def _listed(given: Any) -> list[tuple[str | None, Any]]:
+    pairs: list[tuple[str | None, Any]]
+    if isinstance(given, Mapping):
+        pairs = [(str(name), each) for name, each in given.items()]
+    elif isinstance(given, (list, tuple)):
+        pairs = [(None, each) for each in given]
+    else:
+        pairs = [(None, given)]
+    if not pairs:
+        raise DataError("nothing to import was given")
+    return pairs
+
+
+def _open(given: Any, name: str | None, workspace: Workspace, relation_key: str, number: int) -> Source:
+    if is_frame(given):
+        return FrameSource(workspace, given, name or "table", number)
+    if not isinstance(given, (str, os.PathLike)):
+        raise DataError(f"{type(given).__name__} is nothing that can be imported: give a path, a URL or a frame")
+    if isinstance(given, str) and is_postgres(given):
+        return PostgresSource(workspace, given)
+    if isinstance(given, str) and "://" in given:
+        raise DataError(f"{given.partition('://')[0]}://...: only files and postgresql:// URLs can be imported")
+    return _open_file(Path(given), name, workspace, relation_key, number)
+
+
+def _open_file(path: Path, name: str | None, workspace: Workspace, relation_key: str, number: int) -> Source:
+    if not path.exists():
+        raise DataError(f"{path}: no such file")
+    if not path.is_file():
+        raise DataError(f"{path}: not a file; name the files in it one by one" if path.is_dir() else f"{path}: not a file")
+    # What says what it is by its first bytes is believed before its name.
+    kind = database_in(path)
+    if kind is not None:
+        return SqliteSource(workspace, path) if kind == "sqlite" else DuckdbSource(workspace, path, number)
+    with path.open("rb") as file:
+        start = file.read(4)
+    unpacked = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    ending, table = unpacked.suffix.lower(), name or unpacked.stem
+    if start.startswith(b"PAR1") or ending in (".parquet", ".pq"):
+        return ParquetSource(workspace, path, table)
+    if ending in _JSON:
+        return JsonFactsSource(workspace, path, relation_key, number)
+    if ending in _DELIMITED:
+        return DelimitedSource(workspace, path, table)
+    if ending in (".db", ".sqlite", ".sqlite3", ".duckdb"):
+        raise DataError(f"{path}: neither a SQLite nor a DuckDB database")
+    hint = _HINTS.get(ending, "known are .csv, .tsv, .parquet, .jsonl, SQLite and DuckDB files")
+    raise DataError(f"{path}: cannot tell what kind of file this is ({hint})")

@@ -1,0 +1,171 @@
+"""SQLite files, read and written by Python's own module."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from relatum.errors import DataError
+from relatum.tables.engine import BATCH, Batch, Workspace, quoted
+from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable
+from relatum.tables.table import Table, listed_columns
+from relatum.tables.values import narrow
+
+__all__ = ["SqliteSource", "SqliteTarget", "open_sqlite"]
+
+_TEXTS = ("CHAR", "CLOB", "TEXT", "BOOL", "UUID")
+
+
+class SqliteSource:
+    """One SQLite database; its views and virtual tables, which are programs, are not run."""
+
+    def __init__(self, workspace: Workspace, path: Path) -> None:
+        self.origin = str(path)
+        self._workspace = workspace
+        try:
+            self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+            self._connection.execute("PRAGMA trusted_schema = OFF")
+            self._connection.execute("PRAGMA query_only = ON")
+            self._connection.execute("BEGIN")  # one state of the database, whoever writes meanwhile
+            self._listed = [
+                str(row[1])
+                for row in self._connection.execute("PRAGMA main.table_list")
+                if row[2] == "table" and not str(row[1]).startswith("sqlite_")
+            ]
+        except sqlite3.Error as error:
+            raise DataError(f"{path}: {error}") from None
+
+    def tables(self) -> list[SourceTable]:
+        """Return the tables in the order of their names."""
+        try:
+            columns = {name: self._columns(name) for name in sorted(self._listed)}
+            return [self._table(name, columns) for name in columns]
+        except sqlite3.Error as error:
+            raise DataError(f"{self.origin}: {error}") from None
+
+    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
+        """Copy a table as text; then numbers and dates are found."""
+        try:
+            total = self._connection.execute(f"SELECT count(*) FROM {quoted(table.name)}").fetchone()[0]  # noqa: S608
+            width = max(len(columns), 1)
+            self._workspace.fill(f"{target}_text", width, self._batches(table, columns), total, table.name)
+        except (sqlite3.Error, UnicodeError) as error:
+            raise DataError(f"{self.origin}, table {table.name!r}: {error}") from None
+        unknown = [column.kind == "unknown" for column in columns] or [False]
+        narrow(self._workspace, f"{target}_text", target, unknown, table.name)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._connection.close()
+
+    def _batches(self, table: SourceTable, columns: Sequence[SourceColumn]) -> Iterator[Batch]:
+        chosen = ", ".join(quoted(column.name) for column in columns) or "NULL"
+        cursor = self._connection.execute(f"SELECT {chosen} FROM {quoted(table.name)}")  # noqa: S608
+        while rows := cursor.fetchmany(BATCH):
+            yield [[_text(value) for value in column] for column in zip(*rows, strict=True)]
+
+    def _columns(self, table: str) -> dict[str, tuple[SourceColumn, int]]:
+        """Return the columns by name, each with its place in the primary key, from 1, or 0."""
+        rows = self._connection.execute(f"PRAGMA table_xinfo({quoted(table)})").fetchall()
+        seen = (row for row in rows if row[6] != 1)  # 1 is hidden; generated columns are 2 and 3
+        return {str(row[1]): (SourceColumn(str(row[1]), str(row[2]).lower(), _kind(str(row[2]))), row[5]) for row in seen}
+
+    def _table(self, name: str, known: dict[str, dict[str, tuple[SourceColumn, int]]]) -> SourceTable:
+        keys: dict[int, list[tuple[str, str, str | None]]] = {}
+        for number, _, target, own, other, *_ in self._connection.execute(f"PRAGMA foreign_key_list({quoted(name)})"):
+            keys.setdefault(number, []).append((target, own, other))
+        references = []
+        for _, parts in sorted(keys.items()):
+            # Names in SQLite do not care about case, and a key that names no columns means the primary key.
+            table = _same(parts[0][0], known)
+            primary = dict(enumerate(_primary_key(known.get(table, {}))))
+            others = (primary.get(n, "") if other is None else other for n, (_, _, other) in enumerate(parts))
+            targets = tuple(_same(other, known.get(table, {})) for other in others)
+            references.append(Reference(tuple(_same(own, known[name]) for _, own, _ in parts), table, targets))
+        return SourceTable(
+            name, tuple(column for column, _ in known[name].values()), _primary_key(known[name]), tuple(references)
+        )
+
+
+def _primary_key(columns: dict[str, tuple[SourceColumn, int]]) -> tuple[str, ...]:
+    return tuple(sorted((name for name, (_, place) in columns.items() if place), key=lambda name: columns[name][1]))
+
+
+def _same(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is `name` but for case, or `name` itself where there is none."""
+    alike = [other for other in known if other.lower() == name.lower()]
+    return alike[0] if alike and name not in alike else name
+
+
+def _kind(declared: str) -> Kind:
+    if "BLOB" in declared.upper():
+        return "unreadable"
+    return "text" if any(word in declared.upper() for word in _TEXTS) else "unknown"
+
+
+def _text(value: object) -> str | None:
+    """Return a value of SQLite, which may be of any type in any column, as text; numbers as they were."""
+    if value is None or isinstance(value, str):
+        return value
+    return value.hex() if isinstance(value, bytes) else repr(value)
+
+
+_PATIENCE = 10.0  # seconds to wait for others who write
+_ERRORS = (sqlite3.Error, OverflowError, UnicodeError)
+
+
+@contextmanager
+def open_sqlite(path: Path, origin: Path) -> Iterator[SqliteTarget]:
+    """Yield the database in a file, which is made if it is not there; `origin` is what messages call it."""
+    try:
+        with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("BEGIN IMMEDIATE")
+            yield SqliteTarget(connection, str(origin))
+            # What was not committed is rolled back when the connection closes.
+    except _ERRORS as error:
+        _recover(path)
+        raise DataError(f"{origin}: {error}") from None
+
+
+def _recover(path: Path) -> None:
+    """Have a database roll back what was under way when it could not be written, as it does when it is next read."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
+        connection.execute("SELECT count(*) FROM sqlite_schema")
+
+
+class SqliteTarget:
+    """An open SQLite database."""
+
+    def __init__(self, connection: sqlite3.Connection, origin: str) -> None:
+        self._connection, self.origin = connection, origin
+
+    def place(self, table: str) -> str:
+        """Return the name in quotes; there are no schemas."""
+        return quoted(table)
+
+    def columns(self, table: str) -> list[str] | None:
+        """Return the columns of a table, whatever the case of its name."""
+        query = "SELECT type FROM main.sqlite_schema WHERE lower(name) = lower(?) AND type IN ('table', 'view')"
+        found = self._connection.execute(query, (table,)).fetchone()
+        if found is None:
+            return None
+        if found[0] == "view":
+            raise DataError(f"{self.origin}: {table!r} is a view, not a table")
+        return [str(row[1]) for row in self._connection.execute(f"PRAGMA main.table_info({quoted(table)})")]
+
+    def run(self, sql: str) -> None:
+        """Run a statement."""
+        self._connection.execute(sql)
+
+    def insert(self, table: Table) -> None:
+        """Insert the rows; values are parameters."""
+        values = ", ".join("?" * len(table.columns))
+        sql = f"INSERT INTO {self.place(table.name)} ({listed_columns(table)}) VALUES ({values})"  # noqa: S608
+        self._connection.executemany(sql, table.rows())
+
+    def commit(self) -> None:
+        """Make it last."""
+        self._connection.execute("COMMIT")

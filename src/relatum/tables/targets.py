@@ -1,0 +1,148 @@
+"""Where tables can be written to: files, which are whole or absent, and databases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from relatum.errors import DataError, SettingError
+from relatum.files import atomic_path
+from relatum.tables.duckdb import open_duckdb, write_parquet
+from relatum.tables.open import database_in
+from relatum.tables.postgres import is_postgres, open_postgres, without_password
+from relatum.tables.sqlite import open_sqlite
+from relatum.tables.table import Database, DatabaseTarget, Mode, Table, check_distinct
+from relatum.tables.text_files import write_csv, write_json_lines, write_tsv
+
+__all__ = ["Target", "target_of", "write"]
+
+Opener = Callable[[Path, Path], AbstractContextManager[Database]]
+
+_WRITERS: dict[str, Callable[[Sequence[Table], Path], None]] = {
+    ".csv": write_csv,
+    ".tsv": write_tsv,
+    ".jsonl": write_json_lines,
+    ".parquet": write_parquet,
+}
+_DATABASES: dict[str, Opener] = {".db": open_sqlite, ".sqlite": open_sqlite, ".sqlite3": open_sqlite, ".duckdb": open_duckdb}
+
+
+class Target(Protocol):
+    """What tables are written to; `origin` is what it is called, without any password."""
+
+    @property
+    def origin(self) -> str: ...  # noqa: D102
+
+    @property
+    def is_database(self) -> bool: ...  # noqa: D102
+
+    def check(self, tables: Sequence[Table]) -> None:
+        """Refuse what `write` would refuse, as far as that can be known before there are rows."""
+
+    def write(self, tables: Sequence[Table]) -> None:
+        """Write all tables, or nothing."""
+
+
+def write(
+    tables: Table | Sequence[Table], to: str | os.PathLike[str], *, append: bool = False, replace: bool = False
+) -> None:
+    """Write tables to a file or a database: all of them or nothing.
+
+    Args:
+        tables: one table, or several for a database or JSON lines.
+        to: a `.csv`, `.tsv`, `.jsonl` or `.parquet` file, a SQLite or DuckDB file, or the URL of a PostgreSQL database.
+        append: add the rows to a table that has these columns already.
+        replace: put the rows in the place of those of a table with just these columns, or of what a file holds.
+    """
+    listed = [tables] if isinstance(tables, Table) else list(tables)
+    target = target_of(to, append=append, replace=replace)
+    target.check(listed)
+    target.write(listed)
+
+
+def target_of(to: str | os.PathLike[str], *, append: bool = False, replace: bool = False) -> Target:
+    """Return what a path or URL names."""
+    if append and replace:
+        raise SettingError("append and replace: choose one of the two")
+    mode: Mode = "append" if append else "replace" if replace else "new"
+    if isinstance(to, str) and is_postgres(to):
+        return DatabaseTarget(partial(open_postgres, to), without_password(to), mode)
+    if isinstance(to, str) and "://" in to:
+        raise DataError(f"{to.partition('://')[0]}://...: only files and postgresql:// URLs can be written to")
+    path = Path(to)
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path}: not a file")
+    ending = path.suffix.lower()
+    if path.is_file() and (kind := database_in(path)) is not None:
+        return DatabaseTarget(partial(open_sqlite if kind == "sqlite" else open_duckdb, path, path), str(path), mode)
+    if ending in _DATABASES:
+        if path.is_file() and path.stat().st_size:
+            raise DataError(f"{path}: neither a SQLite nor a DuckDB database")
+        return _NewDatabase(path, _DATABASES[ending])
+    if ending not in _WRITERS:
+        known = ", ".join([*_WRITERS, *_DATABASES])
+        raise DataError(f"{path}: the ending says what to write: {known}; or give a postgresql:// URL")
+    return _FileTarget(path, _WRITERS[ending], mode)
+
+
+@dataclass(frozen=True)
+class _NewDatabase:
+    """A file that becomes a database once that is whole."""
+
+    path: Path
+    opened: Opener
+    is_database: bool = True
+
+    @property
+    def origin(self) -> str:
+        return str(self.path)
+
+    def check(self, tables: Sequence[Table]) -> None:
+        check_distinct(tables)
+        _check_folder(self.path)
+
+    def write(self, tables: Sequence[Table]) -> None:
+        with atomic_path(self.path) as temporary:
+            log = temporary.with_name(f"{temporary.name}.wal")  # DuckDB's, which is gone once all is in its place
+            try:
+                DatabaseTarget(partial(self.opened, temporary, self.path), self.origin, "new").write(tables)
+                if log.exists():
+                    raise DataError(f"{self.path}: could not be written as a whole")
+            finally:
+                log.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class _FileTarget:
+    path: Path
+    writer: Callable[[Sequence[Table], Path], None]
+    mode: Mode
+    is_database: bool = False
+
+    @property
+    def origin(self) -> str:
+        return str(self.path)
+
+    def check(self, tables: Sequence[Table]) -> None:
+        if self.mode == "append":
+            raise SettingError(f"{self.path}: rows can be appended to a table of a database, not to a file")
+        if self.mode == "new" and self.path.exists():
+            raise DataError(f"{self.path}: already exists (--replace replaces it)")
+        if len(tables) != 1 and self.writer is not write_json_lines:
+            raise DataError(f"{self.path}: holds one relation; for {len(tables)} of them write .jsonl or to a database")
+        _check_folder(self.path)
+
+    def write(self, tables: Sequence[Table]) -> None:
+        self.check(tables)
+        with atomic_path(self.path) as temporary:
+            self.writer(tables, temporary)
+
+
+def _check_folder(path: Path) -> None:
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise DataError(f"{path.parent}: no such directory, or nothing can be written there")
