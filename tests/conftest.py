@@ -10,10 +10,22 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-import skips
-from skips import pytest_sessionfinish, pytest_terminal_summary
+from support import skips
+from support.made_datasets import made, rel_er
+from support.postgres_server import database, postgres
+from support.shop_fixtures import shop, shop_run
+from support.skips import pytest_sessionfinish, pytest_terminal_summary
 
-__all__ = ["pytest_sessionfinish", "pytest_terminal_summary"]
+__all__ = [
+    "database",
+    "made",
+    "postgres",
+    "pytest_sessionfinish",
+    "pytest_terminal_summary",
+    "rel_er",
+    "shop",
+    "shop_run",
+]
 
 # Tests run side by side, one to a processor: torch's threads would spin against each other. Set before torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -1,4 +1,4 @@
-"""The rooms of docs/architecture.md and the imports in src agree."""
+"""The rooms of docs/architecture.md and the imports in src agree; modules make no cycle and keep their own names."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "relatum"
+TESTS = ROOT / "tests"
+
+# Tests that are about no single module.
+WHOLE = {"contract", "stranger", "support"}
 
 
 def rooms() -> dict[str, int]:
@@ -18,16 +22,24 @@ def rooms() -> dict[str, int]:
     return {room: int(level) for level, *names in lines for room in names}
 
 
-def imported_rooms(module: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(module.read_text())):
-        if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{module}: imports are written in full"
-            names = [f"{node.module}.{alias.name}" if node.module == "relatum" else str(node.module) for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        yield from (name.split(".")[1] for name in names if name.startswith("relatum."))
+def modules() -> dict[str, Path]:
+    """Return the files of all modules, by dotted name."""
+    paths = {".".join(("relatum", *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in PACKAGE.rglob("*.py")}
+    return {name.removesuffix(".__init__"): path for name, path in paths.items()}
+
+
+def imports(path: Path) -> Iterator[tuple[str, str | None]]:
+    """Yield what a module imports of relatum, wherever it does and for types alone too: the module, and the name in it."""
+    known = modules()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names if alias.name.partition(".")[0] == "relatum")
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are written in full"
+            if str(node.module).partition(".")[0] == "relatum":
+                for alias in node.names:
+                    whole = f"{node.module}.{alias.name}"
+                    yield (whole, None) if whole in known else (str(node.module), alias.name)
 
 
 def test_every_room_is_drawn_and_every_drawn_room_exists() -> None:
@@ -38,14 +50,41 @@ def test_every_room_is_drawn_and_every_drawn_room_exists() -> None:
 def test_rooms_import_only_lower_rooms() -> None:
     level = rooms()
     wrong = []
-    for module in PACKAGE.rglob("*.py"):
-        room = module.relative_to(PACKAGE).parts[0].removesuffix(".py")
-        if room in level:
-            others = {other for other in imported_rooms(module) if other in level and other != room}
-            wrong += [f"{module.relative_to(ROOT)} imports {other}" for other in others if level[other] >= level[room]]
+    for name, path in modules().items():
+        own = name.split(".")[1] if "." in name else ""
+        for other in {found.split(".")[1] for found, _ in imports(path) if "." in found} - {own}:
+            if own in level and level[other] >= level[own]:
+                wrong.append(f"{name} imports {other}")
+    assert not wrong
+
+
+def test_private_names_stay_in_their_module() -> None:
+    private = re.compile(r"_[^_]")
+    taken = [
+        f"{name} imports {found}.{what}"
+        for name, path in modules().items()
+        for found, what in imports(path)
+        if what and private.match(what)
+    ]
+    assert not taken
+
+
+def test_tests_stand_where_what_they_test_stands() -> None:
+    wrong = []
+    for path in TESTS.rglob("test_*.py"):
+        *folders, name = path.relative_to(TESTS).with_suffix("").parts
+        if not folders or folders[0] in WHOLE:
+            continue
+        # test_ranking_interval.py is about the interval in ranking.py.
+        words = name.removeprefix("test_").split("_")
+        stems = {"_".join(words[:count]) for count in range(1, len(words) + 1)}
+        inside = PACKAGE.joinpath(*folders)
+        built = {one.stem for one in inside.glob("*.py")} | {one.name for one in inside.glob("*/")} | {"main"}
+        if not stems & built:
+            wrong.append(str(path.relative_to(ROOT)))
     assert not wrong
 
 
 def test_no_module_reads_or_writes_pickles() -> None:
-    for module in PACKAGE.rglob("*.py"):
-        assert not re.search(r"import pickle|(?<!safetensors\.)torch\.load\(|allow_pickle=True", module.read_text()), module
+    for path in modules().values():
+        assert not re.search(r"import pickle|(?<!safetensors\.)torch\.load\(|allow_pickle=True", path.read_text()), path

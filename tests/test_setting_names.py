@@ -128,8 +128,8 @@ def test_synonyms_point_to_settings_that_are_there() -> None:
 
 
 def test_a_model_saved_under_old_names_is_read(tmp_path: Path) -> None:
-    from made_models import made_case
     from relatum.models.store import load_model, save_model
+    from support.made_models import made_case
 
     case = made_case("nalp")
     save_model(tmp_path, case.model, case.parameters())

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from skips import ALLOWED
+from support.skips import ALLOWED
 
 TESTS = Path(__file__).parent
 
 
 def run(folder: Path, *options: str) -> tuple[int, str]:
-    command = [sys.executable, "-m", "pytest", "-p", "skips", "-p", "no:cacheprovider", *options, str(folder)]
+    command = [sys.executable, "-m", "pytest", "-p", "support.skips", "-p", "no:cacheprovider", *options, str(folder)]
     environment = {**os.environ, "PYTHONPATH": f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     environment.pop("PYTEST_ADDOPTS", None)
     ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)

@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from made_models import VARIANTS, Case, case_called, made_case, made_graph
 from relatum import Hypergraph
 from relatum.errors import NumericError
 from relatum.inference import scoring
@@ -19,6 +18,7 @@ from relatum.kernels.filters import nothing_known
 from relatum.kernels.rows import adagrad
 from relatum.models import MODELS
 from relatum.models.store import load_model, save_model
+from support.made_models import VARIANTS, Case, case_called, made_case, made_graph
 
 
 @pytest.fixture(params=[*MODELS, *VARIANTS])

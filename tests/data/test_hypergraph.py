@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from relatum import DataError, Hypergraph, RelationSchema, Schema, Split, Vocabulary
 from relatum.data.hypergraph import Block
-from strategies import Fact, facts, hypergraphs, splits
+from support.strategies import Fact, facts, hypergraphs, splits
 
 TWO = Vocabulary(["alex", "drew"])
 KNOWS = Schema([RelationSchema("knows", 2)])

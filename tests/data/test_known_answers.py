@@ -9,7 +9,7 @@ from hypothesis import given
 from relatum import DataError, Hypergraph, KnownAnswers, RelationSchema, Schema, Split
 from relatum.data import known_answers
 from relatum.data.vocabulary import Vocabulary
-from strategies import splits
+from support.strategies import splits
 
 
 def check_against_sets(split: Split) -> None:

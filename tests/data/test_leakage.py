@@ -14,7 +14,7 @@ from hypothesis import given
 from relatum import Hypergraph, RelationSchema, Split, load
 from relatum.data import leakage
 from relatum.data.leakage import find_leaks
-from strategies import Fact, restrict, splits
+from support.strategies import Fact, restrict, splits
 
 Found = tuple[str, str, tuple[int, ...], int, int, float]
 

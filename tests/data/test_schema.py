@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from relatum import DataError, RelationSchema, Schema, UnknownNameError
-from strategies import relation_schemas
+from support.strategies import relation_schemas
 
 SOLD = RelationSchema("sold", 3, ("seller", "buyer", "item"))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from relatum import DataError, UnknownNameError, Vocabulary
 from relatum.data.vocabulary import fault_of
-from strategies import names
+from support.strategies import names
 
 
 @given(st.lists(names, unique=True))

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from kernels_known import known_of
 from relatum.kernels import ranking, reference
 from relatum.kernels.filters import nothing_known
+from support.kernels_known import known_of
 
 
 def drawn(seed: int) -> tuple[np.random.Generator, np.ndarray]:

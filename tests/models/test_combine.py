@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from kernels_known import known_of
 from relatum.errors import SettingError
 from relatum.kernels import reference
 from relatum.models import ops as module
 from relatum.models.combine import SIGMAS, Combine, Dot, MinimumOfPairs, SquaredDistance, WindowedSigma
 from relatum.models.ops import backend_for
+from support.kernels_known import known_of
 
 BACKENDS = ["numba", "eager", "compile"]
 

@@ -10,12 +10,12 @@ import pytest
 import safetensors.torch
 import torch
 
-from full_disk import LIMITED, files_up_to
-from made_models import made_case
 from relatum import load
 from relatum.errors import StoreError
 from relatum.models import MODELS
 from relatum.models.store import load_model, save_model
+from support.full_disk import LIMITED, files_up_to
+from support.made_models import made_case
 
 
 @pytest.fixture

@@ -8,9 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from dense_degrees import Degrees, degrees, form_degrees, random_model
 
-from random_expressions import random_expression
 from relatum.algebra import Difference, Expression, Relation, Union
 from relatum.data.schema import RelationSchema
 from relatum.errors import DataError, SettingError
@@ -18,6 +16,8 @@ from relatum.models.base import Parameters
 from relatum.models.products import MDistMult
 from relatum.models.reale import ReAlE
 from relatum.reasoning.closed_form import Bound, ClosedForm, Form, closed_form
+from support.dense_degrees import Degrees, degrees, form_degrees, random_model
+from support.random_expressions import random_expression
 
 TOLERANCE = 1e-5
 

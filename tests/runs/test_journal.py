@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from full_disk import LIMITED, files_up_to
 from relatum.runs.journal import Journal
+from support.full_disk import LIMITED, files_up_to
 
 
 @pytest.fixture

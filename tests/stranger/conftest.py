@@ -10,10 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from postgres_server import database, postgres
-
-__all__ = ["database", "postgres"]
-
 ROOT = Path(__file__).parents[2]
 
 Typed = Callable[..., str]

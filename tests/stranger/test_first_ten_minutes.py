@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from shop import CREATE, category, rows, taste
+
+from support.stranger_shop import CREATE, category, rows, taste
 
 Typed = Callable[..., str]
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from made_models import made_graph
 from relatum import Hypergraph
 from relatum.errors import DataError
 from relatum.training.batches import Batch, chance_of, epoch_batches
-from strategies import Fact, hypergraphs
+from support.made_models import made_graph
+from support.strategies import Fact, hypergraphs
 
 MIXED = pytest.mark.parametrize("mixed", [False, True])
 sizes = st.integers(1, 12)

@@ -13,14 +13,14 @@ import pytest
 import safetensors.torch
 import torch
 
-from full_disk import LIMITED, files_up_to
-from made_models import made_case
 from relatum import Hypergraph
 from relatum.files import write_sealed
 from relatum.models.base import Parameters
 from relatum.training.checkpoint import load_state, save_state
 from relatum.training.loop import State, start, train
 from relatum.training.settings import TrainingSettings
+from support.full_disk import LIMITED, files_up_to
+from support.made_models import made_case
 
 SMALL = Hypergraph.of([("is", "a"), ("is", "b"), *(("knows", *pair) for pair in ("ab", "bc", "cd", "da", "ac", "bd"))])
 TINY = TrainingSettings(epochs=3, batch_size=3, batches_per_step=2, num_negatives=5, validate_every=2)

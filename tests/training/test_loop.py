@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-from made_models import Case, made_case
 from relatum import Hypergraph
 from relatum.errors import NumericError
 from relatum.kernels import parallel
@@ -20,7 +19,8 @@ from relatum.models import MODELS
 from relatum.models.base import Parameters
 from relatum.training.loop import State, _rate, start, train
 from relatum.training.settings import LOSSES, NEGATIVE_SAMPLING, SCHEDULES, TrainingSettings
-from strategies import restrict
+from support.made_models import Case, made_case
+from support.strategies import restrict
 
 SHORT = TrainingSettings(epochs=3, batch_size=8, batches_per_step=2, num_negatives=8, validate_every=1)
 

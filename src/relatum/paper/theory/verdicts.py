@@ -38,7 +38,7 @@ VERDICTS: tuple[Verdict, ...] = (
         "Theorem 1 (Expressivity)",
         "ReAlE separates any ground truth",
         f"{_THEORY}.expressivity.separating_reale",
-        f"{_TESTS}/test_theory_expressivity.py",
+        "tests/paper/test_theory_expressivity.py",
         "holds, corrected",
         "A relation's block is a diagonal, false tuples score at most epsilon and not below it, and no true tuple at all "
         "takes one window.",
@@ -47,7 +47,7 @@ VERDICTS: tuple[Verdict, ...] = (
         "Theorem 2",
         "m-TransH, RAE and NaLP are not fully expressive",
         f"{_THEORY}.translations.find_cycle",
-        f"{_TESTS}/test_theory_nalp.py",
+        "tests/paper/test_theory_expressivity_nalp.py",
         "fails",
         "It is true of m-TransH and RAE (Lemma 2.1) and not of NaLP (Lemma 2.2), which separates what the other two cannot.",
     ),
@@ -55,7 +55,7 @@ VERDICTS: tuple[Verdict, ...] = (
         "Lemma 2.1",
         "m-TransH and RAE are not fully expressive",
         f"{_THEORY}.translations.residual",
-        f"{_TESTS}/test_theory_translations.py",
+        "tests/paper/test_theory_translations.py",
         "holds, corrected",
         "The cited proof takes true facts to be at distance 0; for any threshold, a cycle of true tuples whose reverses are "
         "false has equal sums of true and of false distances.",
@@ -64,7 +64,7 @@ VERDICTS: tuple[Verdict, ...] = (
         "Lemma 2.2",
         "NaLP is not fully expressive",
         f"{_THEORY}.expressivity.separating_nalp",
-        f"{_TESTS}/test_theory_nalp.py",
+        "tests/paper/test_theory_expressivity_nalp.py",
         "fails",
         "The proof is about a linear form that is not NaLP's network; a minimum of indicators, one hidden unit for each "
         "true tuple, separates any ground truth.",
@@ -122,7 +122,7 @@ VERDICTS: tuple[Verdict, ...] = (
         "Theorem (HypE Selection 1 (a))",
         "for arbitrary embeddings HypE has no parameters for a selection of equal entities",
         f"{_THEORY}.hype.fit_selection",
-        f"{_TESTS}/test_theory_hype.py",
+        "tests/paper/test_theory_hype.py",
         "holds, corrected",
         "The condition is linear in t, not term by term: in general position there is a residual above zero when |E| > d, "
         "but a solution when |E| <= d.",
@@ -131,7 +131,7 @@ VERDICTS: tuple[Verdict, ...] = (
         "Theorem (HypE Selection 1 (b))",
         "with d < |E| no parameters of HypE at all represent a selection, unless an entity vanishes",
         f"{_THEORY}.hype.separating_hype",
-        f"{_TESTS}/test_theory_hype.py",
+        "tests/paper/test_theory_hype.py",
         "fails",
         "Entities may share a coordinate in which they look the same at the second position: with d < |E| there are "
         "parameters that separate a ground truth, let no entity vanish, and represent every selection.",

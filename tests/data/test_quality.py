@@ -1,0 +1,63 @@
+"""Descriptions and findings equal what a plain count gives."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+from hypothesis import given
+
+from relatum import Split, load
+from relatum.data.quality import describe, examine
+from support.strategies import Fact, splits
+
+
+def is_near(fact: Fact, known: set[Fact]) -> bool:
+    """Return whether a known fact of the same relation differs from `fact` in exactly one position."""
+    return any(
+        other[0] == fact[0] and len(other) == len(fact) and sum(a != b for a, b in zip(other, fact, strict=True)) == 1
+        for other in known
+    )
+
+
+@given(splits)
+def test_findings_equal_a_plain_count(split: Split) -> None:
+    health = examine(split)
+    rows = {part: list(graph) for part, graph in split.parts.items()}
+    seen = {name for fact in rows["train"] for name in fact[1:]}
+    relations = {fact[0] for fact in rows["train"]}
+    for part, found in rows.items():
+        assert health.duplicates[part] == len(found) - len(set(found))
+    for a, b in itertools.combinations(rows, 2):
+        assert health.overlap[f"{a}/{b}"] == len(set(rows[a]) & set(rows[b]))
+    for part in ("valid", "test"):
+        assert health.unseen_entities[part] == len({name for fact in rows[part] for name in fact[1:]} - seen)
+        assert health.unseen_relations[part] == len({fact[0] for fact in rows[part]} - relations)
+        strange = [fact for fact in rows[part] if fact[0] not in relations or not set(fact[1:]) <= seen]
+        assert health.unseen_facts[part] == len(strange)
+    counts = [sum(fact[1:].count(name) for fact in rows["train"]) for name in split.entities]
+    assert health.degree_one == counts.count(1)
+    known = {*rows["train"], *rows["valid"]}
+    for arity, (near, total) in health.near.items():
+        same = [fact for fact in rows["test"] if len(fact) == arity + 1]
+        assert (near, total) == (sum(is_near(fact, known) for fact in same), len(same))
+    assert json.loads(json.dumps(health.to_json()))["degree_one"] == health.degree_one
+
+
+@given(splits)
+def test_descriptions_add_up(split: Split) -> None:
+    found = describe(split).to_json()
+    assert sum(found["arity"].values()) == found["train"] + found["valid"] + found["test"]
+    assert found["entities"] == len(split.entities)
+
+
+def test_the_findings_of_the_published_files(benchmark_data: Path) -> None:
+    rel_er = examine(load("rel-er"))
+    assert rel_er.duplicates == {"train": 7, "valid": 0, "test": 2}
+    assert rel_er.overlap["train/test"] == 1
+    fb_auto = examine(load("fb-auto"))
+    assert (fb_auto.unseen_entities["test"], fb_auto.unseen_facts["test"]) == (187, 258)
+    assert fb_auto.skipped == ("train.txt:6779: relation 'model' has no entities",)
+    near = examine(load("jf17k")).near
+    assert round(sum(n for a, (n, _) in near.items() if a > 2) / sum(t for a, (_, t) in near.items() if a > 2), 2) == 0.96

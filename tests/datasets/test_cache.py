@@ -1,0 +1,61 @@
+"""The columnar copy gives back what was saved, or nothing."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from relatum import Split, load
+from relatum.datasets import cache as module
+from relatum.datasets.cache import load_columns, save_columns
+from relatum.files import write_sealed
+from support.strategies import splits
+
+KEY = {"files": {"train": ["train.txt", "abc"]}}
+
+
+@given(splits)
+def test_what_is_saved_is_loaded(split: Split) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        save_columns(Path(folder) / "copy", KEY, split)
+        back = load_columns(Path(folder) / "copy", KEY)
+    assert back == split
+    assert (back.checksums, back.skipped) == (split.checksums, split.skipped)
+
+
+def test_another_key_or_version_or_no_file_gives_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "copy"
+    assert load_columns(path, KEY) is None
+    save_columns(path, KEY, load("example"))
+    assert load_columns(path, KEY) is not None
+    assert load_columns(path, {"files": {}}) is None
+    monkeypatch.setattr(module, "_VERSION", 2)
+    assert load_columns(path, KEY) is None
+
+
+def test_a_damaged_copy_is_never_trusted(tmp_path: Path, count: Callable[[int, int], int]) -> None:
+    split = load("example")
+    save_columns(tmp_path / "copy", KEY, split)
+    content = (tmp_path / "copy").read_bytes()
+    chance = random.Random(0)
+    for _ in range(count(200, 20_000)):
+        damaged = bytearray(content)
+        if chance.random() < 0.5:
+            damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+        else:
+            del damaged[chance.randrange(len(damaged)) :]
+        (tmp_path / "copy").write_bytes(damaged)
+        assert load_columns(tmp_path / "copy", KEY) is None
+
+
+def test_a_forged_copy_with_a_right_checksum_is_still_checked(tmp_path: Path) -> None:
+    write_sealed(tmp_path / "copy", module._KIND, module._VERSION, b"not tensors")
+    assert load_columns(tmp_path / "copy", KEY) is None
+    body = module.safetensors.numpy.save({"about": module._to_bytes('{"key": 1}')})
+    write_sealed(tmp_path / "copy", module._KIND, module._VERSION, body)
+    assert load_columns(tmp_path / "copy", KEY) is None

@@ -1,0 +1,185 @@
+"""The compiled windowed sigmoid agrees with numpy in float64 for parameters of any size, and keeps ties exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from relatum.kernels import parallel, ranking, reference, windowed_sigmoid, windowed_sigmoid_loops
+from relatum.kernels.filters import nothing_known
+from relatum.kernels.jit import TILE
+from support.kernels_known import known_of
+
+EPSILON = np.finfo(np.float32).eps
+
+
+@pytest.fixture(autouse=True)
+def default_threads() -> Iterator[None]:
+    yield
+    parallel.set_threads(None)
+
+
+def tolerance(queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    """Return 1e-5 plus the float32 rounding of the sum of the terms' magnitudes, [Q, C]."""
+    magnitudes = np.abs(queries).sum(1)[:, None] + np.abs(candidates).sum(1) + np.abs(candidates).max(0, initial=0).sum()
+    return 1e-5 + EPSILON * (magnitudes + queries.shape[1] * 10)
+
+
+def check(queries: np.ndarray, candidates: np.ndarray) -> None:
+    wide = queries.astype(np.float64), candidates.astype(np.float64)
+    for tanh in (False, True):
+        plan = windowed_sigmoid.plan(candidates, tanh=tanh)
+        sums = windowed_sigmoid.forward(plan, queries, candidates)
+        slack = (2 if tanh else 1) * tolerance(queries, candidates)
+        assert np.all(np.abs(sums - reference.sigma_sums(*wide, tanh)) <= slack)
+        upstream = np.cos(np.arange(sums.size, dtype=np.float32)).reshape(sums.shape)
+        found = windowed_sigmoid.backward(plan, queries, candidates, upstream)
+        expected = reference.sigma_gradients(*wide, upstream.astype(np.float64), tanh)
+        assert np.all(np.abs(found[0] - expected[0]) <= 2 * slack.sum(1)[:, None])
+        assert np.all(np.abs(found[1] - expected[1]) <= 2 * slack.sum(0)[:, None])
+
+
+@pytest.mark.parametrize("size", [1e-40, 1e-30, 0.1, 1, 3, 8, 30, 100, 1e3, 1e4])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 127, 2), (2, 128, 3), (5, 300, 7), (9, 129, 100)])
+def test_sums_and_gradients_agree_with_float64(size: float, shape: tuple[int, int, int]) -> None:
+    queries, candidates, windows = shape
+    chance = np.random.default_rng(windows)
+    a, k = (chance.normal(size=(n, windows)) * size for n in (queries, candidates))
+    check(a.astype(np.float32), k.astype(np.float32))
+
+
+@pytest.mark.parametrize(("query", "candidates"), [(40, [-25, 0]), (-40, [25, 80]), (1e4, [-1e4, 1e4]), (500, [-500, -499])])
+def test_large_sides_of_opposite_sign_are_not_clamped_apart(query: float, candidates: list[float]) -> None:
+    a, k = np.array([[query]], np.float32), np.array(candidates, np.float32)[:, None]
+    exact = reference.sigmoid(query + k[:, 0].astype(np.float64))
+    assert np.allclose(windowed_sigmoid.forward(windowed_sigmoid.plan(k), a, k)[0], exact, atol=1e-6)
+
+
+floats = st.floats(-1e4, 1e4, width=32) | st.sampled_from([0.0, -0.0, 1e-40, 12.0, 34.0, -34.0, 1e4, -1e4])
+
+
+@given(st.data(), st.integers(0, 4), st.integers(0, 150), st.integers(1, 9))
+def test_any_values_agree_with_float64(data: st.DataObject, queries: int, candidates: int, windows: int) -> None:
+    a = data.draw(hnp.arrays(np.float32, (queries, windows), elements=floats))
+    k = data.draw(hnp.arrays(np.float32, (candidates, windows), elements=floats))
+    check(a, k)
+
+
+def test_windows_of_every_range_live_side_by_side() -> None:
+    chance = np.random.default_rng(0)
+    ranges = np.array([1, 50, 13, 3, 100, 20, 5, 0, 9], np.float32)
+    a = chance.normal(size=(6, 9)).astype(np.float32) * 10
+    k = chance.uniform(-1, 1, size=(200, 9)).astype(np.float32) * ranges
+    plan = windowed_sigmoid.plan(k)
+    assert (plan.paired, plan.single) == (4, 3)
+    check(a, k)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_an_error(value: float) -> None:
+    good, bad = np.zeros((200, 3), np.float32), np.zeros((200, 3), np.float32)
+    bad[150, 1] = value
+    with pytest.raises(FloatingPointError, match="candidate"):
+        windowed_sigmoid.plan(bad)
+    with pytest.raises(FloatingPointError, match="query"):
+        windowed_sigmoid.forward(windowed_sigmoid.plan(good), bad, good)
+
+
+def made(seed: int, queries: int = 13, candidates: int = 300, windows: int = 9) -> tuple[np.ndarray, np.ndarray]:
+    """Return sides with many equal candidates."""
+    chance = np.random.default_rng(seed)
+    a = chance.normal(size=(queries, windows)).astype(np.float32) * chance.choice([0.5, 3, 30])
+    k = chance.normal(size=(max(1, candidates // 3), windows)).astype(np.float32) * chance.choice([0.5, 3, 30])
+    return a, k[chance.integers(0, len(k), candidates)]
+
+
+def test_equal_candidates_have_equal_sums_wherever_they_stand() -> None:
+    for seed in range(20):
+        a, k = made(seed, candidates=290 + seed)
+        sums = windowed_sigmoid.forward(windowed_sigmoid.plan(k), a, k)
+        _, first, place = np.unique(k, axis=0, return_index=True, return_inverse=True)
+        assert np.array_equal(sums, sums[:, first[place.ravel()]])
+
+
+def test_counts_equal_a_plain_count_with_ties_and_filters(count: Callable[[int, int], int]) -> None:
+    for seed in range(count(60, 3000)):
+        chance = np.random.default_rng(seed)
+        a, k = made(seed, queries=int(chance.integers(1, 9)), candidates=int(chance.integers(1, 400)))
+        targets = chance.integers(0, len(k), len(a))
+        known, lists = known_of(chance, len(a), len(k))
+        plan = windowed_sigmoid.plan(k, tanh=bool(seed % 2))
+        expected = reference.count_better(windowed_sigmoid.forward(plan, a, k), targets, lists)
+        assert np.array_equal(windowed_sigmoid.count_better(plan, a, k, targets, known), expected)
+
+
+def test_the_best_equal_a_plain_sort_with_ties_and_exclusions(count: Callable[[int, int], int]) -> None:
+    for seed in range(count(60, 3000)):
+        chance = np.random.default_rng(seed)
+        a, k = made(seed, queries=int(chance.integers(1, 9)), candidates=int(chance.integers(1, 400)))
+        excluded, lists = known_of(chance, len(a), len(k))
+        plan, most = windowed_sigmoid.plan(k, tanh=bool(seed % 2)), int(chance.integers(1, chance.choice([30, len(k) + 30])))
+        sums = windowed_sigmoid.forward(plan, a, k)
+        ids, scores = windowed_sigmoid.top(plan, a, k, most, excluded)
+        for row, expected in enumerate(reference.top(sums, most, lists)):
+            assert ids[row, : len(expected)].tolist() == expected.tolist()
+            assert np.array_equal(scores[row, : len(expected)], sums[row, expected])
+            assert np.all(ids[row, len(expected) :] == -1)
+            assert np.all(scores[row, len(expected) :] == -np.inf)
+
+
+def test_one_thread_and_many_give_the_same_bits() -> None:
+    a, k = made(1, queries=40, candidates=5000, windows=30)
+    upstream = np.random.default_rng(0).normal(size=(40, 5000)).astype(np.float32)
+    results = []
+    for threads in (1, 2, 5):
+        parallel.set_threads(threads)
+        plan = windowed_sigmoid.plan(k)
+        results.append([windowed_sigmoid.forward(plan, a, k), *windowed_sigmoid.backward(plan, a, k, upstream)])
+    for other in results[1:]:
+        assert all(np.array_equal(mine, theirs) for mine, theirs in zip(results[0], other, strict=True))
+
+
+def test_nothing_in_gives_nothing_out() -> None:
+    none, some = np.empty((0, 4), np.float32), np.ones((3, 4), np.float32)
+    assert windowed_sigmoid.forward(windowed_sigmoid.plan(none), some, none).shape == (3, 0)
+    assert windowed_sigmoid.forward(windowed_sigmoid.plan(some), none, some).shape == (0, 3)
+    better, equal = windowed_sigmoid.count_better(
+        windowed_sigmoid.plan(some), none, some, np.empty(0, np.int64), nothing_known(0)
+    )
+    assert better.shape == equal.shape == (0,)
+
+
+def test_the_packed_exponential_is_accurate_to_the_last_bits() -> None:
+    x = np.linspace(-34, 34, 20 * TILE, dtype=np.float32)[:, None]
+    tile = np.empty((1, TILE), np.float32)
+    for start in range(0, len(x), TILE):
+        windowed_sigmoid_loops._pack_tile(x, start, np.float32(1), np.array([0]), np.zeros(1, np.float32), 1, tile)
+        exact = np.exp(-x[start : start + TILE, 0].astype(np.float64))
+        assert np.max(np.abs(tile[0] / exact - 1)) < 4 * EPSILON
+
+
+def test_few_and_many_are_found_in_one_order(monkeypatch: pytest.MonkeyPatch, count: Callable[[int, int], int]) -> None:
+    for seed in range(count(20, 1000)):
+        chance = np.random.default_rng(seed)
+        a, k = made(seed, queries=int(chance.integers(1, 9)), candidates=int(chance.integers(1, 400)))
+        k[chance.integers(0, len(k), len(k) // 2)] = k[0]  # many ties
+        excluded, _ = known_of(chance, len(a), len(k))
+        plan, most = windowed_sigmoid.plan(k, tanh=bool(seed % 2)), int(chance.integers(1, len(k) + 5))
+        found = []
+        for few in (0, most):  # all sorted, a few queries at a time, and all put in their place one by one
+            monkeypatch.setattr(ranking, "FEW", few)
+            monkeypatch.setattr(windowed_sigmoid, "_SUMS", 3 * len(k))
+            found.append(windowed_sigmoid.top(plan, a, k, most, excluded))
+        assert all(np.array_equal(sorted_, placed) for sorted_, placed in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_less_than_one_is_refused(k: int) -> None:
+    some = np.ones((3, 4), np.float32)
+    with pytest.raises(ValueError, match=f"k must be at least 1, not {k}"):
+        windowed_sigmoid.top(windowed_sigmoid.plan(some), some, some, k, nothing_known(3))

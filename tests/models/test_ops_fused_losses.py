@@ -1,0 +1,106 @@
+"""The fused losses equal the plain ones, gradients included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from relatum.kernels.filters import Known, known_pairs, nothing_known
+from support.made_models import made_case
+
+
+@pytest.mark.parametrize("window", [1, 2, 3, 12])
+def test_the_fused_loss_equals_the_plain_one(window: int) -> None:
+    case = made_case("reale", window=window, scale=5.0)
+    for relations, columns in case.batches():
+        replacements = torch.randint(0, 30, (*columns.shape, 4), generator=torch.Generator().manual_seed(len(columns)))
+        results = []
+        for dtype in (torch.float32, torch.float64):
+            parameters = {name: tensor.requires_grad_() for name, tensor in case.parameters(dtype=dtype).items()}
+            tables = case.model.encode(parameters)
+            loss = case.model.own_loss(tables, relations, columns, replacements)
+            if dtype == torch.float64:  # no kernel for it: written out
+                assert loss is None
+                scores = [case.model.score(tables, relations, columns)[:, None]]
+                for position in range(len(columns)):
+                    for number in range(4):
+                        changed = columns.clone()
+                        changed[position] = replacements[position, :, number]
+                        scores.append(case.model.score(tables, relations, changed)[:, None])
+                loss = torch.nn.functional.cross_entropy(torch.cat(scores, 1), torch.zeros_like(relations), reduction="sum")
+            assert loss is not None
+            loss.backward()
+            results.append([loss.detach(), *(tensor.grad for tensor in parameters.values())])
+        for found, expected in zip(*results, strict=True):
+            assert torch.allclose(found.double(), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_parameters_of_any_size_give_a_finite_loss() -> None:
+    case = made_case("reale", entity_map="none")
+    parameters = {name: 1e3 * tensor for name, tensor in case.parameters().items()}
+    relations, columns = case.batches()[2]
+    loss = case.model.own_loss(case.model.encode(parameters), relations, columns, columns[..., None].flip(1))
+    assert loss is not None
+    assert torch.isfinite(loss)
+
+
+def test_a_nan_is_an_error() -> None:
+    case = made_case("reale")
+    parameters = case.parameters()
+    parameters["bias"][0, 0] = torch.nan
+    relations, columns = case.batches()[2]
+    with pytest.raises(FloatingPointError):
+        case.model.own_loss(case.model.encode(parameters), relations, columns, columns[..., None])
+
+
+@pytest.mark.parametrize("window", [1, 2, 3, 12])
+@pytest.mark.parametrize("spread", [1.0, 40.0])
+def test_the_fused_loss_against_shared_candidates_equals_the_plain_one(window: int, spread: float) -> None:
+    case = made_case("reale", window=window, scale=5.0, entity_map="none")
+    for relations, columns in case.batches():
+        columns = columns[:, relations == relations[0]]
+        hidden = [_hidden(columns[position], case.model.entity_count) for position in range(len(columns))]
+        results = []
+        for dtype in (torch.float32, torch.float64):
+            made = case.parameters(dtype=dtype)
+            made["relations"] = made["relations"] * spread
+            parameters = {name: tensor.requires_grad_() for name, tensor in made.items()}
+            tables = case.model.encode(parameters)
+            loss = case.model.shared_loss(tables, relations[0], columns, hidden)
+            if dtype == torch.float64:  # no kernel for it: written out
+                assert loss is None
+                loss = torch.zeros((), dtype=dtype)
+                for position, known in enumerate(hidden):
+                    for fact in range(columns.shape[1]):
+                        changed = columns[:, fact, None].repeat(1, case.model.entity_count)
+                        changed[position] = torch.arange(case.model.entity_count)
+                        scores = case.model.score(tables, relations[:1].expand(case.model.entity_count), changed)
+                        start = known.starts[fact]
+                        kept = torch.ones(len(scores), dtype=torch.bool)
+                        kept[known.pool[start : start + known.counts[fact]]] = False
+                        loss = loss + torch.logsumexp(scores[kept], 0) - scores[columns[position, fact]]
+            assert loss is not None
+            loss.backward()
+            results.append([loss.detach(), *(tensor.grad for tensor in parameters.values())])
+        for found, expected in zip(*results, strict=True):
+            assert torch.allclose(found.double(), expected, rtol=1e-4, atol=1e-4 * spread)
+
+
+def _hidden(own: Tensor, candidates: int) -> Known:
+    """Return for fact i the first i candidates that are not its own."""
+    pairs = [(i, c) for i, true in enumerate(own.tolist()) for c in range(min(i, candidates)) if c != true]
+    queries, places = np.array(pairs, np.int64).reshape(-1, 2).T
+    return known_pairs(queries, places, len(own))
+
+
+def test_a_nan_is_an_error_with_shared_candidates_too() -> None:
+    case = made_case("reale")
+    parameters = case.parameters()
+    parameters["entities"][0, 0] = torch.nan
+    relations, columns = case.batches()[2]
+    with pytest.raises(FloatingPointError):
+        case.model.shared_loss(
+            case.model.encode(parameters), relations[0], columns[:, :1], [nothing_known(1)] * len(columns)
+        )

@@ -1,0 +1,167 @@
+"""Questions as people write them: by position or role, with quotes where a name needs them; mistakes point at a column."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relatum import RelationSchema, Schema
+from relatum.errors import DataError, RelatumError, UnknownNameError
+from relatum.runs.answers import Question, parse_question
+from support.strategies import names, relation_schemas
+
+SCHEMA = Schema(
+    [
+        RelationSchema("sold", 3, ("seller", "buyer", "item")),
+        RelationSchema("pair", 2),
+        RelationSchema("is", 1),
+        RelationSchema("odd (one), or=so", 1),
+    ]
+)
+
+
+def parsed(text: str) -> tuple[str, tuple[str | None, ...]]:
+    question = parse_question(text, SCHEMA)
+    return question.relation, question.arguments
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sold(drew, ?, book)",
+        "sold(drew,?,book)",
+        "  sold ( drew ,  ? , book )  ",
+        "sold(seller=drew, buyer=?, item=book)",
+        "sold(item=book, seller=drew, buyer=?)",
+        "sold(drew, ?, item=book)",
+        "sold(drew, item = book, buyer = ?)",
+        "sold(0=drew, 1=?, 2=book)",
+        "sold(2=book, 0=drew, 1=?)",
+        '"sold"("drew", ?, "book")',
+        'sold("seller"="drew", buyer=?, item="book")',
+        "sold(\tdrew,\n?, book)",
+    ],
+)
+def test_a_question_can_be_written_in_many_ways(text: str) -> None:
+    assert parsed(text) == ("sold", ("drew", None, "book"))
+
+
+@pytest.mark.parametrize(
+    ("text", "argument"),
+    [
+        ("is(a b  c)", "a b  c"),
+        ("is(what?)", "what?"),
+        ('is("?")', "?"),
+        ("is(?)", None),
+        ("is( ? )", None),
+        ('is("a, b")', "a, b"),
+        ('is("(a=b)")', "(a=b)"),
+        (r'is("say \"hi\"")', 'say "hi"'),
+        (r'is("C:\\data")', "C:\\data"),
+        (r"is(C:\data)", "C:\\data"),
+        ('is("  spaced  ")', "  spaced  "),
+        ("is(日本)", "日本"),
+        ("is(0=a)", "a"),
+    ],
+)
+def test_names_are_taken_as_they_are_and_quoted_where_they_must(text: str, argument: str | None) -> None:
+    assert parsed(text) == ("is", (argument,))
+
+
+def test_a_relation_can_be_quoted_too() -> None:
+    assert parsed('"odd (one), or=so"(x)') == ("odd (one), or=so", ("x",))
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+@given(relation_schemas(), st.data())
+def test_any_names_can_be_asked_about_in_quotes(relation: RelationSchema, data: st.DataObject) -> None:
+    arguments = data.draw(st.tuples(*[st.none() | names] * relation.arity))
+    schema = Schema([relation])
+    written = ["?" if name is None else quoted(name) for name in arguments]
+    expected = Question(relation.name, arguments)
+    assert parse_question(f"{quoted(relation.name)}({', '.join(written)})", schema) == expected
+    keys = [quoted(role) for role in relation.roles] if relation.roles else [str(n) for n in range(relation.arity)]
+    pairs = data.draw(st.permutations([f"{key} = {name}" for key, name in zip(keys, written, strict=True)]))
+    assert parse_question(f"{quoted(relation.name)}({', '.join(pairs)})", schema) == expected
+
+
+@given(st.text(st.sampled_from('isoldpa?,()="\\ 012日\n'), max_size=30))
+def test_any_text_is_a_question_or_a_clean_error(text: str) -> None:
+    for tried in (text, f"is({text})", f"sold(a, {text})", f'pair("{text}", ?)'):
+        try:
+            question = parse_question(tried, SCHEMA)
+        except RelatumError:
+            continue
+        assert len(question.arguments) == SCHEMA[question.relation].arity
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "reason"),
+    [
+        ("", 1, "expected a relation"),
+        ("(drew)", 1, "expected a relation"),
+        ("is", 3, "expected '('"),
+        ("is drew", None, "unknown relation 'is drew'"),
+        ("is)", 3, "expected '('"),
+        ("is(", 4, "expected an entity or ?"),
+        ("is(drew", 8, "expected ','"),
+        ("is(drew))", 9, "nothing should follow"),
+        ("is(drew) today", 10, "nothing should follow"),
+        ("pair(,b)", 6, "expected an entity or ?"),
+        ("pair(a,)", 8, "expected an entity or ?"),
+        ("pair(a,,b)", 8, "expected an entity or ?"),
+        ("pair(a (b), c)", 8, "expected ','"),
+        ('is("drew)', 4, "this quote is never closed"),
+        ('is(dr"ew")', 6, "expected ','"),
+        ("sold(buyer=, a)", 12, "expected an entity or ?"),
+        ("sold(=a)", 6, "expected an entity or ?"),
+        ("sold(?=drew, ?, book)", 6, "before '=' stands a role or a position, not ?"),
+        ("sold(drew, ? = alex, book)", 12, "before '=' stands a role or a position, not ?"),
+        ("sold(?=?, alex, book)", 6, "before '=' stands a role or a position, not ?"),
+        ("sold(seller=a=b)", 14, "expected ','"),
+        ("is(a,b)", 6, "is/1 takes 1 arguments, and here is one more"),
+        ("sold(a,b,c,d)", 12, "sold(seller, buyer, item) takes 3 arguments, and here is one more"),
+        ("sold(a, b, c,   d)", 17, "sold(seller, buyer, item) takes 3 arguments, and here is one more"),
+        ("sold(a,b)", 9, "sold(seller, buyer, item) takes 3 arguments, not 2"),
+        ("pair()", 6, "pair/2 takes 2 arguments, not 0"),
+        ("sold(a,seller=b,?)", 8, "position 0 of sold(seller, buyer, item) is given twice"),
+        ("sold(buyer=a,buyer=b,?)", 14, "position 1 of sold(seller, buyer, item) is given twice"),
+        ("sold( buyer=a,  buyer=b, ?)", 17, "position 1 of sold(seller, buyer, item) is given twice"),
+        ("pair(a,0=b)", 8, "position 0 of pair/2 is given twice"),
+    ],
+)
+def test_a_mistake_points_at_its_column(text: str, column: int | None, reason: str) -> None:
+    with pytest.raises(RelatumError) as caught:
+        parse_question(text, SCHEMA)
+    assert reason in str(caught.value)
+    if column is not None:
+        assert str(caught.value).startswith(f"{text!r}, column {column}: ")
+        assert isinstance(caught.value, DataError)
+
+
+def test_names_that_are_not_there_are_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="unknown relation 'solt'; did you mean 'sold'"):
+        parse_question("solt(a, b, c)", SCHEMA)
+    with pytest.raises(UnknownNameError, match="unknown role of sold 'byer'; did you mean 'buyer'"):
+        parse_question("sold(byer=a, seller=b, item=c)", SCHEMA)
+    with pytest.raises(DataError, match="have no roles, so 'left' names none; use 0 to 1"):
+        parse_question("pair(left=a, right=b)", SCHEMA)
+    with pytest.raises(DataError, match="has positions 0 to 1, not 2"):
+        parse_question("pair(a, 2=b)", SCHEMA)
+
+
+def test_a_question_knows_its_open_positions_and_how_to_write_itself() -> None:
+    question = parse_question("sold(?, alex, item=?)", SCHEMA)
+    assert question.open == [0, 2]
+    assert str(question) == "sold(?, alex, ?)"
+    assert parse_question("sold(a, b, c)", SCHEMA).open == []
+
+
+@pytest.mark.parametrize("name", ["?", "a, b", 'say "hi"', "back\\slash", "[x]", "a = b"])
+def test_a_question_prints_as_it_can_be_read(name: str) -> None:
+    question = Question("is", (name,))
+    assert parse_question(str(question), SCHEMA) == question

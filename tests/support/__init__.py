@@ -1,0 +1,1 @@
+"""What tests share: strategies, models, results, servers and shops made for them."""

@@ -1,0 +1,108 @@
+"""What expressions mean on an embedding, written with whole tensors of degrees of truth: one axis for each column."""
+
+from __future__ import annotations
+
+import random
+from functools import singledispatch
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from relatum import Hypergraph
+from relatum.algebra import (
+    Difference,
+    Expression,
+    Project,
+    Relation,
+    Rename,
+    SelectConstant,
+    SelectEqual,
+    Union,
+)
+from relatum.models.base import Parameters
+from relatum.models.reale import ReAlE, ReAlESettings
+from support.random_expressions import random_schema
+
+Degrees = npt.NDArray[np.float64]
+
+SIGMAS = {"sigmoid": lambda x: 1 / (1 + np.exp(-x)), "tanh": np.tanh, "exp": np.exp}
+
+
+def random_model(
+    chance: random.Random, sigma: str = "sigmoid", entity_map: str = "sigmoid", entities: int = 5, window: int | None = None
+) -> tuple[ReAlE, Parameters]:
+    """Return a model of few entities and relations of up to 4 columns, and its tables, with parameters of any size."""
+    schema = random_schema(chance, [f"r{number}" for number in range(3)], most_columns=4)
+    window = window if window is not None else chance.choice([1, 2, 3, 5])
+    names = [f"e{number}" for number in range(entities)]
+    graph = Hypergraph.of([("all", name) for name in names], [*schema])
+    settings = ReAlESettings(dim=window * chance.randint(1, 4), window=window, sigma=sigma, entity_map=entity_map)
+    model = ReAlE(graph, settings)
+    draw = np.random.default_rng(chance.randrange(2**32))
+    parameters = {
+        name: torch.from_numpy((draw.normal(size=tensor.shape) * chance.choice([0.3, 1, 4])).astype(np.float32))
+        for name, tensor in model.initial(torch.Generator()).items()
+    }
+    return model, model.encode(parameters)
+
+
+@singledispatch
+def degrees(expression: Expression, model: ReAlE, tables: Parameters) -> Degrees:
+    """Return the degree of truth of every tuple, straight from the meaning of each operation."""
+    raise TypeError(expression)
+
+
+@degrees.register
+def _(expression: Relation, model: ReAlE, tables: Parameters) -> Degrees:
+    number = model.schema.id(expression.name)
+    first = int(model.places(torch.tensor(number), 0))
+    return form_degrees(tables["relations"][first : first + expression.arity], tables["bias"][number], model, tables)
+
+
+@degrees.register
+def _(expression: Rename, model: ReAlE, tables: Parameters) -> Degrees:
+    return degrees(expression.child, model, tables).transpose(expression.permutation)
+
+
+@degrees.register
+def _(expression: Project, model: ReAlE, tables: Parameters) -> Degrees:
+    child = degrees(expression.child, model, tables)
+    dropped = tuple(axis for axis in range(child.ndim) if axis not in expression.positions)
+    remaining = sorted(expression.positions)
+    return child.max(axis=dropped).transpose([remaining.index(position) for position in expression.positions])
+
+
+@degrees.register
+def _(expression: SelectEqual, model: ReAlE, tables: Parameters) -> Degrees:
+    child = degrees(expression.child, model, tables)
+    kept = expression.kept - (expression.kept > expression.dropped)
+    return np.moveaxis(np.diagonal(child, axis1=expression.dropped, axis2=expression.kept), -1, kept)
+
+
+@degrees.register
+def _(expression: SelectConstant, model: ReAlE, tables: Parameters) -> Degrees:
+    entity = model.graph.entities.id(expression.entity)
+    return degrees(expression.child, model, tables).take(entity, axis=expression.dropped)
+
+
+@degrees.register
+def _(expression: Union, model: ReAlE, tables: Parameters) -> Degrees:
+    return np.maximum(degrees(expression.left, model, tables), degrees(expression.right, model, tables))
+
+
+@degrees.register
+def _(expression: Difference, model: ReAlE, tables: Parameters) -> Degrees:
+    right = degrees(expression.right, model, tables)
+    complement = 1 - right if model.settings.sigma == "sigmoid" else -right
+    return np.minimum(degrees(expression.left, model, tables), complement)
+
+
+def form_degrees(weights: torch.Tensor, bias: torch.Tensor, model: ReAlE, tables: Parameters) -> Degrees:
+    """Return Eq. 2, as a mean over windows, of every tuple."""
+    entities = tables["entities"].double().numpy()
+    inside = bias.double().numpy()
+    for axis, weight in enumerate(weights.double().numpy()):
+        sums = (entities * weight).reshape(len(entities), -1, model.settings.window).sum(-1)
+        inside = inside + sums.reshape(*(1,) * axis, len(entities), *(1,) * (len(weights) - 1 - axis), -1)
+    return np.asarray(SIGMAS[model.settings.sigma](inside).mean(-1))

@@ -1,0 +1,249 @@
+"""Databases: twenty tables with foreign keys give the entities and facts that they should."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from relatum.errors import DataError
+from relatum.tables import Imported, read
+from support import shop_of_twenty as shop
+
+
+def all_facts(imported: Imported) -> set[tuple[str, ...]]:
+    parts = [set(graph) for graph in imported.split.parts.values()]
+    assert sum(map(len, parts)) == len(set.union(*parts)), "no fact is in two parts"
+    return set.union(*parts)
+
+
+def insertion(table: str, rows: list[shop.Row], mark: str = "?") -> str:
+    return f"INSERT INTO {table} VALUES ({', '.join([mark] * len(rows[0]))})"  # noqa: S608
+
+
+def sqlite_shop(path: Path) -> Path:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        shop.fill(
+            connection.execute,
+            lambda table, rows: connection.executemany(insertion(table, rows), rows),
+        )
+    connection.close()
+    return path
+
+
+def duckdb_shop(path: Path) -> Path:
+    with duckdb.connect(path) as connection:
+
+        def insert(table: str, rows: list[shop.Row]) -> None:
+            connection.execute("BEGIN")
+            for row in rows:  # one by one, since rows refer to earlier ones of the same table
+                connection.execute(insertion(table, rows), list(row))
+            connection.execute("COMMIT")
+
+        shop.fill(connection.execute, insert)
+    return path
+
+
+def postgres_shop(url: str) -> str:
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+
+        def insert(table: str, rows: list[shop.Row]) -> None:
+            connection.cursor().executemany(insertion(table, rows, "%s").encode(), rows)
+
+        shop.fill(lambda statement: connection.execute(statement.encode()), insert)
+    return url
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb", "postgres"])
+def test_a_shop_of_twenty_tables_has_the_entities_and_facts_that_were_worked_out_by_hand(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    makers: dict[str, Callable[[], Path | str]] = {
+        "sqlite": lambda: sqlite_shop(tmp_path / "shop.db"),
+        "duckdb": lambda: duckdb_shop(tmp_path / "shop.duckdb"),
+        "postgres": lambda: postgres_shop(request.getfixturevalue("database")),
+    }
+    imported = read(makers[kind]())
+    assert len(shop.rows()) == 20
+    assert all_facts(imported) == shop.facts()
+    assert {relation.name: relation.roles for relation in imported.split.schema} == {
+        table: tuple(roles) for table, roles in shop.TRUTH.items()
+    }
+    kinds = {(record.table, record.column): record.kind for record in imported.columns if record.kind}
+    assert kinds == {(table, role): kind for table, roles in shop.TRUTH.items() for role, (kind, _) in roles.items()}
+    assert {record.table for record in imported.tables if record.relation is None} == shop.WITHOUT_RELATION
+    for record in imported.tables:
+        rows = shop.rows()[record.table]
+        assert record.rows == len(rows)
+        if record.relation:
+            assert record.with_null == (sum(None in row for row in rows))
+            assert record.rows == record.with_null + record.repeated + record.facts
+    every = {(table, column) for table in shop.rows() for column in columns_of(tmp_path, table)}
+    assert {(record.table, record.column) for record in imported.columns} == every
+
+
+def columns_of(tmp_path: Path, table: str) -> list[str]:
+    path = tmp_path / "columns.db"
+    if not path.exists():
+        sqlite_shop(path)
+    connection = sqlite3.connect(path)
+    found = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+    connection.close()
+    return found
+
+
+def make_sqlite(path: Path, script: str) -> Path:
+    connection = sqlite3.connect(path)
+    connection.executescript(script)
+    connection.close()
+    return path
+
+
+def test_names_in_sqlite_do_not_care_about_case_and_a_key_may_leave_its_target_to_the_primary_key(tmp_path: Path) -> None:
+    script = """
+        CREATE TABLE Items (ID INTEGER PRIMARY KEY, category TEXT);
+        CREATE TABLE sales (item INTEGER REFERENCES items, buyer TEXT, again INTEGER REFERENCES iTEMS (id));
+        INSERT INTO Items VALUES (1, 'a'), (2, 'a'), (3, 'b'), (4, 'b');
+        INSERT INTO sales VALUES (1, 'x', 2), (2, 'y', 3), (3, 'x', 1), (4, 'y', 1);"""
+    imported = read(make_sqlite(tmp_path / "s.db", script))
+    assert ("sales", "Items:1", "sales.buyer:x", "Items:2") in all_facts(imported)
+    assert ("Items", "Items:1", "Items.category:a") in all_facts(imported)
+
+
+def test_columns_that_refer_to_each_other_in_a_circle_hold_the_same_entities(tmp_path: Path) -> None:
+    script = """
+        CREATE TABLE a (id INTEGER PRIMARY KEY REFERENCES b (id), x TEXT);
+        CREATE TABLE b (id INTEGER PRIMARY KEY REFERENCES a (id), y TEXT);
+        INSERT INTO a VALUES (1, 'p'), (2, 'p');
+        INSERT INTO b VALUES (1, 'q'), (2, 'q');"""
+    assert {"a:1", "a:2", "a.x:p", "b.y:q"} == set(read(make_sqlite(tmp_path / "s.db", script)).split.entities)
+
+
+def test_hostile_names_are_only_names(tmp_path: Path) -> None:
+    name = 'x"; DROP TABLE y; --'
+    quoted = name.replace('"', '""')
+    script = f"""
+        CREATE TABLE y (a TEXT, b TEXT);
+        CREATE TABLE "{quoted}" ("{quoted}" TEXT, "c'); --" TEXT);
+        INSERT INTO y VALUES ('1', '2'), ('1', '2'), ('1', '3');
+        INSERT INTO "{quoted}" VALUES ('p', 'q'), ('p', 'r'), ('s''t', 'q'), ('s''t', 'q');"""  # noqa: S608
+    imported = read(make_sqlite(tmp_path / "s.db", script))
+    assert (name, f"{name}.{name}:s't", f"{name}.c'); --:q") in all_facts(imported)
+    assert {relation.name for relation in imported.split.schema} == {"y", name}
+    assert {record.table: record.repeated for record in imported.tables} == {"y": 1, name: 1}
+
+
+def test_views_and_virtual_tables_are_not_run(tmp_path: Path) -> None:
+    script = """
+        CREATE TABLE t (a TEXT, b TEXT);
+        INSERT INTO t VALUES ('1', '2'), ('1', '3'), ('4', '2');
+        CREATE VIEW v AS SELECT load_extension('evil') AS a, 1 AS b;"""
+    assert [record.table for record in read(make_sqlite(tmp_path / "s.db", script)).tables] == ["t"]
+    with duckdb.connect(tmp_path / "d.duckdb") as connection:
+        connection.execute("CREATE TABLE t AS SELECT i % 2 AS a, i % 3 AS b FROM range(9) s(i)")
+        connection.execute("CREATE VIEW v AS SELECT * FROM t")
+    assert [record.table for record in read(tmp_path / "d.duckdb").tables] == ["t"]
+
+
+def test_two_kinds_of_one_name_stay_apart(tmp_path: Path) -> None:
+    script = """
+        CREATE TABLE a (b TEXT, c TEXT);
+        CREATE TABLE "a.b" (id INTEGER PRIMARY KEY, c TEXT);
+        CREATE TABLE z (x INTEGER REFERENCES "a.b" (id), y TEXT);
+        INSERT INTO a VALUES ('1', 'p'), ('1', 'q');
+        INSERT INTO "a.b" VALUES (1, 'p'), (2, 'p');
+        INSERT INTO z VALUES (1, 'm'), (2, 'm');"""
+    imported = read(make_sqlite(tmp_path / "s.db", script), columns={"a": ["b", "c"]})
+    kinds = {(record.table, record.column): record.kind for record in imported.columns}
+    assert kinds["a", "b"] != kinds["a.b", "id"] == kinds["z", "x"]
+
+
+def test_postgres_schemas_types_and_partitions(database: str) -> None:
+    import psycopg
+
+    with psycopg.connect(database) as connection:
+        connection.execute("""
+            CREATE SCHEMA hr;
+            CREATE TYPE mood AS ENUM ('good', 'bad');
+            CREATE TABLE hr.people (id uuid PRIMARY KEY, mood mood, since date, weight numeric(30, 2), doc jsonb,
+                tags int[]);
+            CREATE TABLE visits (person uuid REFERENCES hr.people (id), day timestamptz, ok boolean, worth numeric)
+                PARTITION BY LIST (ok);
+            CREATE TABLE visits_yes PARTITION OF visits FOR VALUES IN (true);
+            CREATE TABLE visits_no PARTITION OF visits FOR VALUES IN (false);
+            INSERT INTO hr.people SELECT md5(i::text)::uuid, CASE WHEN i % 2 = 0 THEN 'good' ELSE 'bad' END::mood,
+                date '2024-01-01' + i % 3, 1.50 + i % 2, '{}', '{1}' FROM generate_series(1, 12) i;
+            INSERT INTO visits SELECT md5((1 + i % 12)::text)::uuid,
+                timestamptz '2024-01-01 10:00+02' + (i % 2) * interval '1 day',
+                i % 3 = 0, 'NaN' FROM generate_series(1, 40) i;
+        """)
+    imported = read(database)
+    assert [record.table for record in imported.tables] == ["hr.people", "visits"]
+    outcome = {(record.table, record.column): (record.outcome, record.why) for record in imported.columns}
+    assert outcome["hr.people", "doc"] == outcome["hr.people", "tags"] == ("left out", "nested or binary values")
+    assert outcome["visits", "worth"] == ("left out", "no values")
+    person = "hr.people:c4ca4238-a0b9-2382-0dcc-509a6f75849b"
+    assert ("hr.people", person, "hr.people.mood:bad", "hr.people.since:2024-01-02", "hr.people.weight:2.5") in all_facts(
+        imported
+    )
+    visits = {fact[2:] for fact in all_facts(imported) if fact[:2] == ("visits", person)}
+    assert {day for day, _ in visits} == {"visits.day:2024-01-01 08:00:00"}
+    assert {ok for _, ok in visits} <= {"visits.ok:true", "visits.ok:false"}
+
+
+def test_a_wrong_password_a_server_that_is_down_and_a_database_that_is_not_there_are_one_sentence(postgres: str) -> None:
+    host = postgres.rpartition("@")[2]
+    for url, said in (
+        (f"postgresql://owner:wrong@{host}/postgres", "password authentication failed"),
+        (f"{postgres}/nowhere", "does not exist"),
+        ("postgresql://owner:hidden@127.0.0.1:1/x", "refused"),
+        (f"{postgres}/postgres?sslmode=sideways", "sslmode"),
+    ):
+        with pytest.raises(DataError) as caught:
+            read(url)
+        told = str(caught.value)
+        assert said in told
+        assert "\n" not in told
+        for secret in ("hidden", "wrong", "s3cret"):
+            assert secret not in told
+
+
+def test_tables_that_may_not_be_read_still_say_what_refers_to_them(database: str) -> None:
+    import psycopg
+
+    with psycopg.connect(database) as connection:
+        connection.execute("""
+            CREATE TABLE secret (id int PRIMARY KEY, x text);
+            CREATE TABLE a (who int REFERENCES secret (id), b int);
+            CREATE TABLE c (whom int REFERENCES secret (id), d int);
+            INSERT INTO secret SELECT i, 'x' FROM generate_series(0, 9) i;
+            INSERT INTO a SELECT i % 5, i % 3 FROM generate_series(1, 30) i;
+            INSERT INTO c SELECT i % 7, i % 3 FROM generate_series(1, 30) i;
+            DROP ROLE IF EXISTS guest;
+            CREATE ROLE guest LOGIN PASSWORD 'guest';
+            GRANT SELECT ON a, c TO guest;
+        """)
+    host = database.rpartition("@")[2]
+    imported = read(f"postgresql://guest:guest@{host}")
+    assert {("a", "secret:1", "a.b:1"), ("c", "secret:1", "c.d:1")} <= all_facts(imported)
+    assert {record.table: record.note for record in imported.tables} == {"a": "", "c": "", "secret": "not read"}
+    with pytest.raises(DataError, match="permission denied"):
+        read(f"postgresql://guest:guest@{host}", tables=["secret"])
+
+
+def test_values_that_a_foreign_key_leads_nowhere_with_are_counted(tmp_path: Path) -> None:
+    script = """
+        CREATE TABLE items (id INTEGER PRIMARY KEY, category TEXT);
+        CREATE TABLE sales (item REAL REFERENCES items (id), buyer TEXT);
+        INSERT INTO items VALUES (1, 'a'), (2, 'a'), (3, 'b'), (4, 'b');
+        INSERT INTO sales VALUES (1, 'x'), (2, 'y'), (77, 'x'), (78, 'y'), (NULL, 'z');"""
+    imported = read(make_sqlite(tmp_path / "s.db", script), keep=["buyer"])
+    why = {record.column: record.why for record in imported.columns if record.table == "sales"}
+    assert why["item"] == "refers to items.id; 2 values have no row in items.id"
+    assert "items:77" in imported.split.entities

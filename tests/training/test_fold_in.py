@@ -1,0 +1,142 @@
+"""Folding in: rows of new entities are fitted, all others are the same to the bit, whatever the model and the threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+import relatum.training.fold_in as folding
+from relatum import Hypergraph, KnownAnswers
+from relatum.data.splitting import marked
+from relatum.errors import NumericError
+from relatum.inference.ranking import Metrics, rank
+from relatum.kernels import parallel
+from relatum.models import MODELS
+from relatum.models.base import Parameters
+from relatum.training.fold_in import facts_with, fold_in
+from relatum.training.loop import train
+from relatum.training.new_entities import started
+from relatum.training.settings import LOSSES, TrainingSettings
+from support.made_models import Case, made_case, made_graph
+
+NEW = np.array([3, 4, 17], np.int64)
+TRAINING = TrainingSettings(epochs=7)
+
+
+@pytest.fixture(autouse=True)
+def default_threads() -> Iterator[None]:
+    yield
+    parallel.set_threads(None)
+
+
+@pytest.fixture
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a few epochs do."""
+    monkeypatch.setattr(folding, "_MOST_EPOCHS", 4)
+
+
+def begun(name: str) -> tuple[Case, Parameters]:
+    # One round of messages, as by default: after two over random facts, a row of one's own says little.
+    settings = {"num_layers": 1} if name == "g-mpnn" else {}
+    case = made_case(name, made_graph(entities=24, facts=3), **settings)
+    return case, started(case.model, case.parameters(), case.graph, NEW, seed=0)
+
+
+def mrr(case: Case, parameters: Parameters) -> float:
+    return Metrics.of(rank(case.model, parameters, facts_with(case.graph, NEW), KnownAnswers(case.graph))).mrr
+
+
+@pytest.mark.usefixtures("quickly")
+@pytest.mark.parametrize("name", MODELS)
+def test_only_the_new_rows_differ_and_their_facts_rank_better(name: str) -> None:
+    case, start = begun(name)
+    before = {key: tensor.clone() for key, tensor in start.items()}
+    fitted = fold_in(case.model, start, case.graph, NEW, TRAINING)
+    assert all(torch.equal(start[key], before[key]) for key in start)  # nothing is changed in place
+    assert fitted.keys() == start.keys()
+    for key in start:
+        if key not in case.model.entity_tables:
+            assert torch.equal(fitted[key], start[key])
+    for key in case.model.entity_tables:
+        differs = (fitted[key] != start[key]).flatten(1).any(1)
+        assert np.flatnonzero(differs.numpy()).tolist() == NEW.tolist()
+    assert mrr(case, fitted) > mrr(case, start)
+
+
+@pytest.mark.usefixtures("quickly")
+@pytest.mark.parametrize("name", MODELS)
+def test_the_same_bits_from_the_same_seed_with_any_number_of_threads(name: str) -> None:
+    case, start = begun(name)
+    found = []
+    for threads, seed in ((1, 5), (2, 5), (3, 6)):
+        parallel.set_threads(threads)
+        found.append(fold_in(case.model, start, case.graph, NEW, TRAINING, seed)["entities"])
+    assert torch.equal(found[0], found[1])
+    assert not torch.equal(found[0], found[2])
+
+
+@pytest.mark.usefixtures("quickly")
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_model_is_fitted_by_the_loss_that_it_was_trained_by(loss: str) -> None:
+    case, start = begun("m-transh")
+    settings = TrainingSettings(loss=loss, negative_sampling="per-fact", num_negatives=3, bce_weight=0.1)
+    fitted = fold_in(case.model, start, case.graph, NEW, settings)
+    assert mrr(case, fitted) > mrr(case, start)
+    assert not torch.equal(fitted["entities"], fold_in(case.model, start, case.graph, NEW, TRAINING)["entities"])
+
+
+@pytest.mark.usefixtures("quickly")
+def test_dropout_takes_no_part() -> None:
+    case, start = begun("reale")
+    dropping = made_case("reale", case.graph, window_dropout=0.5, input_dropout=0.2)
+    fitted = [fold_in(one.model, start, case.graph, NEW, TRAINING)["entities"] for one in (case, dropping)]
+    assert torch.equal(*fitted)
+    assert dropping.model.settings.input_dropout == 0.2
+
+
+def test_without_facts_that_hold_them_rows_stay_where_they_start() -> None:
+    graph = made_graph()
+    case = made_case("reale", graph)
+    parameters = case.parameters()
+    nobody = np.empty(0, np.int64)
+    assert torch.equal(fold_in(case.model, parameters, graph, nobody, TRAINING)["entities"], parameters["entities"])
+
+
+@pytest.mark.parametrize("name", ["reale", "m-distmult", "m-transh"])
+def test_facts_among_new_entities_alone_are_learned(name: str) -> None:
+    known = [("r", f"a{n}", f"b{n}") for n in range(8)]
+    fresh = [("r", f"x{n}", f"y{n}") for n in range(4)]
+    case = made_case(name, Hypergraph.of([*known, *fresh]), dim=24)
+    new = np.sort(case.graph.entities.ids(name for _, *names in fresh for name in names)).astype(np.int64)
+    old = marked(case.graph, np.array([fact in known for fact in case.graph]))
+    trained = train(case.model, old, TrainingSettings(epochs=40, learning_rate=0.3), seed=0).best
+    start = started(case.model, trained, case.graph, new, seed=0)
+    fitted = fold_in(case.model, start, case.graph, new, TRAINING)
+    ranks = [Metrics.of(rank(case.model, one, facts_with(case.graph, new), None)).mrr for one in (start, fitted)]
+    assert ranks[1] > max(0.9, ranks[0])
+
+
+@pytest.mark.usefixtures("quickly")
+def test_one_entity_among_very_many_is_not_in_every_step() -> None:
+    case = made_case("reale", Hypergraph.of([("r", f"e{n:04}", f"e{n + 1:04}") for n in range(3000)]))
+    new = np.array([7], np.int64)
+    start = started(case.model, case.parameters(), case.graph, new, seed=0)
+    fitted = fold_in(case.model, start, case.graph, new, TRAINING)
+    assert np.flatnonzero((fitted["entities"] != start["entities"]).any(1).numpy()).tolist() == [7]
+
+
+def test_facts_with_entities_are_those_by_a_loop_each_once() -> None:
+    graph = Hypergraph.union([made_graph(), made_graph()])
+    names = {graph.entities[number] for number in NEW.tolist()}
+    expected = sorted({fact for fact in graph if names & set(fact[1:])})
+    assert sorted(facts_with(graph, NEW)) == expected
+
+
+def test_parameters_that_are_no_numbers_are_an_error() -> None:
+    case, start = begun("hype")
+    start["relations"] = torch.full_like(start["relations"], torch.nan)
+    with pytest.raises(NumericError, match="folding in: the loss is not a finite number"):
+        fold_in(case.model, start, case.graph, NEW, TRAINING)

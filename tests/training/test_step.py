@@ -1,0 +1,233 @@
+"""One step's gradients equal those of a plain loss over whole tables, written with `score` alone."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from relatum import Hypergraph
+from relatum.models import MODELS
+from relatum.models.base import Parameters
+from relatum.training.batches import Batch, chance_of, epoch_batches
+from relatum.training.negatives import Candidates
+from relatum.training.optimizer import Gradient
+from relatum.training.settings import LOSSES, NEGATIVE_SAMPLING, TrainingSettings
+from relatum.training.step import gradients
+from support.made_models import Case, made_case, made_graph
+
+GRAPH = made_graph(entities=20, facts=5)
+FACTS = {tuple(fact) for fact in GRAPH}
+
+
+def chosen_steps(graph: Hypergraph, candidates: str) -> list[list[Batch]]:
+    """Return a step of each arity, small enough that not all that is true is in its pool, or two that mix all."""
+    if candidates == "per-fact":
+        return epoch_batches(graph, 25, 0, 0, mixed=True)[:2]
+    steps = epoch_batches(graph, 3, 0, 0, mixed=False)
+    return list({len(step[0].columns): step for step in steps}.values())
+
+
+def rivals(case: Case, batch: Batch, drawn: np.ndarray, settings: TrainingSettings) -> list[list[list[tuple[int, int]]]]:
+    """Return for each fact its comparisons, each a list of (position, entity) that replaces one of the fact's own."""
+    count = len(case.graph.entities)
+    arity = len(batch.columns)
+    found = []
+    for number in range(len(batch)):
+        own = batch.columns[:, number]
+        if settings.negative_sampling == "per-fact":
+            found.append([[(position, int(entity)) for position in range(arity) for entity in drawn[position, number]]])
+            continue
+        everyone = settings.negative_sampling == "all-entities"
+        pool = range(count) if everyone else sorted({*drawn.tolist(), *batch.columns.ravel().tolist()})
+        found.append([[(place, entity) for entity in pool if entity != own[place]] for place in range(arity)])
+    return found
+
+
+def is_true(case: Case, batch: Batch, number: int, position: int, entity: int) -> bool:
+    names = [case.graph.entities[int(name)] for name in batch.columns[:, number]]
+    names[position] = case.graph.entities[entity]
+    return (case.graph.schema[int(batch.relations[number])].name, *names) in FACTS
+
+
+def plain_loss(case: Case, parameters: Parameters, step: list[Batch], settings: TrainingSettings, group: int) -> Tensor:
+    """Return the mean loss per fact of a step, fact by fact, from scores of whole facts."""
+    chance = chance_of(0, 0, group)
+    count = len(case.graph.entities)
+    shapes = [
+        (*batch.columns.shape, settings.num_negatives)
+        if settings.negative_sampling == "per-fact"
+        else settings.num_negatives
+        for batch in step
+    ]
+    pools = [chance.integers(0, count, shape) for shape in shapes]
+    tables = case.model.encode(parameters)
+    total = torch.zeros((), dtype=torch.float64)
+    for batch, drawn in zip(step, pools, strict=True):
+        for number, comparisons in enumerate(rivals(case, batch, drawn, settings)):
+            for comparison in comparisons:
+                masks = settings.mask_true and settings.negative_sampling != "per-fact"
+                kept = [pair for pair in comparison if not (masks and is_true(case, batch, number, *pair))]
+                columns = torch.from_numpy(batch.columns[:, number]).repeat(len(kept) + 1, 1).T.contiguous()
+                for place, (position, entity) in enumerate(kept):
+                    columns[position, place + 1] = entity
+                relations = torch.full((len(kept) + 1,), int(batch.relations[number]))
+                true, *false = case.model.score(tables, relations, columns)
+                total = total + plain_comparison(true, false, settings)
+        penalty = case.model.penalty(tables, torch.from_numpy(batch.relations), torch.from_numpy(batch.columns))
+        if penalty is not None:
+            total = total + penalty * len(batch)
+    return total / sum(map(len, step))
+
+
+def plain_comparison(true: Tensor, false: list[Tensor], settings: TrainingSettings) -> Tensor:
+    if settings.loss == "softmax":
+        return torch.logsumexp(torch.stack([true, *false]), 0) - true
+    zero = 0 * true
+    if settings.loss == "margin":
+        return sum((torch.relu(settings.margin - true + score) for score in false), zero) / max(1, len(false))
+    softplus = torch.nn.functional.softplus
+    return softplus(-true) + sum(map(softplus, false), zero) / max(1, len(false))
+
+
+def whole(found: list[Gradient], parameters: Parameters) -> Parameters:
+    """Return the gradients of all rows."""
+    full = {name: torch.zeros_like(tensor) for name, tensor in parameters.items()}
+    for gradient in found:
+        table = full[gradient.name]
+        if gradient.rows is None and gradient.columns is None:
+            table += gradient.values
+            continue
+        rows = np.arange(len(table)) if gradient.rows is None else gradient.rows
+        assert len(set(rows.tolist())) == len(rows)
+        if gradient.columns is None:
+            table[rows] += gradient.values
+        else:
+            table[rows[:, None], gradient.columns] += gradient.values
+    return full
+
+
+def compare(case: Case, settings: TrainingSettings) -> None:
+    """Compare a step of each kind, in double and in single precision, with the plain loss."""
+    candidates = Candidates(case.graph, settings)
+    for group, step in enumerate(chosen_steps(case.graph, settings.negative_sampling)):
+        precise = {name: tensor.requires_grad_() for name, tensor in case.parameters(dtype=torch.float64).items()}
+        expected = plain_loss(case, precise, step, settings, group)
+        expected.backward()
+        for dtype, close in ((torch.float64, 1e-9), (torch.float32, 2e-4)):
+            parameters = {name: tensor.detach().to(dtype) for name, tensor in precise.items()}
+            loss, found = gradients(case.model, parameters, step, candidates, settings, chance_of(0, 0, group))
+            assert loss == pytest.approx(float(expected.detach()), rel=max(close, 1e-9))
+            for name, gradient in whole(found, parameters).items():
+                wanted = precise[name].grad
+                wanted = torch.zeros_like(gradient).double() if wanted is None else wanted
+                size = max(1.0, float(wanted.abs().max()))
+                assert torch.allclose(gradient.double(), wanted, rtol=close, atol=close * size), (name, dtype)
+
+
+@pytest.mark.parametrize("candidates", NEGATIVE_SAMPLING)
+@pytest.mark.parametrize("name", MODELS)
+def test_gradients_equal_those_of_a_plain_loss(name: str, candidates: str) -> None:
+    compare(made_case(name, GRAPH), TrainingSettings(negative_sampling=candidates, num_negatives=6))
+
+
+@pytest.mark.parametrize("candidates", NEGATIVE_SAMPLING)
+@pytest.mark.parametrize("loss", LOSSES[1:])
+def test_other_losses_have_the_gradients_of_a_plain_loss_too(loss: str, candidates: str) -> None:
+    compare(made_case("m-distmult", GRAPH), TrainingSettings(negative_sampling=candidates, num_negatives=6, loss=loss))
+
+
+@pytest.mark.parametrize("sigma", ["tanh", "exp"])
+def test_own_replacements_need_no_fused_kernel(sigma: str) -> None:
+    case = made_case("reale", GRAPH, sigma=sigma)  # type: ignore[arg-type]
+    compare(case, TrainingSettings(negative_sampling="per-fact", num_negatives=4))
+
+
+@pytest.mark.parametrize("candidates", ["shared", "all-entities"])
+def test_true_answers_are_left_out_only_if_asked(candidates: str) -> None:
+    compare(made_case("reale", GRAPH), TrainingSettings(negative_sampling=candidates, num_negatives=6, mask_true=False))
+
+
+@pytest.mark.parametrize("candidates", ["shared", "all-entities"])
+@pytest.mark.parametrize("name", [name for name, kind in MODELS.items() if not kind.reads_facts])
+def test_a_true_answer_other_than_the_fact_gets_no_gradient(name: str, candidates: str) -> None:
+    graph = Hypergraph.of([("is", "a"), ("is", "b"), ("is", "c"), ("was", "d"), ("was", "e")])
+    case = made_case(name, graph)
+    (step,) = ([batch] for (batch,) in epoch_batches(graph, 1, 0, 0, mixed=False) if facts_in(batch, graph) == [("is", "a")])
+    for mask in (True, False):
+        settings = TrainingSettings(negative_sampling=candidates, num_negatives=50, mask_true=mask)
+        drawn = Candidates(graph, settings)
+        _, found = gradients(case.model, case.parameters(), step, drawn, settings, chance_of(0, 0, 0))
+        touched = whole(found, case.parameters())["entities"].flatten(1).abs().sum(1) > 0
+        also_true, never_true = touched[1:3], touched[3:]
+        assert touched[0]
+        assert not also_true.any() if mask else also_true.any()
+        assert never_true.any()
+
+
+def facts_in(batch: Batch, graph: Hypergraph) -> list[tuple[str, ...]]:
+    return [
+        (graph.schema[int(relation)].name, *(graph.entities[int(entity)] for entity in entities))
+        for relation, entities in zip(batch.relations, batch.columns.T, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("candidates", NEGATIVE_SAMPLING)
+@pytest.mark.parametrize("name", MODELS)
+def test_a_step_reads_parameters_and_draws_all_from_its_generator(name: str, candidates: str) -> None:
+    case = made_case(name, GRAPH, input_dropout=0.3)
+    settings = TrainingSettings(negative_sampling=candidates, num_negatives=6)
+    parameters = case.parameters()
+    (step, *_) = chosen_steps(GRAPH, candidates)
+    drawn = Candidates(GRAPH, settings)
+    results = [gradients(case.model, parameters, step, drawn, settings, chance_of(0, 0, group)) for group in (1, 1, 2)]
+    assert all(torch.equal(tensor, case.parameters()[key]) for key, tensor in parameters.items())
+    assert results[0][0] == results[1][0] != results[2][0]
+    first, again = (whole(found, parameters) for _, found in results[:2])
+    assert all(torch.equal(first[key], again[key]) for key in first)
+
+
+def test_a_step_touches_few_rows() -> None:
+    graph = made_graph(entities=500, facts=5)
+    case = made_case("reale", graph)
+    for candidates in ("shared", "per-fact"):
+        settings = TrainingSettings(negative_sampling=candidates, num_negatives=2)
+        step = epoch_batches(graph, 4, 0, 0, mixed=candidates == "per-fact")[0]
+        _, found = gradients(case.model, case.parameters(), step, Candidates(graph, settings), settings, chance_of(0, 0, 0))
+        rows = {gradient.name: gradient.rows for gradient in found}
+        relations = {int(relation) for batch in step for relation in batch.relations}
+        assert rows["entities"] is not None
+        assert rows["bias"] is not None
+        assert rows["relations"] is not None
+        assert len(rows["entities"]) < 120
+        assert set(rows["bias"].tolist()) == relations
+        assert len(rows["relations"]) == sum(graph.schema[relation].arity for relation in relations)
+
+
+def test_label_smoothing_reaches_own_replacements() -> None:
+    case = made_case("reale", GRAPH)
+    (step, *_) = chosen_steps(GRAPH, "per-fact")
+    settings = TrainingSettings(negative_sampling="per-fact", num_negatives=6)
+    losses = [
+        gradients(case.model, case.parameters(), step, Candidates(GRAPH, each), each, chance_of(0, 0, 0))[0]
+        for each in (settings, dataclasses.replace(settings, label_smoothing=0.2))
+    ]
+    assert losses[0] != losses[1]
+
+
+def test_a_thinned_step_touches_the_kept_windows_alone() -> None:
+    case = made_case("reale", GRAPH, window_dropout=0.5)
+    (step, *_) = chosen_steps(GRAPH, "shared")
+    settings = TrainingSettings(num_negatives=6)
+    _, found = gradients(case.model, case.parameters(), step, Candidates(GRAPH, settings), settings, chance_of(0, 0, 0))
+    kept = {gradient.name: gradient.columns for gradient in found}
+    assert {name: len(columns) for name, columns in kept.items() if columns is not None} == {
+        "entities": 6,
+        "relations": 6,
+        "bias": 2,
+    }
+    for gradient in found:
+        assert gradient.values.shape[1] == len(kept[gradient.name])  # type: ignore[arg-type]
