@@ -95,7 +95,7 @@ def _kernel_limit(split: Split) -> float:
         windowed_sigmoid.forward(plan, queries, candidates)
         windowed_sigmoid.backward(plan, queries, candidates, upstream)
 
-    with parallel.alone():
+    with parallel.single_threaded():
         alone = seconds(both, repeats=20)
     arity = sum(len(fact) - 1 for fact in split.train) / len(split.train)
     return SHARED.batch / alone / arity * parallel.threads()

@@ -38,7 +38,7 @@ from relatum import (
     save,
     update,
 )
-from relatum.data.splitting import marked
+from relatum.data.splitting import select_facts
 from relatum.datasets.text_format import write_tuples
 from relatum.files import atomic_file
 from relatum.inference.ranking import Metrics, Ranks, mrr_interval, rank
@@ -60,7 +60,7 @@ def chosen_from(split: Split, count: int, seed: int) -> Mask:
 def holding(graph: Hypergraph, entities: Mask, *, wanted: bool) -> Hypergraph:
     """Return the facts that hold any of the entities, or those that hold none."""
     held = [entities[block.columns].any(axis=0) for block in graph.blocks.values()]
-    return marked(graph, np.concatenate(held) == wanted) if held else graph
+    return select_facts(graph, np.concatenate(held) == wanted) if held else graph
 
 
 def prepared(split: Split, chosen: Mask, work: Path) -> None:
@@ -74,7 +74,7 @@ def prepared(split: Split, chosen: Mask, work: Path) -> None:
     new = holding(split.train, chosen, wanted=True)
     known = np.isin(split.schema.names.names, load(work / "without").schema.names.names)
     with atomic_file(work / "new.txt") as file:
-        write_tuples(marked(new, np.concatenate([known[block.relations] for block in new.blocks.values()])), file)
+        write_tuples(select_facts(new, np.concatenate([known[block.relations] for block in new.blocks.values()])), file)
 
 
 def trained(spec: Spec, folder: Path) -> Run:
@@ -173,7 +173,7 @@ def main() -> None:
     report = {
         "made_by": f"python experiments/fold_in.py WORK --data {options.data} --entities {options.entities} "
         f"--seed {options.seed} --spec experiments/{options.spec.name}",
-        "data": {"name": split.origin, "checksums": dict(split.checksums)},
+        "data": {"name": split.source, "checksums": dict(split.checksums)},
         "held_out_entities": len(names),
         "test_facts": {"asked": len(facts), "left_out_for_names_in_no_fact_that_it_was_given": len(test) - len(facts)},
         "share_of_retrained_mrr": shares,

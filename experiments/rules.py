@@ -30,7 +30,7 @@ from relatum import Split, __version__, load
 from relatum.algebra import Relation, Rename, evaluate
 from relatum.data.hypergraph import Block, Hypergraph
 from relatum.files import atomic_file
-from relatum.rules import Kind, Rule, estimate_observed, find_rules, predictions
+from relatum.rules import Rule, RuleKind, estimate_completeness, mine_rules, predictions
 from relatum.synth.dataset import SynthDataset, synthesize
 from relatum.synth.settings import find_preset
 
@@ -65,7 +65,7 @@ def tuples(rule: Rule, graph: Hypergraph) -> tuple[Tuples, Tuples]:
 def is_right(rule: Rule, truth: Hypergraph) -> bool:
     """Return whether a rule holds on the ground truth."""
     head, body = tuples(rule, truth)
-    return {Kind.EQUAL: head == body, Kind.CONTAINS: body <= head, Kind.WITHIN: head <= body}[rule.kind]
+    return {RuleKind.EQUAL: head == body, RuleKind.CONTAINS: body <= head, RuleKind.WITHIN: head <= body}[rule.kind]
 
 
 def about(rule: Rule) -> list[str]:
@@ -79,21 +79,21 @@ def judged(made: SynthDataset, share: float) -> dict[str, Any]:
     """Return how the rules found on a share of a made dataset's truth fare on all of it."""
     graph = seen(made.truth, share, made.seed)
     began = time.perf_counter()
-    rules = find_rules(graph)
+    rules = mine_rules(graph)
     seconds = time.perf_counter() - began
     verdicts = [(rule, is_right(rule, made.truth)) for rule in rules]
-    explained = {name for rule, right in verdicts if right and rule.kind == Kind.EQUAL for name in about(rule)}
+    explained = {name for rule, right in verdicts if right and rule.kind == RuleKind.EQUAL for name in about(rule)}
     recall: dict[str, list[bool]] = defaultdict(list)
     for relation in graph.schema:
-        origin = made.origins[relation.name]
+        origin = made.derivations[relation.name]
         if origin.depth and len(graph.table(relation.name)) >= LEAST_SEEN:
             recall[origin.operation].append(relation.name in explained)
-    kinds = {kind.name.lower(): [right for rule, right in verdicts if rule.kind == kind] for kind in Kind}
+    kinds = {kind.name.lower(): [right for rule, right in verdicts if rule.kind == kind] for kind in RuleKind}
     wrong = [(rule, *tuples(rule, made.truth)) for rule, right in verdicts if not right]
     return {
         "seed": made.seed,
         "seconds": round(seconds, 2),
-        "observed_estimated": estimate_observed(graph),
+        "observed_estimated": estimate_completeness(graph),
         "recall": {name: part(found) for name, found in sorted(recall.items())},
         "precision": part([right for _, right in verdicts]),
         "precision_by_kind": {name: part(found) for name, found in kinds.items()},
@@ -147,7 +147,7 @@ def benchmark(name: str) -> dict[str, Any]:
     """Return the rules found on a benchmark's train, and how they fare on what was held out."""
     split = load(name)
     known = sum(len(graph.distinct()) for graph in split.parts.values())
-    shares = {"estimated": estimate_observed(split.train), "share_of_train": len(split.train.distinct()) / known}
+    shares = {"estimated": estimate_completeness(split.train), "share_of_train": len(split.train.distinct()) / known}
     return {
         "dataset": name,
         "checksums": dict(split.checksums),
@@ -158,12 +158,12 @@ def benchmark(name: str) -> dict[str, Any]:
 def found_on(split: Split, share: float) -> dict[str, Any]:
     """Return the rules found on train with an observed share."""
     began = time.perf_counter()
-    rules = find_rules(split.train, observed=share)
+    rules = mine_rules(split.train, observed=share)
     seconds = time.perf_counter() - began
     listed, totals = [], Counter[str]()
     for rule in rules:
         listed.append(rule.to_json())
-        if rule.kind != Kind.WITHIN:
+        if rule.kind != RuleKind.WITHIN:
             held = {fact for part in (split.valid, split.test) for fact in part.table(rule.head.name)}
             new = set(predictions(rule, split.train))
             counts = {"new": len(new), "right": len(new & held), "held_out": len(held)}

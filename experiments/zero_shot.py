@@ -21,12 +21,12 @@ import torch
 
 from relatum import Hypergraph, KnownAnswers, Run, Schema, Spec, Split, __version__, fit, resume, save
 from relatum.algebra import Expression, parse
-from relatum.data.derivations import ELEMENTARY, save_provenance
+from relatum.data.derivations import ELEMENTARY, save_derivations
 from relatum.files import atomic_file
 from relatum.inference.ranking import Metrics, Ranks, rank
-from relatum.reasoning.bounds import Heights, Values
+from relatum.reasoning.bounds import ComparableScores, Values
 from relatum.reasoning.closed_form import closed_form, extended, require_reale
-from relatum.reasoning.plan import meaning_of, projected
+from relatum.reasoning.plan import plan_of, projected_variables
 from relatum.reasoning.query import Query
 from relatum.runs.spec import merged
 from relatum.settings import change_of
@@ -46,9 +46,9 @@ def left_out(made: SynthDataset, share: float) -> list[str]:
     """Return a share of the derived relations of each operation that have test facts, at least one of each."""
     chance = np.random.default_rng(made.seed)
     chosen = []
-    for operation in sorted({origin.operation for origin in made.origins.values()} - {ELEMENTARY}):
+    for operation in sorted({origin.operation for origin in made.derivations.values()} - {ELEMENTARY}):
         names = [
-            name for name, origin in sorted(made.origins.items())
+            name for name, origin in sorted(made.derivations.items())
             if origin.operation == operation and len(made.split.test.table(name))
         ]  # fmt: skip
         chosen += chance.choice(names, max(1, round(share * len(names))), replace=False).tolist()
@@ -109,17 +109,17 @@ def from_definitions(run: Run, made: SynthDataset, names: list[str], *, unit: bo
 def by_meaning(run: Run, made: SynthDataset, names: list[str]) -> Ranks:
     """Return the same ranks by calibrated scores: by the exact reading, but by its bound from above where it projects."""
     model = require_reale(run.model)
-    values = Values(model, run.tables, Heights(model, run.calibration))
+    values = Values(model, run.tables, ComparableScores(model, run.calibration))
     schema = Schema([*run.model.schema, *(made.split.schema[name] for name in names)])
     entities = run.model.graph.entities
     test = translated(made.split.test, schema, names, run, entities)
     known = KnownAnswers(*(translated(graph, schema, names, run, entities) for graph in made.split.parts.values()))
     parts = []
     for name in names:
-        node = meaning_of(parse(str(made.expressions[name]), run.schema))
+        node = plan_of(parse(str(made.expressions[name]), run.schema))
         columns = test.table(name).columns
         arity, size = columns.shape
-        room = torch.zeros(1 + max([arity - 1, *projected(node)]), size, dtype=torch.int64)
+        room = torch.zeros(1 + max([arity - 1, *projected_variables(node)]), size, dtype=torch.int64)
         room[:arity] = torch.from_numpy(columns.astype(np.int64))
         relations = np.full(size, schema.id(name), np.int32)
         for position in range(arity) if size else ():
@@ -171,7 +171,7 @@ def _query(expression: Expression, arguments: list[str | None]) -> Query:
 def by_operation(ranks: Ranks, schema: Schema, made: SynthDataset) -> dict[str, Any]:
     """Return MRR and Hit@10 by the last operation, and the expected MRR of a random order."""
     found: dict[str, Any] = {}
-    operations = np.array([made.origins[relation.name].operation for relation in schema])
+    operations = np.array([made.derivations[relation.name].operation for relation in schema])
     for operation in [*sorted(set(operations[ranks.relation])), "all"]:
         part = ranks if operation == "all" else ranks.where(operations[ranks.relation] == operation)
         metrics = Metrics.of(part)
@@ -198,7 +198,7 @@ def main() -> None:
         save_synth(made, work / "all")
     if not (work / "without").exists():
         save(without(made.split, names), work / "without")
-        save_provenance(work / "without", {k: v for k, v in made.origins.items() if k not in names})
+        save_derivations(work / "without", {k: v for k, v in made.derivations.items() if k not in names})
     whole = trained(work / "all", work / "run-all", options.seed, options.changes)
     partly = trained(work / "without", work / "run-without", options.seed, options.changes)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from relatum.errors import RelatumError
-from relatum.files import atomic_directory, atomic_file, cache_directory, leftovers, sha256_of
+from relatum.files import atomic_directory, atomic_file, cache_directory, sha256_of, stale_temporaries
 
 
 def test_a_file_appears_with_its_content_and_the_usual_permissions(tmp_path: Path) -> None:
@@ -68,11 +68,11 @@ def test_leftovers_are_the_temporary_files_of_writers_and_nothing_else(tmp_path:
     for name in ("weights.tmp", ".weights.tmp", ".weights.0123.tmp", "weights.0123456789ab.tmp", ".0123456789ab.tmp"):
         (tmp_path / name).write_text("somebody's")
     (tmp_path / ".folder.0123456789ab.tmp").mkdir()
-    assert leftovers(tmp_path) == []
+    assert stale_temporaries(tmp_path) == []
     with atomic_file(tmp_path / "weights"):
-        (found,) = leftovers(tmp_path)
+        (found,) = stale_temporaries(tmp_path)
         assert found.name.startswith(".weights.")
-    assert leftovers(tmp_path) == []
+    assert stale_temporaries(tmp_path) == []
 
 
 def test_checksums_are_those_of_the_bytes(tmp_path: Path) -> None:

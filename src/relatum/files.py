@@ -20,11 +20,11 @@ __all__ = [
     "atomic_file",
     "atomic_path",
     "cache_directory",
-    "check_free",
-    "leftovers",
-    "read_sealed",
+    "read_checksummed",
+    "require_empty",
     "sha256_of",
-    "write_sealed",
+    "stale_temporaries",
+    "write_checksummed",
 ]
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")  # what `_beside` makes
@@ -77,25 +77,25 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     _sync_directory(path.parent)
 
 
-def check_free(directory: Path) -> None:
+def require_empty(directory: Path) -> None:
     """Refuse a path that is taken: anything but an empty directory."""
     if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
         raise RelatumError(f"{directory}: already exists and is not an empty directory")
 
 
-def leftovers(folder: Path) -> list[Path]:
+def stale_temporaries(folder: Path) -> list[Path]:
     """Return the temporary files in a folder; where nobody is writing, these are what killed writers have left."""
     return [path for path in folder.iterdir() if _TEMPORARY.fullmatch(path.name) and path.is_file()]
 
 
-def write_sealed(path: Path, kind: str, version: int, body: bytes) -> None:
+def write_checksummed(path: Path, kind: str, version: int, body: bytes) -> None:
     """Write `body` behind one line that names its kind, version and SHA-256; atomically."""
     with atomic_file(path) as file:
         file.write(_seal(kind, version, body))
         file.write(body)
 
 
-def read_sealed(path: Path, kind: str, version: int) -> bytes | None:
+def read_checksummed(path: Path, kind: str, version: int) -> bytes | None:
     """Return what `write_sealed` wrote, or None if there is no file, or another, older or damaged one."""
     try:
         seal, _, body = path.read_bytes().partition(b"\n")

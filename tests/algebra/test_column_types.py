@@ -7,18 +7,18 @@ import pytest
 
 from relatum import Hypergraph
 from relatum.algebra import evaluate, parse
-from relatum.algebra.column_types import domains_of
-from relatum.data.column_types import Domain
+from relatum.algebra.column_types import column_types_of
+from relatum.data.column_types import ColumnType
 
-CUSTOMER, ITEM, DAY = Domain("customers", "whole"), Domain("items", "text"), Domain("days", "text")
+CUSTOMER, ITEM, DAY = ColumnType("customers", "whole"), ColumnType("items", "text"), ColumnType("days", "text")
 STORED = {"sold": (CUSTOMER, ITEM, DAY), "knows": (CUSTOMER, CUSTOMER), "made": (ITEM, DAY)}
 
 
 def graph() -> Hypergraph:
     chance = np.random.default_rng(0)
     facts = [
-        (name, *(f"{domain.kind}:{chance.integers(3)}" for domain in domains))
-        for name, domains in STORED.items()
+        (name, *(f"{column_type.entity_type}:{chance.integers(3)}" for column_type in column_types))
+        for name, column_types in STORED.items()
         for _ in range(30)
     ]
     return Hypergraph.of(facts)
@@ -40,21 +40,23 @@ def graph() -> Hypergraph:
         ("join[1 = 0](sold, made)", (CUSTOMER, ITEM, DAY, DAY)),
     ],
 )
-def test_columns_keep_what_their_entities_are(text: str, wanted: tuple[Domain | None, ...]) -> None:
+def test_columns_keep_what_their_entities_are(text: str, wanted: tuple[ColumnType | None, ...]) -> None:
     facts = graph()
     expression = parse(text, facts.schema)
-    found = domains_of(expression, STORED)
+    found = column_types_of(expression, STORED)
     assert found == wanted
     tuples = list(evaluate(expression, facts))
     assert tuples
     for row in tuples:
-        assert all(domain is None or name.startswith(domain.prefix) for name, domain in zip(row, found, strict=True))
+        assert all(
+            column_type is None or name.startswith(column_type.prefix) for name, column_type in zip(row, found, strict=True)
+        )
 
 
 def test_what_nothing_is_known_of_and_what_differs_in_form() -> None:
     facts = graph()
-    assert domains_of(parse("sold", facts.schema), {}) == (None, None, None)
-    stored = {**STORED, "made": (Domain("items", "whole", null=True), DAY)}
-    both = domains_of(parse("union(made, project[1, 2](sold))", facts.schema), stored)
-    assert both == (Domain("items", "text", null=True), DAY)
-    assert domains_of(parse("union(made, project[1, 2](sold))", facts.schema), {"made": STORED["made"]}) == (None, None)
+    assert column_types_of(parse("sold", facts.schema), {}) == (None, None, None)
+    stored = {**STORED, "made": (ColumnType("items", "whole", nullable=True), DAY)}
+    both = column_types_of(parse("union(made, project[1, 2](sold))", facts.schema), stored)
+    assert both == (ColumnType("items", "text", nullable=True), DAY)
+    assert column_types_of(parse("union(made, project[1, 2](sold))", facts.schema), {"made": STORED["made"]}) == (None, None)

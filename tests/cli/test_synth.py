@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from relatum.data.derivations import load_provenance
+from relatum.data.derivations import load_derivations
 from relatum.datasets.load import load
 
 Run = Callable[..., tuple[int, str, str]]
@@ -23,7 +23,7 @@ def test_it_makes_a_dataset_and_prints_its_tables(run: Run, tmp_path: Path) -> N
         assert title in out
     for word in ("elementary", "rename", "project", "select", "union", "difference", "drawn again", "given up"):
         assert word in out
-    assert load_provenance(tmp_path / "made").keys() == set(split.schema.names)
+    assert load_derivations(tmp_path / "made").keys() == set(split.schema.names)
 
 
 def test_json_is_one_object_that_adds_up(run: Run, tmp_path: Path) -> None:

@@ -9,42 +9,42 @@ from pathlib import Path
 import pytest
 
 from relatum import DataError, FormatError, Hypergraph, Split, Vocabulary, load, save
-from relatum.data.column_types import DOMAINS, Domain, find_domains, save_domains
+from relatum.data.column_types import DOMAINS, ColumnType, find_column_types, save_column_types
 from relatum.datasets.cache import load_columns, save_columns
 
 GRAPH = Hypergraph.of([("sold", "customers:1", "items:1"), ("kept", "items:2")])
-FOUND = {"sold": (Domain("customers", "whole"), Domain("items", "text", null=True)), "kept": (Domain(),)}
+FOUND = {"sold": (ColumnType("customers", "whole"), ColumnType("items", "text", nullable=True)), "kept": (ColumnType(),)}
 
 
 def split() -> Split:
     empty = Hypergraph(GRAPH.entities, GRAPH.schema, ())
-    return Split(GRAPH, empty, empty, domains=FOUND)
+    return Split(GRAPH, empty, empty, column_types=FOUND)
 
 
 def test_they_are_saved_and_loaded_with_the_facts(tmp_path: Path) -> None:
     save(split(), tmp_path / "data")
     for _ in range(2):  # the second time from the cache
-        assert load(tmp_path / "data").domains == FOUND
+        assert load(tmp_path / "data").column_types == FOUND
     (tmp_path / "data" / DOMAINS).unlink()
-    assert load(tmp_path / "data").domains == {}
+    assert load(tmp_path / "data").column_types == {}
     save_columns(tmp_path / "facts", {}, split())
     again = load_columns(tmp_path / "facts", {})
     assert again is not None
-    assert again.domains == FOUND
+    assert again.column_types == FOUND
 
 
 def test_facts_without_them_are_as_before(tmp_path: Path) -> None:
-    save(dataclasses.replace(split(), domains={}), tmp_path / "data")
+    save(dataclasses.replace(split(), column_types={}), tmp_path / "data")
     assert not (tmp_path / "data" / DOMAINS).exists()
-    assert load(tmp_path / "data").domains == {}
-    assert load(tmp_path / "data" / "train.txt").domains == {}
+    assert load(tmp_path / "data").column_types == {}
+    assert load(tmp_path / "data" / "train.txt").column_types == {}
 
 
 def test_entities_belong_where_their_names_say() -> None:
     names = Vocabulary(["customers.city:a", "customers:1", "customers:2", "items:1"])
-    assert Domain("customers").ids(names).tolist() == [1, 2]  # type: ignore[union-attr]
-    assert Domain("nobody").ids(names).tolist() == []  # type: ignore[union-attr]
-    assert Domain().ids(names) is None
+    assert ColumnType("customers").ids(names).tolist() == [1, 2]  # type: ignore[union-attr]
+    assert ColumnType("nobody").ids(names).tolist() == []  # type: ignore[union-attr]
+    assert ColumnType().ids(names) is None
 
 
 @pytest.mark.parametrize(
@@ -63,15 +63,15 @@ def test_damaged_ones_are_refused(change: dict[str, object], said: str, tmp_path
     save(split(), tmp_path / "data")
     path = tmp_path / "data" / DOMAINS
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    with pytest.raises(FormatError, match=f"not the domains of these facts.*{said}"):
+    with pytest.raises(FormatError, match=f"not the column types of these facts.*{said}"):
         load(tmp_path / "data")
 
 
 def test_somebody_elses_file_is_let_be(tmp_path: Path) -> None:
-    (tmp_path / DOMAINS).write_text('{"domains": ["example.org"]}')
-    assert find_domains(tmp_path, GRAPH.schema) == {}
+    (tmp_path / DOMAINS).write_text('{"column_types": ["example.org"]}')
+    assert find_column_types(tmp_path, GRAPH.schema) == {}
     (tmp_path / DOMAINS).write_text("relatum-domains")
-    with pytest.raises(DataError, match="not the domains"):
-        find_domains(tmp_path, GRAPH.schema)
-    save_domains(tmp_path, {**FOUND, "gone": (Domain(),)})  # a relation that has no facts any more
-    assert find_domains(tmp_path, GRAPH.schema)["sold"] == FOUND["sold"]
+    with pytest.raises(DataError, match="not the column types"):
+        find_column_types(tmp_path, GRAPH.schema)
+    save_column_types(tmp_path, {**FOUND, "gone": (ColumnType(),)})  # a relation that has no facts any more
+    assert find_column_types(tmp_path, GRAPH.schema)["sold"] == FOUND["sold"]

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from relatum.data.derivations import ELEMENTARY, PROVENANCE, Origin, load_provenance, save_provenance
+from relatum.data.derivations import ELEMENTARY, PROVENANCE, Derivation, load_derivations, save_derivations
 from relatum.errors import DataError, FormatError
 
 ORIGINS = {
-    "sold": Origin(ELEMENTARY, 0, "sold"),
-    "bought": Origin("rename", 1, "permute[1, 0, 2](sold)"),
-    "häufig": Origin("select", 2, 'select[2 = "a, b"](permute[1, 0, 2](sold))'),
-    "unknown": Origin("union", 3),
+    "sold": Derivation(ELEMENTARY, 0, "sold"),
+    "bought": Derivation("rename", 1, "permute[1, 0, 2](sold)"),
+    "häufig": Derivation("select", 2, 'select[2 = "a, b"](permute[1, 0, 2](sold))'),
+    "unknown": Derivation("union", 3),
 }
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    save_provenance(tmp_path, ORIGINS, {"seed": 3})
-    assert load_provenance(tmp_path) == ORIGINS
-    assert load_provenance(str(tmp_path)) == ORIGINS
+    save_derivations(tmp_path, ORIGINS, {"seed": 3})
+    assert load_derivations(tmp_path) == ORIGINS
+    assert load_derivations(str(tmp_path)) == ORIGINS
     assert [path.name for path in tmp_path.iterdir()] == [PROVENANCE]
 
 
@@ -31,12 +31,12 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 )
 def test_an_impossible_origin_cannot_be_built(operation: str, depth: int) -> None:
     with pytest.raises(DataError):
-        Origin(operation, depth)
+        Derivation(operation, depth)
 
 
 def test_a_folder_without_provenance_says_so(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"neither provenance\.json nor ops-logs\.txt"):
-        load_provenance(tmp_path)
+        load_derivations(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -62,16 +62,16 @@ def test_a_folder_without_provenance_says_so(tmp_path: Path) -> None:
 def test_a_damaged_file_is_one_error_that_names_it(tmp_path: Path, text: str) -> None:
     (tmp_path / PROVENANCE).write_bytes(text.encode("utf-8", "surrogatepass"))
     with pytest.raises(FormatError, match=r"provenance\.json: not a record of provenance"):
-        load_provenance(tmp_path)
+        load_derivations(tmp_path)
 
 
 def test_the_published_log_is_read_from_its_last_two_lines(tmp_path: Path) -> None:
     log = ["Selection operation for relation 0", "New relation id 1", json.dumps({"0": 0, "1": 1, "2": 2})]
     (tmp_path / "ops-logs.txt").write_text("\n".join([*log, json.dumps({"1": "setd", "2": "project"})]) + "\n")
-    assert load_provenance(tmp_path) == {
-        "0": Origin(ELEMENTARY, 0),
-        "1": Origin("difference", 1),
-        "2": Origin("project", 2),
+    assert load_derivations(tmp_path) == {
+        "0": Derivation(ELEMENTARY, 0),
+        "1": Derivation("difference", 1),
+        "2": Derivation("project", 2),
     }
 
 
@@ -79,19 +79,19 @@ def test_the_published_log_is_read_from_its_last_two_lines(tmp_path: Path) -> No
 def test_a_damaged_log_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "ops-logs.txt").write_text(text)
     with pytest.raises(FormatError, match=r"ops-logs\.txt"):
-        load_provenance(tmp_path)
+        load_derivations(tmp_path)
 
 
 def test_the_published_rel_er(benchmark_data: Path) -> None:
     folder = benchmark_data / "REL-ER"
-    origins = load_provenance(folder)
+    derivations = load_derivations(folder)
     lines = [line for part in ("train", "valid", "test") for line in (folder / f"{part}.txt").read_text().splitlines()]
     relations = {line.split("\t")[0] for line in lines}
-    assert relations <= origins.keys()
-    counts = Counter(origin.operation for origin in origins.values())
+    assert relations <= derivations.keys()
+    counts = Counter(origin.operation for origin in derivations.values())
     assert counts == {ELEMENTARY: 200, "rename": 46, "project": 39, "union": 43, "difference": 39, "select": 12}
     # The row "#tuples" of the paper's table of results on REL-ER.
-    test = [origins[line.split("\t")[0]] for line in (folder / "test.txt").read_text().splitlines()]
+    test = [derivations[line.split("\t")[0]] for line in (folder / "test.txt").read_text().splitlines()]
     operations = {ELEMENTARY: 1833, "rename": 458, "project": 762, "union": 1676, "difference": 649}
     assert Counter(origin.operation for origin in test) == operations
     assert Counter(origin.depth for origin in test) == {0: 1833, 1: 2075, 2: 1204, 3: 245, 4: 21}

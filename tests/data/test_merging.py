@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum import DataError, Hypergraph, RelationSchema, Split, UnknownNameError, load
-from relatum.data.merging import widened
+from relatum.data.merging import merge
 
 Fact = tuple[str, ...]
 FACTS = st.lists(st.tuples(st.sampled_from("rs"), *[st.sampled_from("abcdef")] * 2), max_size=8)
@@ -36,7 +36,7 @@ def split_of(*parts: list[Fact]) -> Split:
 @given(st.tuples(*[FACTS] * 6))
 def test_every_fact_is_where_a_loop_over_sets_would_put_it(parts: tuple[list[Fact], ...]) -> None:
     old, more = split_of(*parts[:3]), split_of(*parts[3:])
-    found = widened(old, more)
+    found = merge(old, more)
     known = {fact for graph in old.parts.values() for fact in graph}
     seen: set[Fact] = set()
     known_count = 0
@@ -58,7 +58,7 @@ def test_every_fact_is_where_a_loop_over_sets_would_put_it(parts: tuple[list[Fac
 def test_a_relation_that_is_unknown_is_refused_with_the_nearest_name() -> None:
     more = Hypergraph.of([("sodl", "drew", "alex", "book")])
     with pytest.raises(UnknownNameError, match=r"unknown relation 'sodl'; did you mean 'sold'\?"):
-        widened(load("example"), Split(more, nothing_of(more), nothing_of(more)))
+        merge(load("example"), Split(more, nothing_of(more), nothing_of(more)))
 
 
 def test_another_arity_and_other_roles_are_refused() -> None:
@@ -72,20 +72,20 @@ def test_another_arity_and_other_roles_are_refused() -> None:
     ):
         more = Hypergraph.of(facts, schema)
         with pytest.raises(DataError, match=said):
-            widened(load("example"), Split(more, nothing_of(more), nothing_of(more), origin="new.txt"))
+            merge(load("example"), Split(more, nothing_of(more), nothing_of(more), source="new.txt"))
 
 
 def test_a_relation_without_facts_is_no_matter(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("sold\tdrew\talex\tboat\n")
     (tmp_path / "roles.txt").write_text("sold\tseller\tbuyer\titem\nrented\tlandlord\ttenant\n")
-    assert list(widened(load("example"), load(tmp_path)).added["train"]) == [("sold", "drew", "alex", "boat")]
+    assert list(merge(load("example"), load(tmp_path)).added["train"]) == [("sold", "drew", "alex", "boat")]
 
 
 def test_what_else_a_split_says_of_itself_stays() -> None:
     old = replace(load("example"), checksums={"train": "abc"}, skipped=("a line",))
     more = Hypergraph.of([("buyer", "zoe", "book")])
-    found = widened(old, Split(more, nothing_of(more), nothing_of(more))).split
-    assert (found.origin, found.checksums, found.skipped) == ("example", {"train": "abc"}, ("a line",))
+    found = merge(old, Split(more, nothing_of(more), nothing_of(more))).split
+    assert (found.source, found.checksums, found.skipped) == ("example", {"train": "abc"}, ("a line",))
 
 
 def nothing_of(graph: Hypergraph) -> Hypergraph:

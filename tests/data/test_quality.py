@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 
 from relatum import Split, load
-from relatum.data.quality import describe, examine
+from relatum.data.quality import check_quality, describe
 from support.strategies import Fact, splits
 
 
@@ -23,7 +23,7 @@ def is_near(fact: Fact, known: set[Fact]) -> bool:
 
 @given(splits)
 def test_findings_equal_a_plain_count(split: Split) -> None:
-    health = examine(split)
+    health = check_quality(split)
     rows = {part: list(graph) for part, graph in split.parts.items()}
     seen = {name for fact in rows["train"] for name in fact[1:]}
     relations = {fact[0] for fact in rows["train"]}
@@ -53,11 +53,11 @@ def test_descriptions_add_up(split: Split) -> None:
 
 
 def test_the_findings_of_the_published_files(benchmark_data: Path) -> None:
-    rel_er = examine(load("rel-er"))
+    rel_er = check_quality(load("rel-er"))
     assert rel_er.duplicates == {"train": 7, "valid": 0, "test": 2}
     assert rel_er.overlap["train/test"] == 1
-    fb_auto = examine(load("fb-auto"))
+    fb_auto = check_quality(load("fb-auto"))
     assert (fb_auto.unseen_entities["test"], fb_auto.unseen_facts["test"]) == (187, 258)
     assert fb_auto.skipped == ("train.txt:6779: relation 'model' has no entities",)
-    near = examine(load("jf17k")).near
+    near = check_quality(load("jf17k")).near
     assert round(sum(n for a, (n, _) in near.items() if a > 2) / sum(t for a, (_, t) in near.items() if a > 2), 2) == 0.96

@@ -13,7 +13,7 @@ from hypothesis import given
 from relatum import Split, load
 from relatum.datasets import cache as module
 from relatum.datasets.cache import load_columns, save_columns
-from relatum.files import write_sealed
+from relatum.files import write_checksummed
 from support.strategies import splits
 
 KEY = {"files": {"train": ["train.txt", "abc"]}}
@@ -54,8 +54,8 @@ def test_a_damaged_copy_is_never_trusted(tmp_path: Path, count: Callable[[int, i
 
 
 def test_a_forged_copy_with_a_right_checksum_is_still_checked(tmp_path: Path) -> None:
-    write_sealed(tmp_path / "copy", module._KIND, module._VERSION, b"not tensors")
+    write_checksummed(tmp_path / "copy", module._KIND, module._VERSION, b"not tensors")
     assert load_columns(tmp_path / "copy", KEY) is None
     body = module.safetensors.numpy.save({"about": module._to_bytes('{"key": 1}')})
-    write_sealed(tmp_path / "copy", module._KIND, module._VERSION, body)
+    write_checksummed(tmp_path / "copy", module._KIND, module._VERSION, body)
     assert load_columns(tmp_path / "copy", KEY) is None

@@ -40,7 +40,7 @@ def test_the_example_is_always_there() -> None:
 def test_a_directory_may_lack_valid_and_test(shop: Path) -> None:
     split = load(shop)
     assert [len(graph) for graph in split.parts.values()] == [2, 0, 1]
-    assert split.origin == str(shop)
+    assert split.source == str(shop)
     (shop / "test.tsv").unlink()
     assert len(load(shop).test) == 0
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from relatum import DataError, Hypergraph, KnownAnswers, Split, load
-from relatum.data.derivations import Origin
+from relatum.data.derivations import Derivation
 from relatum.datasets.load import save
 from relatum.inference.breakdown import breakdown
 from relatum.inference.ranking import rank
@@ -16,7 +16,7 @@ from support.made_models import made_case, made_graph
 GRAPH = made_graph(entities=20, facts=60)
 NAMES = [relation.name for relation in GRAPH.schema]
 ORIGINS = {
-    name: Origin("elementary", 0) if number < 2 else Origin(("union", "select")[number % 2], 1 + number % 3)
+    name: Derivation("elementary", 0) if number < 2 else Derivation(("union", "select")[number % 2], 1 + number % 3)
     for number, name in enumerate(NAMES[:-1])
 }
 
@@ -43,8 +43,8 @@ def test_without_origins_it_is_an_error_of_one_line() -> None:
 
 def test_origins_travel_with_the_data(tmp_path: Path) -> None:
     nothing = Hypergraph(GRAPH.entities, GRAPH.schema, [])
-    save(Split(GRAPH, nothing, nothing, origins=ORIGINS), tmp_path / "data")
+    save(Split(GRAPH, nothing, nothing, derivations=ORIGINS), tmp_path / "data")
     for _ in range(2):  # read, and from the cache
-        assert load(tmp_path / "data").origins == ORIGINS
+        assert load(tmp_path / "data").derivations == ORIGINS
     (tmp_path / "data" / "provenance.json").write_text('{"made": "by hand"}')
-    assert load(tmp_path / "data").origins == {}
+    assert load(tmp_path / "data").derivations == {}

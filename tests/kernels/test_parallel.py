@@ -38,7 +38,7 @@ def test_cuts_cover_all_and_depend_on_the_size_alone() -> None:
 def test_alone_a_thread_does_all_by_itself() -> None:
     parallel.set_threads(2)
     workers: set[int] = set()
-    with parallel.alone():
+    with parallel.single_threaded():
         parallel.run(lambda _: workers.add(threading.get_ident()), 50)
     assert workers == {threading.get_ident()}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from relatum.inference.calibration import Calibration
-from relatum.reasoning.bounds import Heights
+from relatum.reasoning.bounds import ComparableScores
 from support.dense_degrees import random_model
 
 
@@ -18,6 +18,6 @@ def test_scores_that_mean_the_same_are_told_apart(slope: float) -> None:
     relations = len(model.schema)
     flat = Calibration(np.full(relations, slope), np.zeros(relations), np.array([-9.0, 9.0]), np.array([1.0, 1.0]))
     scores = np.linspace(0, model.scale, 1000, dtype=np.float32).astype(np.float64)
-    heights = Heights(model, flat).of(0, scores)
+    heights = ComparableScores(model, flat).of(0, scores)
     assert (np.diff(heights) > 0).all()
-    np.testing.assert_allclose(Heights(model, flat).truth(heights), flat.probability(0, scores), rtol=1e-6)
+    np.testing.assert_allclose(ComparableScores(model, flat).truth(heights), flat.probability(0, scores), rtol=1e-6)

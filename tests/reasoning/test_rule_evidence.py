@@ -11,7 +11,7 @@ from relatum import DataError, Hypergraph, Spec, fit
 from relatum.algebra import parse
 from relatum.reasoning.reasoner import Reasoner
 from relatum.reasoning.rule_evidence import _rank_correlation, model_evidence
-from relatum.rules import Kind, Rule
+from relatum.rules import Rule, RuleKind
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def reasoner(tmp_path_factory: pytest.TempPathFactory) -> Reasoner:
 
 def rule(reasoner: Reasoner, head: str, body: str) -> Rule:
     schema = reasoner.model.schema
-    return Rule(schema[head], parse(body, schema), Kind.EQUAL, 1, 1.0, 1.0, 1.0)
+    return Rule(schema[head], parse(body, schema), RuleKind.EQUAL, 1, 1.0, 1.0, 1.0)
 
 
 def test_a_rule_that_holds_is_agreed_with_more(reasoner: Reasoner) -> None:

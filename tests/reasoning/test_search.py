@@ -16,9 +16,9 @@ from relatum.inference.calibration import Calibration
 from relatum.models.base import Parameters
 from relatum.models.reale import ReAlE
 from relatum.reasoning import branching
-from relatum.reasoning.bounds import Heights, Values
+from relatum.reasoning.bounds import ComparableScores, Values
 from relatum.reasoning.limit import Limit
-from relatum.reasoning.plan import Atom, Largest, Meaning, Some, meaning_of, projected
+from relatum.reasoning.plan import Atom, Exists, Max, Plan, plan_of, projected_variables
 from relatum.reasoning.search import best, exact
 from support.dense_degrees import Degrees, degrees, random_model
 from support.random_expressions import random_expression
@@ -34,7 +34,7 @@ def asked(seed: int, sigma: str = "sigmoid") -> tuple[Expression, ReAlE, Paramet
 
 
 def variables(expression: Expression) -> int:
-    return 1 + max([expression.arity - 1, *projected(meaning_of(expression))])
+    return 1 + max([expression.arity - 1, *projected_variables(plan_of(expression))])
 
 
 @pytest.mark.parametrize("sigma", ["sigmoid", "tanh"])
@@ -45,8 +45,8 @@ def test_exact_values_are_those_of_the_meaning(sigma: str, count: Count) -> None
         tuples = np.array(list(np.ndindex(meant.shape)), np.int64).T
         columns = torch.zeros(variables(expression), tuples.shape[1], dtype=torch.int64)
         columns[: len(tuples)] = torch.from_numpy(tuples)
-        values = Values(model, tables, Heights(model))
-        found = values.heights.truth(exact(values, meaning_of(expression), columns))
+        values = Values(model, tables, ComparableScores(model))
+        found = values.heights.truth(exact(values, plan_of(expression), columns))
         np.testing.assert_allclose(found, meant.ravel(), atol=1e-5, err_msg=str(expression))
 
 
@@ -63,8 +63,8 @@ def test_best_assignments_are_those_of_the_meaning(sigma: str, count: Count) -> 
         slices = tuple(slice(None) if position in open_ else given[position] for position in range(expression.arity))
         expected = np.sort(meant[slices].ravel())[::-1]
         k = chance.choice([1, 3, 1000])
-        values = Values(model, tables, Heights(model))
-        found = best(values, meaning_of(expression), columns, open_, k)
+        values = Values(model, tables, ComparableScores(model))
+        found = best(values, plan_of(expression), columns, open_, k)
         assert found.proven
         np.testing.assert_allclose(values.heights.truth(found.heights), expected[:k], atol=1e-5, err_msg=str(expression))
         for tuple_, height in zip(found.columns[: expression.arity].T.tolist(), found.heights, strict=True):
@@ -80,9 +80,9 @@ def test_calibrated_scores_of_two_relations_meet_as_probabilities() -> None:
     expression = one.project(*range(arity)) | other.project(*range(arity))
     draw = np.random.default_rng(0)
     calibration = Calibration(draw.random(len(model.schema)) * 3, draw.normal(size=len(model.schema)))
-    heights = Heights(model, calibration)
+    heights = ComparableScores(model, calibration)
     columns = torch.zeros(variables(expression), 1, dtype=torch.int64)
-    found = best(Values(model, tables, heights), meaning_of(expression), columns, [0], 6)
+    found = best(Values(model, tables, heights), plan_of(expression), columns, [0], 6)
     sides = [
         calibration.probability(
             model.schema.id(side.name), model.scale * degrees(side.project(*range(arity)), model, tables)
@@ -103,9 +103,9 @@ def test_a_search_that_is_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> 
         if widest.arity < 3:
             continue
         meant = np.sort(degrees(widest, model, tables).ravel())[::-1]
-        values = Values(model, tables, Heights(model))
+        values = Values(model, tables, ComparableScores(model))
         columns = torch.zeros(widest.arity, 1, dtype=torch.int64)
-        found = best(values, meaning_of(widest), columns, range(widest.arity), 3)
+        found = best(values, plan_of(widest), columns, range(widest.arity), 3)
         truth = values.heights.truth(found.heights)
         if found.proven:
             np.testing.assert_allclose(truth, meant[:3], atol=1e-5)
@@ -119,24 +119,24 @@ def test_products_and_boundless_expressions_are_refused() -> None:
     model, _ = random_model(random.Random(1))
     one: Expression = Relation(model.schema["all"])
     with pytest.raises(DataError, match="product cannot be asked of an embedding"):
-        meaning_of(one * one)
+        plan_of(one * one)
     for _ in range(30):
         one = one | one
     with pytest.raises(DataError, match="depth 100"):
-        meaning_of(one)
+        plan_of(one)
 
 
-def value_of(node: Meaning, assigned: dict[int, int], ranges: dict[int, list[int]], dense: dict[str, Degrees]) -> float:
+def value_of(node: Plan, assigned: dict[int, int], ranges: dict[int, list[int]], dense: dict[str, Degrees]) -> float:
     """Return the height of an assignment, by trying everything in the ranges of what is projected away."""
     if isinstance(node, Atom):
         places = [assigned[term] if isinstance(term, int) else int(term[1:]) for term in node.arguments]
         return float(dense[node.expression.name][tuple(places)])
-    if isinstance(node, Some):
+    if isinstance(node, Exists):
         choices = itertools.product(*(ranges[variable] for variable in node.variables))
         filled = (assigned | dict(zip(node.variables, choice, strict=True)) for choice in choices)
         return max(value_of(node.part, one, ranges, dense) for one in filled)
     left, right = (value_of(part, assigned, ranges, dense) for part in (node.left, node.right))
-    return max(left, right) if isinstance(node, Largest) else min(left, -right)
+    return max(left, right) if isinstance(node, Max) else min(left, -right)
 
 
 @pytest.mark.parametrize("alike", [False, True])
@@ -150,11 +150,11 @@ def test_ranges_and_what_is_left_out_are_kept_to(sigma: str, alike: bool, count:
         expression = random_expression(
             chance, model.schema, list(model.graph.entities), chance.randint(1, 4), products=False
         )
-        node, size = meaning_of(expression), variables(expression)
+        node, size = plan_of(expression), variables(expression)
         flat = Calibration(  # of which most scores mean the same
             np.ones(len(model.schema)), np.zeros(len(model.schema)), np.array([-1.0, 1e9]), np.array([0.5, 0.5])
         )
-        heights = Heights(model, flat if chance.random() < 0.5 or sigma == "exp" else None)
+        heights = ComparableScores(model, flat if chance.random() < 0.5 or sigma == "exp" else None)
         dense = {
             one.name: heights.of(model.schema.id(one.name), model.scale * degrees(Relation(one), model, tables))
             for one in model.schema
@@ -192,9 +192,9 @@ def test_a_search_that_is_stopped_says_what_it_may_have_missed() -> None:
         widest = max((Relation(relation) for relation in model.schema), key=lambda one: one.arity)
         expression = widest.project(0)
         meant = degrees(expression, model, tables)
-        values, limit = Values(model, tables, Heights(model)), Limit(1e-9)
+        values, limit = Values(model, tables, ComparableScores(model)), Limit(1e-9)
         columns = torch.zeros(variables(expression), 1, dtype=torch.int64)
-        found = best(values, meaning_of(expression), columns, [0], 3, (), limit)
+        found = best(values, plan_of(expression), columns, [0], 3, (), limit)
         assert limit.stopped
         truth = values.heights.truth(found.heights)
         assert len(truth)
@@ -206,7 +206,7 @@ def test_a_search_that_is_stopped_says_what_it_may_have_missed() -> None:
 
 def test_no_assignments_have_no_values() -> None:
     model, tables = random_model(random.Random(0))
-    values = Values(model, tables, Heights(model))
+    values = Values(model, tables, ComparableScores(model))
     for relation in model.schema:
-        node = meaning_of(Relation(relation).project(0))
+        node = plan_of(Relation(relation).project(0))
         assert exact(values, node, torch.zeros(relation.arity + 1, 0, dtype=torch.int64)).shape == (0,)

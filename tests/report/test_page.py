@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from relatum import DataError, RelatumError, Run, Spec, fit, load, read, save
 from relatum.cli.report import report
-from relatum.data.derivations import Origin, save_provenance
-from relatum.data.quality import examine
+from relatum.data.derivations import Derivation, save_derivations
+from relatum.data.quality import check_quality
 from relatum.formatting import visible
 from relatum.report import report_page, write_report
 from relatum.report.page import _environment, name_of, page_of
@@ -65,7 +65,7 @@ def test_a_report_says_what_was_learned(trained: Path) -> None:
         "Columns with most errors (8 of 8; 100 % of the loss)",
         "Measured precision: of 15 predictions made in the same way with the test facts hidden,",
         "No fact occurs twice",
-        f"by permuting or dropping columns {examine(run.split).leakage.facts} entities that occur once",
+        f"by permuting or dropping columns {check_quality(run.split).leakage.facts} entities that occur once",
         "percentage points on average",
         "predicted observed fraction",
         "for 4 epochs; the state after epoch",
@@ -134,7 +134,7 @@ def test_predicted_values_stand_in_their_columns_without_their_kind(tmp_path: Pa
     run = fit(spec_of(str(tmp_path / "data")), tmp_path / "run")
     ((name, roles, found), *_) = study_of(run).new.groups
     assert roles == run.schema[name].roles
-    prefixes = [domain.prefix if domain else "" for domain in run.domains(name)]
+    prefixes = [column_type.prefix if column_type else "" for column_type in run.column_types(name)]
     assert any(prefixes)
     for one in found:
         assert not any(prefix and entity.startswith(prefix) for entity, prefix in zip(one.entities, prefixes, strict=True))
@@ -169,8 +169,8 @@ def test_runs_without_some_facts_have_reports_that_say_so(empty: set[str], tmp_p
 
 def test_relations_that_were_made_are_measured_by_how(tmp_path: Path) -> None:
     save(load("example"), tmp_path / "data")
-    made = {"sold": Origin("elementary", 0), "bought": Origin("rename", 1), "buyer": Origin("project", 2)}
-    save_provenance(tmp_path / "data", made)
+    made = {"sold": Derivation("elementary", 0), "bought": Derivation("rename", 1), "buyer": Derivation("project", 2)}
+    save_derivations(tmp_path / "data", made)
     page = checked(report_page(fit(spec_of(str(tmp_path / "data")), tmp_path / "run")))
     for words in ("By how a relation was made", "elementary 3", "rename 6", "project 4", "By depth"):
         assert words in page.text, words

@@ -17,7 +17,7 @@ from relatum.errors import RelatumError
 from relatum.formatting import visible
 from relatum.report.layered_layout import Edge, Layers, arrange
 from relatum.report.rule_graph import draw_rules, rules_dot
-from relatum.rules import Kind, Rule, find_rules
+from relatum.rules import Rule, RuleKind, mine_rules
 
 GRAPH = Hypergraph.of(
     [
@@ -32,7 +32,7 @@ GRAPH = Hypergraph.of(
 )
 
 
-def rule(text: str, kind: Kind = Kind.EQUAL, head: str = "bought") -> Rule:
+def rule(text: str, kind: RuleKind = RuleKind.EQUAL, head: str = "bought") -> Rule:
     return Rule(GRAPH.schema[head], parse(text, GRAPH.schema), kind, 2, 2 / 3, 2 / 3, 1.5)
 
 
@@ -47,7 +47,7 @@ def test_a_picture_names_relations_and_operations(tmp_path: Path) -> None:
     rules = [
         BOUGHT,
         rule("difference(project[0, 1](sold), permute[1, 0](knows))", head="knows"),
-        rule("select[2 = book](sold)", Kind.CONTAINS, "knows"),
+        rule("select[2 = book](sold)", RuleKind.CONTAINS, "knows"),
     ]
     draw_rules(rules, tmp_path / "rules.svg")
     said = words(tmp_path / "rules.svg")
@@ -67,7 +67,7 @@ def test_no_rules_are_an_empty_picture(tmp_path: Path) -> None:
 def test_names_with_signs_of_the_format_are_escaped(tmp_path: Path) -> None:
     graph = Hypergraph.of([("a<b>&", "x", "y"), ("c", "y", "x")])
     body = Relation(graph.schema["a<b>&"]).permute(1, 0)
-    draw_rules([Rule(graph.schema["c"], body, Kind.EQUAL, 1, 1.0, 1.0, 1.0)], tmp_path / "odd.svg")
+    draw_rules([Rule(graph.schema["c"], body, RuleKind.EQUAL, 1, 1.0, 1.0, 1.0)], tmp_path / "odd.svg")
     assert "a<b>&" in words(tmp_path / "odd.svg")
 
 
@@ -86,7 +86,8 @@ def test_any_name_can_be_drawn(kind: str, tmp_path: Path) -> None:
     ]
     graph = Hypergraph.of([(name, "x", "y") for name in names] + [("c", "y", "x")])
     rules = [
-        Rule(graph.schema["c"], Relation(graph.schema[name]).permute(1, 0), Kind.EQUAL, 1, 1.0, 1.0, 1.0) for name in names
+        Rule(graph.schema["c"], Relation(graph.schema[name]).permute(1, 0), RuleKind.EQUAL, 1, 1.0, 1.0, 1.0)
+        for name in names
     ]
     draw_rules(rules, tmp_path / f"odd.{kind}")
     text = (tmp_path / f"odd.{kind}").read_bytes().decode()
@@ -169,6 +170,6 @@ def test_found_rules_can_be_drawn(tmp_path: Path) -> None:
     chance = random.Random(0)
     pairs = {(str(chance.randrange(30)), str(chance.randrange(30))) for _ in range(120)}
     graph = Hypergraph.of([("a", *pair) for pair in sorted(pairs)] + [("b", *pair[::-1]) for pair in sorted(pairs)])
-    found = find_rules(graph)
+    found = mine_rules(graph)
     draw_rules(found, tmp_path / "found.svg")
     assert {"a", "b", "permute[1, 0]"} <= set(words(tmp_path / "found.svg"))

@@ -10,7 +10,7 @@ import pytest
 from relatum import Hypergraph, RelationSchema
 from relatum.algebra import evaluate, parse
 from relatum.errors import SettingError, UnknownNameError
-from relatum.rules import Kind, Rule, find_rules
+from relatum.rules import Rule, RuleKind, mine_rules
 from relatum.synth.dataset import synthesize
 from relatum.synth.settings import find_preset
 
@@ -36,7 +36,7 @@ def graph_of(share: float = 1.0, **relations: Facts) -> Hypergraph:
 
 
 def rules_of(graph: Hypergraph, head: str, **settings: float) -> list[Rule]:
-    return [rule for rule in find_rules(graph, **settings) if rule.head.name == head]  # type: ignore[arg-type]
+    return [rule for rule in mine_rules(graph, **settings) if rule.head.name == head]  # type: ignore[arg-type]
 
 
 def names(rule: Rule) -> list[str]:
@@ -73,9 +73,9 @@ CASES = {
 def test_each_operation_is_found(text: str, share: float) -> None:
     head, others = CASES[text]
     truth = graph_of(t=head, **others)
-    found = find_rules(graph_of(share, t=head, **others), observed=share)
+    found = mine_rules(graph_of(share, t=head, **others), observed=share)
     wanted = parse(text.removeprefix("t = "), truth.schema)
-    (rule,) = (rule for rule in found if rule.kind == Kind.EQUAL and "t" in (rule.head.name, *names(rule)))
+    (rule,) = (rule for rule in found if rule.kind == RuleKind.EQUAL and "t" in (rule.head.name, *names(rule)))
     if rule.head.name == "t":
         assert set(evaluate(rule.body, truth)) == set(evaluate(wanted, truth)) == head, rule
         assert rule.body.depth <= wanted.depth
@@ -95,12 +95,12 @@ def test_the_text_and_the_counts_of_a_rule_are_those_of_its_tuples() -> None:
 
 def test_a_part_is_within_and_not_equal() -> None:
     graph = graph_of(0.8, t=set(sorted(A)[::2]), a=A)
-    (rule,) = find_rules(graph, observed=0.8)
+    (rule,) = mine_rules(graph, observed=0.8)
     assert str(rule) == "t within a"
 
 
 def test_half_of_two_relations_is_no_rule() -> None:
-    assert find_rules(graph_of(0.8, a=A, b=B), observed=0.8) == []
+    assert mine_rules(graph_of(0.8, a=A, b=B), observed=0.8) == []
 
 
 def test_one_tuple_on_both_sides_forbids_a_difference() -> None:
@@ -111,28 +111,28 @@ def test_one_tuple_on_both_sides_forbids_a_difference() -> None:
 
 def test_chance_alone_is_no_rule() -> None:
     unrelated = {f"r{number}": drawn(150, 2, number) for number in range(8)}
-    assert find_rules(graph_of(**unrelated)) == []
-    assert find_rules(graph_of(**unrelated), observed=0.5) == []
+    assert mine_rules(graph_of(**unrelated)) == []
+    assert mine_rules(graph_of(**unrelated), observed=0.5) == []
 
 
 def test_a_renaming_is_said_once_and_a_ring_of_renamings_without_its_last_link() -> None:
     turned = {(z, x, y) for x, y, z in A}
     again = {(y, z, x) for x, y, z in A}
-    found = find_rules(graph_of(0.8, a=A, b=turned, c=again), observed=0.8)
+    found = mine_rules(graph_of(0.8, a=A, b=turned, c=again), observed=0.8)
     assert len(found) == 2
-    assert {rule.kind for rule in found} == {Kind.EQUAL}
+    assert {rule.kind for rule in found} == {RuleKind.EQUAL}
     assert len({rule.head.name for rule in found}) == 2
 
 
 def test_the_simpler_of_two_true_rules_is_said() -> None:
     graph = graph_of(0.8, t=A | B, a=A, b=B, u={(z, y, x) for x, y, z in A | B})
-    found = [rule for rule in find_rules(graph, observed=0.8) if rule.kind == Kind.EQUAL]
+    found = [rule for rule in mine_rules(graph, observed=0.8) if rule.kind == RuleKind.EQUAL]
     assert sorted(str(rule.body.operation) for rule in found) == ["permute", "union"]
 
 
 def test_what_follows_from_a_narrower_bound_is_not_said() -> None:
     wide = A | B | drawn(300, 3, 9)
-    found = find_rules(graph_of(0.8, t=set(sorted(A)[::2]), a=A, wide=wide), observed=0.8)
+    found = mine_rules(graph_of(0.8, t=set(sorted(A)[::2]), a=A, wide=wide), observed=0.8)
     assert not any({rule.head.name, *names(rule)} == {"t", "wide"} for rule in found)
 
 
@@ -141,8 +141,8 @@ def test_the_observed_share_need_not_be_given(share: float) -> None:
     relations = {f"a{number}": drawn(200, 2, number) for number in range(8)}
     renamed = {f"b{number}": {(y, x) for x, y in facts} for number, facts in enumerate(relations.values())}
     graph = graph_of(share, **relations, **renamed)
-    found = find_rules(graph)
-    assert found == find_rules(graph, observed=share)
+    found = mine_rules(graph)
+    assert found == mine_rules(graph, observed=share)
     assert len(found) == 8
 
 
@@ -150,42 +150,42 @@ def test_the_same_facts_give_the_same_rules() -> None:
     graph = graph_of(0.8, t=A - B, a=A, b=B, c=A | B)
     shuffled = list(graph)
     random.Random(3).shuffle(shuffled)
-    assert find_rules(graph) == find_rules(Hypergraph.of(shuffled + shuffled[:20]))
+    assert mine_rules(graph) == mine_rules(Hypergraph.of(shuffled + shuffled[:20]))
 
 
 def test_rules_can_be_asked_of_some_heads() -> None:
     graph = graph_of(t=A - B, a=A, b=B, c=A | B)
-    found = find_rules(graph, heads=["c"], observed=1)
+    found = mine_rules(graph, heads=["c"], observed=1)
     assert [str(rule) for rule in found] == ["c = union(a, b)"]
-    assert found == find_rules(graph, heads=["c", "c"], observed=0.98)  # the most that is taken to be there
-    assert [str(rule) for rule in find_rules(graph, heads=["c"])] == ["c = union(a, b)"]
+    assert found == mine_rules(graph, heads=["c", "c"], observed=0.98)  # the most that is taken to be there
+    assert [str(rule) for rule in mine_rules(graph, heads=["c"])] == ["c = union(a, b)"]
     with pytest.raises(UnknownNameError, match="unknown relation 'd'"):
-        find_rules(graph, heads=["d"])
+        mine_rules(graph, heads=["d"])
 
 
 @pytest.mark.parametrize("share", [0, -1, 1.5, float("nan")])
 def test_a_share_that_cannot_be_is_refused(share: float) -> None:
     with pytest.raises(SettingError, match="observed: must be above 0, up to 1"):
-        find_rules(graph_of(a=A), observed=share)
+        mine_rules(graph_of(a=A), observed=share)
 
 
 def test_odd_data_has_no_rules() -> None:
-    assert find_rules(Hypergraph.of([], [RelationSchema("empty", 2)])) == []
-    assert find_rules(graph_of(a=A)) == []
+    assert mine_rules(Hypergraph.of([], [RelationSchema("empty", 2)])) == []
+    assert mine_rules(graph_of(a=A)) == []
     one = {(name,) for name in NAMES}
-    assert find_rules(Hypergraph.of([("a", *fact) for fact in sorted(one)], [RelationSchema("empty", 1)])) == []
-    assert find_rules(graph_of(a={("x", "y")}, b={("y", "x")})) == []  # too few to say anything
+    assert mine_rules(Hypergraph.of([("a", *fact) for fact in sorted(one)], [RelationSchema("empty", 1)])) == []
+    assert mine_rules(graph_of(a={("x", "y")}, b={("y", "x")})) == []  # too few to say anything
 
 
 def test_relations_of_one_column_have_rules_too() -> None:
     left, right = {(name,) for name in NAMES[:40]}, {(name,) for name in NAMES[20:]}
-    found = find_rules(graph_of(both=left | right, left=left, right=right, only=left - right), observed=1)
+    found = mine_rules(graph_of(both=left | right, left=left, right=right, only=left - right), observed=1)
     assert {"both = union(left, right)", "only = difference(left, right)"} <= {str(rule) for rule in found}
 
 
 def test_ids_that_fill_more_than_one_machine_word_are_no_problem() -> None:
     wide = drawn(100, 13, 5)  # 60 names in 13 columns: 77 bits
-    found = find_rules(graph_of(0.8, a=wide, b={fact[::-1] for fact in wide}), observed=0.8)
+    found = mine_rules(graph_of(0.8, a=wide, b={fact[::-1] for fact in wide}), observed=0.8)
     assert len(found) == 1
 
 
@@ -193,8 +193,8 @@ def found_and_right(seed: int, share: float, chance: int) -> tuple[int, int]:
     """Return how many equalities are found in a part of a made dataset, and how many of them hold for all of it."""
     made = synthesize(find_preset("small"), seed)
     rng = np.random.default_rng(chance)
-    found = find_rules(Hypergraph.of([fact for fact in made.truth if rng.random() < share]))
-    equal = [rule for rule in found if rule.kind == Kind.EQUAL]
+    found = mine_rules(Hypergraph.of([fact for fact in made.truth if rng.random() < share]))
+    equal = [rule for rule in found if rule.kind == RuleKind.EQUAL]
     right = [rule for rule in equal if set(evaluate(rule.body, made.truth)) == set(made.truth.table(rule.head.name))]
     return len(equal), len(right)
 

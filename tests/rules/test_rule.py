@@ -9,7 +9,7 @@ import pytest
 from relatum import Hypergraph
 from relatum.algebra import evaluate, parse, parse_datalog
 from relatum.errors import DataError
-from relatum.rules import Kind, Rule, examples, predictions
+from relatum.rules import Rule, RuleKind, examples, predictions
 
 GRAPH = Hypergraph.of(
     [
@@ -24,7 +24,7 @@ GRAPH = Hypergraph.of(
 )
 
 
-def rule(text: str, kind: Kind = Kind.EQUAL, head: str = "bought") -> Rule:
+def rule(text: str, kind: RuleKind = RuleKind.EQUAL, head: str = "bought") -> Rule:
     return Rule(GRAPH.schema[head], parse(text, GRAPH.schema), kind, 2, 2 / 3, 2 / 3, 1.5)
 
 
@@ -42,11 +42,11 @@ def test_a_rule_reads_as_algebra_and_as_datalog() -> None:
 
 
 def test_a_bound_is_read_from_the_head_to_the_body() -> None:
-    bound = rule("project[0, 1](sold)", Kind.WITHIN, "knows")
+    bound = rule("project[0, 1](sold)", RuleKind.WITHIN, "knows")
     assert str(bound) == "knows within project[0, 1](sold)"
     assert bound.datalog == "knows(X, Y) -> sold(X, Y, Z)"
     with pytest.raises(DataError, match="only a body of one relation"):
-        _ = rule("union(sold, sold)", Kind.WITHIN).datalog
+        _ = rule("union(sold, sold)", RuleKind.WITHIN).datalog
 
 
 def test_examples_are_those_of_the_three_parts() -> None:
@@ -59,6 +59,6 @@ def test_examples_are_those_of_the_three_parts() -> None:
 
 def test_predictions_are_what_the_head_lacks() -> None:
     assert list(predictions(BOUGHT, GRAPH)) == [("sam", "alex", "book")]
-    assert list(predictions(replace(BOUGHT, kind=Kind.CONTAINS), GRAPH)) == [("sam", "alex", "book")]
+    assert list(predictions(replace(BOUGHT, kind=RuleKind.CONTAINS), GRAPH)) == [("sam", "alex", "book")]
     with pytest.raises(DataError, match="predicts no tuple"):
-        predictions(replace(BOUGHT, kind=Kind.WITHIN), GRAPH)
+        predictions(replace(BOUGHT, kind=RuleKind.WITHIN), GRAPH)

@@ -24,7 +24,7 @@ from relatum.errors import DataError, RelatumError
 from relatum.inference.ranking import rank
 from relatum.runs import fit as fitting
 from relatum.runs.fit import fit, resume
-from relatum.runs.journal import Journal, read_course
+from relatum.runs.journal import Journal, read_history
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
 from relatum.training.checkpoint import load_state
@@ -71,7 +71,7 @@ def events(folder: Path) -> list[str]:
 
 def history(folder: Path) -> list[tuple[int, float]]:
     """Return what the journal tells of the course of training, with what was trained twice told once."""
-    course = read_course(folder / "journal.jsonl")
+    course = read_history(folder / "journal.jsonl")
     return [(moment.epoch, moment.value) for moment in course.losses + course.scores]
 
 

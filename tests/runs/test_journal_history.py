@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from relatum.runs.journal import Moment, read_course
+from relatum.runs.journal import HistoryPoint, read_history
 
 
 def journal(path: Path, *events: tuple[str, float, int, dict[str, Any]]) -> Path:
@@ -27,11 +27,11 @@ def test_what_a_break_lost_is_drawn_once_but_its_time_counts(tmp_path: Path) -> 
         ("validation", 909, 2, {"score": 0.2}),
         ("end", 910, 2, {}),
     )
-    course = read_course(path)
-    assert course.losses == [Moment(1, 10, 5.0), Moment(2, 28, 3.0)]
-    assert course.scores == [Moment(1, 11, 0.2), Moment(2, 29, 0.2)]
+    course = read_history(path)
+    assert course.losses == [HistoryPoint(1, 10, 5.0), HistoryPoint(2, 28, 3.0)]
+    assert course.scores == [HistoryPoint(1, 11, 0.2), HistoryPoint(2, 29, 0.2)]
     assert (course.seconds, course.epochs, course.sessions) == (30, 2, 2)
-    assert course.best == Moment(1, 11, 0.2)
+    assert course.best == HistoryPoint(1, 11, 0.2)
 
 
 def test_clocks_set_back_losses_that_are_no_number_and_torn_lines_do_no_harm(tmp_path: Path) -> None:
@@ -43,11 +43,11 @@ def test_clocks_set_back_losses_that_are_no_number_and_torn_lines_do_no_harm(tmp
     )
     whole = path.read_bytes() + b'{"event": "ep'
     path.write_bytes(whole)
-    course = read_course(path)
-    assert course.losses == [Moment(2, 10, 2.0)]
+    course = read_history(path)
+    assert course.losses == [HistoryPoint(2, 10, 2.0)]
     assert course.best is None
     assert path.read_bytes() == whole
 
 
 def test_without_a_journal_nothing_is_known(tmp_path: Path) -> None:
-    assert read_course(tmp_path / "journal.jsonl").sessions == 0
+    assert read_history(tmp_path / "journal.jsonl").sessions == 0

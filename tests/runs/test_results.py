@@ -12,7 +12,7 @@ import pytest
 
 from relatum import DataError, Spec, fit
 from relatum.runs.directory import JOURNAL, SPEC, read_provenance, save_provenance
-from relatum.runs.journal import read_course
+from relatum.runs.journal import read_history
 from relatum.runs.results import best, collect, read_results, series
 from support.made_results import write_result
 
@@ -42,7 +42,7 @@ def test_runs_alike_but_for_their_seed_are_one_result(runs: Path) -> None:
 def test_results_say_how_training_went_and_how_well_small_relations_do(runs: Path) -> None:
     whole = collect([runs / "two-0", runs / "two-1"])
     for run, folder in zip(whole["runs"], ("two-0", "two-1"), strict=True):
-        course = read_course(runs / folder / JOURNAL)
+        course = read_history(runs / folder / JOURNAL)
         told = [(moment["epoch"], moment["valid_mrr"]) for moment in run["course"]]
         assert told == [(moment.epoch, moment.value) for moment in course.scores] != []
         assert max(score for _, score in told) == run["valid"]["mrr"]

@@ -47,8 +47,8 @@ def stored(run: Run, product: int) -> set[str]:
 
 
 def kind(run: Run, position: int) -> str | None:
-    domain = run.domains("products")[position]
-    return None if domain is None else domain.kind
+    column_type = run.column_types("products")[position]
+    return None if column_type is None else column_type.entity_type
 
 
 def query(run: Run, product: int) -> str:

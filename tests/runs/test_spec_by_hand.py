@@ -134,5 +134,5 @@ def test_there_is_a_spec_of_anything_that_can_be_learned_from(tmp_path: Path) ->
     assert Spec.of("example", model="reale", dim=40, epochs=50) == Spec("example", dim=40, epochs=50)
     assert Spec.of(tmp_path).data == str(tmp_path)
     assert Spec.of(split).data == "example"
-    assert Spec.of(replace(split, origin="memory"), spec=Spec("x", dim=20)) == Spec("memory", dim=20)
+    assert Spec.of(replace(split, source="memory"), spec=Spec("x", dim=20)) == Spec("memory", dim=20)
     assert Spec.of([("sold", "drew", "alex", "book")]).data == "memory"

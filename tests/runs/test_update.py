@@ -34,8 +34,8 @@ from relatum import (
 from relatum.inference.ranking import Metrics, rank
 from relatum.models.store import load_model
 from relatum.report import report_page
-from relatum.rules import find_rules
-from relatum.runs.journal import Journal, read_course
+from relatum.rules import mine_rules
+from relatum.runs.journal import Journal, read_history
 from relatum.training.settings import TrainingSettings
 
 NEW = "sold\tzoe\tmike\tboat\nsold\tdrew\tzoe\ttea\nbuyer\tzoe\ttea\nbuyer\tkim\tlamp\n"
@@ -95,7 +95,7 @@ def test_facts_become_known_training_facts(trained: Path, new_facts: Path, tmp_p
     assert sorted(run.split.train) == sorted([*old.train, *lines])
     assert sorted(run.split.valid) == sorted(old.valid)
     assert sorted(run.split.test) == sorted(old.test)
-    assert (run.split.origin, run.split.checksums) == ("example", old.checksums)
+    assert (run.split.source, run.split.checksums) == ("example", old.checksums)
     assert run.score("sold(zoe, mike, boat)").source == "train"
 
 
@@ -110,7 +110,7 @@ def test_everything_that_a_run_is_asked_can_be_asked_of_the_new_one(trained: Pat
     assert again.query("project[1](sold)(zoe)").answers
     assert "zoe" in {answer.entity for answer in again.complete("customer(?)", k=100)}
     assert {fact[1] for fact in again.facts if fact[0] == "customer"} >= {"zoe", "mike"}
-    assert find_rules(again.facts) is not None
+    assert mine_rules(again.facts) is not None
     assert "Of these facts, 4 came after training, in 1 update: the rows of 2 new entities were fitted" in report_page(again)
 
 
@@ -128,7 +128,7 @@ def test_the_journal_and_the_card_tell_of_it_and_the_course_of_training_does_not
     assert last["own_mrr"] > last["own_mrr_start"]
     assert 0 < last["valid_mrr_after"] <= 1
     assert last["valid_mrr_before"] == max(event["score"] for event in events if event["event"] == "validation")
-    assert read_course(run.folder / "journal.jsonl") == read_course(trained / "journal.jsonl")
+    assert read_history(run.folder / "journal.jsonl") == read_history(trained / "journal.jsonl")
     card = (run.folder / "README.md").read_text()
     assert f"| validation MRR | {last['valid_mrr_after']:.4f}, before the update {last['valid_mrr_before']:.4f} |" in card
     assert "| updated | 4 facts folded into example; 2 new entities |" in card

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from relatum.algebra import evaluate, parse
-from relatum.data.derivations import ELEMENTARY, OPERATIONS, load_provenance
+from relatum.data.derivations import ELEMENTARY, OPERATIONS, load_derivations
 from relatum.data.hypergraph import Hypergraph
-from relatum.data.quality import describe, examine
+from relatum.data.quality import check_quality, describe
 from relatum.data.sorting import Index
 from relatum.datasets.load import load
 from relatum.errors import DataError, RelatumError
@@ -32,7 +32,7 @@ def test_stored_tuples_are_a_part_of_what_the_expression_gives(made: SynthDatase
 
 
 def test_nothing_is_there_twice_or_in_two_parts_and_nothing_is_unseen_in_train(made: SynthDataset) -> None:
-    health = examine(made.split)
+    health = check_quality(made.split)
     assert set(health.duplicates.values()) == {0}
     assert set(health.overlap.values()) == {0}
     assert health.unseen_entities == {"valid": 0, "test": 0}
@@ -57,7 +57,7 @@ def test_sizes_are_those_asked_for(made: SynthDataset) -> None:
 
 def test_expressions_can_be_parsed_and_evaluated_on_what_was_kept(made: SynthDataset) -> None:
     kept = Hypergraph.union(list(made.split.parts.values()))
-    for name, origin in made.origins.items():
+    for name, origin in made.derivations.items():
         assert origin.expression is not None
         expression = parse(origin.expression, kept.schema)
         assert expression == made.expressions[name]
@@ -128,7 +128,7 @@ def test_a_saved_dataset_is_read_back_as_it_was(made: SynthDataset, tmp_path: Pa
     save_synth(made, folder)
     back = load(folder)
     assert (back.train, back.valid, back.test) == (made.split.train, made.split.valid, made.split.test)
-    assert load_provenance(folder) == made.origins
+    assert load_derivations(folder) == made.derivations
     about = json.loads((folder / "provenance.json").read_text())["about"]
     assert about["seed"] == made.seed
     assert SynthSettings.from_dict(about["settings"]) == made.settings

@@ -29,7 +29,7 @@ def test_the_truth_of_every_relation_equals_what_its_expression_evaluates_to(mad
 
 
 def test_every_operation_and_every_depth_is_there(made: SynthDataset) -> None:
-    derived = [origin for origin in made.origins.values() if origin.depth]
+    derived = [origin for origin in made.derivations.values() if origin.depth]
     assert {origin.operation for origin in derived} == set(OPERATIONS)
     assert {origin.depth for origin in derived} == {1, 2, 3, 4}
     assert any(isinstance(expression, SelectEqual) for expression in made.expressions.values())
@@ -97,9 +97,9 @@ def test_what_is_drawn_again_is_bounded_and_counted() -> None:
 def test_operations_without_weight_do_not_occur() -> None:
     settings = find_preset("small").changed(["operations={rename=1, project=2}", "depths=[1, 0, 0]"])
     made = synthesize(settings, 0)
-    counts = Counter(origin.operation for origin in made.origins.values() if origin.depth)
+    counts = Counter(origin.operation for origin in made.derivations.values() if origin.depth)
     assert set(counts) == {"rename", "project"}
-    assert {origin.depth for origin in made.origins.values()} == {0, 1}
+    assert {origin.depth for origin in made.derivations.values()} == {0, 1}
     assert counts["project"] == pytest.approx(2 * counts["rename"], abs=2)
 
 

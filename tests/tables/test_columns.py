@@ -172,7 +172,7 @@ def test_what_is_written_is_what_was_read_and_says_where_it_came_from(sales: Pat
     imported.save(tmp_path / "out")
     loaded = load(tmp_path / "out")
     assert loaded.parts == imported.split.parts
-    assert loaded.domains == imported.split.domains
+    assert loaded.column_types == imported.split.column_types
     record = json.loads((tmp_path / "out" / "import.json").read_text())
     assert record["sources"][0]["source"] == str(sales)
     assert len(record["sources"][0]["sha256"]) == 64

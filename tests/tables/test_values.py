@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from relatum import read
-from relatum.data.column_types import Domain
+from relatum.data.column_types import ColumnType
 from relatum.tables.table import Value
 from relatum.tables.values import column_of
 
@@ -37,9 +37,9 @@ def columns_back(declared: str, values: Sequence[Value], **options: object) -> t
             connection.execute(f"CREATE TABLE t (a {declared}, b TEXT)")
             connection.executemany("INSERT INTO t VALUES (?, ?)", [(value, "b") for value in values])
         imported = read(path, keep=["t.a", "t.b"], valid=0.0, test=0.0, **options)
-    domain = imported.split.domains["t"][0]
+    column_type = imported.split.column_types["t"][0]
     names = sorted({fact[1] for fact in imported.split.train})
-    column = column_of("a", names, domain)
+    column = column_of("a", names, column_type)
     return column.form, column.values
 
 
@@ -63,17 +63,17 @@ def test_forms_are_told_by_the_columns_and_not_by_what_values_look_like() -> Non
 
 
 def test_what_is_no_number_after_all_is_text() -> None:
-    whole = Domain("items", "whole")
+    whole = ColumnType("items", "whole")
     assert column_of("a", ["items:1", "items:22"], whole).values == [1, 22]
     assert column_of("a", ["items:1", "items:x"], whole).values == ["1", "x"]
     assert column_of("a", ["items:1", "customers:1"], whole).values == ["1", "customers:1"]
     assert column_of("a", ["items:1" + "0" * 30 + "7"], whole).values == ["1" + "0" * 30 + "7"]
     assert column_of("a", ["items:1e+16", "items:2"], whole).values == [1e16, 2.0]  # whole, but written as floats are
-    number = Domain("items", "number")
+    number = ColumnType("items", "number")
     assert column_of("a", ["items:1", "items:1.5e-7"], number).values == [1.0, 1.5e-7]
     assert column_of("a", ["items:1.00000000000000000001"], number).form == "text"  # no float64 is this number
     assert column_of("a", ["items:1e999"], number).form == "text"
     assert column_of("a", ["items:nan"], number).form == "text"
     assert column_of("a", [], whole).form == "whole"
     assert column_of("a", ["items:1", "a␉b"], None).values == ["items:1", "a␉b"]
-    assert column_of("a", ["items:NULL"], Domain("items", "text")).values == ["NULL"]
+    assert column_of("a", ["items:NULL"], ColumnType("items", "text")).values == ["NULL"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from relatum import Hypergraph
 from relatum.errors import DataError
-from relatum.training.batches import Batch, chance_of, epoch_batches
+from relatum.training.batches import Batch, epoch_batches, step_rng
 from support.made_models import made_graph
 from support.strategies import Fact, hypergraphs
 
@@ -109,10 +109,10 @@ def test_relations_take_turns_in_an_order_that_changes() -> None:
 
 def test_every_group_of_every_epoch_draws_its_own_numbers() -> None:
     drawn = {
-        tuple(chance_of(seed, epoch, group).integers(0, 1 << 30, 4).tolist())
+        tuple(step_rng(seed, epoch, group).integers(0, 1 << 30, 4).tolist())
         for seed in range(3)
         for epoch in range(3)
         for group in range(-1, 5)
     }
     assert len(drawn) == 3 * 3 * 6
-    assert chance_of(1, 2).random() == chance_of(1, 2, -1).random()
+    assert step_rng(1, 2).random() == step_rng(1, 2, -1).random()

@@ -14,7 +14,7 @@ import safetensors.torch
 import torch
 
 from relatum import Hypergraph
-from relatum.files import write_sealed
+from relatum.files import write_checksummed
 from relatum.models.base import Parameters
 from relatum.training.checkpoint import load_state, save_state
 from relatum.training.loop import State, start, train
@@ -122,7 +122,7 @@ def test_a_checkpoint_with_a_changed_byte_is_none(saved: Path, count: Callable[[
 
 @pytest.mark.parametrize("body", [b"", b"nonsense", b"\x08\0\0\0\0\0\0\0{}      "])
 def test_a_whole_file_that_holds_no_state_is_none(tmp_path: Path, body: bytes) -> None:
-    write_sealed(tmp_path / "checkpoint", "relatum-checkpoint", 2, body)
+    write_checksummed(tmp_path / "checkpoint", "relatum-checkpoint", 2, body)
     assert load_state(tmp_path / "checkpoint") is None
 
 
@@ -143,7 +143,7 @@ def test_a_whole_file_that_holds_no_state_is_none(tmp_path: Path, body: bytes) -
 def test_a_whole_file_whose_numbers_are_no_state_is_none_or_has_none_of_them(saved: Path, about: bytes) -> None:
     tensors = safetensors.torch.load(saved.read_bytes().partition(b"\n")[2])
     tensors["about"] = torch.tensor(list(about), dtype=torch.uint8)
-    write_sealed(saved, "relatum-checkpoint", 2, safetensors.torch.save(tensors))
+    write_checksummed(saved, "relatum-checkpoint", 2, safetensors.torch.save(tensors))
     loaded = load_state(saved)
     assert loaded is None or about == b'{"best_score": 1}'
 
@@ -162,10 +162,10 @@ def test_a_save_that_fails_half_way_leaves_the_old_checkpoint(saved: Path) -> No
 
 def test_another_version_or_kind_is_none(saved: Path) -> None:
     body = saved.read_bytes().partition(b"\n")[2]
-    write_sealed(saved, "relatum-checkpoint", 2, body)
+    write_checksummed(saved, "relatum-checkpoint", 2, body)
     assert load_state(saved) is not None
     for kind, version in (("relatum-checkpoint", 1), ("relatum-columns", 2)):
-        write_sealed(saved, kind, version, body)
+        write_checksummed(saved, kind, version, body)
         assert load_state(saved) is None
 
 

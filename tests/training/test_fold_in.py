@@ -10,7 +10,7 @@ import torch
 
 import relatum.training.fold_in as folding
 from relatum import Hypergraph, KnownAnswers
-from relatum.data.splitting import marked
+from relatum.data.splitting import select_facts
 from relatum.errors import NumericError
 from relatum.inference.ranking import Metrics, rank
 from relatum.kernels import parallel
@@ -18,7 +18,7 @@ from relatum.models import MODELS
 from relatum.models.base import Parameters
 from relatum.training.fold_in import facts_with, fold_in
 from relatum.training.loop import train
-from relatum.training.new_entities import started
+from relatum.training.new_entities import init_new_entities
 from relatum.training.settings import LOSSES, TrainingSettings
 from support.made_models import Case, made_case, made_graph
 
@@ -42,7 +42,7 @@ def begun(name: str) -> tuple[Case, Parameters]:
     # One round of messages, as by default: after two over random facts, a row of one's own says little.
     settings = {"num_layers": 1} if name == "g-mpnn" else {}
     case = made_case(name, made_graph(entities=24, facts=3), **settings)
-    return case, started(case.model, case.parameters(), case.graph, NEW, seed=0)
+    return case, init_new_entities(case.model, case.parameters(), case.graph, NEW, seed=0)
 
 
 def mrr(case: Case, parameters: Parameters) -> float:
@@ -111,9 +111,9 @@ def test_facts_among_new_entities_alone_are_learned(name: str) -> None:
     fresh = [("r", f"x{n}", f"y{n}") for n in range(4)]
     case = made_case(name, Hypergraph.of([*known, *fresh]), dim=24)
     new = np.sort(case.graph.entities.ids(name for _, *names in fresh for name in names)).astype(np.int64)
-    old = marked(case.graph, np.array([fact in known for fact in case.graph]))
+    old = select_facts(case.graph, np.array([fact in known for fact in case.graph]))
     trained = train(case.model, old, TrainingSettings(epochs=40, learning_rate=0.3), seed=0).best
-    start = started(case.model, trained, case.graph, new, seed=0)
+    start = init_new_entities(case.model, trained, case.graph, new, seed=0)
     fitted = fold_in(case.model, start, case.graph, new, TRAINING)
     ranks = [Metrics.of(rank(case.model, one, facts_with(case.graph, new), None)).mrr for one in (start, fitted)]
     assert ranks[1] > max(0.9, ranks[0])
@@ -123,7 +123,7 @@ def test_facts_among_new_entities_alone_are_learned(name: str) -> None:
 def test_one_entity_among_very_many_is_not_in_every_step() -> None:
     case = made_case("reale", Hypergraph.of([("r", f"e{n:04}", f"e{n + 1:04}") for n in range(3000)]))
     new = np.array([7], np.int64)
-    start = started(case.model, case.parameters(), case.graph, new, seed=0)
+    start = init_new_entities(case.model, case.parameters(), case.graph, new, seed=0)
     fitted = fold_in(case.model, start, case.graph, new, TRAINING)
     assert np.flatnonzero((fitted["entities"] != start["entities"]).any(1).numpy()).tolist() == [7]
 

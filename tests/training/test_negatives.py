@@ -7,8 +7,8 @@ import pytest
 
 from relatum import Hypergraph
 from relatum.errors import SettingError
-from relatum.training.batches import chance_of, epoch_batches
-from relatum.training.negatives import Candidates
+from relatum.training.batches import epoch_batches, step_rng
+from relatum.training.negatives import NegativeSampler
 from relatum.training.settings import TrainingSettings
 
 FACTS = [("likes", f"a{i}", f"b{i % 3}") for i in range(10)] + [("city", f"c{i}") for i in range(90)]
@@ -17,11 +17,11 @@ GRAPH = Hypergraph.of(FACTS)
 
 def pools(near: float, negatives: int) -> dict[str, list[str]]:
     """Return the pool of one step of each relation, by names."""
-    candidates = Candidates(GRAPH, TrainingSettings(num_negatives=negatives, in_relation_share=near))
+    candidates = NegativeSampler(GRAPH, TrainingSettings(num_negatives=negatives, in_relation_share=near))
     steps = epoch_batches(GRAPH, 1000, 0, 0, mixed=False)
     return {
         GRAPH.schema[int(step[0].relations[0])].name: [
-            GRAPH.entities[int(entity)] for entity in candidates.draw(step, chance_of(0, 0, 0))[0]
+            GRAPH.entities[int(entity)] for entity in candidates.draw(step, step_rng(0, 0, 0))[0]
         ]
         for step in steps
     }

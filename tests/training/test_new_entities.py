@@ -12,7 +12,7 @@ import relatum.training.new_entities as company
 from relatum import Hypergraph
 from relatum.models import MODELS
 from relatum.models.base import Parameters
-from relatum.training.new_entities import started
+from relatum.training.new_entities import init_new_entities
 from support.made_models import made_case
 
 FACTS = [
@@ -42,7 +42,7 @@ def rows_of(name: str, new: list[str], facts: list[tuple[str, ...]] = FACTS) -> 
     before = case.parameters()
     chosen = np.sort(graph.entities.ids(new)).astype(np.int64)
     before["entities"][torch.from_numpy(chosen)] = torch.nan  # nobody may look at these
-    return graph, before, started(case.model, before, graph, chosen, seed=0)
+    return graph, before, init_new_entities(case.model, before, graph, chosen, seed=0)
 
 
 def by_hand(graph: Hypergraph, entities: torch.Tensor, name: str, new: set[str]) -> torch.Tensor:

@@ -12,8 +12,8 @@ from torch import Tensor
 from relatum import Hypergraph
 from relatum.models import MODELS
 from relatum.models.base import Parameters
-from relatum.training.batches import Batch, chance_of, epoch_batches
-from relatum.training.negatives import Candidates
+from relatum.training.batches import Batch, epoch_batches, step_rng
+from relatum.training.negatives import NegativeSampler
 from relatum.training.optimizer import Gradient
 from relatum.training.settings import LOSSES, NEGATIVE_SAMPLING, TrainingSettings
 from relatum.training.step import gradients
@@ -55,7 +55,7 @@ def is_true(case: Case, batch: Batch, number: int, position: int, entity: int) -
 
 def plain_loss(case: Case, parameters: Parameters, step: list[Batch], settings: TrainingSettings, group: int) -> Tensor:
     """Return the mean loss per fact of a step, fact by fact, from scores of whole facts."""
-    chance = chance_of(0, 0, group)
+    chance = step_rng(0, 0, group)
     count = len(case.graph.entities)
     shapes = [
         (*batch.columns.shape, settings.num_negatives)
@@ -112,14 +112,14 @@ def whole(found: list[Gradient], parameters: Parameters) -> Parameters:
 
 def compare(case: Case, settings: TrainingSettings) -> None:
     """Compare a step of each kind, in double and in single precision, with the plain loss."""
-    candidates = Candidates(case.graph, settings)
+    candidates = NegativeSampler(case.graph, settings)
     for group, step in enumerate(chosen_steps(case.graph, settings.negative_sampling)):
         precise = {name: tensor.requires_grad_() for name, tensor in case.parameters(dtype=torch.float64).items()}
         expected = plain_loss(case, precise, step, settings, group)
         expected.backward()
         for dtype, close in ((torch.float64, 1e-9), (torch.float32, 2e-4)):
             parameters = {name: tensor.detach().to(dtype) for name, tensor in precise.items()}
-            loss, found = gradients(case.model, parameters, step, candidates, settings, chance_of(0, 0, group))
+            loss, found = gradients(case.model, parameters, step, candidates, settings, step_rng(0, 0, group))
             assert loss == pytest.approx(float(expected.detach()), rel=max(close, 1e-9))
             for name, gradient in whole(found, parameters).items():
                 wanted = precise[name].grad
@@ -159,8 +159,8 @@ def test_a_true_answer_other_than_the_fact_gets_no_gradient(name: str, candidate
     (step,) = ([batch] for (batch,) in epoch_batches(graph, 1, 0, 0, mixed=False) if facts_in(batch, graph) == [("is", "a")])
     for mask in (True, False):
         settings = TrainingSettings(negative_sampling=candidates, num_negatives=50, mask_true=mask)
-        drawn = Candidates(graph, settings)
-        _, found = gradients(case.model, case.parameters(), step, drawn, settings, chance_of(0, 0, 0))
+        drawn = NegativeSampler(graph, settings)
+        _, found = gradients(case.model, case.parameters(), step, drawn, settings, step_rng(0, 0, 0))
         touched = whole(found, case.parameters())["entities"].flatten(1).abs().sum(1) > 0
         also_true, never_true = touched[1:3], touched[3:]
         assert touched[0]
@@ -182,8 +182,8 @@ def test_a_step_reads_parameters_and_draws_all_from_its_generator(name: str, can
     settings = TrainingSettings(negative_sampling=candidates, num_negatives=6)
     parameters = case.parameters()
     (step, *_) = chosen_steps(GRAPH, candidates)
-    drawn = Candidates(GRAPH, settings)
-    results = [gradients(case.model, parameters, step, drawn, settings, chance_of(0, 0, group)) for group in (1, 1, 2)]
+    drawn = NegativeSampler(GRAPH, settings)
+    results = [gradients(case.model, parameters, step, drawn, settings, step_rng(0, 0, group)) for group in (1, 1, 2)]
     assert all(torch.equal(tensor, case.parameters()[key]) for key, tensor in parameters.items())
     assert results[0][0] == results[1][0] != results[2][0]
     first, again = (whole(found, parameters) for _, found in results[:2])
@@ -196,7 +196,9 @@ def test_a_step_touches_few_rows() -> None:
     for candidates in ("shared", "per-fact"):
         settings = TrainingSettings(negative_sampling=candidates, num_negatives=2)
         step = epoch_batches(graph, 4, 0, 0, mixed=candidates == "per-fact")[0]
-        _, found = gradients(case.model, case.parameters(), step, Candidates(graph, settings), settings, chance_of(0, 0, 0))
+        _, found = gradients(
+            case.model, case.parameters(), step, NegativeSampler(graph, settings), settings, step_rng(0, 0, 0)
+        )
         rows = {gradient.name: gradient.rows for gradient in found}
         relations = {int(relation) for batch in step for relation in batch.relations}
         assert rows["entities"] is not None
@@ -212,7 +214,7 @@ def test_label_smoothing_reaches_own_replacements() -> None:
     (step, *_) = chosen_steps(GRAPH, "per-fact")
     settings = TrainingSettings(negative_sampling="per-fact", num_negatives=6)
     losses = [
-        gradients(case.model, case.parameters(), step, Candidates(GRAPH, each), each, chance_of(0, 0, 0))[0]
+        gradients(case.model, case.parameters(), step, NegativeSampler(GRAPH, each), each, step_rng(0, 0, 0))[0]
         for each in (settings, dataclasses.replace(settings, label_smoothing=0.2))
     ]
     assert losses[0] != losses[1]
@@ -222,7 +224,7 @@ def test_a_thinned_step_touches_the_kept_windows_alone() -> None:
     case = made_case("reale", GRAPH, window_dropout=0.5)
     (step, *_) = chosen_steps(GRAPH, "shared")
     settings = TrainingSettings(num_negatives=6)
-    _, found = gradients(case.model, case.parameters(), step, Candidates(GRAPH, settings), settings, chance_of(0, 0, 0))
+    _, found = gradients(case.model, case.parameters(), step, NegativeSampler(GRAPH, settings), settings, step_rng(0, 0, 0))
     kept = {gradient.name: gradient.columns for gradient in found}
     assert {name: len(columns) for name, columns in kept.items() if columns is not None} == {
         "entities": 6,

@@ -40,7 +40,7 @@ def evaluate(
         raise UnknownNameError("split", split, PARTS)
     loaded = Run(run)
     ranks = loaded.evaluate(split, raw=raw)
-    given = (loaded.model.schema, loaded.split.origins, loaded.split.train)
+    given = (loaded.model.schema, loaded.split.derivations, loaded.split.train)
     parts = {key: breakdown(ranks, key, *given) for key in by.split(",") if key}
     whole, (low, high) = ranks.metrics, mrr_interval(ranks)
     macro = {key: macro_mrr(breakdown(ranks, key, loaded.model.schema)) for key in ("arity", "relation")}

@@ -15,7 +15,7 @@ from relatum.formatting import number, percent, share
 if TYPE_CHECKING:
     from relatum.data.hypergraph import Split
     from relatum.data.leakage import Leakage
-    from relatum.data.quality import Health
+    from relatum.data.quality import DataQuality
     from relatum.datasets.text_format import Layout
 
 __all__ = ["app"]
@@ -67,15 +67,15 @@ def info(
     split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
     description = describe(split)
     if json:
-        print_json({**description.to_json(), "checksums": dict(split.checksums), **_registered(split.origin)})
+        print_json({**description.to_json(), "checksums": dict(split.checksums), **_registered(split.source)})
         return
     print_table(
-        f"{split.origin}: {number(description.entities)} entities, {number(description.relations)} relations",
+        f"{split.source}: {number(description.entities)} entities, {number(description.relations)} relations",
         ("arity", "relations", "train", "valid", "test", "all"),
         _arity_rows(split),
         ("arity", "relations", "train", "valid", "test", "all"),
     )
-    for label, value in _registered(split.origin).items():
+    for label, value in _registered(split.source).items():
         for line in value if isinstance(value, list) else [value]:
             console().print(f"[bold]{label}[/bold] {line}", soft_wrap=True)
     _print_skipped(split.skipped)
@@ -92,15 +92,15 @@ def check(
     skip_bad: SkipBad = False,
 ) -> None:
     """Look for what may spoil training or results: duplicates, overlaps, unseen names, leakage."""
-    from relatum.data.quality import examine
+    from relatum.data.quality import check_quality
 
     split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
-    health = examine(split)
+    health = check_quality(split)
     if json:
-        print_json({"origin": split.origin, **health.to_json()})
+        print_json({"origin": split.source, **health.to_json()})
         return
     print_table(
-        f"Health of {split.origin}",
+        f"Health of {split.source}",
         ("finding", "where", "count", "share"),
         _health_rows(split, health),
         ("count", "share"),
@@ -204,7 +204,7 @@ def _arity_rows(split: Split) -> list[list[str]]:
     return [*rows, ["all", *map(number, (len(split.schema), *totals, sum(totals)))]]
 
 
-def _health_rows(split: Split, health: Health) -> Iterator[tuple[str, str, str, str]]:
+def _health_rows(split: Split, health: DataQuality) -> Iterator[tuple[str, str, str, str]]:
     sizes = {part: len(graph) for part, graph in split.parts.items()}
     for part, count in health.duplicates.items():
         yield "repeated facts", part, number(count), share(count, sizes[part])

@@ -53,9 +53,9 @@ def demo(
 ) -> None:
     """Show what relatum does: train, complete, ask, find rules, report; takes a minute on two cores."""
     from relatum.cli import app
-    from relatum.files import check_free
+    from relatum.files import require_empty
 
-    check_free(out)
+    require_empty(out)
     steps = [*_SHOP, *_MADE]
     for number, (text, command) in enumerate(steps, start=1):
         _show(f"{number}/{len(steps)}  {text}", [part.replace("{}", str(out)) for part in shlex.split(command)], app)

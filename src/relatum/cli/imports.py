@@ -54,7 +54,7 @@ def import_tables(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
 ) -> None:
     """Make a dataset of tables: a table is a relation, a row a fact, a column a role; foreign keys are followed."""
-    from relatum.files import check_free
+    from relatum.files import require_empty
     from relatum.tables import read
 
     options: dict[str, Any] = {
@@ -74,7 +74,7 @@ def import_tables(
         "test": test,
         "seed": seed,
     }
-    check_free(out)  # before the work, and again when it is written
+    require_empty(out)  # before the work, and again when it is written
     imported = read(source, **options)
     imported.save(out)
     if json:

@@ -36,14 +36,14 @@ def rules(
 ) -> None:
     """Find what relations equal, contain or lie within, from all known facts and, where there is one, the model."""
     from relatum.report.rule_graph import draw_rules, drawing_for
-    from relatum.rules import estimate_observed, find_rules
+    from relatum.rules import estimate_completeness, mine_rules
     from relatum.rules import examples as examples_of
 
     if draw is not None:
         drawing_for(draw)  # refuses what it cannot draw before the search
     facts, reasoner = _opened(source)
-    share = estimate_observed(facts) if observed is None else observed
-    found = find_rules(facts, observed=share, heads=relation or None)
+    share = estimate_completeness(facts) if observed is None else observed
+    found = mine_rules(facts, observed=share, heads=relation or None)
     evidence = [_evidence(reasoner, rule) for rule in found]
     if draw is not None:
         draw_rules(found, draw)

@@ -27,12 +27,12 @@ def synth(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
 ) -> None:
     """Make a dataset of random and derived relations, with the expression behind each in provenance.json."""
-    from relatum.files import check_free
+    from relatum.files import require_empty
     from relatum.progress import progress
     from relatum.synth import find_preset, save_synth, synthesize
 
     settings = find_preset(preset).changed(change or [])
-    check_free(out)  # before the work, and again when it is written
+    require_empty(out)  # before the work, and again when it is written
     with progress("making relations", settings.relations + settings.derived) as advance:
         made = synthesize(settings, seed, advance)
     save_synth(made, out)
@@ -46,7 +46,7 @@ def _as_json(made: SynthDataset, out: Path) -> dict[str, object]:
     from relatum.data.quality import describe
 
     cells = {part: made.counts(part) for part in made.split.parts}
-    relations = Counter((origin.operation, origin.depth) for origin in made.origins.values())
+    relations = Counter((origin.operation, origin.depth) for origin in made.derivations.values())
     described = describe(made.split).to_json()
     return {
         "out": str(out),
@@ -83,7 +83,7 @@ def _print_tables(made: SynthDataset, out: Path) -> None:
 
 def _print_operations(made: SynthDataset) -> None:
     """Print relations and tuples by operation; the last row is all of them."""
-    relations = Counter(origin.operation for origin in made.origins.values())
+    relations = Counter(origin.operation for origin in made.derivations.values())
     tuples = {part: _by_operation(made, part) for part in made.split.parts}
     rows = [
         (operation, number(relations[operation]), *(number(counts[operation]) for counts in tuples.values()))

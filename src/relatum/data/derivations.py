@@ -1,7 +1,7 @@
 """Where the relations of a made dataset come from: plain text beside the data, which `algebra` can parse.
 
 `provenance.json` is ours. The published REL-ER has `ops-logs.txt`, which ends in two JSON lines, relation to depth and
-relation to last operation; it does not say what the operations were applied to, so its origins have no expression.
+relation to last operation; it does not say what the operations were applied to, so its derivations have no expression.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from typing import Any
 from relatum.errors import DataError, FormatError
 from relatum.files import atomic_file
 
-__all__ = ["ELEMENTARY", "OPERATIONS", "PROVENANCE", "Origin", "find_provenance", "load_provenance", "save_provenance"]
+__all__ = [
+    "ELEMENTARY",
+    "OPERATIONS",
+    "PROVENANCE",
+    "Derivation",
+    "find_derivations",
+    "load_derivations",
+    "save_derivations",
+]
 
 ELEMENTARY = "elementary"
 OPERATIONS = ("rename", "project", "select", "union", "difference")  # the five of the paper, as people say them
@@ -28,7 +36,7 @@ _FORMAT, _VERSION = "relatum-provenance", 1
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class Derivation:
     """How one relation came to be.
 
     Attributes:
@@ -52,15 +60,15 @@ class Origin:
             raise DataError(f"expression {self.expression!r} is not a text")
 
 
-def save_provenance(folder: Path, origins: Mapping[str, Origin], about: Mapping[str, Any] | None = None) -> None:
+def save_derivations(folder: Path, derivations: Mapping[str, Derivation], about: Mapping[str, Any] | None = None) -> None:
     """Write `provenance.json` into a dataset's folder, atomically; `about` says how the dataset was made."""
-    relations = {name: asdict(origin) for name, origin in sorted(origins.items())}
+    relations = {name: asdict(origin) for name, origin in sorted(derivations.items())}
     whole = {"format": _FORMAT, "version": _VERSION, "about": dict(about or {}), "relations": relations}
     with atomic_file(folder / PROVENANCE) as file:
         file.write((json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def load_provenance(folder: str | os.PathLike[str]) -> dict[str, Origin]:
+def load_derivations(folder: str | os.PathLike[str]) -> dict[str, Derivation]:
     """Return the origin of every relation by name, from `provenance.json` or the published REL-ER's `ops-logs.txt`."""
     folder = Path(folder)
     for name, read in ((PROVENANCE, _read_ours), (_PUBLISHED, _read_published)):
@@ -74,22 +82,22 @@ def load_provenance(folder: str | os.PathLike[str]) -> dict[str, Origin]:
     raise DataError(f"{folder}: neither {PROVENANCE} nor {_PUBLISHED} is there, so nobody knows how its relations were made")
 
 
-def find_provenance(folder: Path) -> dict[str, Origin]:
+def find_derivations(folder: Path) -> dict[str, Derivation]:
     """Return what `load_provenance` does, or nothing where nothing of that kind is there."""
     ours = folder / PROVENANCE
     if ours.is_file() and _FORMAT.encode() not in ours.read_bytes():
         return {}  # somebody else's file of that name
-    return load_provenance(folder) if ours.is_file() or (folder / _PUBLISHED).is_file() else {}
+    return load_derivations(folder) if ours.is_file() or (folder / _PUBLISHED).is_file() else {}
 
 
-def _read_ours(text: str) -> dict[str, Origin]:
+def _read_ours(text: str) -> dict[str, Derivation]:
     whole = json.loads(text)
     if (whole["format"], whole["version"]) != (_FORMAT, _VERSION):
         raise DataError(f"format {whole['format']!r}, version {whole['version']!r}; this reads {_FORMAT!r}, {_VERSION}")
     return {name: _naming(name, **fields) for name, fields in whole["relations"].items()}
 
 
-def _read_published(text: str) -> dict[str, Origin]:
+def _read_published(text: str) -> dict[str, Derivation]:
     # Only the last two lines count: the log above them also tells of operations whose result was empty and thrown away.
     lines = text.strip().splitlines()[-2:]
     if len(lines) < 2:
@@ -99,9 +107,9 @@ def _read_published(text: str) -> dict[str, Origin]:
     return {name: _naming(name, named.get(name, ELEMENTARY), depth) for name, depth in depths.items()}
 
 
-def _naming(name: str, operation: str, depth: int, expression: str | None = None) -> Origin:
+def _naming(name: str, operation: str, depth: int, expression: str | None = None) -> Derivation:
     """Return an origin; whatever is wrong with it is said with the relation's name."""
     try:
-        return Origin(operation, depth, expression)
+        return Derivation(operation, depth, expression)
     except DataError as error:
         raise DataError(f"relation {name!r}: {error}") from None

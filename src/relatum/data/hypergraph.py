@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from relatum.data.column_types import Domains
-from relatum.data.derivations import Origin
+from relatum.data.column_types import ColumnTypes
+from relatum.data.derivations import Derivation
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.sorting import differs_from_previous, row_order
 from relatum.data.vocabulary import Ids, Vocabulary
@@ -180,18 +180,19 @@ class Hypergraph:
 class Split:
     """Train, valid and test hypergraphs over one vocabulary and one schema, and where they came from.
 
-    `origins` says how the relations of a made dataset came to be, `domains` what the entities of relations that were tables
-    are; they are empty where nobody knows.
+    `source` is the path or the name that they were read from; `derivations` says how the relations of a synthetic dataset
+    were derived, and `column_types` what the entities of relations that were tables are; both are empty where that is not
+    known.
     """
 
     train: Hypergraph
     valid: Hypergraph
     test: Hypergraph
-    origin: str = "memory"
+    source: str = "memory"
     checksums: Mapping[str, str] = field(default_factory=dict, compare=False)
     skipped: tuple[str, ...] = field(default=(), compare=False)
-    origins: Mapping[str, Origin] = field(default_factory=dict, compare=False)
-    domains: Domains = field(default_factory=dict, compare=False)
+    derivations: Mapping[str, Derivation] = field(default_factory=dict, compare=False)
+    column_types: ColumnTypes = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         for part in (self.valid, self.test):

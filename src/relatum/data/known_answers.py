@@ -11,11 +11,11 @@ from relatum.data.hypergraph import Block, Hypergraph, check_ids
 from relatum.data.sorting import LARGEST_KEY, Index, differs_from_previous, row_order, spread
 from relatum.data.vocabulary import Ids
 
-__all__ = ["Answers", "KnownAnswers"]
+__all__ = ["AnswerLists", "KnownAnswers"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Answers:
+class AnswerLists:
     """The known answers to a batch of questions: `answers[i]` are those to question i, ascending.
 
     Nothing is copied: the answers of all questions lie in one pool, where many questions share their part.
@@ -58,7 +58,7 @@ class KnownAnswers:
         for arity, facts in Hypergraph.union(graphs).distinct().blocks.items():
             self._indexes[arity] = [_Index(facts, position, *self._bounds) for position in range(arity)]
 
-    def lookup(self, relations: Ids, columns: Ids, position: int) -> Answers:
+    def lookup(self, relations: Ids, columns: Ids, position: int) -> AnswerLists:
         """Return the entities known at `position` of each question, in ascending order.
 
         Args:
@@ -71,7 +71,7 @@ class KnownAnswers:
             check_ids(column, bound, "question")
         if len(columns) not in self._indexes:
             nothing = np.zeros(len(relations), np.int64)
-            return Answers(np.empty(0, np.int32), nothing, nothing)
+            return AnswerLists(np.empty(0, np.int32), nothing, nothing)
         return self._indexes[len(columns)][position].lookup(key)
 
     @property
@@ -108,7 +108,7 @@ class _Index:
             groups = len(self._levels[-1][1])
         self._offsets = np.append(np.flatnonzero(first), len(order)).astype(np.int32)
 
-    def lookup(self, key: tuple[Ids, ...]) -> Answers:
+    def lookup(self, key: tuple[Ids, ...]) -> AnswerLists:
         group, found = np.zeros(len(key[0]), np.int64), np.ones(len(key[0]), np.bool_)
         for places, known in self._levels:
             for place in places:
@@ -117,7 +117,7 @@ class _Index:
             group = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
             found &= known[group] == wanted
         starts = self._offsets[group].astype(np.int64)
-        return Answers(self._answers, starts, np.where(found, self._offsets[group + 1] - starts, 0))
+        return AnswerLists(self._answers, starts, np.where(found, self._offsets[group + 1] - starts, 0))
 
     @property
     def nbytes(self) -> int:

@@ -106,7 +106,7 @@ def find_leaks(split: Split, *, share: float = 0.1, least: int = 5) -> Leakage:
     leaks, leaked, complete, spare = list[Leak](), 0, True, _BUDGET
     for done, (number, relation) in enumerate(asked):
         facts, known = test.table(relation.name).columns, train.table(relation.name).columns
-        domains = [np.unique(np.concatenate(pair)) for pair in zip(facts, known, strict=True)]
+        held = [np.unique(np.concatenate(pair)) for pair in zip(facts, known, strict=True)]
         enough = max(least, int(np.ceil(share * facts.shape[1])), 1)
         implied = np.zeros(facts.shape[1], np.bool_)
         budget = _Budget(spare // (len(asked) - done))  # what one relation leaves is for the next ones
@@ -117,7 +117,7 @@ def find_leaks(split: Split, *, share: float = 0.1, least: int = 5) -> Leakage:
             for chosen, found in _maps(facts, columns, allowed, enough, len(split.entities), budget):
                 if other == number and list(chosen) == sorted(chosen):
                     continue  # facts of both parts, which are counted as such
-                chance = _chance(facts, columns[list(chosen)], len(found), domains, len(split.entities))
+                chance = _chance(facts, columns[list(chosen)], len(found), held, len(split.entities))
                 if len(found) / facts.shape[1] >= _ABOVE_CHANCE * chance:
                     implied[found] = True
                     leaks.append(Leak(relation, source, chosen, len(found), facts.shape[1], chance))
@@ -208,11 +208,11 @@ def _refine(
     return finer, places, there
 
 
-def _chance(facts: Ids, columns: Ids, found: int, domains: list[Ids], size: int) -> float:
-    """Return the share of facts that are found with one entity replaced, over all positions and others of their domains."""
+def _chance(facts: Ids, columns: Ids, found: int, held: list[Ids], size: int) -> float:
+    """Return the share of facts that are found with one entity replaced, over all positions and others of their columns."""
     hits = tries = 0
-    for position, domain in enumerate(domains):
-        rows = columns[:, np.isin(columns[position], domain)]
+    for position, entities in enumerate(held):
+        rows = columns[:, np.isin(columns[position], entities)]
         groups, wanted = np.zeros(rows.shape[1], np.int64), np.zeros(facts.shape[1], np.int64)
         left = np.arange(facts.shape[1])  # facts whose other entities are known together
         for place in (place for place in range(len(facts)) if place != position):
@@ -220,5 +220,5 @@ def _chance(facts: Ids, columns: Ids, found: int, domains: list[Ids], size: int)
             left, wanted = left[there], wanted[there]
         answers = np.bincount(np.unique(groups * size + rows[position]) // size, minlength=1)
         hits += int(answers[wanted].sum()) - found
-        tries += facts.shape[1] * (len(domain) - 1)
+        tries += facts.shape[1] * (len(entities) - 1)
     return hits / tries if tries else 0.0

@@ -9,15 +9,15 @@ import numpy as np
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import Schema
-from relatum.data.splitting import Mask, marked
+from relatum.data.splitting import Mask, select_facts
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError, UnknownNameError
 
-__all__ = ["Widened", "widened"]
+__all__ = ["MergedSplit", "merge"]
 
 
 @dataclass(frozen=True, eq=False)
-class Widened:
+class MergedSplit:
     """A split with more facts, and how they got in.
 
     Attributes:
@@ -37,7 +37,7 @@ class Widened:
     known: int
 
 
-def widened(split: Split, more: Split) -> Widened:
+def merge(split: Split, more: Split) -> MergedSplit:
     """Return the split with the facts of another, part by part; relations must be known, entities may be new."""
     _require_same_relations(split.schema, more)
     entities = split.entities
@@ -54,12 +54,12 @@ def widened(split: Split, more: Split) -> Widened:
         again = _held(distinct, KnownAnswers(*earlier)) if earlier else np.zeros(len(distinct), np.bool_)
         earlier.append(distinct)
         there = _held(distinct, known) & ~again
-        added[part] = marked(distinct, ~again & ~there) if len(distinct) else distinct
+        added[part] = select_facts(distinct, ~again & ~there) if len(distinct) else distinct
         repeated += len(graph) - len(distinct) + int(again.sum())
         known_already += int(there.sum())
     train, valid, test = (Hypergraph.union([graph, added[part]]) for part, graph in before.parts.items())
     given = sum(map(len, more.parts.values()))
-    return Widened(replace(split, train=train, valid=valid, test=test), before, added, given, repeated, known_already)
+    return MergedSplit(replace(split, train=train, valid=valid, test=test), before, added, given, repeated, known_already)
 
 
 def _require_same_relations(schema: Schema, more: Split) -> None:
@@ -71,9 +71,9 @@ def _require_same_relations(schema: Schema, more: Split) -> None:
             raise UnknownNameError("relation", relation.name, schema.names)
         own = schema[relation.name]
         if own.arity != relation.arity:
-            raise DataError(f"{more.origin}: {relation.name} has arity {relation.arity} here, but it is known as {own}")
+            raise DataError(f"{more.source}: {relation.name} has arity {relation.arity} here, but it is known as {own}")
         if own.roles and relation.roles and own.roles != relation.roles:
-            raise DataError(f"{more.origin}: the roles of {relation} are not those of {own}")
+            raise DataError(f"{more.source}: the roles of {relation} are not those of {own}")
 
 
 def _moved(graph: Hypergraph, entities: Vocabulary, schema: Schema) -> Hypergraph:

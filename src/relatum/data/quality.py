@@ -12,14 +12,14 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.leakage import Leakage, find_leaks
 
-__all__ = ["Description", "Health", "describe", "examine"]
+__all__ = ["DataQuality", "Description", "check_quality", "describe"]
 
 
 @dataclass(frozen=True)
 class Description:
     """The size of a split; `arity` counts the facts of all parts by arity."""
 
-    origin: str
+    source: str
     entities: int
     relations: int
     train: int
@@ -40,7 +40,7 @@ def describe(split: Split) -> Description:
         arity.update({number: len(block) for number, block in graph.blocks.items()})
     sizes = {part: len(graph) for part, graph in split.parts.items()}
     return Description(
-        origin=split.origin,
+        source=split.source,
         entities=len(split.entities),
         relations=len(split.schema),
         **sizes,
@@ -50,7 +50,7 @@ def describe(split: Split) -> Description:
 
 
 @dataclass(frozen=True)
-class Health:
+class DataQuality:
     """What may spoil training on a split or results from it; counts are of facts unless said otherwise.
 
     Attributes:
@@ -81,14 +81,14 @@ class Health:
         return {**vars(self), "near": near, "leakage": self.leakage.to_json(), "skipped": list(self.skipped)}
 
 
-def examine(split: Split) -> Health:
+def check_quality(split: Split) -> DataQuality:
     """Return what may spoil training on a split, or results from it."""
     distinct = {part: graph.distinct() for part, graph in split.parts.items()}
     entity_seen = split.train.degrees() > 0
     relation_seen = _relations_of(split.train)
     held_out = {"valid": split.valid, "test": split.test}
     pairs = (("train", "valid"), ("train", "test"), ("valid", "test"))
-    return Health(
+    return DataQuality(
         duplicates={part: len(graph) - len(distinct[part]) for part, graph in split.parts.items()},
         overlap={f"{a}/{b}": len(distinct[a]) + len(distinct[b]) - _union_size(split, a, b) for a, b in pairs},
         unseen_entities={part: int(np.sum((graph.degrees() > 0) & ~entity_seen)) for part, graph in held_out.items()},

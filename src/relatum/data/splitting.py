@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from relatum.data.hypergraph import Block, Hypergraph, Split
 
-__all__ = ["Mask", "anchors", "hold_out", "marked"]
+__all__ = ["Mask", "hold_out", "required_in_train", "select_facts"]
 
 Mask = npt.NDArray[np.bool_]  # one for each fact, block after block
 
 
-def anchors(graph: Hypergraph, rng: np.random.Generator) -> Mask:
+def required_in_train(graph: Hypergraph, rng: np.random.Generator) -> Mask:
     """Return the facts that stay in train: for each entity and each relation the first that holds it, in a certain order.
 
     Facts with a rare entity come first. They must stay in any case, and with them the frequent entities are seen too; so
@@ -40,7 +40,7 @@ def anchors(graph: Hypergraph, rng: np.random.Generator) -> Mask:
     return anchored
 
 
-def marked(graph: Hypergraph, mask: Mask) -> Hypergraph:
+def select_facts(graph: Hypergraph, mask: Mask) -> Hypergraph:
     """Return the facts that are marked; they stay in order."""
     ends = np.cumsum([len(block) for block in graph.blocks.values()])
     parts = zip(graph.blocks.values(), np.split(mask, ends[:-1]), strict=True)
@@ -60,7 +60,7 @@ def hold_out(
     rng = np.random.default_rng(seed)
     relations = np.concatenate([block.relations for block in graph.blocks.values()])
     groups = relations if how == "stratified" else np.zeros_like(relations)
-    free = np.flatnonzero(~anchors(graph, rng))
+    free = np.flatnonzero(~required_in_train(graph, rng))
     order = rng.permutation(free)
     order = order[np.argsort(groups[order], kind="stable")]
     sizes = np.bincount(groups)
@@ -72,5 +72,5 @@ def hold_out(
     parts = np.zeros(len(relations), np.int8)
     parts[order[places < held[groups[order]]]] = 1
     parts[order[places < in_test[groups[order]]]] = 2
-    train, held_valid, held_test = (marked(graph, parts == number) for number in range(3))
-    return Split(train, held_valid, held_test, origin=origin)
+    train, held_valid, held_test = (select_facts(graph, parts == number) for number in range(3))
+    return Split(train, held_valid, held_test, source=origin)

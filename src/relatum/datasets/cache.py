@@ -16,13 +16,13 @@ import numpy.typing as npt
 import safetensors.numpy
 from safetensors import SafetensorError
 
-from relatum.data.column_types import domains_from_json, domains_to_json
-from relatum.data.derivations import Origin
+from relatum.data.column_types import column_types_from_json, column_types_to_json
+from relatum.data.derivations import Derivation
 from relatum.data.hypergraph import Block, Hypergraph, Split
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
-from relatum.files import read_sealed, write_sealed
+from relatum.files import read_checksummed, write_checksummed
 
 __all__ = ["load_columns", "save_columns"]
 
@@ -35,12 +35,12 @@ def save_columns(path: Path, key: Key, split: Split) -> None:
     """Write the columnar copy of a split."""
     about = {
         "key": key,
-        "origin": split.origin,
+        "origin": split.source,
         "checksums": dict(split.checksums),
         "skipped": split.skipped,
         "relations": [(relation.name, relation.arity, relation.roles) for relation in split.schema],
-        "origins": {name: asdict(origin) for name, origin in split.origins.items()},
-        "domains": domains_to_json(split.domains),
+        "origins": {name: asdict(origin) for name, origin in split.derivations.items()},
+        "domains": column_types_to_json(split.column_types),
         "blocks": {part: list(graph.blocks) for part, graph in split.parts.items()},
     }
     arrays: dict[str, npt.NDArray[Any]] = {
@@ -52,12 +52,12 @@ def save_columns(path: Path, key: Key, split: Split) -> None:
             arrays[f"{part}/{arity}"] = np.stack(block.rows)
     body = safetensors.numpy.save(arrays)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_sealed(path, _KIND, _VERSION, body)
+    write_checksummed(path, _KIND, _VERSION, body)
 
 
 def load_columns(path: Path, key: Key) -> Split | None:
     """Return the split copied under `key`, or None if there is no copy, or an older, other or damaged one."""
-    body = read_sealed(path, _KIND, _VERSION)
+    body = read_checksummed(path, _KIND, _VERSION)
     if body is None:
         return None
     try:
@@ -82,11 +82,11 @@ def _split(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Split:
     }
     return Split(
         **graphs,
-        origin=about["origin"],
+        source=about["origin"],
         checksums=about["checksums"],
         skipped=tuple(about["skipped"]),
-        origins={name: Origin(**fields) for name, fields in about.get("origins", {}).items()},
-        domains=domains_from_json(about.get("domains", {})),
+        derivations={name: Derivation(**fields) for name, fields in about.get("origins", {}).items()},
+        column_types=column_types_from_json(about.get("domains", {})),
     )
 
 

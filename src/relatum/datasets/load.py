@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from relatum.data.column_types import find_domains, save_domains
-from relatum.data.derivations import find_provenance, save_provenance
+from relatum.data.column_types import find_column_types, save_column_types
+from relatum.data.derivations import find_derivations, save_derivations
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
@@ -75,9 +75,11 @@ def load(
         _check_counts(dataset, split)
     # Never from the cache, which is tied to the bytes of the facts alone.
     if len(files) == 1:
-        return dataclasses.replace(split, origins={}, domains={})
+        return dataclasses.replace(split, derivations={}, column_types={})
     folder = files["train"].parent
-    return dataclasses.replace(split, origins=find_provenance(folder), domains=find_domains(folder, split.schema))
+    return dataclasses.replace(
+        split, derivations=find_derivations(folder), column_types=find_column_types(folder, split.schema)
+    )
 
 
 def save(split: Split, directory: str | os.PathLike[str], *, compress: bool = False) -> None:
@@ -97,10 +99,10 @@ def save(split: Split, directory: str | os.PathLike[str], *, compress: bool = Fa
         if any(relation.roles for relation in split.schema):
             with (folder / "roles.txt").open("wb") as plain:
                 write_roles(split.schema, plain)
-        if split.origins:
-            save_provenance(folder, split.origins)
-        if split.domains:
-            save_domains(folder, split.domains)
+        if split.derivations:
+            save_derivations(folder, split.derivations)
+        if split.column_types:
+            save_column_types(folder, split.column_types)
 
 
 def _find_files(path: Path) -> dict[str, Path]:
@@ -135,7 +137,7 @@ def _read(
     for part in PARTS:
         graphs.setdefault(part, Hypergraph(graphs["train"].entities, graphs["train"].schema, ()))
     train, valid, test = (graphs[part] for part in PARTS)
-    return Split(train, valid, test, origin=origin, checksums=checksums, skipped=reader.skipped)
+    return Split(train, valid, test, source=origin, checksums=checksums, skipped=reader.skipped)
 
 
 def _key(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from relatum.data.known_answers import Answers, KnownAnswers
+from relatum.data.known_answers import AnswerLists, KnownAnswers
 from relatum.data.vocabulary import Ids
 from relatum.inference import scoring
 from relatum.kernels.filters import Known, known_pairs, nothing_known
@@ -106,14 +106,14 @@ class Asking:
             self._position = position
         return self._candidates
 
-    def _answers(self, position: int, asked: Ids) -> Answers:
+    def _answers(self, position: int, asked: Ids) -> AnswerLists:
         count = asked.shape[1]
         if self.known is None:
             nothing = nothing_known(count)
-            return Answers(nothing.pool, nothing.starts, nothing.counts)
+            return AnswerLists(nothing.pool, nothing.starts, nothing.counts)
         return self.known.lookup(np.full(count, self.relation, np.int32), asked, position)
 
-    def _excluded(self, position: int, answers: Answers) -> Known:
+    def _excluded(self, position: int, answers: AnswerLists) -> Known:
         """Return known answers as places among the entities that can stand there; others are no candidates."""
         allowed = self._allowed[position]
         if allowed is None:

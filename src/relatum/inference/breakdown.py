@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from relatum.data.derivations import ELEMENTARY, OPERATIONS, Origin
+from relatum.data.derivations import ELEMENTARY, OPERATIONS, Derivation
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import Schema
 from relatum.errors import DataError, UnknownNameError
@@ -25,20 +25,20 @@ def breakdown(
     ranks: Ranks,
     key: str,
     schema: Schema,
-    origins: Mapping[str, Origin] | None = None,
+    derivations: Mapping[str, Derivation] | None = None,
     train: Hypergraph | None = None,
 ) -> dict[str, Metrics]:
     """Return the metrics of each part of the questions, by name of the part, in order.
 
     Args:
         ranks: the questions.
-        key: one of `KEYS`, or of `MADE` if origins are given, or `SIZE` if the training facts are.
+        key: one of `KEYS`, or of `MADE` if derivations are given, or `SIZE` if the training facts are.
         schema: of the facts.
-        origins: how relations came to be, by name; questions about others are left out.
+        derivations: how relations came to be, by name; questions about others are left out.
         train: the training facts, over the same schema.
     """
     if key in MADE:
-        return _by_origin(ranks, key, schema, origins or {})
+        return _by_origin(ranks, key, schema, derivations or {})
     if key == SIZE:
         return _by_size(ranks, schema, train)
     if key not in KEYS:
@@ -57,10 +57,10 @@ def breakdown(
     return found
 
 
-def _by_origin(ranks: Ranks, key: str, schema: Schema, origins: Mapping[str, Origin]) -> dict[str, Metrics]:
-    if not origins:
+def _by_origin(ranks: Ranks, key: str, schema: Schema, derivations: Mapping[str, Derivation]) -> dict[str, Metrics]:
+    if not derivations:
         raise DataError(f"by {key}: nobody knows how the relations of this dataset were made (it has no provenance.json)")
-    labels = [getattr(origins[relation.name], key) if relation.name in origins else None for relation in schema]
+    labels = [getattr(derivations[relation.name], key) if relation.name in derivations else None for relation in schema]
     order = (ELEMENTARY, *OPERATIONS) if key == "operation" else sorted({label for label in labels if label is not None})
     found = {}
     for label in order:

@@ -11,7 +11,7 @@ import numpy as np
 
 from relatum.files import cache_directory
 
-__all__ = ["TILE", "exact", "exact_part", "exponentials", "reordered", "reordered_part"]
+__all__ = ["TILE", "exact", "exponentials", "fastmath_inline", "reordered", "strict_inline"]
 
 TILE = 128  # how many candidates are computed side by side
 
@@ -23,7 +23,7 @@ def exact(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compile(function, fastmath=False)
 
 
-def exact_part(function: Callable[..., Any]) -> Callable[..., Any]:
+def strict_inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile an exact loop that other kernels call, as a part of each of them.
 
     As a function of its own it would stand in memory twice, optimised in two ways: by itself and within its caller. Which
@@ -38,7 +38,7 @@ def reordered(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compile(function, fastmath=_REORDERED)
 
 
-def reordered_part(function: Callable[..., Any]) -> Callable[..., Any]:
+def fastmath_inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a loop that other kernels call and whose sums may be reordered, as a part of each of them."""
     return _compile(function, fastmath=_REORDERED, inline=True)
 
@@ -60,7 +60,7 @@ def _compile(function: Callable[..., Any], fastmath: bool | set[str], *, inline:
 _F = np.float32
 
 
-@exact_part
+@strict_inline
 def exponentials(values, bits):  # type: ignore[no-untyped-def]
     """Replace values[n], each within +-87, by their exponentials, to the last two bits; `bits` is int32[n] of scratch.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from relatum.kernels.jit import exponentials, reordered, reordered_part
+from relatum.kernels.jit import exponentials, fastmath_inline, reordered
 from relatum.kernels.windows import spread_row, sum_row
 
 __all__ = ["own_softmax"]
@@ -51,7 +51,7 @@ def own_softmax(
     return float(loss), *gradients
 
 
-@reordered_part
+@fastmath_inline
 def _sigmoids(inside, bits, out):  # type: ignore[no-untyped-def]
     """Fill out[W] with sigmoid(inside), and return their sum; beyond 30 a sigmoid is 1 or 0 to the last bit of its sum."""
     for j in range(len(out)):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from relatum.kernels import parallel, windowed_sigmoid_loops
 from relatum.kernels.filters import Known
-from relatum.kernels.jit import TILE, exponentials, reordered, reordered_part
+from relatum.kernels.jit import TILE, exponentials, fastmath_inline, reordered
 from relatum.kernels.windowed_sigmoid import CLAMP, PAIRED, SINGLE
 from relatum.kernels.windows import spread_row, sum_row
 
@@ -99,7 +99,7 @@ def _position(  # type: ignore[no-untyped-def]
     return loss
 
 
-@reordered_part
+@fastmath_inline
 def _plan(sums):  # type: ignore[no-untyped-def]
     """Return the plan of `sigmoid.plan`: order, centre and half range of the windows, how many are paired and single."""
     windows = sums.shape[1]
@@ -116,7 +116,7 @@ def _plan(sums):  # type: ignore[no-untyped-def]
     return order, (low + half)[order], half[order], paired, single
 
 
-@reordered_part
+@fastmath_inline
 def _query_sides(queries, order, centre, half, exponents):  # type: ignore[no-untyped-def]
     """Return exp(-a) of the clamped, centred queries in the plan's order; the last windows hold a itself."""
     sides = np.empty(queries.shape, np.float32)
@@ -130,7 +130,7 @@ def _query_sides(queries, order, centre, half, exponents):  # type: ignore[no-un
     return sides
 
 
-@reordered_part
+@fastmath_inline
 def _softmax(scores, target, hidden, factor, bits):  # type: ignore[no-untyped-def]
     """Turn sums of sigmoids into the gradient of -log softmax(factor * scores)[target], and return that loss."""
     for place in hidden:

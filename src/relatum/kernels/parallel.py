@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-__all__ = ["PARTS", "alone", "cuts", "run", "set_threads", "threads"]
+__all__ = ["PARTS", "cuts", "run", "set_threads", "single_threaded", "threads"]
 
 PARTS = 16  # into how many parts a job is cut at most
 
@@ -45,7 +45,7 @@ def set_threads(number: int | None) -> None:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def single_threaded() -> Iterator[None]:
     """Let the calling thread run its jobs by itself: for callers that are many threads already."""
     before = getattr(_local, "alone", False)
     _local.alone = True

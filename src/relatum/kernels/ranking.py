@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from relatum.kernels import parallel
 from relatum.kernels.filters import Known
-from relatum.kernels.jit import exact, exact_part
+from relatum.kernels.jit import exact, strict_inline
 
 __all__ = ["FEW", "check_k", "count_better", "count_rows", "first_at_least", "insert", "top", "top_rows"]
 
 _ZERO = np.float32(0)
 
 
-@exact_part
+@strict_inline
 def first_at_least(pool, low, high, value):  # type: ignore[no-untyped-def]
     """Return the first place in pool[low..high], ascending, that holds at least `value`."""
     while low < high:
@@ -28,7 +28,7 @@ def first_at_least(pool, low, high, value):  # type: ignore[no-untyped-def]
     return low
 
 
-@exact_part
+@strict_inline
 def insert(scores, ids, score, candidate):  # type: ignore[no-untyped-def]
     """Put a candidate where it belongs among the best so far; it must beat the last of them.
 

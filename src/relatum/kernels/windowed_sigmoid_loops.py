@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from relatum.kernels.jit import TILE, exact, exact_part, exponentials, reordered
+from relatum.kernels.jit import TILE, exact, exponentials, reordered, strict_inline
 from relatum.kernels.ranking import first_at_least, insert
 
 __all__ = ["backward", "count", "forward", "target_scores", "top"]
@@ -25,7 +25,7 @@ _F = np.float32
 _ZERO, _HALF, _ONE = _F(0), _F(0.5), _F(1)
 
 
-@exact_part
+@strict_inline
 def _pack_tile(candidates, start, steep, order, centre, exponents, tile):  # type: ignore[no-untyped-def]
     """Fill tile[W, TILE] from candidates[start : start + TILE], windows in their order, centred; lanes beyond hold x = 0.
 
@@ -44,7 +44,7 @@ def _pack_tile(candidates, start, steep, order, centre, exponents, tile):  # typ
             exponentials(x, bits)
 
 
-@exact_part
+@strict_inline
 def _score_tile(tile, query, paired, single, offset, total):  # type: ignore[no-untyped-def]
     """Fill total[TILE] with offset + the sums of sigmoid - 1/2 of one query over a tile.
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.kernels import parallel
-from relatum.kernels.jit import exact, exact_part, reordered, reordered_part
+from relatum.kernels.jit import exact, fastmath_inline, reordered, strict_inline
 
 __all__ = ["spread_row", "sum_row", "window_gradients", "window_sums"]
 
@@ -40,7 +40,7 @@ def window_gradients(values: Floats, weights: Floats, window: int, upstream: Flo
     return of_values, of_weights.sum(0)
 
 
-@exact_part
+@strict_inline
 def sum_row(row, weight, out):  # type: ignore[no-untyped-def]
     """Fill out[W] with the sums over windows of row * weight."""
     window = len(row) // len(out)
@@ -58,7 +58,7 @@ def sum_row(row, weight, out):  # type: ignore[no-untyped-def]
             out[j] = total
 
 
-@reordered_part
+@fastmath_inline
 def spread_row(slopes, row, weight, of_row, of_weight):  # type: ignore[no-untyped-def]
     """Add the gradients of the sums over windows to those of row and weight."""
     window = len(row) // len(slopes)

@@ -23,9 +23,9 @@ from relatum.models.combine import WindowedSigma
 from relatum.models.ops import window_sums
 from relatum.models.reale import ReAlE
 from relatum.reasoning.closed_form import Form, closed_form
-from relatum.reasoning.plan import Atom, Largest, Meaning, Some
+from relatum.reasoning.plan import Atom, Exists, Max, Plan
 
-__all__ = ["Floats", "Heights", "Values"]
+__all__ = ["ComparableScores", "Floats", "Values"]
 
 _TIE = 1e-8  # of a logit: too little to be seen, and enough to tell scores apart that mean the same
 
@@ -33,7 +33,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Heights:
+class ComparableScores:
     """Heights of the scores of a model's relations: logits of calibrated probabilities, or else degrees of truth.
 
     The softmax that models are trained by leaves the degrees of different relations incomparable, so those without a
@@ -80,12 +80,12 @@ class Values:
 
     model: ReAlE
     tables: Parameters
-    heights: Heights
+    heights: ComparableScores
     ranges: Mapping[int, Tensor] = field(default_factory=dict)
     facts: Hypergraph | None = None  # from which searches begin
     _forms: dict[Atom, Form] = field(default_factory=dict)
     _offered: dict[tuple[Atom, int], Tensor] = field(default_factory=dict)
-    largest: dict[tuple[Some, tuple[int, ...]], float] = field(default_factory=dict)  # scores that took a search
+    largest: dict[tuple[Exists, tuple[int, ...]], float] = field(default_factory=dict)  # scores that took a search
 
     @property
     def combine(self) -> WindowedSigma:
@@ -147,7 +147,7 @@ class Values:
             total = total + self.offered(atom, variable).amax(0)
         return total, not missing
 
-    def between(self, node: Meaning, columns: Tensor, given: Collection[int], open_: int) -> tuple[Floats, Floats]:
+    def between(self, node: Plan, columns: Tensor, given: Collection[int], open_: int) -> tuple[Floats, Floats]:
         """Return bounds from below and from above for every candidate of the open variable, [n, candidates], or -inf.
 
         The two are equal where every other variable is given and nothing is projected.
@@ -156,10 +156,10 @@ class Values:
             queries, whole = self.asked(node, columns, given, open_)
             high = self.height(node, self.combine.matrix(queries, self.offered(node, open_)))
             return (high if whole else _nothing(), high)
-        if isinstance(node, Some):
+        if isinstance(node, Exists):
             return _nothing(), self.between(node.part, columns, given, open_)[1]
         left, right = (self.between(part, columns, given, open_) for part in (node.left, node.right))
-        if isinstance(node, Largest):
+        if isinstance(node, Max):
             return np.maximum(left[0], right[0]), np.maximum(left[1], right[1])
         return np.minimum(left[0], -right[1]), np.minimum(left[1], -right[0])
 

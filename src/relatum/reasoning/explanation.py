@@ -13,7 +13,7 @@ from relatum.algebra.lexer import as_written, write_arguments
 from relatum.models.combine import SIGMAS
 from relatum.reasoning.bounds import Values
 from relatum.reasoning.limit import Limit
-from relatum.reasoning.plan import Atom, Largest, Meaning, Some
+from relatum.reasoning.plan import Atom, Exists, Max, Plan
 from relatum.reasoning.search import best, exact
 
 __all__ = ["Explanation", "Window", "explain"]
@@ -65,17 +65,17 @@ class Explanation:
 
 
 @torch.no_grad()
-def explain(values: Values, node: Meaning, columns: Tensor, limit: Limit | None = None) -> Explanation:
+def explain(values: Values, node: Plan, columns: Tensor, limit: Limit | None = None) -> Explanation:
     """Return why the meaning has its value for one assignment, int64[variables, 1]; by the limit, as far as was found."""
     limit = limit or Limit()
     truth = float(values.heights.truth(exact(values, node, columns, limit))[0])
     if isinstance(node, Atom):
         return Explanation(_fact(values, node, columns), truth, _windows(values, node, columns), ())
-    if isinstance(node, Some):
+    if isinstance(node, Exists):
         found = best(values, node.part, columns, node.variables, 1, (), limit).columns
         names = ", ".join(values.model.graph.entities[int(found[variable, 0])] for variable in node.variables)
         return Explanation(f"project: the best is with {names}", truth, (), (explain(values, node.part, found, limit),))
-    said = "union: the larger of" if isinstance(node, Largest) else "difference: the smaller of the first and 1 - the second"
+    said = "union: the larger of" if isinstance(node, Max) else "difference: the smaller of the first and 1 - the second"
     return Explanation(said, truth, (), tuple(explain(values, part, columns, limit) for part in (node.left, node.right)))
 
 

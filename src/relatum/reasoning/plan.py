@@ -25,7 +25,7 @@ from relatum.algebra.expression import (
 from relatum.algebra.node import post_order
 from relatum.errors import DataError
 
-__all__ = ["Atom", "Largest", "Less", "Meaning", "Some", "Term", "as_atom", "meaning_of", "most_projected", "projected"]
+__all__ = ["AndNot", "Atom", "Exists", "Max", "Plan", "Term", "as_atom", "most_projected", "plan_of", "projected_variables"]
 
 _MOST_NODES, _MOST_DEPTH = 1000, 100
 
@@ -46,63 +46,63 @@ class Atom:
 
 
 @dataclass(frozen=True, eq=False)
-class Largest:
+class Max:
     """The larger of two values."""
 
     expression: Union
-    left: Meaning
-    right: Meaning
+    left: Plan
+    right: Plan
 
 
 @dataclass(frozen=True, eq=False)
-class Less:
+class AndNot:
     """The smaller of the left value and the complement of the right one."""
 
     expression: Difference
-    left: Meaning
-    right: Meaning
+    left: Plan
+    right: Plan
 
 
 @dataclass(frozen=True, eq=False)
-class Some:
+class Exists:
     """The largest value for any entities at the variables that occur nowhere else."""
 
     expression: Project
     variables: tuple[int, ...]
-    part: Meaning
+    part: Plan
 
 
-Meaning = Atom | Largest | Less | Some
+Plan = Atom | Max | AndNot | Exists
 
 
-def as_atom(node: Meaning) -> tuple[Atom, tuple[int, ...]] | None:
+def as_atom(node: Plan) -> tuple[Atom, tuple[int, ...]] | None:
     """Return an atom and the variables that are projected away from it, if a meaning is nothing else."""
     dropped: tuple[int, ...] = ()
-    while isinstance(node, Some):
+    while isinstance(node, Exists):
         dropped += node.variables
         node = node.part
     return (node, dropped) if isinstance(node, Atom) else None
 
 
-def projected(node: Meaning) -> list[int]:
+def projected_variables(node: Plan) -> list[int]:
     """Return the variables that a meaning ranges over by itself."""
     if isinstance(node, Atom):
         return []
-    if isinstance(node, Some):
-        return [*node.variables, *projected(node.part)]
-    return projected(node.left) + projected(node.right)
+    if isinstance(node, Exists):
+        return [*node.variables, *projected_variables(node.part)]
+    return projected_variables(node.left) + projected_variables(node.right)
 
 
-def most_projected(node: Meaning) -> int:
+def most_projected(node: Plan) -> int:
     """Return how many variables are ranged over at once, at most."""
     if isinstance(node, Atom):
         return 0
-    if isinstance(node, Some):
+    if isinstance(node, Exists):
         return len(node.variables) + most_projected(node.part)
     return max(most_projected(node.left), most_projected(node.right))
 
 
-def meaning_of(expression: Expression) -> Meaning:
+def plan_of(expression: Expression) -> Plan:
     """Return the meaning of an expression, whose columns are the variables 0 to arity - 1."""
     sizes: dict[Expression, int] = {}
     for node in post_order(expression, lambda node: node.children):
@@ -116,48 +116,48 @@ def meaning_of(expression: Expression) -> Meaning:
 
 
 @singledispatch
-def _meaning(node: Expression, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Meaning:
+def _meaning(node: Expression, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
     raise DataError(f"{node.operation} cannot be asked of an embedding, only of tuples: no closed form is claimed for it")
 
 
 @_meaning.register
-def _(node: Relation, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Meaning:
+def _(node: Relation, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
     return Atom(node, arguments)
 
 
 @_meaning.register
-def _(node: Rename, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Meaning:
+def _(node: Rename, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
     return _meaning(node.child, tuple(arguments[place] for place in node.places), fresh)
 
 
 @_meaning.register
-def _(node: SelectEqual, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Meaning:
+def _(node: SelectEqual, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
     kept = arguments[node.kept - (node.kept > node.dropped)]
     return _meaning(node.child, _with(arguments, node.dropped, kept), fresh)
 
 
 @_meaning.register
-def _(node: SelectConstant, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Meaning:
+def _(node: SelectConstant, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
     return _meaning(node.child, _with(arguments, node.dropped, node.entity), fresh)
 
 
 @_meaning.register
-def _(node: Project, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Meaning:
+def _(node: Project, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
     placed = dict(zip(node.positions, arguments, strict=True))
     dropped = {position: next(fresh) for position in range(node.child.arity) if position not in placed}
     filled = {**placed, **dropped}
     part = _meaning(node.child, tuple(filled[position] for position in range(node.child.arity)), fresh)
-    return Some(node, tuple(dropped.values()), part) if dropped else part
+    return Exists(node, tuple(dropped.values()), part) if dropped else part
 
 
 @_meaning.register
-def _(node: Union, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Meaning:
-    return Largest(node, _meaning(node.left, arguments, fresh), _meaning(node.right, arguments, fresh))
+def _(node: Union, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
+    return Max(node, _meaning(node.left, arguments, fresh), _meaning(node.right, arguments, fresh))
 
 
 @_meaning.register
-def _(node: Difference, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Meaning:
-    return Less(node, _meaning(node.left, arguments, fresh), _meaning(node.right, arguments, fresh))
+def _(node: Difference, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
+    return AndNot(node, _meaning(node.left, arguments, fresh), _meaning(node.right, arguments, fresh))
 
 
 def _with(arguments: tuple[Term, ...], position: int, term: Term) -> tuple[Term, ...]:

@@ -11,18 +11,18 @@ from torch import Tensor
 
 from relatum.algebra.evaluation import evaluate
 from relatum.algebra.expression import Expression, Relation
-from relatum.data.column_types import Domains
+from relatum.data.column_types import ColumnTypes
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError, UnknownNameError, whole_number
 from relatum.inference.calibration import Calibration
 from relatum.models.base import Model, Parameters
-from relatum.reasoning.bounds import Floats, Heights, Values
+from relatum.reasoning.bounds import ComparableScores, Floats, Values
 from relatum.reasoning.closed_form import Bound, ClosedForm, Form, closed_form, extended, require_reale
 from relatum.reasoning.explanation import Explanation, explain
 from relatum.reasoning.limit import Limit
-from relatum.reasoning.plan import Atom, Less, Meaning, Some, as_atom, meaning_of, projected
+from relatum.reasoning.plan import AndNot, Atom, Exists, Plan, as_atom, plan_of, projected_variables
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult
 from relatum.reasoning.ranges import ranges_of
 from relatum.reasoning.search import Best, best, best_of, exact
@@ -42,7 +42,7 @@ class Reasoner:
         tables: what `model.encode` gave.
         calibration: what makes scores of different relations comparable; without one they are compared as they are.
         facts: everything known.
-        domains: what the entities in the columns of relations are: others are no answers, nor looked for.
+        column types: what the entities in the columns of relations are: others are no answers, nor looked for.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class Reasoner:
         tables: Parameters,
         calibration: Calibration | None,
         facts: Hypergraph,
-        domains: Domains | None = None,
+        column_types: ColumnTypes | None = None,
     ) -> None:
-        self.model, self.tables, self.facts, self.domains = require_reale(model), tables, facts, domains or {}
-        self._plain = Heights(self.model)
-        self._calibrated = Heights(self.model, calibration) if calibration else None
+        self.model, self.tables, self.facts, self.column_types = require_reale(model), tables, facts, column_types or {}
+        self._plain = ComparableScores(self.model)
+        self._calibrated = ComparableScores(self.model, calibration) if calibration else None
 
     def answer(
         self,
@@ -121,15 +121,15 @@ class Reasoner:
         )
         return explain(self._values(query.expression, node), node, _room(node, ids), limit)
 
-    def meaning(self, expression: Expression) -> Meaning:
+    def meaning(self, expression: Expression) -> Plan:
         """Return the meaning of an expression, or refuse one that has none on this model."""
-        node = meaning_of(expression)
+        node = plan_of(expression)
         if _takes_away(node):
             (self._calibrated or self._plain).require_complement()
         return node
 
-    def _values(self, expression: Expression, node: Meaning) -> Values:
-        ranges = ranges_of(expression, node, self.domains, self.model.graph.entities)
+    def _values(self, expression: Expression, node: Plan) -> Values:
+        ranges = ranges_of(expression, node, self.column_types, self.model.graph.entities)
         return Values(self.model, self.tables, self._calibrated or self._plain, ranges, self.facts)
 
     def _form(self, expression: Expression, *, required: bool) -> ClosedForm | None:
@@ -145,7 +145,7 @@ class Reasoner:
         self,
         query: Query,
         values: Values,
-        node: Meaning,
+        node: Plan,
         closed: _Closed | None,
         ranked: Best,
         limit: Limit,
@@ -195,23 +195,23 @@ class _Closed:
         schema = RelationSchema(free, len(form.weights))
         model, tables = extended(require_reale(model), tables, {schema: form})
         self.node = Atom(Relation(schema), tuple(range(schema.arity)))
-        self.values = Values(model, tables, Heights(model), ranges)
+        self.values = Values(model, tables, ComparableScores(model), ranges)
 
     def degrees(self, tuples: Tensor) -> Floats:
         return self.values.heights.truth(exact(self.values, self.node, tuples))
 
 
-def _room(node: Meaning, tuples: Tensor) -> Tensor:
+def _room(node: Plan, tuples: Tensor) -> Tensor:
     """Return tuples with rows for the variables that a meaning ranges over by itself."""
-    rows = 1 + max([len(tuples) - 1, *projected(node)])
+    rows = 1 + max([len(tuples) - 1, *projected_variables(node)])
     columns = torch.zeros(rows, tuples.shape[1], dtype=torch.int64)
     columns[: len(tuples)] = tuples
     return columns
 
 
-def _takes_away(node: Meaning) -> bool:
+def _takes_away(node: Plan) -> bool:
     if isinstance(node, Atom):
         return False
-    if isinstance(node, Some):
+    if isinstance(node, Exists):
         return _takes_away(node.part)
-    return isinstance(node, Less) or _takes_away(node.left) or _takes_away(node.right)
+    return isinstance(node, AndNot) or _takes_away(node.left) or _takes_away(node.right)

@@ -14,7 +14,7 @@ from relatum.kernels.filters import nothing_known
 from relatum.reasoning.bounds import Floats, Values
 from relatum.reasoning.branching import Branching
 from relatum.reasoning.limit import Limit
-from relatum.reasoning.plan import Atom, Largest, Less, Meaning, Some, as_atom, most_projected, projected
+from relatum.reasoning.plan import AndNot, Atom, Exists, Max, Plan, as_atom, most_projected, projected_variables
 
 __all__ = ["Best", "best", "best_of", "exact"]
 
@@ -48,7 +48,7 @@ class Best:
 
 
 @torch.no_grad()
-def exact(values: Values, node: Meaning, columns: Tensor, limit: Limit | None = None) -> Floats:
+def exact(values: Values, node: Plan, columns: Tensor, limit: Limit | None = None) -> Floats:
     """Return the values of assignments, [n], of all variables that the meaning does not range over by itself.
 
     Where the limit is reached, the value of a projection is the best that was found.
@@ -58,16 +58,16 @@ def exact(values: Values, node: Meaning, columns: Tensor, limit: Limit | None = 
         return np.empty(0)
     if isinstance(node, Atom):
         return values.height(node, values.combine.pairs(values.given(node, columns, node.variables), torch.zeros(())))
-    if isinstance(node, Some):
+    if isinstance(node, Exists):
         return _largest_part(values, node, columns, limit)
     left, right = exact(values, node.left, columns, limit), exact(values, node.right, columns, limit)
-    return np.maximum(left, right) if isinstance(node, Largest) else np.minimum(left, -right)
+    return np.maximum(left, right) if isinstance(node, Max) else np.minimum(left, -right)
 
 
 @torch.no_grad()
 def best(
     values: Values,
-    node: Meaning,
+    node: Plan,
     columns: Tensor,
     open_: Sequence[int],
     k: int,
@@ -93,7 +93,7 @@ def best(
 
 
 @torch.no_grad()
-def best_of(values: Values, node: Meaning, columns: Tensor, k: int, limit: Limit | None = None) -> Best:
+def best_of(values: Values, node: Plan, columns: Tensor, k: int, limit: Limit | None = None) -> Best:
     """Return the k best of given assignments, int64[variables, n]; what is projected away from an atom is assigned too."""
     limit = limit or Limit()
     if (one := as_atom(node)) is not None:
@@ -123,35 +123,35 @@ class _Asked:
     excluded: Collection[Key]
     limit: Limit
 
-    def best(self, node: Meaning, k: int) -> Best:
+    def best(self, node: Plan, k: int) -> Best:
         if (one := as_atom(node)) is not None:
             return self._best_of_atom(node, *one, k)
-        if isinstance(node, Some) and isinstance(node.part, Largest):  # some of either: some of the one or of the other
+        if isinstance(node, Exists) and isinstance(node.part, Max):  # some of either: some of the one or of the other
             left, right = (replace(node, part=part) for part in (node.part.left, node.part.right))
             return self._best_of_either(node, left, right, k)
-        if isinstance(node, Largest):
+        if isinstance(node, Max):
             return self._best_of_either(node, node.left, node.right, k)
         found = None
-        if isinstance(node, Less):
+        if isinstance(node, AndNot):
             found = self._best_of_less(node, k)
-        elif isinstance(node, Some):
+        elif isinstance(node, Exists):
             found = self._best_of_some(node, k)
         return self._searched(node, k) if found is None else found
 
-    def _best_of_atom(self, node: Meaning, atom: Atom, dropped: Sequence[int], k: int) -> Best:
+    def _best_of_atom(self, node: Plan, atom: Atom, dropped: Sequence[int], k: int) -> Best:
         search = Branching(self.values, atom, self.columns, self.open_, dropped, k, self.excluded)
         columns, scores, _ = search.run(self.limit)
-        if isinstance(node, Some) and search.missed == -np.inf:  # these are then the largest values of the projection
+        if isinstance(node, Exists) and search.missed == -np.inf:  # these are then the largest values of the projection
             self.values.largest.update(zip(_keys(node, atom, dropped, columns), scores.tolist(), strict=True))
         return Best(columns, self.values.height(atom, scores), _height_missed(self.values, atom, search.missed))
 
-    def _best_of_either(self, node: Meaning, left: Meaning, right: Meaning, k: int) -> Best:
+    def _best_of_either(self, node: Plan, left: Plan, right: Plan, k: int) -> Best:
         """Return the best by the larger of two values: each is among the best by the value that is the larger one."""
         found = [self.best(side, k) for side in (left, right)]
         both = _distinct(torch.cat([one.columns for one in found], 1), self.columns, self.open_)
         return _chosen(both, exact(self.values, node, both, self.limit), k, max(one.missed for one in found))
 
-    def _best_of_less(self, node: Less, k: int) -> Best | None:
+    def _best_of_less(self, node: AndNot, k: int) -> Best | None:
         """Return the best by a difference, which lie among the best of its left side; None if they lie too far down."""
         wanted = max(_PART, 4 * k)
         while wanted <= _LOOKED_AT:
@@ -166,7 +166,7 @@ class _Asked:
             wanted *= 8
         return None
 
-    def _best_of_some(self, node: Some, k: int) -> Best | None:
+    def _best_of_some(self, node: Exists, k: int) -> Best | None:
         """Return the best by a projection: those of the best of its part that differ at open variables, each with its best.
 
         None if too many of the best differ only in what is projected away.
@@ -185,7 +185,7 @@ class _Asked:
             wanted *= 8
         return None
 
-    def _searched(self, node: Meaning, k: int) -> Best:
+    def _searched(self, node: Plan, k: int) -> Best:
         """Return the best by bounds from above alone."""
         search = _Search(self.values, node, self.columns, self.open_, k + len(self.excluded), self.limit)
         *first, last = self.open_
@@ -217,7 +217,7 @@ def _chosen(columns: Tensor, heights: Floats, k: int, missed: float) -> Best:
     return Best(columns[:, torch.from_numpy(order)], heights[order], missed)
 
 
-def _largest_part(values: Values, node: Some, columns: Tensor, limit: Limit) -> Floats:
+def _largest_part(values: Values, node: Exists, columns: Tensor, limit: Limit) -> Floats:
     one = as_atom(node)
     if one is None:
         parts = (columns[:, [number]] for number in range(columns.shape[1]))
@@ -236,16 +236,16 @@ def _largest_part(values: Values, node: Some, columns: Tensor, limit: Limit) -> 
     return values.height(atom, torch.tensor([values.largest[key] for key in keys], dtype=torch.float64))
 
 
-def _keys(node: Some, atom: Atom, dropped: Sequence[int], columns: Tensor) -> list[tuple[Some, Key]]:
+def _keys(node: Exists, atom: Atom, dropped: Sequence[int], columns: Tensor) -> list[tuple[Exists, Key]]:
     """Return what the largest values of a projection are remembered by."""
     given = [variable for variable in atom.variables if variable not in dropped]
     return [(node, tuple(one)) for one in columns[given].T.tolist()]
 
 
 class _Search:
-    def __init__(self, values: Values, node: Meaning, columns: Tensor, open_: Sequence[int], k: int, limit: Limit) -> None:
+    def __init__(self, values: Values, node: Plan, columns: Tensor, open_: Sequence[int], k: int, limit: Limit) -> None:
         self.values, self.node, self.k, self.limit = values, node, k, limit
-        self.given = set(range(len(columns))).difference(open_, projected(node))
+        self.given = set(range(len(columns))).difference(open_, projected_variables(node))
         self.columns, self.heights = columns[:, :0], np.empty(0)
         self.tried = 0
         self.most_tried = max(_FEWEST, _WORK // values.model.entity_count ** most_projected(node))
@@ -342,12 +342,12 @@ class _Search:
         self.columns, self.heights = found.columns, found.heights
 
 
-def _above(node: Meaning) -> Atom | None:
+def _above(node: Plan) -> Atom | None:
     """Return an atom that no value of the node is above, whatever is assigned to the variables that it has more."""
     while not isinstance(node, Atom):
-        if isinstance(node, Largest):
+        if isinstance(node, Max):
             return None
-        node = node.part if isinstance(node, Some) else node.left
+        node = node.part if isinstance(node, Exists) else node.left
     return node
 
 

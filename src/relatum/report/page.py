@@ -17,7 +17,7 @@ from relatum.report import charts
 from relatum.report.rule_graph import rules_image
 from relatum.report.study import AROUND, Study, study_of
 from relatum.rules import Rule
-from relatum.runs.journal import Course
+from relatum.runs.journal import TrainingHistory
 from relatum.runs.run import Run
 from relatum.version import __version__
 
@@ -119,7 +119,7 @@ def _rule_graph(rules: tuple[Rule, ...]) -> tuple[Markup, int]:
     return Markup(image), len(drawn)  # noqa: S704 - every text in it is escaped where it is drawn
 
 
-def _learning_curves(course: Course) -> list[tuple[str, Markup]]:
+def _learning_curves(course: TrainingHistory) -> list[tuple[str, Markup]]:
     """Return the curves of the loss and of the validation MRR by epoch, with what they are called."""
     found = []
     if course.losses:

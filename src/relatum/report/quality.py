@@ -149,10 +149,10 @@ def _by_relation(run: Run, ranks: Ranks) -> Breakdown:
 
 def _by_origin(run: Run, ranks: Ranks) -> list[Breakdown]:
     """Return the metrics by how relations were made, where that is known: by their last operation, and by depth."""
-    origins, schema = run.split.origins, run.model.schema
+    derivations, schema = run.split.derivations, run.model.schema
     found = []
     for key, title in (("operation", "By how a relation was made"), ("depth", "By depth")):
-        made = {name: getattr(origin, key) for name, origin in origins.items() if name in schema}
+        made = {name: getattr(origin, key) for name, origin in derivations.items() if name in schema}
         parts: dict[str, Chosen] = {}
         for label in sorted(set(made.values())):
             chosen = np.isin(ranks.relation, [schema.id(name) for name, own in made.items() if own == label])
@@ -214,5 +214,5 @@ def values_of(run: Run, relation: str, entities: Iterable[str]) -> tuple[str, ..
     """Return entities as the values of their columns, where these have names: 17 for `items:17`."""
     if not run.schema[relation].roles:
         return tuple(entities)
-    columns = zip(entities, run.domains(relation), strict=True)
-    return tuple(name.removeprefix(domain.prefix) if domain else name for name, domain in columns)
+    columns = zip(entities, run.column_types(relation), strict=True)
+    return tuple(name.removeprefix(column_type.prefix) if column_type else name for name, column_type in columns)

@@ -15,7 +15,7 @@ from relatum.errors import RelatumError
 from relatum.files import atomic_file
 from relatum.formatting import visible
 from relatum.report.layered_layout import Arrow, Box, Edge, Picture, arrange
-from relatum.rules import Kind, Rule
+from relatum.rules import Rule, RuleKind
 
 __all__ = ["draw_rules", "drawing_for", "rules_dot", "rules_image", "rules_svg"]
 
@@ -123,7 +123,7 @@ def _quoted(text: str) -> str:
 def _edges(rule: Rule) -> Iterator[Edge]:
     for name, words, negative in _leaves(rule.body):
         label = " of ".join(words)
-        if rule.kind == Kind.EQUAL:
+        if rule.kind == RuleKind.EQUAL:
             yield Edge(name, rule.head.name, label or "equals", "less" if negative else "solid")
         else:
             yield Edge(name, rule.head.name, f"{rule.kind} {label}".rstrip(), "bound")

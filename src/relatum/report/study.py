@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from relatum.data.hypergraph import Hypergraph
-from relatum.data.quality import Description, Health, describe, examine
+from relatum.data.quality import DataQuality, Description, check_quality, describe
 from relatum.datasets.registry import DATASETS
 from relatum.inference.calibration import Reliability
 from relatum.report.quality import Errors, Quality, errors_of, quality_of, values_of
-from relatum.rules import Rule, find_rules
+from relatum.rules import Rule, mine_rules
 from relatum.runs.directory import JOURNAL, SPEC, read_provenance
-from relatum.runs.journal import Course, read_course
+from relatum.runs.journal import TrainingHistory, read_history
 from relatum.runs.prediction import Prediction, predict
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
@@ -74,10 +74,10 @@ class Study:
     new: NewPredictions
     rules: tuple[Rule, ...]
     defined: bool
-    health: Health
+    health: DataQuality
     calibrated: bool
     reliability: Reliability | None
-    course: Course
+    course: TrainingHistory
     settings: Mapping[str, Mapping[str, Any]]
     provenance: Mapping[str, Mapping[str, Any]]
 
@@ -85,16 +85,16 @@ class Study:
 def study_of(run: Run) -> Study:
     """Return all that a report shows of a run."""
     split, spec, provenance = run.split, Spec.of_run(run.folder / SPEC), read_provenance(run.folder)
-    course = read_course(run.folder / JOURNAL)
+    course = read_history(run.folder / JOURNAL)
     part = next((part for part in ("test", "valid") if len(split.parts[part])), None)
     ranks = None if part is None else run.evaluate(part)
-    dataset = DATASETS.get(split.origin)
+    dataset = DATASETS.get(split.source)
     stored = Hypergraph.union(list(split.parts.values()))
     updates = provenance.get("updates", [])
     return Study(
         model=run.model.title,
         dim=spec.settings.dim,
-        data=Path(split.origin).name or split.origin,
+        data=Path(split.source).name or split.source,
         source=f"{dataset.cite}; {dataset.licence}" if dataset else None,
         known=_known(run, stored),
         sizes=describe(split),
@@ -104,9 +104,9 @@ def study_of(run: Run) -> Study:
         quality=None if part is None or ranks is None else quality_of(run, part, ranks),
         errors=None if part is None or ranks is None else errors_of(run, split.parts[part], ranks),
         new=_new_predictions(run, stored),
-        rules=tuple(find_rules(run.facts)),
+        rules=tuple(mine_rules(run.facts)),
         defined=bool(run.definitions),
-        health=examine(split),
+        health=check_quality(split),
         calibrated=run.calibration is not None,
         reliability=None if part is None else run.reliability(part),
         course=course,

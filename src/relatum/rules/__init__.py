@@ -1,14 +1,14 @@
 """Rules between relations: what equals, contains or lies within an expression over the others, found from tuples."""
 
-from relatum.rules.mining import estimate_observed, find_rules
-from relatum.rules.rule import Examples, Kind, Rule, examples, predictions
+from relatum.rules.mining import estimate_completeness, mine_rules
+from relatum.rules.rule import Examples, Rule, RuleKind, examples, predictions
 
 __all__ = [
     "Examples",
-    "Kind",
     "Rule",
-    "estimate_observed",
+    "RuleKind",
+    "estimate_completeness",
     "examples",
-    "find_rules",
+    "mine_rules",
     "predictions",
 ]

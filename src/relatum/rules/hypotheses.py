@@ -11,7 +11,7 @@ import numpy as np
 from relatum.algebra import Expression
 from relatum.data.vocabulary import Vocabulary
 from relatum.rules.index import Head, Measured, Store, candidates, measure
-from relatum.rules.rule import Kind, Rule
+from relatum.rules.rule import Rule, RuleKind
 from relatum.rules.statistics import deficit, evidence, reach
 from relatum.rules.views import View, found_in
 
@@ -128,9 +128,9 @@ _MOST_CONTAINED_DEFICIT = 1.0  # nats: what falls short by more says something n
 def containments(found: Sequence[Measured], head: Head, store: Store, observed: float) -> Iterator[Rule]:
     """Yield the smallest views that the head lies within, and the largest that it contains, as rules."""
     schema, entities = store.graph.schema[head.relation], store.graph.entities
-    for kind in (Kind.WITHIN, Kind.CONTAINS):
+    for kind in (RuleKind.WITHIN, RuleKind.CONTAINS):
         # A wider bound follows from a narrower one, and a smaller part from a larger one: the telling ones come first.
-        order = sorted(found, key=lambda one: (one.size if kind == Kind.WITHIN else -one.size, one.view.operations))
+        order = sorted(found, key=lambda one: (one.size if kind == RuleKind.WITHIN else -one.size, one.view.operations))
         likely = [one for one in order if _weight(one, kind, observed) >= LEAST_EVIDENCE]
         kept = list[Measured]()
         for one in likely[:_MOST_COMPARED]:
@@ -140,15 +140,15 @@ def containments(found: Sequence[Measured], head: Head, store: Store, observed: 
                 yield Rule(schema, body, kind, one.support, one.support / one.size, one.support / len(head), weight)
 
 
-def _weight(one: Measured, kind: Kind, observed: float) -> float:
-    if kind == Kind.CONTAINS:
+def _weight(one: Measured, kind: RuleKind, observed: float) -> float:
+    if kind == RuleKind.CONTAINS:
         return evidence(one.support, one.size, observed)
     return evidence(one.support, len(one.reasons), reach(one.reasons, observed))
 
 
-def _follows(one: Measured, kept: Measured, kind: Kind, observed: float) -> bool:
+def _follows(one: Measured, kept: Measured, kind: RuleKind, observed: float) -> bool:
     """Return whether a rule about one view follows from the rule about another."""
-    inner, outer = (kept, one) if kind == Kind.WITHIN else (one, kept)
+    inner, outer = (kept, one) if kind == RuleKind.WITHIN else (one, kept)
     inside = np.count_nonzero((inner.reasons > 0) & (outer.reasons > 0))
     outside = np.count_nonzero(found_in(inner.outside, outer.outside)[0])
     return deficit(int(inside + outside), inner.size, observed) <= _MOST_CONTAINED_DEFICIT

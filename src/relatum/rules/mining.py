@@ -9,17 +9,17 @@ from relatum.errors import SettingError
 from relatum.progress import progress
 from relatum.rules.hypotheses import Hypothesis, containments, equalities
 from relatum.rules.index import Head, Measured, Store, candidates, measure
-from relatum.rules.rule import Kind, Rule
-from relatum.rules.selection import said_once, settle
+from relatum.rules.rule import Rule, RuleKind
+from relatum.rules.selection import choose_rules, deduplicate
 from relatum.rules.statistics import MOST_OBSERVED, observed_share
 from relatum.rules.views import View
 
-__all__ = ["estimate_observed", "find_rules"]
+__all__ = ["estimate_completeness", "mine_rules"]
 
 _RIVALS = 20  # hypotheses that are kept for each head
 
 
-def find_rules(
+def mine_rules(
     graph: Hypergraph, *, observed: float | None = None, heads: Iterable[str] | None = None, least: int = 10
 ) -> list[Rule]:
     """Return rules about the relations of a hypergraph, those that equal something first, then by weight of evidence.
@@ -36,7 +36,7 @@ def find_rules(
     if observed is not None and not 0 < observed <= 1:
         raise SettingError(f"observed: must be above 0, up to 1, not {observed!r}")
     if observed is None and heads is not None:
-        observed = estimate_observed(graph, least=least)  # a few heads tell too little of it
+        observed = estimate_completeness(graph, least=least)  # a few heads tell too little of it
     store = Store(graph)
     targets = _targets(store, heads, least)
     with progress("finding rules", 4 * len(targets)) as advance:
@@ -47,7 +47,7 @@ def find_rules(
             measured = _measured(views[head.relation], head, store)
             rivals[head.relation] = equalities(measured, head, store, share)[:_RIVALS]
             advance(2)
-        best, same = settle(rivals, store)
+        best, same = choose_rules(rivals, store)
         related = {frozenset((same(head), same(store.id(view)))) for head, one in best.items() for view in one.views}
         rules = list[Rule]()
         for head in targets:
@@ -58,10 +58,10 @@ def find_rules(
                 news = [view for view, pair in pairs if len(pair) > 1 and pair not in related]
                 rules += containments(_measured(news, head, store), head, store, share)
             advance(1)
-    return sorted(said_once(rules), key=lambda rule: (rule.kind != Kind.EQUAL, -rule.evidence, str(rule)))
+    return sorted(deduplicate(rules), key=lambda rule: (rule.kind != RuleKind.EQUAL, -rule.evidence, str(rule)))
 
 
-def estimate_observed(graph: Hypergraph, *, least: int = 10) -> float:
+def estimate_completeness(graph: Hypergraph, *, least: int = 10) -> float:
     """Return the share of the true facts that are stored, as far as relations that lie within others tell; else 0.98."""
     store = Store(graph)
     targets = _targets(store, None, least)
@@ -97,4 +97,4 @@ def _measured(views: Iterable[View], head: Head, store: Store) -> list[Measured]
 def _rule(head: Head, found: Hypothesis, store: Store) -> Rule:
     schema, body = store.graph.schema[head.relation], found.body(store.graph.entities)
     confidence, coverage = found.support / found.size, found.support / len(head)
-    return Rule(schema, body, Kind.EQUAL, found.support, confidence, coverage, found.evidence)
+    return Rule(schema, body, RuleKind.EQUAL, found.support, confidence, coverage, found.evidence)

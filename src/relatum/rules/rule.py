@@ -13,10 +13,10 @@ from relatum.data.hypergraph import Hypergraph, TupleTable
 from relatum.data.schema import RelationSchema
 from relatum.errors import DataError
 
-__all__ = ["Examples", "Kind", "Rule", "examples", "predictions"]
+__all__ = ["Examples", "Rule", "RuleKind", "examples", "predictions"]
 
 
-class Kind(StrEnum):
+class RuleKind(StrEnum):
     """How a head stands to a body."""
 
     EQUAL = "="
@@ -40,7 +40,7 @@ class Rule:
 
     head: RelationSchema
     body: Expression
-    kind: Kind
+    kind: RuleKind
     support: int
     confidence: float
     coverage: float
@@ -62,7 +62,7 @@ class Rule:
         a single atom can be written so.
         """
         text = datalog(self.body, self.head.name)
-        if self.kind != Kind.WITHIN:
+        if self.kind != RuleKind.WITHIN:
             return text
         if any(len(node.children) > 1 for node in self._nodes):
             raise DataError(f"{self}: only a body of one relation can be read from the head to the body")
@@ -110,6 +110,6 @@ def examples(rule: Rule, graph: Hypergraph, most: int = 3) -> Examples:
 
 def predictions(rule: Rule, graph: Hypergraph) -> TupleTable:
     """Return the tuples that a rule says its head should have, and that are not stored; a `within` rule says nothing."""
-    if rule.kind == Kind.WITHIN:
+    if rule.kind == RuleKind.WITHIN:
         raise DataError(f"{rule}: a rule that only bounds its head predicts no tuple of it")
     return evaluate(Difference(rule.body, Relation(graph.schema[rule.head.name])), graph)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from relatum.algebra import Relation, Rename
 from relatum.rules.hypotheses import Hypothesis
 from relatum.rules.index import Store
-from relatum.rules.rule import Kind, Rule
+from relatum.rules.rule import Rule, RuleKind
 
-__all__ = ["said_once", "settle"]
+__all__ = ["choose_rules", "deduplicate"]
 
 
-def settle(rivals: Mapping[int, list[Hypothesis]], store: Store) -> tuple[dict[int, Hypothesis], Callable[[int], int]]:
+def choose_rules(rivals: Mapping[int, list[Hypothesis]], store: Store) -> tuple[dict[int, Hypothesis], Callable[[int], int]]:
     """Return the hypothesis of each head, and a function that is the same for relations that are renamings of each other.
 
     The best hypotheses come first. One that goes back to a renaming of the head itself says nothing, and the next one takes
@@ -37,10 +37,10 @@ def settle(rivals: Mapping[int, list[Hypothesis]], store: Store) -> tuple[dict[i
     return best, same
 
 
-def said_once(rules: Iterable[Rule]) -> list[Rule]:
+def deduplicate(rules: Iterable[Rule]) -> list[Rule]:
     """Return the rules without those that say from the outer relation what another says from the inner one."""
     found: dict[object, Rule] = {}
-    for rule in sorted(rules, key=lambda rule: rule.kind != Kind.WITHIN):
+    for rule in sorted(rules, key=lambda rule: rule.kind != RuleKind.WITHIN):
         found.setdefault(_said(rule), rule)
     return list(found.values())
 
@@ -49,8 +49,8 @@ def _said(rule: Rule) -> object:
     """Return what a rule says: the same for `t within permute[1, 2, 0](a)` and `a contains permute[2, 0, 1](t)`."""
     body = rule.body
     child, places = (body.child, body.permutation) if isinstance(body, Rename) else (body, tuple(range(body.arity)))
-    if rule.kind == Kind.EQUAL or not isinstance(child, Relation):
+    if rule.kind == RuleKind.EQUAL or not isinstance(child, Relation):
         return rule
-    if rule.kind == Kind.WITHIN:
+    if rule.kind == RuleKind.WITHIN:
         return rule.head.name, child.name, places
     return child.name, rule.head.name, tuple(sorted(range(len(places)), key=places.__getitem__))

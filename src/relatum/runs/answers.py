@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from relatum.algebra.lexer import Arguments, Reader, as_written, read_arguments, write_arguments
 from relatum.data.schema import Schema
 
-__all__ = ["Answer", "Judgement", "Question", "parse_question"]
+__all__ = ["Answer", "FactScore", "Question", "parse_question"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class FactScore:
     """What a run thinks of a fact.
 
     Attributes:

@@ -17,7 +17,7 @@ from relatum.errors import DataError, whole_number
 from relatum.inference import scoring
 from relatum.inference.asking import Asking, Scores
 from relatum.inference.completion import EXACT_LIMIT, best_facts
-from relatum.runs.answers import Answer, Judgement, Question, parse_question
+from relatum.runs.answers import Answer, FactScore, Question, parse_question
 from relatum.runs.kinds import allowed_entities, given_entities
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ def complete(
     return known + _new_answers(run, asked, given, facts, k, beam)
 
 
-def score(run: Run, fact: str | Question) -> Judgement:
+def score(run: Run, fact: str | Question) -> FactScore:
     """Return what `Run.score` does."""
     asked = _parsed(run, fact)
     if asked.open:
         raise DataError(f"{asked}: a fact to score has no open position")
     columns = given_entities(run, asked)
     (answer,) = _answers(run, asked, columns, _scores(run, asked.relation, columns), _known_facts(run, asked, columns)[1])
-    return Judgement(answer.score, answer.probability, _percentile(run, asked.relation, columns), answer.source)
+    return FactScore(answer.score, answer.probability, _percentile(run, asked.relation, columns), answer.source)
 
 
 def _known_answers(run: Run, asked: Question, facts: Ids, sources: list[str], k: int) -> list[Answer]:

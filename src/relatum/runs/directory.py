@@ -15,7 +15,7 @@ from relatum.data.hypergraph import Split
 from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.registry import DATASETS
 from relatum.errors import DataError, RelatumError
-from relatum.files import atomic_file, leftovers
+from relatum.files import atomic_file, stale_temporaries
 from relatum.inference.calibration import Calibration
 from relatum.kernels.parallel import threads
 from relatum.runs.spec import Spec
@@ -56,7 +56,7 @@ def is_free(folder: Path) -> bool:
     """
     if not folder.exists():
         return True
-    found = {path.name for path in folder.iterdir()} - {path.name for path in leftovers(folder)} - {LOCK}
+    found = {path.name for path in folder.iterdir()} - {path.name for path in stale_temporaries(folder)} - {LOCK}
     return found in (set(), {_FACTS}, {_FACTS, PROVENANCE})
 
 
@@ -95,7 +95,7 @@ def write_text(path: Path, text: str) -> None:
 def provenance_of(split: Split) -> dict[str, Any]:
     """Return the provenance of a run that begins."""
     return {
-        "data": split.origin,
+        "data": split.source,
         "checksums": dict(split.checksums),
         "versions": versions(),
         "python": platform.python_version(),
@@ -146,11 +146,11 @@ def updated_card(spec: Spec, split: Split, origin: str, update: Mapping[str, Any
 def _card(spec: Spec, split: Split, reached: Mapping[str, str]) -> str:
     sizes = ", ".join(f"{part} {len(graph):,}" for part, graph in split.parts.items())
     rows = "\n".join(f"| {name} | {value} |" for name, value in reached.items())
-    dataset = DATASETS.get(split.origin)
-    origin = f"{split.origin} ({dataset.licence}; {dataset.cite})" if dataset else split.origin
+    dataset = DATASETS.get(split.source)
+    origin = f"{split.source} ({dataset.licence}; {dataset.cite})" if dataset else split.source
     relation = split.schema[0] if len(split.schema) else None
     gaps = ", ".join(["?", *["..."] * (relation.arity - 1)]) if relation else "?"
-    return f"""# {spec.model} on {split.origin}
+    return f"""# {spec.model} on {split.source}
 
 | | |
 |---|---|

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.errors import UnknownNameError
-from relatum.files import atomic_directory, check_free
+from relatum.files import atomic_directory, require_empty
 from relatum.progress import progress
 from relatum.runs.prediction import Prediction
 from relatum.runs.run import Run
@@ -39,10 +39,10 @@ def predictions_table(
     """
     schema = run.schema[relation]
     roles = list(schema.roles or (f"position_{position}" for position in range(schema.arity)))
-    domains = [None] * schema.arity if full_names else run.domains(relation)
+    column_types = [None] * schema.arity if full_names else run.column_types(relation)
     columns = [
-        column_of(role, [one.entities[position] for one in predictions], domain)
-        for position, (role, domain) in enumerate(zip(roles, domains, strict=True))
+        column_of(role, [one.entities[position] for one in predictions], column_type)
+        for position, (role, column_type) in enumerate(zip(roles, column_types, strict=True))
     ]
     for own in ("score", "probability"):
         taken = [column.name for column in columns]
@@ -80,7 +80,7 @@ def save_embeddings(run: Run, directory: str | os.PathLike[str], format: str = "
     if format not in FORMATS:
         raise UnknownNameError("format", format, FORMATS)
     target = Path(directory)
-    check_free(target)
+    require_empty(target)
     if target.exists():
         target.rmdir()
     found = list(_embeddings(run))

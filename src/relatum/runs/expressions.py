@@ -20,39 +20,39 @@ from relatum.version import __version__
 if TYPE_CHECKING:
     from relatum.runs.run import Run
 
-__all__ = ["Asked", "defined_schema", "load_definitions", "save_definitions", "with_definition"]
+__all__ = ["BoundExpression", "defined_schema", "load_definitions", "save_definitions", "with_definition"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class BoundExpression:
     """An expression over the relations of a run; the methods of expressions make others, and it can be asked."""
 
     run: Run
     expression: Expression
 
-    def permute(self, *places: Place) -> Asked:
+    def permute(self, *places: Place) -> BoundExpression:
         """Return the same columns in another order."""
         return replace(self, expression=self.expression.permute(*places))
 
-    def project(self, *places: Place) -> Asked:
+    def project(self, *places: Place) -> BoundExpression:
         """Return only the given columns, in the given order."""
         return replace(self, expression=self.expression.project(*places))
 
-    def select(self, place: Place, entity: str) -> Asked:
+    def select(self, place: Place, entity: str) -> BoundExpression:
         """Return the tuples that hold `entity` at `place`; the column is dropped."""
         return replace(self, expression=self.expression.select(place, entity))
 
-    def select_equal(self, dropped: Place, kept: Place) -> Asked:
+    def select_equal(self, dropped: Place, kept: Place) -> BoundExpression:
         """Return the tuples that hold the same entity at both places; the first of the two columns is dropped."""
         return replace(self, expression=self.expression.select_equal(dropped, kept))
 
     # The paper's own words.
     rename, where, where_equal = permute, select, select_equal
 
-    def __or__(self, other: Asked) -> Asked:
+    def __or__(self, other: BoundExpression) -> BoundExpression:
         return replace(self, expression=self.expression | other.expression)
 
-    def __sub__(self, other: Asked) -> Asked:
+    def __sub__(self, other: BoundExpression) -> BoundExpression:
         return replace(self, expression=self.expression - other.expression)
 
     def complete(

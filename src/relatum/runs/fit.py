@@ -18,7 +18,7 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.datasets.load import load
 from relatum.errors import DataError, RelatumError
-from relatum.files import leftovers
+from relatum.files import stale_temporaries
 from relatum.inference.calibration import fit_calibration, label
 from relatum.inference.ranking import Metrics, rank
 from relatum.models import MODELS
@@ -96,7 +96,7 @@ def _held(folder: Path) -> Iterator[None]:
     """Keep other processes off a run, and first remove what killed ones have left half written."""
     try:
         with FileLock(folder / LOCK, timeout=0):
-            for path in leftovers(folder):
+            for path in stale_temporaries(folder):
                 path.unlink()
             yield
     except Timeout:

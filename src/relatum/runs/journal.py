@@ -12,7 +12,7 @@ from typing import Any
 
 from relatum.errors import DataError
 
-__all__ = ["Course", "Journal", "Moment", "read_course"]
+__all__ = ["HistoryPoint", "Journal", "TrainingHistory", "read_history"]
 
 
 class Journal:
@@ -49,7 +49,7 @@ class Journal:
 
 
 @dataclass(frozen=True)
-class Moment:
+class HistoryPoint:
     """A value at the end of an epoch, and how many seconds of training there had been by then."""
 
     epoch: int
@@ -58,28 +58,28 @@ class Moment:
 
 
 @dataclass
-class Course:
+class TrainingHistory:
     """The loss of each epoch, the MRR of each validation, and how much was spent in how many sessions."""
 
-    losses: list[Moment] = field(default_factory=list)
-    scores: list[Moment] = field(default_factory=list)
+    losses: list[HistoryPoint] = field(default_factory=list)
+    scores: list[HistoryPoint] = field(default_factory=list)
     seconds: float = 0.0
     epochs: int = 0
     sessions: int = 0
 
     @property
-    def best(self) -> Moment | None:
+    def best(self) -> HistoryPoint | None:
         """The first of the best validations."""
         return max(self.scores, key=lambda moment: moment.value, default=None)
 
 
-def read_course(path: Path) -> Course:
+def read_history(path: Path) -> TrainingHistory:
     """Return the course of training; the journal is only read, and nothing is known where there is none.
 
     What was trained after the last checkpoint before a break was trained again: only the second time is kept, but the time
     that both took counts.
     """
-    course, before = Course(), 0.0
+    course, before = TrainingHistory(), 0.0
     try:
         for event in Journal(path).read():
             now, kind = float(event["time"]), event["event"]
@@ -94,7 +94,7 @@ def read_course(path: Path) -> Course:
             before, course.epochs = now, int(event["epoch"])
             for name, kept in (("loss", course.losses), ("score", course.scores)):
                 if isinstance(event.get(name), float | int) and math.isfinite(event[name]):
-                    kept.append(Moment(course.epochs, course.seconds, float(event[name])))
+                    kept.append(HistoryPoint(course.epochs, course.seconds, float(event[name])))
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path}: not a journal of training ({type(error).__name__}: {error})") from None
     return course

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from relatum.data.column_types import Domain
+from relatum.data.column_types import ColumnType
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, nearest_names
 from relatum.runs.answers import Question
@@ -19,7 +19,10 @@ __all__ = ["allowed_entities", "given_entities"]
 
 def allowed_entities(run: Run, relation: str) -> list[Ids | None]:
     """Return for each position of a relation the entities that can stand there, ascending; None are all."""
-    return [None if domain is None else domain.ids(run.model.graph.entities) for domain in run.domains(relation)]
+    return [
+        None if column_type is None else column_type.ids(run.model.graph.entities)
+        for column_type in run.column_types(relation)
+    ]
 
 
 def given_entities(run: Run, question: Question) -> Ids:
@@ -30,19 +33,21 @@ def given_entities(run: Run, question: Question) -> Ids:
     names, schema, found = run.model.graph.entities, run.schema[question.relation], []
     if len(question.arguments) != schema.arity:
         raise DataError(f"{question}: {schema} takes {schema.arity} arguments, not {len(question.arguments)}")
-    for position, (name, domain) in enumerate(zip(question.arguments, run.domains(schema.name), strict=True)):
+    for position, (name, column_type) in enumerate(zip(question.arguments, run.column_types(schema.name), strict=True)):
         found.append([0 if name is None else names.id(name)])
-        if name is not None and domain is not None and not name.startswith(domain.prefix):
+        if name is not None and column_type is not None and not name.startswith(column_type.prefix):
             column = schema.roles[position] if schema.roles else f"position {position}"
-            near = " or ".join(map(repr, _nearest(name, domain, names)))
+            near = " or ".join(map(repr, _nearest(name, column_type, names)))
             hint = f"; did you mean {near}?" if near else ""
-            raise DataError(f"{question}: {column} holds entities of kind {domain.kind!r}, and {name!r} is none{hint}")
+            raise DataError(
+                f"{question}: {column} holds entities of kind {column_type.entity_type!r}, and {name!r} is none{hint}"
+            )
     return np.array(found, np.int32)
 
 
-def _nearest(name: str, domain: Domain, names: Vocabulary) -> tuple[str, ...]:
+def _nearest(name: str, column_type: ColumnType, names: Vocabulary) -> tuple[str, ...]:
     """Return the names of a kind that may have been meant: the same value above all."""
-    same = domain.prefix + name.partition(":")[2]
+    same = column_type.prefix + name.partition(":")[2]
     if same in names:
         return (same,)
-    return nearest_names(name, (other for other in names if other.startswith(domain.prefix)))
+    return nearest_names(name, (other for other in names if other.startswith(column_type.prefix)))

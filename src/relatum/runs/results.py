@@ -23,7 +23,7 @@ from relatum.inference.breakdown import SIZE, breakdown, macro_mrr
 from relatum.inference.ranking import mrr_interval
 from relatum.models import MODELS
 from relatum.runs.directory import JOURNAL, SPEC, read_provenance
-from relatum.runs.journal import read_course
+from relatum.runs.journal import read_history
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
 from relatum.setting_names import modern
@@ -77,14 +77,14 @@ def save_results(path: Path, results: dict[str, Any]) -> None:
 
 def result_of(folder: Path) -> dict[str, Any]:
     """Return what one run reached on its test facts, and how."""
-    run, course = Run(folder), read_course(folder / JOURNAL)
+    run, course = Run(folder), read_history(folder / JOURNAL)
     began = time.perf_counter()
     ranks = run.evaluate("test")
     evaluation = time.perf_counter() - began
     trust = run.reliability("test")
-    schema, origins = run.model.schema, run.split.origins
-    keys = ("arity", "operation", "depth") if origins else ("arity",)
-    parts = {f"by_{key}": breakdown(ranks, key, schema, origins) for key in keys}
+    schema, derivations = run.model.schema, run.split.derivations
+    keys = ("arity", "operation", "depth") if derivations else ("arity",)
+    parts = {f"by_{key}": breakdown(ranks, key, schema, derivations) for key in keys}
     parts["by_relation_size"] = breakdown(ranks, SIZE, schema, train=run.split.train)
     return {
         "seed": Spec.of_run(folder / SPEC).seed,
@@ -121,7 +121,7 @@ def _size(split: Split) -> dict[str, Any]:
     found = describe(split).to_json()
     del found["origin"]
     found["arity"] = {str(arity): count for arity, count in found["arity"].items()}
-    if split.origins:
+    if split.derivations:
         found |= {f"test_by_{key}": _test_by(split, key) for key in ("operation", "depth")}
     return {**found, "checksums": dict(split.checksums)}
 
@@ -130,8 +130,8 @@ def _test_by(split: Split, key: str) -> dict[str, int]:
     """Return how many test facts are of a relation with this origin."""
     found: Counter[str] = Counter()
     for relation in split.schema:
-        if relation.name in split.origins:
-            found[str(getattr(split.origins[relation.name], key))] += len(split.test.table(relation.name))
+        if relation.name in split.derivations:
+            found[str(getattr(split.derivations[relation.name], key))] += len(split.test.table(relation.name))
     return dict(sorted((name, count) for name, count in found.items() if count))
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from torch import Tensor
 
 from relatum.algebra import Expression, Relation, evaluate, expanded, parse
-from relatum.algebra.column_types import domains_of
-from relatum.data.column_types import Domain
+from relatum.algebra.column_types import column_types_of
+from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Block, Hypergraph, Split, TupleTable
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import Schema
@@ -27,10 +27,10 @@ from relatum.reasoning.explanation import Explanation
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
-from relatum.runs.answers import Answer, Judgement, Question, parse_question
+from relatum.runs.answers import Answer, FactScore, Question, parse_question
 from relatum.runs.completion import complete, score
 from relatum.runs.directory import SPEC, load_calibration, load_facts
-from relatum.runs.expressions import Asked, defined_schema, load_definitions, save_definitions, with_definition
+from relatum.runs.expressions import BoundExpression, defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.prediction import Prediction, predict
 
 __all__ = ["Run"]
@@ -114,7 +114,7 @@ class Run:
             for one in found.answers
         ]
 
-    def score(self, fact: str | Question) -> Judgement:
+    def score(self, fact: str | Question) -> FactScore:
         """Return what the run thinks of a fact."""
         return score(self, fact)
 
@@ -141,9 +141,9 @@ class Run:
         """
         return predict(self, [relation], top, min_score=min_score, min_probability=min_probability, exact=exact)[relation]
 
-    def __getitem__(self, name: str) -> Asked:
+    def __getitem__(self, name: str) -> BoundExpression:
         """Return a relation, stored or defined, to ask algebra of: `run["sold"].project(0).complete()`."""
-        return Asked(self, self._expression(self.schema[name].name))
+        return BoundExpression(self, self._expression(self.schema[name].name))
 
     def query(
         self,
@@ -195,14 +195,14 @@ class Run:
         """Return the facts of a relation: those known, or those that follow by its definition."""
         return (self._derived(relation) if relation in self.definitions else self._stored).table(relation)
 
-    def domains(self, relation: str) -> tuple[Domain | None, ...]:
+    def column_types(self, relation: str) -> tuple[ColumnType | None, ...]:
         """Return what the entities at each position of a relation are; None where it was not made from tables."""
-        return domains_of(self._expression(relation), self.split.domains)
+        return column_types_of(self._expression(relation), self.split.column_types)
 
     @cached_property
     def reasoner(self) -> Reasoner:
         """What answers queries, over the stored relations."""
-        return Reasoner(self.model, self.tables, self.calibration, self._stored, self.split.domains)
+        return Reasoner(self.model, self.tables, self.calibration, self._stored, self.split.column_types)
 
     @cached_property
     def _stored(self) -> Hypergraph:

@@ -107,9 +107,9 @@ class Spec:
     def of(cls, data: object, **settings: Any) -> Spec:
         """Return the spec of a name, a path, or facts in memory, with settings as `Spec` takes them.
 
-        What is in memory is called as it says itself (`Split.origin`), or else `memory`.
+        What is in memory is called as it says itself (`Split.source`), or else `memory`.
         """
-        return cls(data if isinstance(data, str | PathLike) else str(getattr(data, "origin", "memory")), **settings)
+        return cls(data if isinstance(data, str | PathLike) else str(getattr(data, "source", "memory")), **settings)
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], *, notice: bool = True) -> Spec:

@@ -15,10 +15,10 @@ import torch
 
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
-from relatum.data.merging import Widened, widened
+from relatum.data.merging import MergedSplit, merge
 from relatum.datasets.load import load
 from relatum.errors import DataError, SettingError
-from relatum.files import atomic_directory, check_free, sha256_of
+from relatum.files import atomic_directory, require_empty, sha256_of
 from relatum.inference.ranking import Metrics, rank
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
@@ -41,7 +41,7 @@ from relatum.runs.journal import Journal
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
 from relatum.training.fold_in import facts_with, fold_in
-from relatum.training.new_entities import started
+from relatum.training.new_entities import init_new_entities
 
 __all__ = ["Folded", "counts_of", "effect_of", "update"]
 
@@ -66,7 +66,7 @@ class Folded:
     """
 
     trained: Run
-    wide: Widened
+    wide: MergedSplit
     model: Model
     start: Parameters
     parameters: Parameters
@@ -145,7 +145,7 @@ def update(
     target = _beside(folder) if out is None else Path(out)
     if seed < 0:
         raise SettingError(f"seed: must be a whole number from 0 up, not {seed}")
-    check_free(target)  # before the work, and again when it is written
+    require_empty(target)  # before the work, and again when it is written
     trained, spec = Run(folder), Spec.of_run(folder / SPEC)
     given = load(new_facts, use_cache=False)
     folded = _folded(trained, _with_more(trained, given), spec, seed, refit=refit)
@@ -153,13 +153,13 @@ def update(
     step = {
         "from": folder.resolve().name,
         "model": sha256_of(folder / "model.safetensors"),
-        "facts": given.origin,
+        "facts": given.source,
         "checksums": dict(given.checksums),
         **counts_of(folded),
         "seed": seed,
         "versions": versions(),
     }
-    check_free(target)
+    require_empty(target)
     if target.exists():
         target.rmdir()
     with atomic_directory(target) as made:
@@ -173,20 +173,20 @@ def _beside(folder: Path) -> Path:
     return whole.with_name(f"{whole.name}-updated")
 
 
-def _with_more(trained: Run, given: Split) -> Widened:
+def _with_more(trained: Run, given: Split) -> MergedSplit:
     """Return the facts of a run with more; refused unless there is a new one among them."""
     for name in given.schema.names:
         if name in trained.definitions:
-            raise DataError(f"{given.origin}: {name} is a defined relation: its facts follow from those of others")
-    wide = widened(trained.split, given)
+            raise DataError(f"{given.source}: {name} is a defined relation: its facts follow from those of others")
+    wide = merge(trained.split, given)
     if not wide.read:
-        raise DataError(f"{given.origin}: there are no facts in it")
+        raise DataError(f"{given.source}: there are no facts in it")
     if not any(map(len, wide.added.values())):
-        raise DataError(f"{given.origin}: nothing is new, for the run knows all of its {wide.read:,} facts already")
+        raise DataError(f"{given.source}: nothing is new, for the run knows all of its {wide.read:,} facts already")
     return wide
 
 
-def _folded(trained: Run, wide: Widened, spec: Spec, seed: int, *, refit: bool) -> Folded:
+def _folded(trained: Run, wide: MergedSplit, spec: Spec, seed: int, *, refit: bool) -> Folded:
     began = time.perf_counter()
     facts = wide.split.train
     old, now = wide.before.train.degrees(), facts.degrees()
@@ -195,7 +195,7 @@ def _folded(trained: Run, wide: Widened, spec: Spec, seed: int, *, refit: bool) 
     named = np.isin(np.arange(len(now)), places)
     new = np.flatnonzero(~named | ((old == 0) & (now > 0)))
     refitted = np.flatnonzero((old > 0) & (now > 2 * old)) if refit else np.empty(0, np.int64)
-    start = started(model, _with_room(trained, places, len(now)), facts, new, seed)
+    start = init_new_entities(model, _with_room(trained, places, len(now)), facts, new, seed)
     fitted = np.union1d(new[now[new] > 0], refitted)
     parameters = fold_in(model, start, facts, fitted, spec.training, seed)
     return Folded(trained, wide, model, start, parameters, new, refitted, time.perf_counter() - began)

@@ -13,13 +13,13 @@ import numpy as np
 
 from relatum.algebra import Expression, SelectConstant
 from relatum.algebra.node import post_order
-from relatum.data.derivations import ELEMENTARY, OPERATIONS, Origin, save_provenance
+from relatum.data.derivations import ELEMENTARY, OPERATIONS, Derivation, save_derivations
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import RelationSchema, Schema
 from relatum.datasets.text_format import write_tuples
 from relatum.errors import DataError, SettingError
-from relatum.files import atomic_directory, check_free
-from relatum.synth.derivation import Derivation, derive
+from relatum.files import atomic_directory, require_empty
+from relatum.synth.derivation import DerivedRelations, derive
 from relatum.synth.elementary import draw_elementary
 from relatum.synth.operations import Member
 from relatum.synth.sampling import hold_out, sub_sample
@@ -54,15 +54,15 @@ class SynthDataset:
     seed: int
 
     @property
-    def origins(self) -> Mapping[str, Origin]:
+    def derivations(self) -> Mapping[str, Derivation]:
         """How every relation came to be, by name."""
-        return self.split.origins
+        return self.split.derivations
 
     def counts(self, part: str = "test") -> dict[tuple[str, int], int]:
         """Return how many tuples a part has, by operation and depth."""
         found: Counter[tuple[str, int]] = Counter()
         for relation in self.split.schema:
-            origin = self.origins[relation.name]
+            origin = self.derivations[relation.name]
             found[origin.operation, origin.depth] += len(self.split.parts[part].table(relation.name))
         places = (ELEMENTARY, *OPERATIONS)
         return dict(sorted(found.items(), key=lambda item: (places.index(item[0][0]), item[0][1])))
@@ -84,11 +84,13 @@ def synthesize(
     derivation = derive(elementary, family_of, settings, deriving, advance)
     truth = _truth(elementary, derivation)
     expressions = {member.name: member.expression for member in derivation.members}
-    origins = {name: _origin(expression) for name, expression in expressions.items()}
+    derivations = {name: _origin(expression) for name, expression in expressions.items()}
     sampled = sub_sample(truth, settings.tuples, settings.kept_arities, _constants(derivation.members), sampling)
-    strata = sorted({(origin.operation, origin.depth) for origin in origins.values()})
-    numbers = [strata.index((origins[name].operation, origins[name].depth)) for name in sampled.schema.names]
-    split = replace(hold_out(sampled, numbers, settings.valid, settings.test, splitting, origin="synth"), origins=origins)
+    strata = sorted({(origin.operation, origin.depth) for origin in derivations.values()})
+    numbers = [strata.index((derivations[name].operation, derivations[name].depth)) for name in sampled.schema.names]
+    split = replace(
+        hold_out(sampled, numbers, settings.valid, settings.test, splitting, origin="synth"), derivations=derivations
+    )
     made = SynthDataset(split, expressions, truth, derivation.redrawn, derivation.given_up, settings, seed)
     _check_complete(made)
     return made
@@ -100,7 +102,7 @@ def save_synth(made: SynthDataset, directory: str | os.PathLike[str]) -> None:
     The directory may exist if it is empty.
     """
     target = Path(directory)
-    check_free(target)
+    require_empty(target)
     if target.exists():
         target.rmdir()
     with atomic_directory(target) as folder:
@@ -114,10 +116,10 @@ def save_synth(made: SynthDataset, directory: str | os.PathLike[str]) -> None:
             "redrawn": dict(made.redrawn),
             "given_up": dict(made.given_up),
         }
-        save_provenance(folder, made.origins, about)
+        save_derivations(folder, made.derivations, about)
 
 
-def _truth(elementary: Hypergraph, derivation: Derivation) -> Hypergraph:
+def _truth(elementary: Hypergraph, derivation: DerivedRelations) -> Hypergraph:
     members = sorted(derivation.members, key=lambda member: member.name)  # as a reader numbers them
     schema = Schema(RelationSchema(member.name, member.arity) for member in members)
     blocks = []
@@ -128,9 +130,9 @@ def _truth(elementary: Hypergraph, derivation: Derivation) -> Hypergraph:
     return Hypergraph.sort(elementary.entities, schema, blocks)
 
 
-def _origin(expression: Expression) -> Origin:
+def _origin(expression: Expression) -> Derivation:
     operation = _SPOKEN.get(expression.operation, expression.operation)
-    return Origin(operation, expression.depth, str(expression))
+    return Derivation(operation, expression.depth, str(expression))
 
 
 def _constants(members: tuple[Member, ...]) -> list[str]:

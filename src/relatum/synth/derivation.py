@@ -21,11 +21,11 @@ from relatum.synth.operations import PROPOSALS, Drawer, Member, Pool, Proposal, 
 from relatum.synth.sampling import apportion
 from relatum.synth.settings import SynthSettings
 
-__all__ = ["Derivation", "derive"]
+__all__ = ["DerivedRelations", "derive"]
 
 
 @dataclass(frozen=True)
-class Derivation:
+class DerivedRelations:
     """The ground truth: all relations with all their tuples, elementary ones first.
 
     Attributes:
@@ -45,7 +45,7 @@ def derive(
     settings: SynthSettings,
     rng: np.random.Generator,
     advance: Callable[[int], None] = lambda _: None,
-) -> Derivation:
+) -> DerivedRelations:
     """Return the elementary relations of `graph` and the relations derived from them; `advance` is told of each."""
     pool = Pool()
     for schema in graph.schema:
@@ -68,7 +68,7 @@ def derive(
         else:
             given_up[operation] += 1
         advance(1)
-    return Derivation(tuple(pool.members), dict(sorted(redrawn.items())), dict(sorted(given_up.items())))
+    return DerivedRelations(tuple(pool.members), dict(sorted(redrawn.items())), dict(sorted(given_up.items())))
 
 
 def _plan(settings: SynthSettings, rng: np.random.Generator) -> Iterator[tuple[int, str]]:

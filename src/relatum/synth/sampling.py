@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.data.hypergraph import Block, Hypergraph, Split
-from relatum.data.splitting import Mask, anchors, marked
+from relatum.data.splitting import Mask, required_in_train, select_facts
 from relatum.data.vocabulary import Ids, Vocabulary
 
 __all__ = ["Counts", "Mask", "apportion", "draw_from_groups", "hold_out", "sub_sample"]
@@ -86,7 +86,7 @@ def sub_sample(
         sizes = np.bincount(relations, minlength=len(graph.schema))
         quotas = np.minimum(_quotas(graph, sizes, tuples, arities), sizes)
         kept = draw_from_groups(relations, quotas, rng, first=_occurrences(graph, graph.entities.ids(wanted)))
-        graph = marked(graph, kept)
+        graph = select_facts(graph, kept)
     blocks = list(graph.blocks.values())
     occurs = np.zeros(len(graph.entities), np.bool_)
     for block in blocks:
@@ -130,12 +130,12 @@ def hold_out(
     """
     relations = np.concatenate([block.relations for block in graph.blocks.values()])
     groups = np.asarray(strata, np.int64)[relations]
-    free = ~anchors(graph, rng)
+    free = ~required_in_train(graph, rng)
     sizes = np.bincount(groups, minlength=max(strata, default=-1) + 1)
     in_test = draw_from_groups(groups, _part_of(sizes, test), rng, allowed=free)
     in_valid = draw_from_groups(groups, _part_of(sizes, valid), rng, allowed=free & ~in_test)
-    train, held_valid, held_test = (marked(graph, mask) for mask in (~(in_test | in_valid), in_valid, in_test))
-    return Split(train, held_valid, held_test, origin=origin)
+    train, held_valid, held_test = (select_facts(graph, mask) for mask in (~(in_test | in_valid), in_valid, in_test))
+    return Split(train, held_valid, held_test, source=origin)
 
 
 def _part_of(sizes: Counts, share: float) -> Counts:

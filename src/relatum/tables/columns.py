@@ -7,12 +7,12 @@ from typing import Literal
 
 from relatum.errors import DataError
 from relatum.tables.engine import Workspace
-from relatum.tables.foreign_keys import Identity
+from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.options import Choices, Place, spoken
 from relatum.tables.source import Kind, Source, SourceTable, kind_of
 from relatum.tables.values import cleaned
 
-__all__ = ["Profile", "Staged", "Treatment", "stage", "treat", "treat_unseen"]
+__all__ = ["ColumnPlan", "Profile", "Staged", "plan_column", "plan_unread_column", "stage"]
 
 _REPEATS = 2  # times that a number or date occurs on average, if it is to be an entity
 _MOST_FRACTIONS = 1000  # different numbers with a fraction, if they are to be entities: more of them measure something
@@ -38,7 +38,7 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class Treatment:
+class ColumnPlan:
     """What becomes of a column, and why; `bins` is the number of groups, if any."""
 
     outcome: Outcome
@@ -51,66 +51,66 @@ class Treatment:
         return self.outcome != "left out"
 
 
-def treat_unseen(place: Place, table: SourceTable, choices: Choices) -> Treatment | None:
+def plan_unread_column(place: Place, table: SourceTable, choices: Choices) -> ColumnPlan | None:
     """Return what becomes of a column whatever its values are, or None if they have to be seen."""
     chosen = place[1] in choices.columns.get(table.name, ())
     if place in choices.drop:
         if chosen:
             raise DataError(f"{spoken(place)}: both chosen and dropped")
-        return Treatment("left out", "dropped by option")
+        return ColumnPlan("left out", "dropped by option")
     if table.name in choices.columns and not chosen:
-        return Treatment("left out", "not among the columns chosen")
+        return ColumnPlan("left out", "not among the columns chosen")
     column = table.column(place[1])
     if column.kind == "unreadable":
         if chosen or place in choices.keep:
             raise DataError(f"{spoken(place)}: values of type {column.type} are nested or binary and cannot name entities")
-        return Treatment("left out", "nested or binary values")
+        return ColumnPlan("left out", "nested or binary values")
     return None
 
 
-def treat(
-    place: Place, table: SourceTable, profile: Profile, choices: Choices, identity: Identity, keep_ids: bool
-) -> Treatment:
+def plan_column(
+    place: Place, table: SourceTable, profile: Profile, choices: Choices, identity: EntityTypes, keep_ids: bool
+) -> ColumnPlan:
     """Return what becomes of a column whose values have been seen."""
     bins = choices.bins.get(place)
     if bins is not None:
         if profile.kind not in ("number", "date"):
             raise DataError(f"bins: {spoken(place)} holds text, which has no order to cut into groups")
-        return Treatment("bins", f"{bins} groups of equal size, by option", bins)
+        return ColumnPlan("bins", f"{bins} groups of equal size, by option", bins)
     if place in choices.keep or place[1] in choices.columns.get(table.name, ()):
-        return Treatment("entities", "by option")
+        return ColumnPlan("entities", "by option")
     if table.is_facts:
-        return Treatment("entities", "part of a fact")
+        return ColumnPlan("entities", "part of a fact")
     if not profile.present:
-        return Treatment("left out", "no values")
+        return ColumnPlan("left out", "no values")
     if 2 * profile.nulls > profile.rows:
-        return Treatment("left out", "NULL in more than half of the rows; --keep takes it")
+        return ColumnPlan("left out", "NULL in more than half of the rows; --keep takes it")
     if identity.is_entity(place):
         others = identity.refers.get(place) or identity.referred[place]
         said = ", ".join(other if isinstance(other, str) else spoken(other) for other in others)
-        return Treatment("entities", f"refers to {said}" if place in identity.refers else f"referred to by {said}")
+        return ColumnPlan("entities", f"refers to {said}" if place in identity.refers else f"referred to by {said}")
     return _by_values(place, table, profile, choices.bins_of_all, keep_ids)
 
 
-def _by_values(place: Place, table: SourceTable, profile: Profile, bins: int | None, keep_ids: bool) -> Treatment:
+def _by_values(place: Place, table: SourceTable, profile: Profile, bins: int | None, keep_ids: bool) -> ColumnPlan:
     own = profile.distinct == profile.present > 1
     if table.primary_key == (place[1],) or (own and (profile.is_whole or profile.kind == "text")):
         if keep_ids:
-            return Treatment("entities", "a value of its own in every row, kept by option")
+            return ColumnPlan("entities", "a value of its own in every row, kept by option")
         is_key = table.primary_key == (place[1],)
         found = "a primary key that nothing refers to" if is_key else "a value of its own in every row"
-        return Treatment("left out", f"{found}; --keep takes it")
+        return ColumnPlan("left out", f"{found}; --keep takes it")
     counted = f"{profile.distinct:,} values in {profile.present:,} rows"
     if profile.kind in ("number", "date"):
         measures = profile.kind == "number" and not profile.is_whole and profile.distinct > _MOST_FRACTIONS
         if profile.distinct * _REPEATS <= profile.present and not measures:
-            return Treatment("entities", f"repeats: {counted}")
+            return ColumnPlan("entities", f"repeats: {counted}")
         if bins:
-            return Treatment("bins", f"{bins} groups of equal size", bins)
-        return Treatment("left out", f"continuous: {counted}; --bins groups it, --keep takes it")
+            return ColumnPlan("bins", f"{bins} groups of equal size", bins)
+        return ColumnPlan("left out", f"continuous: {counted}; --bins groups it, --keep takes it")
     if profile.distinct > _OWN_TEXT * profile.present and profile.present > 1:
-        return Treatment("left out", f"free text: {counted}; --keep takes it")
-    return Treatment("entities", f"repeats: {counted}")
+        return ColumnPlan("left out", f"free text: {counted}; --keep takes it")
+    return ColumnPlan("entities", f"repeats: {counted}")
 
 
 _FRACTIONS = ("FLOAT", "DOUBLE", "DECIMAL")
@@ -135,7 +135,7 @@ class Staged:
     places: dict[str, str]
     types: dict[str, str]
     profiles: dict[str, Profile]
-    treatments: dict[str, Treatment]
+    treatments: dict[str, ColumnPlan]
     rows: int
 
     def taken(self, order: list[str] | None = None) -> list[str]:
@@ -156,11 +156,11 @@ def stage(
     table: SourceTable,
     number: int,
     choices: Choices,
-    identity: Identity,
+    identity: EntityTypes,
     keep_ids: bool,
 ) -> Staged:
     """Return a table brought into the workspace, its columns counted and treated."""
-    known = {column.name: treat_unseen((table.name, column.name), table, choices) for column in table.columns}
+    known = {column.name: plan_unread_column((table.name, column.name), table, choices) for column in table.columns}
     seen = [column for column in table.columns if known[column.name] is None]
     raw, view = f"raw_{number}", f"table_{number}"
     source.stage(table, seen, raw)
@@ -178,7 +178,7 @@ def stage(
         places[column.name], types[column.name] = name, kind
         profiles[column.name] = Profile(kind_of(kind), is_whole, rows, rows - count, distinct)
     for name, settled in known.items():
-        treatments[name] = settled or treat((table.name, name), table, profiles[name], choices, identity, keep_ids)
+        treatments[name] = settled or plan_column((table.name, name), table, profiles[name], choices, identity, keep_ids)
     return Staged(table, view, places, types, profiles, treatments, rows)
 
 

@@ -12,10 +12,10 @@ from relatum.errors import DataError
 from relatum.tables.options import Choices, Place, spoken
 from relatum.tables.source import SourceTable
 
-__all__ = ["Identity"]
+__all__ = ["EntityTypes"]
 
 
-class Identity:
+class EntityTypes:
     """The kinds of entities of an import: `kinds` has one for each column, `refers` and `referred` say why."""
 
     def __init__(self, tables: Mapping[str, SourceTable], choices: Choices) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from relatum.data.column_types import Domain
+from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.splitting import hold_out
@@ -17,9 +17,9 @@ from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError
 from relatum.files import sha256_of
 from relatum.progress import progress
-from relatum.tables.columns import Staged, Treatment, stage
+from relatum.tables.columns import ColumnPlan, Staged, stage
 from relatum.tables.engine import Workspace, literal
-from relatum.tables.foreign_keys import Identity
+from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.open import open_sources
 from relatum.tables.options import Choices, ImportOptions, Place, spoken
 from relatum.tables.source import SourceTable
@@ -29,7 +29,7 @@ from relatum.tables.values import NULL, text_of
 __all__ = ["Role", "dangling", "number_entities", "read", "read_facts", "roles_of"]
 
 
-def dangling(workspace: Workspace, staged: Mapping[str, Staged], identity: Identity) -> dict[Place, str]:
+def dangling(workspace: Workspace, staged: Mapping[str, Staged], identity: EntityTypes) -> dict[Place, str]:
     """Return, for each column that is taken and has such values, how many: they are entities all the same."""
     notes = {}
     for place, targets in identity.refers.items():
@@ -162,26 +162,26 @@ def read(source: Any, **options: Any) -> Imported:
         if not tables:
             raise DataError("there are no tables to import")
         choices = Choices(tables, chosen)
-        identity = Identity(tables, choices)
-        origins = list(dict.fromkeys(each.origin for each, _ in sources.values()))
+        identity = EntityTypes(tables, choices)
+        derivations = list(dict.fromkeys(each.origin for each, _ in sources.values()))
         staged = [
             stage(workspace, *sources[name], number, choices, identity, chosen.keep_ids)
             for number, name in enumerate(choices.tables)
         ]
-        return _Assembly(workspace, staged, choices, identity, chosen).finish(tables, origins)
+        return _Assembly(workspace, staged, choices, identity, chosen).finish(tables, derivations)
 
 
 class _Assembly:
     """The staged tables of one import on their way to a split."""
 
     def __init__(
-        self, workspace: Workspace, staged: list[Staged], choices: Choices, identity: Identity, options: ImportOptions
+        self, workspace: Workspace, staged: list[Staged], choices: Choices, identity: EntityTypes, options: ImportOptions
     ) -> None:
         self._workspace, self._staged, self._choices = workspace, staged, choices
         self._identity, self._kinds, self._options = identity, identity.kinds, options
         self._null_is_value = options.null == "value"
 
-    def finish(self, tables: dict[str, SourceTable], origins: list[str]) -> Imported:
+    def finish(self, tables: dict[str, SourceTable], derivations: list[str]) -> Imported:
         """Return the import."""
         related = [(number, each) for number, each in enumerate(self._staged) if not self._why_not(each)]
         if not related:
@@ -200,8 +200,8 @@ class _Assembly:
             advance(1)
             facts = {each.table.name: len(distinct.table(names[each.table.name])) for each, _ in roles}
             wanted = self._options
-            split = hold_out(distinct, wanted.valid, wanted.test, wanted.split, wanted.seed, " ".join(origins))
-            split = replace(split, domains={names[each.table.name]: self._domains(each) for _, each in related})
+            split = hold_out(distinct, wanted.valid, wanted.test, wanted.split, wanted.seed, " ".join(derivations))
+            split = replace(split, column_types={names[each.table.name]: self._domains(each) for _, each in related})
             advance(1)
         looked = {each.table.name: each for each in self._staged}
         records = [
@@ -210,7 +210,7 @@ class _Assembly:
         ]
         notes = dangling(self._workspace, looked, self._identity)
         columns = [record for each in self._staged for record in self._column_records(each, notes)]
-        checksums = {origin: sha256_of(Path(origin)) if Path(origin).is_file() else None for origin in origins}
+        checksums = {origin: sha256_of(Path(origin)) if Path(origin).is_file() else None for origin in derivations}
         return Imported(split, tuple(records), tuple(columns), checksums, self._options)
 
     def _why_not(self, staged: Staged) -> str:
@@ -244,12 +244,12 @@ class _Assembly:
         }
         return roles_of(self._workspace, staged, kinds, self._choices.columns.get(table.name), number)
 
-    def _domains(self, staged: Staged) -> tuple[Domain, ...]:
+    def _domains(self, staged: Staged) -> tuple[ColumnType, ...]:
         """Return what the entities of a relation's positions are, by which they can be turned back into values."""
         table, found = staged.table, []
         for name in staged.taken(self._choices.columns.get(table.name)):
             kind = self._kinds[table.name, name] if self._has_kind(table, name) else None
-            found.append(Domain(kind, staged.form(name), self._null_is_value))
+            found.append(ColumnType(kind, staged.form(name), self._null_is_value))
         return tuple(found)
 
     def _has_kind(self, table: SourceTable, column: str) -> bool:
@@ -281,7 +281,7 @@ class _Assembly:
         return TableRecord(name, relation, staged.rows, staged.rows - read, read - facts, facts, "")
 
     def _column_records(self, staged: Staged, notes: dict[Place, str]) -> list[ColumnRecord]:
-        table, unused = staged.table, Treatment("left out", "its table gives no relation")
+        table, unused = staged.table, ColumnPlan("left out", "its table gives no relation")
         records = []
         for column in table.columns:
             treatment, profile = staged.treatments[column.name], staged.profiles.get(column.name)

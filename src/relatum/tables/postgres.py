@@ -12,7 +12,7 @@ from relatum.extras import optional
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
 from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable
 from relatum.tables.table import Table, listed_columns, split_name
-from relatum.tables.values import narrow
+from relatum.tables.values import infer_types
 
 if TYPE_CHECKING:
     import psycopg
@@ -119,7 +119,7 @@ class PostgresSource:
         total = self._ask(f"SELECT count(*) FROM {place}")[0][0]  # noqa: S608
         self._workspace.fill(f"{target}_text", max(len(columns), 1), self._batches(place, columns), total, table.name)
         unknown = [column.kind == "unknown" for column in columns] or [False]
-        narrow(self._workspace, f"{target}_text", target, unknown, table.name)
+        infer_types(self._workspace, f"{target}_text", target, unknown, table.name)
 
     def close(self) -> None:
         """Close the connection."""

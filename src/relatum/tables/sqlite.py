@@ -11,7 +11,7 @@ from relatum.errors import DataError
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
 from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable
 from relatum.tables.table import Table, listed_columns
-from relatum.tables.values import narrow
+from relatum.tables.values import infer_types
 
 __all__ = ["SqliteSource", "SqliteTarget", "open_sqlite"]
 
@@ -54,7 +54,7 @@ class SqliteSource:
         except (sqlite3.Error, UnicodeError) as error:
             raise DataError(f"{self.origin}, table {table.name!r}: {error}") from None
         unknown = [column.kind == "unknown" for column in columns] or [False]
-        narrow(self._workspace, f"{target}_text", target, unknown, table.name)
+        infer_types(self._workspace, f"{target}_text", target, unknown, table.name)
 
     def close(self) -> None:
         """Close the database."""

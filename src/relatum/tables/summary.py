@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from relatum.data.column_types import save_domains
+from relatum.data.column_types import save_column_types
 from relatum.data.hypergraph import Split
 from relatum.datasets.text_format import write_roles, write_tuples
-from relatum.files import atomic_directory, check_free
+from relatum.files import atomic_directory, require_empty
 from relatum.progress import progress
 from relatum.tables.options import ImportOptions
 from relatum.version import __version__
@@ -72,14 +72,14 @@ class Imported:
         split: train, valid and test.
         tables: one record for each table.
         columns: one record for each column of a table that was looked at.
-        origins: where the tables come from, without passwords; files with their SHA-256.
+        derivations: where the tables come from, without passwords; files with their SHA-256.
         options: what was chosen.
     """
 
     split: Split
     tables: tuple[TableRecord, ...]
     columns: tuple[ColumnRecord, ...]
-    origins: Mapping[str, str | None]
+    derivations: Mapping[str, str | None]
     options: ImportOptions
 
     def to_json(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class Imported:
             "format": _FORMAT,
             "version": _VERSION,
             "relatum": __version__,
-            "sources": [{"source": origin, "sha256": checksum} for origin, checksum in self.origins.items()],
+            "sources": [{"source": origin, "sha256": checksum} for origin, checksum in self.derivations.items()],
             "options": self.options.to_dict(),
             "entities": len(self.split.entities),
             "relations": len(self.split.schema),
@@ -104,7 +104,7 @@ class Imported:
         The directory may exist if it is empty.
         """
         target = Path(directory)
-        check_free(target)
+        require_empty(target)
         if target.exists():
             target.rmdir()
         total = sum(map(len, self.split.parts.values()))
@@ -116,7 +116,7 @@ class Imported:
                 write_roles(self.split.schema, file)
             if not (folder / "roles.txt").stat().st_size:  # positional facts have none
                 (folder / "roles.txt").unlink()
-            save_domains(folder, self.split.domains)
+            save_column_types(folder, self.split.column_types)
             text = json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n"
             (folder / RECORD).write_text(text, encoding="utf-8")
 

@@ -18,7 +18,7 @@ from relatum.errors import DataError, FormatError
 from relatum.tables.engine import BATCH, Workspace, WorkspaceError, literal
 from relatum.tables.source import SourceColumn, SourceTable
 from relatum.tables.table import Table, free_name
-from relatum.tables.values import narrow
+from relatum.tables.values import infer_types
 
 __all__ = ["DelimitedSource", "JsonFactsSource", "write_csv", "write_json_lines", "write_tsv"]
 
@@ -52,7 +52,7 @@ class DelimitedSource:
             self._workspace.run(sql, self._path.name)
         except WorkspaceError as error:
             raise _explained(self._path, error.message) from None
-        narrow(self._workspace, f"{target}_text", target, [True] * len(columns), self._path.name)
+        infer_types(self._workspace, f"{target}_text", target, [True] * len(columns), self._path.name)
 
     def close(self) -> None:
         """Nothing is held open."""

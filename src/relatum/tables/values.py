@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
-from relatum.data.column_types import Domain
+from relatum.data.column_types import ColumnType
 from relatum.tables.engine import Workspace
 from relatum.tables.table import Column, Value
 
-__all__ = ["NULL", "cleaned", "column_of", "narrow", "restored", "text_of"]
+__all__ = ["NULL", "cleaned", "column_of", "infer_types", "restored", "text_of"]
 
 NULL = "NULL"  # the name of no value, where that is one
 
@@ -52,26 +52,26 @@ def restored(text: str) -> str:
 _WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")  # fits in 64 bits, and is written as it stands
 
 
-def column_of(name: str, entities: Sequence[str], domain: Domain | None) -> Column:
-    """Return the values of entities of a domain as a column: numbers if all of them are, otherwise text.
+def column_of(name: str, entities: Sequence[str], column_type: ColumnType | None) -> Column:
+    """Return the values of entities of a column type as a column: numbers if all of them are, otherwise text.
 
-    Without a domain, or if it is of another kind, an entity keeps its name.
+    Without a column type, or if it is of another kind, an entity keeps its name.
     """
-    if domain is None:
+    if column_type is None:
         return Column(name, "text", entities)
-    texts = [_text(entity, domain) for entity in entities]
-    for form, read in _READERS[domain.form].items():
+    texts = [_text(entity, column_type) for entity in entities]
+    for form, read in _READERS[column_type.value_type].items():
         values = [None if text is None else read(text) for text in texts]
         if all((text is None) == (value is None) for text, value in zip(texts, values, strict=True)):
             return Column(name, form, values)
     return Column(name, "text", texts)
 
 
-def _text(entity: str, domain: Domain) -> str | None:
-    if not entity.startswith(domain.prefix):
+def _text(entity: str, column_type: ColumnType) -> str | None:
+    if not entity.startswith(column_type.prefix):
         return entity
-    text = entity.removeprefix(domain.prefix)
-    return None if domain.null and text == NULL else restored(text)
+    text = entity.removeprefix(column_type.prefix)
+    return None if column_type.nullable and text == NULL else restored(text)
 
 
 def _whole(text: str) -> Value:
@@ -104,7 +104,7 @@ _MOST_DIGITS = 17
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
-def narrow(workspace: Workspace, source: str, target: str, unknown: Sequence[bool], what: str) -> None:
+def infer_types(workspace: Workspace, source: str, target: str, unknown: Sequence[bool], what: str) -> None:
     """Make the view `target` of `source`, a table of text c0, c1, ..., in which the unknown columns have a type."""
     possible = {f"c{place}": list(_tests(f"c{place}")) for place, asked in enumerate(unknown) if asked}
     for rows in (f"(FROM {source} LIMIT {_SAMPLE})", source):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from relatum.data.hypergraph import Hypergraph
 from relatum.errors import DataError
 
-__all__ = ["Batch", "chance_of", "epoch_batches"]
+__all__ = ["Batch", "epoch_batches", "step_rng"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -27,7 +27,7 @@ class Batch:
         return len(self.relations)
 
 
-def chance_of(seed: int, epoch: int, group: int = -1) -> np.random.Generator:
+def step_rng(seed: int, epoch: int, group: int = -1) -> np.random.Generator:
     """Return the generator of one group of one epoch, or, without a group, of the epoch's order."""
     return np.random.default_rng([seed, epoch, group + 1])
 
@@ -44,7 +44,7 @@ def epoch_batches(facts: Hypergraph, size: int, seed: int, epoch: int, *, mixed:
     """
     if not len(facts):
         raise DataError("there are no facts to train on")
-    chance = chance_of(seed, epoch)
+    chance = step_rng(seed, epoch)
     if mixed:
         return _mixed(facts, size, chance)
     steps = []

@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from relatum.files import read_sealed, write_sealed
+from relatum.files import read_checksummed, write_checksummed
 from relatum.training.loop import State
 
 __all__ = ["load_state", "save_state"]
@@ -31,12 +31,12 @@ def save_state(path: Path, state: State) -> None:
     if not math.isfinite(state.best_score):
         numbers["best_score"] = None
     about = torch.from_numpy(np.frombuffer(json.dumps(numbers).encode(), np.uint8).copy())
-    write_sealed(path, _KIND, _VERSION, safetensors.torch.save({**tensors, "about": about}))
+    write_checksummed(path, _KIND, _VERSION, safetensors.torch.save({**tensors, "about": about}))
 
 
 def load_state(path: Path) -> State | None:
     """Return the state in a checkpoint, or None if there is none that is whole."""
-    body = read_sealed(path, _KIND, _VERSION)
+    body = read_checksummed(path, _KIND, _VERSION)
     if body is None:
         return None
     try:

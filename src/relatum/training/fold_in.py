@@ -14,14 +14,14 @@ import numpy.typing as npt
 import torch
 
 from relatum.data.hypergraph import Hypergraph
-from relatum.data.splitting import marked
+from relatum.data.splitting import select_facts
 from relatum.errors import NumericError
 from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters
 from relatum.progress import progress
-from relatum.training.batches import Batch, chance_of, epoch_batches
+from relatum.training.batches import Batch, epoch_batches, step_rng
 from relatum.training.loop import one_torch_thread
-from relatum.training.negatives import Candidates
+from relatum.training.negatives import NegativeSampler
 from relatum.training.new_entities import spread_of
 from relatum.training.optimizer import Gradient, Optimizer
 from relatum.training.settings import TrainingSettings
@@ -64,14 +64,14 @@ def fold_in(
     if not len(mine):
         return fitted
     settings = _settings(training, _epochs(mine, others), _RATE * _spread(model, parameters, facts, entities))
-    still, candidates, places = _without_dropout(model), Candidates(facts, settings), torch.from_numpy(entities)
+    still, candidates, places = _without_dropout(model), NegativeSampler(facts, settings), torch.from_numpy(entities)
     optimizer = Optimizer({name: fitted[name].index_select(0, places) for name in model.entity_tables}, settings)
 
     def work(asked: tuple[int, int, list[Batch]]) -> tuple[float, list[Gradient]]:
         epoch, number, group = asked
-        with parallel.alone():  # groups are what is shared out among threads here
+        with parallel.single_threaded():  # groups are what is shared out among threads here
             try:
-                return gradients(still, fitted, group, candidates, settings, chance_of(seed, epoch, number))
+                return gradients(still, fitted, group, candidates, settings, step_rng(seed, epoch, number))
             except FloatingPointError:
                 return math.nan, []
 
@@ -103,7 +103,7 @@ def _parted(facts: Hypergraph, entities: Ints) -> tuple[Hypergraph, Hypergraph]:
     wanted[entities] = True
     distinct = facts.distinct()
     held = np.concatenate([wanted[block.columns].any(axis=0) for block in distinct.blocks.values()])
-    return marked(distinct, held), marked(distinct, ~held)
+    return select_facts(distinct, held), select_facts(distinct, ~held)
 
 
 def _settings(training: TrainingSettings, epochs: int, rate: float) -> TrainingSettings:
@@ -156,7 +156,7 @@ def _steps(
     chance = np.random.default_rng([seed, epoch, 0, 1])  # not one of `chance_of`
     drawn = np.zeros(len(others), np.bool_)
     drawn[chance.permutation(len(others))[: _others(mine, others)]] = True
-    facts = Hypergraph.union([mine, marked(others, drawn)]) if drawn.any() else mine
+    facts = Hypergraph.union([mine, select_facts(others, drawn)]) if drawn.any() else mine
     groups = epoch_batches(facts, settings.batch_size, seed, epoch, mixed=False)
     for start in range(0, len(groups), settings.batches_per_step):
         done = (epoch + start / len(groups)) / settings.epochs

@@ -15,8 +15,8 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.errors import NumericError
 from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters
-from relatum.training.batches import chance_of, epoch_batches
-from relatum.training.negatives import Candidates
+from relatum.training.batches import epoch_batches, step_rng
+from relatum.training.negatives import NegativeSampler
 from relatum.training.optimizer import Gradient, History, Optimizer
 from relatum.training.settings import TrainingSettings
 from relatum.training.step import gradients
@@ -67,7 +67,7 @@ def train(
     facts = facts.distinct()
     state = state if state is not None else start(model, settings, seed)
     optimizer = Optimizer(state.parameters, settings, state.history)
-    candidates = Candidates(facts, settings)
+    candidates = NegativeSampler(facts, settings)
     with one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool:
         while not state.done:
             _steps(model, facts, settings, seed, state, optimizer, candidates, pool, watch)
@@ -89,7 +89,7 @@ def _steps(
     seed: int,
     state: State,
     optimizer: Optimizer,
-    candidates: Candidates,
+    candidates: NegativeSampler,
     pool: ThreadPoolExecutor,
     watch: Callable[[str, State, dict[str, Any]], None],
 ) -> None:
@@ -97,8 +97,8 @@ def _steps(
     steps = -(-len(groups) // settings.batches_per_step)
 
     def work(number: int) -> tuple[float, list[Gradient]]:
-        chance = chance_of(seed, state.epoch, number)
-        with parallel.alone():  # groups are what is shared out among threads here
+        chance = step_rng(seed, state.epoch, number)
+        with parallel.single_threaded():  # groups are what is shared out among threads here
             try:
                 return gradients(model, state.parameters, groups[number], candidates, settings, chance)
             except FloatingPointError:

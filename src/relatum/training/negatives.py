@@ -13,12 +13,12 @@ from relatum.kernels.filters import Known, known_pairs, nothing_known
 from relatum.training.batches import Batch
 from relatum.training.settings import TrainingSettings
 
-__all__ = ["Candidates"]
+__all__ = ["NegativeSampler"]
 
 Ints = npt.NDArray[np.int64]
 
 
-class Candidates:
+class NegativeSampler:
     """Draws candidates by the settings: pools or replacements, or nothing where every entity is a candidate.
 
     Most entities are no answer to a question by their kind alone: nobody takes a city for a film. What is left to learn

@@ -18,7 +18,7 @@ from relatum.data.sorting import differs_from_previous, row_order, spread
 from relatum.data.vocabulary import Ids
 from relatum.models.base import Model, Parameters
 
-__all__ = ["spread_of", "started"]
+__all__ = ["init_new_entities", "spread_of"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -29,7 +29,7 @@ _MANY = 256  # company that more known entities keep is left out: it says little
 _NOISE = 0.1  # of the spread: new entities in the same company must not start alike, or they might never part
 
 
-def started(model: Model, parameters: Parameters, facts: Hypergraph, new: Ints, seed: int) -> Parameters:
+def init_new_entities(model: Model, parameters: Parameters, facts: Hypergraph, new: Ints, seed: int) -> Parameters:
     """Return the parameters with rows for new entities to start from; nothing else differs.
 
     Args:

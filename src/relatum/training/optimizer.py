@@ -59,7 +59,7 @@ class Optimizer:
 
         def work(number: int) -> None:
             name, part = jobs[number]
-            with parallel.alone():
+            with parallel.single_threaded():
                 for gradient in by_name[name]:
                     rows = np.arange(sizes[name]) if gradient.rows is None else gradient.rows
                     first, last = np.searchsorted(rows, part)

@@ -13,7 +13,7 @@ from relatum.models.base import Model, Parameters
 from relatum.models.ops import as_array
 from relatum.training.batches import Batch
 from relatum.training.losses import loss_of
-from relatum.training.negatives import Candidates
+from relatum.training.negatives import NegativeSampler
 from relatum.training.optimizer import Gradient
 from relatum.training.settings import TrainingSettings
 
@@ -26,7 +26,7 @@ def gradients(
     model: Model,
     parameters: Parameters,
     step: list[Batch],
-    candidates: Candidates,
+    candidates: NegativeSampler,
     settings: TrainingSettings,
     chance: np.random.Generator,
 ) -> tuple[float, list[Gradient]]:
@@ -120,7 +120,7 @@ def _shared(
     relations: Tensor,
     columns: Tensor,
     entities: Ints | None,
-    candidates: Candidates,
+    candidates: NegativeSampler,
     settings: TrainingSettings,
 ) -> Tensor:
     """Return the loss of facts of one relation, summed over facts and positions, each against all entities of the step."""

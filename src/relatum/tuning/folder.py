@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from relatum.errors import RelatumError
-from relatum.files import atomic_file, leftovers
+from relatum.files import atomic_file, stale_temporaries
 from relatum.tuning.plan import Plan
 from relatum.tuning.storage import Shared
 from relatum.tuning.study import Study
@@ -29,7 +29,7 @@ def require_folder(folder: Path, plan: Plan) -> None:
         if before != plan.to_json():
             raise RelatumError(f"{folder}: holds a study with {_difference(before, plan.to_json())}; choose another --out")
     elif folder.exists():
-        others = {path.name for path in folder.iterdir()} - {path.name for path in leftovers(folder)}
+        others = {path.name for path in folder.iterdir()} - {path.name for path in stale_temporaries(folder)}
         if any(not name.startswith(JOURNAL) for name in others):
             raise RelatumError(f"{folder}: already holds something else; choose another --out")
 
