@@ -21,7 +21,7 @@ from relatum.runs.answers import Answer, FactScore, Question, parse_question
 from relatum.runs.kinds import allowed_entities, given_entities
 
 if TYPE_CHECKING:
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
 __all__ = ["complete", "score"]
 

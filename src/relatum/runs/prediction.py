@@ -20,7 +20,7 @@ from relatum.progress import progress
 from relatum.runs.kinds import allowed_entities
 
 if TYPE_CHECKING:
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
 __all__ = ["Prediction", "predict"]
 
