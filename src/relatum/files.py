@@ -20,11 +20,10 @@ __all__ = [
     "atomic_file",
     "atomic_path",
     "cache_directory",
-    "read_checksummed",
     "require_empty",
     "sha256_of",
     "stale_temporaries",
-    "write_checksummed",
+    "write_bytes",
 ]
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")  # what `_beside` makes
@@ -35,6 +34,12 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a binary file that becomes `path` when the block ends well, and vanishes when it does not."""
     with atomic_path(path) as temporary, temporary.open("xb") as file:
         yield file
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file, atomically."""
+    with atomic_file(path) as file:
+        file.write(content)
 
 
 @contextmanager
@@ -86,26 +91,6 @@ def require_empty(directory: Path) -> None:
 def stale_temporaries(folder: Path) -> list[Path]:
     """Return the temporary files in a folder; where nobody is writing, these are what killed writers have left."""
     return [path for path in folder.iterdir() if _TEMPORARY.fullmatch(path.name) and path.is_file()]
-
-
-def write_checksummed(path: Path, kind: str, version: int, body: bytes) -> None:
-    """Write `body` behind one line that names its kind, version and SHA-256; atomically."""
-    with atomic_file(path) as file:
-        file.write(_seal(kind, version, body))
-        file.write(body)
-
-
-def read_checksummed(path: Path, kind: str, version: int) -> bytes | None:
-    """Return what `write_sealed` wrote, or None if there is no file, or another, older or damaged one."""
-    try:
-        seal, _, body = path.read_bytes().partition(b"\n")
-    except OSError:
-        return None
-    return body if seal + b"\n" == _seal(kind, version, body) else None
-
-
-def _seal(kind: str, version: int, body: bytes) -> bytes:
-    return f"{kind} {version} {hashlib.sha256(body).hexdigest()}\n".encode()
 
 
 def sha256_of(path: Path) -> str:

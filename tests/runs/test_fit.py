@@ -33,10 +33,10 @@ from relatum.training.loop import State
 FILES = {
     "calibration.json",
     "README.md",
-    "checkpoint",
+    "checkpoint.safetensors",
     "config.json",
     "entities.txt",
-    "facts.columns",
+    "facts.safetensors",
     "journal.jsonl",
     "model.safetensors",
     "provenance.json",
@@ -205,7 +205,7 @@ def test_test_facts_decide_nothing(tmp_path: Path) -> None:
         runs.append(fit(spec_of(str(tmp_path / name)), tmp_path / f"{name} run"))
     assert model_bytes(runs[0].folder) == model_bytes(runs[1].folder)
     run, split = runs[0], runs[0].split
-    state = load_state(run.folder / "checkpoint")
+    state = load_state(run.folder / "checkpoint.safetensors")
     assert state is not None
     honest, leaking = (
         rank(run.model, run.parameters, split.valid, known).metrics.mrr
@@ -248,8 +248,8 @@ def test_what_cannot_be_resumed_is_refused_in_one_sentence(trained: Path, tmp_pa
     with pytest.raises(RelatumError, match="not a run"):
         resume(tmp_path / "nothing")
     shutil.copytree(trained, tmp_path / "run")
-    facts = (tmp_path / "run" / "facts.columns").read_bytes()
-    (tmp_path / "run" / "facts.columns").write_bytes(facts[:-1])
+    facts = (tmp_path / "run" / "facts.safetensors").read_bytes()
+    (tmp_path / "run" / "facts.safetensors").write_bytes(facts[:-1])
     with pytest.raises(RelatumError, match=r"its facts .* are missing or damaged"):
         resume(tmp_path / "run")
     with pytest.raises(RelatumError, match=r"its facts .* are missing or damaged"):
@@ -267,7 +267,7 @@ def test_two_processes_do_not_train_one_run(trained: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("damage", ["cut", "missing"])
 def test_without_a_whole_checkpoint_a_run_starts_anew_and_ends_the_same(trained: Path, tmp_path: Path, damage: str) -> None:
     shutil.copytree(trained, tmp_path / "run")
-    checkpoint = tmp_path / "run" / "checkpoint"
+    checkpoint = tmp_path / "run" / "checkpoint.safetensors"
     content = checkpoint.read_bytes()
     checkpoint.unlink()
     if damage == "cut":
@@ -294,7 +294,7 @@ def test_a_run_interrupted_at_any_event_ends_in_the_same_bytes(trained: Path, tm
         folder = tmp_path / str(number)
         with pytest.raises(KeyboardInterrupt):
             fit(spec_of(), folder, stopping_at(number))
-        state = load_state(folder / "checkpoint")
+        state = load_state(folder / "checkpoint.safetensors")
         assert state is not None
         with pytest.raises(RelatumError, match="training has not ended yet; go on with: relatum train --resume"):
             Run(folder)
@@ -400,7 +400,7 @@ def kill_while_training(folder: Path, arguments: list[str], chance: random.Rando
         process.communicate()
     assert visible(folder) <= FILES
     assert Spec.read(folder / "spec.toml") == spec_of(**LONGER)
-    assert not (folder / "checkpoint").exists() or load_state(folder / "checkpoint") is not None
+    assert not (folder / "checkpoint.safetensors").exists() or load_state(folder / "checkpoint.safetensors") is not None
 
 
 @POSIX
@@ -440,7 +440,7 @@ def test_ctrl_c_says_how_to_go_on_and_ends_with_130(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert err.splitlines()[-2:] == [f"stopped; go on with: relatum train --resume {folder}", "relatum: interrupted"]
     assert "Traceback" not in err
-    state = load_state(folder / "checkpoint")
+    state = load_state(folder / "checkpoint.safetensors")
     assert state is not None
     assert state.epoch + state.step > 0
     with pytest.raises(RelatumError, match="training has not ended yet"):

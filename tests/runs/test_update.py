@@ -39,7 +39,7 @@ from relatum.runs.journal import Journal, read_history
 from relatum.training.settings import TrainingSettings
 
 NEW = "sold\tzoe\tmike\tboat\nsold\tdrew\tzoe\ttea\nbuyer\tzoe\ttea\nbuyer\tkim\tlamp\n"
-MODEL_FILES = ("model.safetensors", "config.json", "entities.txt", "relations.txt", "facts.columns", "calibration.json")
+MODEL_FILES = ("model.safetensors", "config.json", "entities.txt", "relations.txt", "facts.safetensors", "calibration.json")
 
 
 def spec_of(model: str = "reale", **settings: Any) -> Spec:
@@ -81,7 +81,7 @@ def test_a_new_run_is_made_and_the_old_one_is_untouched(trained: Path, new_facts
     run = update(trained, new_facts, tmp_path / "out")
     assert files(trained) == before
     assert run.folder == tmp_path / "out"
-    assert set(files(run.folder)) == {*before, "journal.jsonl"} - {"checkpoint", ".lock"}
+    assert set(files(run.folder)) == {*before, "journal.jsonl"} - {"checkpoint.safetensors", ".lock"}
     old = Run(trained)
     assert [name for name in run.model.graph.entities if name not in old.model.graph.entities] == ["boat", "zoe"]
     assert list(run.model.graph.entities) == sorted(run.model.graph.entities)
@@ -315,7 +315,7 @@ update(run, facts, out)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
-@pytest.mark.parametrize("last", ["facts.columns", "out"])
+@pytest.mark.parametrize("last", ["facts.safetensors", "out"])
 def test_a_kill_leaves_the_old_run_whole_and_no_half_run(trained: Path, new_facts: Path, tmp_path: Path, last: str) -> None:
     before = files(trained)
     done = subprocess.run([sys.executable, "-c", KILLED, last, str(trained), str(new_facts), str(tmp_path / "out")])

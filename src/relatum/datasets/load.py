@@ -18,7 +18,7 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
 from relatum.datasets.text_format import Layout, TupleReader, read_roles, write_roles, write_tuples
-from relatum.errors import DataError
+from relatum.errors import DataError, RelatumError
 from relatum.files import atomic_directory, cache_directory, sha256_of
 
 __all__ = ["load", "save"]
@@ -69,7 +69,7 @@ def load(
     if split is None:
         split = _read(files, layouts or {}, skip_bad, origin, checksums)
         if use_cache:
-            with contextlib.suppress(OSError):  # no room or no permission: the next load is slower, nothing more
+            with contextlib.suppress(OSError, RelatumError):  # no room or no permission: the next load is slower
                 save_columns(cached, key, split)
     if dataset is not None:
         _check_counts(dataset, split)
@@ -158,7 +158,7 @@ def _cache_path(key: Mapping[str, Any]) -> Path:
     train = Path(key["files"]["train"][0])
     place = [sorted((part, file) for part, (file, _) in key["files"].items()), key["layouts"], key["skip_bad"]]
     digest = hashlib.sha256(json.dumps(place).encode()).hexdigest()[:16]
-    return cache_directory() / "processed" / f"{train.parent.name}-{digest}.columns"
+    return cache_directory() / "processed" / f"{train.parent.name}-{digest}.safetensors"
 
 
 def _check_counts(dataset: Dataset, split: Split) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from relatum.data.hypergraph import Split
-from relatum.datasets.cache import load_columns, save_columns
+from relatum.datasets.cache import load_columns, load_titled_columns, save_columns
 from relatum.datasets.registry import DATASETS
 from relatum.errors import DataError, RelatumError
 from relatum.files import atomic_file, stale_temporaries
@@ -43,10 +43,11 @@ __all__ = [
     "write_text",
 ]
 
-SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint", ".lock"
+SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint.safetensors", ".lock"
 PROVENANCE, CARD, CALIBRATION = "provenance.json", "README.md", "calibration.json"
 
-_FACTS, _KEY = "facts.columns", {"run": "facts"}
+_FACTS, _KEY = "facts.safetensors", {"run": "facts"}
+_OLD_FACTS = "facts.columns"  # what they were called
 
 
 def is_free(folder: Path) -> bool:
@@ -67,9 +68,10 @@ def save_facts(folder: Path, split: Split) -> None:
 
 def load_facts(folder: Path) -> Split:
     """Return the facts of a run."""
-    split = load_columns(folder / _FACTS, _KEY)
+    new = (folder / _FACTS).exists() or not (folder / _OLD_FACTS).exists()
+    split = load_columns(folder / _FACTS, _KEY) if new else load_titled_columns(folder / _OLD_FACTS, _KEY)
     if split is None:
-        raise RelatumError(f"{folder}: its facts ({_FACTS}) are missing or damaged")
+        raise RelatumError(f"{folder}: its facts ({_FACTS if new else _OLD_FACTS}) are missing or damaged")
     return split
 
 
@@ -160,7 +162,7 @@ def _card(spec: Spec, split: Split, reached: Mapping[str, str]) -> str:
 | seed | {spec.seed} |
 
 Settings are in `spec.toml`, versions and checksums in `provenance.json`, the course of training in `journal.jsonl`. The
-facts are in `facts.columns`, so this directory works by itself:
+facts are in `facts.safetensors`, so this directory works by itself:
 
 ```
 relatum evaluate RUN
