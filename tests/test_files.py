@@ -13,8 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from relatum.errors import RelatumError
-from relatum.files import atomic_directory, atomic_file, cache_directory, sha256_of, stale_temporaries
+from relatum.errors import FormatError, RelatumError
+from relatum.files import (
+    atomic_directory,
+    atomic_file,
+    cache_directory,
+    drop_torn_line,
+    find_file,
+    read_document,
+    sha256_of,
+    stale_temporaries,
+    write_document,
+)
 
 
 def test_a_file_appears_with_its_content_and_the_usual_permissions(tmp_path: Path) -> None:
@@ -115,3 +125,55 @@ def test_killed_writers_never_leave_a_torn_file(tmp_path: Path, count: Callable[
             content = target.read_bytes()
             assert len(content) == 64 * 4096
             assert len(set(content)) == 1
+
+
+def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "document.json"
+    write_document(path, "relatum-shops", 2, {"names": ["ä", "b"]})
+    assert path.read_text(encoding="utf-8").startswith('{\n "format": "relatum-shops",\n "version": 2,\n "names": [\n  "ä",')
+    assert read_document(path, "relatum-shops", 2, lambda content: content) == {"names": ["ä", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "Expecting value"),
+        ("[]", "list where an object should be"),
+        ("null", "NoneType"),
+        ("{}", "no 'format'"),
+        ('{"format": "relatum-shops"}', "no 'version'"),
+        ('{"format": "relatum-shops", "version": 1, "size": 1}', "version 1; this reads 'relatum-shops', 2"),
+        ('{"format": "other", "version": 2, "size": 1}', "format 'other'"),
+        ('{"format": "relatum-shops", "version": 2}', "no 'size'"),
+        ('{"format": "relatum-shops", "version": 2, "size": "many"}', "could not convert"),
+        ('{"format": "relatum-shops", "version": 2, "size": 1' + "0" * 400 + "}", "too large"),
+        ('{"format": "relatum-shops", "version": 2, "size": 1' + "0" * 5000 + "}", "4300 digits"),
+        ("[" * 100_000, "recursion"),
+        ("\ud800", "utf-8"),
+    ],
+)
+def test_whatever_is_wrong_with_a_document_is_one_sentence(tmp_path: Path, text: str, reason: str) -> None:
+    path = tmp_path / "document.json"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(FormatError, match=rf"document\.json: damaged or foreign shops: .*({reason})") as caught:
+        read_document(path, "relatum-shops", 2, lambda content: float(content["size"]))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("whole", [b"", b"one\n", b"one\ntwo\n", b"x" * 200_000 + b"\n"])
+@pytest.mark.parametrize("torn", [b"", b"t", b"y" * 200_000])
+def test_a_torn_line_is_dropped_and_whole_ones_stay(tmp_path: Path, whole: bytes, torn: bytes) -> None:
+    path = tmp_path / "lines"
+    drop_torn_line(path)
+    assert not path.exists()
+    path.write_bytes(whole + torn)
+    drop_torn_line(path)
+    assert path.read_bytes() == whole
+
+
+def test_the_first_name_that_is_there_is_found(tmp_path: Path) -> None:
+    assert find_file(tmp_path, "new", "old") is None
+    (tmp_path / "old").touch()
+    assert find_file(tmp_path, "new", "old") == tmp_path / "old"
+    (tmp_path / "new").touch()
+    assert find_file(tmp_path, "new", "old") == tmp_path / "new"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from relatum.errors import DataError
+from relatum.files import drop_torn_line
 
 __all__ = ["HistoryPoint", "Journal", "TrainingHistory", "read_history"]
 
@@ -25,7 +26,8 @@ class Journal:
     def write(self, event: str, **facts: Any) -> None:
         """Append one event with what there is to say of it and the time."""
         if not self._mended:
-            self._drop_torn()
+            drop_torn_line(self.path)
+            self._mended = True
         line = json.dumps({"event": event, "time": round(time.time(), 3), **facts}, ensure_ascii=False)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
@@ -38,14 +40,6 @@ class Journal:
             return []
         # Not splitlines, which also splits at signs that may stand in a text. What follows the last line feed is not whole.
         return [json.loads(line) for line in self.path.read_bytes().split(b"\n")[:-1]]
-
-    def _drop_torn(self) -> None:
-        self._mended = True
-        if self.path.exists():
-            content = self.path.read_bytes()
-            whole = content.rfind(b"\n") + 1
-            if whole < len(content):
-                os.truncate(self.path, whole)  # written anew, a kill or a full disk could take the whole lines as well
 
 
 @dataclass(frozen=True)
