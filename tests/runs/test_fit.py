@@ -39,7 +39,7 @@ FILES = {
     "facts.safetensors",
     "journal.jsonl",
     "model.safetensors",
-    "provenance.json",
+    "environment.json",
     "relations.txt",
     "spec.toml",
 }
@@ -82,7 +82,7 @@ def test_a_run_leaves_its_files_and_nothing_half_done(trained: Path) -> None:
 
 
 def test_a_run_says_where_it_came_from(trained: Path) -> None:
-    provenance = json.loads((trained / "provenance.json").read_text())
+    provenance = json.loads((trained / "environment.json").read_text())
     assert provenance["data"] == "example"
     assert provenance["checksums"] == dict(load("example").checksums)
     assert {"relatum", "torch", "numpy"} <= provenance["versions"].keys()
@@ -254,6 +254,17 @@ def test_what_cannot_be_resumed_is_refused_in_one_sentence(trained: Path, tmp_pa
         resume(tmp_path / "run")
     with pytest.raises(RelatumError, match=r"its facts .* are missing or damaged"):
         Run(tmp_path / "run").evaluate()
+
+
+def test_the_facts_of_another_run_are_refused(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "facts.txt").write_text("sold\tdrew\talex\tbook\n")
+    other = fit(spec_of(str(tmp_path / "facts.txt"), epochs=1), tmp_path / "other").folder
+    shutil.copytree(trained, tmp_path / "run")
+    shutil.copy(other / "facts.safetensors", tmp_path / "run")
+    with pytest.raises(RelatumError, match=r"its facts \(facts\.safetensors\) are not those that it was trained on"):
+        Run(tmp_path / "run").evaluate()
+    with pytest.raises(RelatumError, match=r"its facts \(facts\.safetensors\) are not those that it was trained on"):
+        resume(tmp_path / "run")
 
 
 def test_two_processes_do_not_train_one_run(trained: Path, tmp_path: Path) -> None:

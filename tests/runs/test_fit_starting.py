@@ -44,7 +44,7 @@ fit(Spec.read(Path(spec)), folder)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
-@pytest.mark.parametrize("last", ["facts.safetensors", "provenance.json", "spec.toml"])
+@pytest.mark.parametrize("last", ["facts.safetensors", "environment.json", "spec.toml"])
 def test_a_start_that_was_killed_can_be_made_again(tmp_path: Path, last: str) -> None:
     folder = tmp_path / "run"
     (tmp_path / "spec.toml").write_text(spec_of().to_toml())
@@ -56,7 +56,7 @@ def test_a_start_that_was_killed_can_be_made_again(tmp_path: Path, last: str) ->
     assert files(fit(spec_of(), folder).folder) == files(fit(spec_of(), tmp_path / "straight").folder)
 
 
-@pytest.mark.parametrize("name", ["provenance.json", "mine.txt", ".hidden", "notes.0123456789ab.tmp"])
+@pytest.mark.parametrize("name", ["environment.json", "mine.txt", ".hidden", "notes.0123456789ab.tmp"])
 def test_what_is_somebody_elses_is_refused_and_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
     with pytest.raises(RelatumError, match="already holds something"):

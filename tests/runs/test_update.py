@@ -139,8 +139,8 @@ def test_it_says_where_it_came_from(trained: Path, new_facts: Path, tmp_path: Pa
     (tmp_path / "more.txt").write_text("sold\tzoe\tyan\tbook\n")
     second = update(first.folder, tmp_path / "more.txt")
     assert second.folder == tmp_path / "out-updated"
-    old = json.loads((trained / "provenance.json").read_text())
-    found = json.loads((second.folder / "provenance.json").read_text())
+    old = json.loads((trained / "environment.json").read_text())
+    found = json.loads((second.folder / "environment.json").read_text())
     steps = found.pop("updates")
     assert found == old
     assert [(step["from"], step["seed"], step["added"]) for step in steps] == [("example", 3, 4), ("out", 0, 1)]
@@ -157,7 +157,7 @@ def test_the_same_seed_gives_the_same_bytes_with_any_number_of_threads(
         out = tmp_path / f"with{threads}"
         code = f"from relatum import update; update({str(trained)!r}, {str(new_facts)!r}, {str(out)!r})"
         subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "RELATUM_THREADS": threads})
-        made.append({name: (out / name).read_bytes() for name in (*MODEL_FILES, "provenance.json", "README.md")})
+        made.append({name: (out / name).read_bytes() for name in (*MODEL_FILES, "environment.json", "README.md")})
     assert made[0] == made[1]
     other = update(trained, new_facts, tmp_path / "other", seed=1).folder
     assert (other / "model.safetensors").read_bytes() != made[0]["model.safetensors"]

@@ -13,7 +13,7 @@ from relatum.datasets.registry import DATASETS
 from relatum.inference.calibration import Reliability
 from relatum.report.quality import Errors, Quality, errors_of, quality_of, values_of
 from relatum.rules import Rule, mine_rules
-from relatum.runs.directory import JOURNAL, SPEC, read_provenance
+from relatum.runs.directory import JOURNAL, SPEC, read_environment
 from relatum.runs.journal import TrainingHistory, read_history
 from relatum.runs.prediction import Prediction, predict
 from relatum.runs.run import Run
@@ -84,7 +84,7 @@ class Study:
 
 def study_of(run: Run) -> Study:
     """Return all that a report shows of a run."""
-    split, spec, provenance = run.split, Spec.of_run(run.folder / SPEC), read_provenance(run.folder)
+    split, spec, provenance = run.split, Spec.of_run(run.folder / SPEC), read_environment(run.folder)
     course = read_history(run.folder / JOURNAL)
     part = next((part for part in ("test", "valid") if len(split.parts[part])), None)
     ranks = None if part is None else run.evaluate(part)

@@ -32,12 +32,12 @@ from relatum.runs.directory import (
     LOCK,
     SPEC,
     card,
+    environment_of,
     is_free,
     load_facts,
-    provenance_of,
-    read_provenance,
+    read_environment,
+    save_environment,
     save_facts,
-    save_provenance,
     write_text,
 )
 from relatum.runs.journal import Journal
@@ -68,7 +68,7 @@ def fit(spec: Spec, out: str | PathLike[str], watch: Watch = lambda *_: None) ->
     with _held(folder):
         _require_free(folder)  # once more: another process may have begun here while this one was reading
         save_facts(folder, split)
-        save_provenance(folder, provenance_of(split))
+        save_environment(folder, environment_of(split))
         write_text(folder / SPEC, spec.to_toml())  # last: a directory with a spec can be resumed, one without it begun anew
         _run(folder, spec, split, watch)
     return Run(folder)
@@ -79,7 +79,7 @@ def resume(out: str | PathLike[str], watch: Watch = lambda *_: None) -> Run:
     folder = Path(out)
     if not (folder / SPEC).exists():
         raise RelatumError(f"{folder}: not a run (there is no {SPEC})")
-    if read_provenance(folder).get("updates"):
+    if read_environment(folder).get("updates"):
         raise RelatumError(f"{folder}: was updated after training, so no training can be gone on with; train anew instead")
     with _held(folder):
         _run(folder, Spec.of_run(folder / SPEC), load_facts(folder), watch)

@@ -22,7 +22,7 @@ from relatum.files import atomic_file
 from relatum.inference.breakdown import SIZE, breakdown, macro_mrr
 from relatum.inference.ranking import mrr_interval
 from relatum.models import MODELS
-from relatum.runs.directory import JOURNAL, SPEC, read_provenance
+from relatum.runs.directory import JOURNAL, SPEC, read_environment
 from relatum.runs.journal import read_history
 from relatum.runs.run import Run
 from relatum.runs.spec import Spec
@@ -55,8 +55,8 @@ def collect(folders: Sequence[Path]) -> dict[str, Any]:
     mrr = [found["test"]["mrr"] for found in runs]
     return {
         "spec": specs[0],
-        "provenance": read_provenance(folders[0]),
-        "trained_on": _trained_on([read_provenance(folder) for folder in folders]),
+        "provenance": read_environment(folders[0]),
+        "trained_on": _trained_on([read_environment(folder) for folder in folders]),
         "test_mrr": {"mean": float(np.mean(mrr)), "spread": float(np.std(mrr, ddof=1)) if len(mrr) > 1 else None},
         "runs": runs,
     }

@@ -28,9 +28,9 @@ from relatum.runs.directory import (
     CARD,
     JOURNAL,
     SPEC,
-    read_provenance,
+    read_environment,
+    save_environment,
     save_facts,
-    save_provenance,
     updated_card,
     versions,
     write_text,
@@ -216,8 +216,8 @@ def _write(made: Path, folded: Folded, spec: Spec, step: dict[str, Any], told: d
     trained, split = folded.trained, folded.wide.split
     save_facts(made, split)
     save_model(made, folded.model, folded.parameters)
-    provenance = read_provenance(trained.folder)
-    save_provenance(made, {**provenance, "updates": [*provenance.get("updates", []), step]})
+    provenance = read_environment(trained.folder)
+    save_environment(made, {**provenance, "updates": [*provenance.get("updates", []), step]})
     write_text(made / SPEC, spec.to_toml())
     write_text(made / CARD, updated_card(spec, split, step["from"], told))
     if trained.definitions:
