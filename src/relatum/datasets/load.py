@@ -16,6 +16,7 @@ from relatum.data.column_types import find_column_types, save_column_types
 from relatum.data.derivations import find_derivations, save_derivations
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.datasets.cache import load_columns, save_columns
+from relatum.datasets.file_types import refuse_tables
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
 from relatum.datasets.text_format import Layout, TupleReader, read_roles, write_roles, write_tuples
 from relatum.errors import DataError, RelatumError
@@ -51,6 +52,7 @@ def load(
         dataset: Dataset | None = find_dataset(source)
         files = _find_files(locate(find_dataset(source)))
     else:
+        refuse_tables(source)
         path = Path(source)
         if not path.exists():
             if path.name == source and not path.suffix:  # a bare word: rather a name mistyped than a path
