@@ -49,6 +49,6 @@ def test_facts_are_read_whatever_their_file_is_called(tmp_path: Path, name: str)
 
 
 def test_a_url_is_refused_without_its_password() -> None:
-    with pytest.raises(DataError, match="a PostgreSQL URL names a database: read it with") as caught:
+    with pytest.raises(DataError, match="the URL of a PostgreSQL database: read it with") as caught:
         relatum.load("postgresql://ann:secret@localhost/shop")
     assert "secret" not in str(caught.value)

@@ -203,7 +203,7 @@ def _take(stored: IO[bytes], wanted: dict[str, RemoteFile], folder: Path) -> Non
 class _Bounded:
     """The unpacked bytes of an archive; it ends in an error once it has given too much."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes] | gzip.GzipFile) -> None:
         self._file, self._left = file, _LARGEST
 
     def read(self, size: int) -> bytes:
