@@ -68,9 +68,22 @@ def test_a_directory_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["deep"]
 
 
-def test_an_existing_directory_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RelatumError, match="already exists"), atomic_directory(tmp_path):
+def test_a_directory_that_holds_something_is_refused_and_an_empty_one_is_filled(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    with atomic_directory(tmp_path / "run") as folder:
+        (folder / "a").write_text("1")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["a"]
+    with pytest.raises(RelatumError, match="already exists and is not an empty directory"), atomic_directory(tmp_path):
         pass
+
+
+def test_what_came_into_a_directory_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    with pytest.raises(RelatumError, match="already exists"), atomic_directory(tmp_path / "run") as folder:
+        (folder / "a").write_text("mine")
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run" / "a").write_text("another's")
+    assert (tmp_path / "run" / "a").read_text() == "another's"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_leftovers_are_the_temporary_files_of_writers_and_nothing_else(tmp_path: Path) -> None:

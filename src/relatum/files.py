@@ -21,6 +21,7 @@ __all__ = [
     "atomic_file",
     "atomic_path",
     "cache_directory",
+    "document",
     "drop_torn_line",
     "find_file",
     "read_document",
@@ -72,9 +73,8 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
-    """Yield a temporary directory that becomes `path` when the block ends well; an existing `path` is refused."""
-    if path.exists():
-        raise RelatumError(f"{path}: already exists")
+    """Yield a temporary directory that becomes `path` when the block ends well; `path` must be new, or empty."""
+    require_empty(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(path)
     temporary.mkdir()
@@ -84,6 +84,9 @@ def atomic_directory(path: Path) -> Iterator[Path]:
             with file.open("rb") as opened:
                 os.fsync(opened.fileno())
         _sync_directory(temporary)
+        require_empty(path)  # once more: something may have come there since
+        if path.exists():
+            path.rmdir()
         temporary.rename(path)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -107,10 +110,15 @@ def find_file(folder: Path, *names: str) -> Path | None:
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
-def write_document(path: Path, format_name: str, version: int, content: Mapping[str, Any]) -> None:
-    """Write JSON that says first which format and version it has; atomically."""
+def document(format_name: str, version: int, content: Mapping[str, Any]) -> bytes:
+    """Return JSON that says first which format and version it has."""
     whole = {"format": format_name, "version": version, **content}
-    write_bytes(path, (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode())
+    return (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def write_document(path: Path, format_name: str, version: int, content: Mapping[str, Any]) -> None:
+    """Write a document, atomically."""
+    write_bytes(path, document(format_name, version, content))
 
 
 def read_document(path: Path, format_name: str, version: int, build: Callable[[dict[str, Any]], _Built]) -> _Built:

@@ -27,7 +27,7 @@ ORIGINS = {
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    save_derivations(tmp_path, ORIGINS, {"seed": 3})
+    save_derivations(tmp_path, ORIGINS)
     assert load_derivations(tmp_path) == ORIGINS
     assert load_derivations(str(tmp_path)) == ORIGINS
     assert [path.name for path in tmp_path.iterdir()] == [DERIVATIONS]

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from relatum.errors import DataError, FormatError
-from relatum.files import find_file, read_document, write_document
+from relatum.files import document, find_file, read_document, write_bytes
 
 __all__ = [
     "DERIVATIONS",
     "ELEMENTARY",
     "OPERATIONS",
     "Derivation",
+    "derivations_document",
     "find_derivations",
     "load_derivations",
     "save_derivations",
@@ -61,12 +62,15 @@ class Derivation:
             raise DataError(f"expression {self.expression!r} is not a text")
 
 
-def save_derivations(folder: Path, derivations: Mapping[str, Derivation], about: Mapping[str, Any] | None = None) -> None:
-    """Write `derivations.json` into a dataset's folder, atomically; `about` says how the dataset was made."""
+def derivations_document(derivations: Mapping[str, Derivation], about: Mapping[str, Any] | None = None) -> bytes:
+    """Return what stands in `derivations.json`; `about` says how the dataset was made."""
     relations = {name: asdict(derivation) for name, derivation in sorted(derivations.items())}
-    write_document(
-        folder / DERIVATIONS, _FORMATS[DERIVATIONS], _VERSION, {"about": dict(about or {}), "relations": relations}
-    )
+    return document(_FORMATS[DERIVATIONS], _VERSION, {"about": dict(about or {}), "relations": relations})
+
+
+def save_derivations(folder: Path, derivations: Mapping[str, Derivation]) -> None:
+    """Write `derivations.json` into a dataset's folder, atomically."""
+    write_bytes(folder / DERIVATIONS, derivations_document(derivations))
 
 
 def load_derivations(folder: str | os.PathLike[str]) -> dict[str, Derivation]:

@@ -8,7 +8,7 @@ import gzip
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -21,6 +21,7 @@ from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, lo
 from relatum.datasets.text_format import Layout, TupleReader, read_roles, write_roles, write_tuples
 from relatum.errors import DataError, RelatumError
 from relatum.files import atomic_directory, cache_directory, sha256_of
+from relatum.progress import progress
 
 __all__ = ["load", "save"]
 
@@ -84,20 +85,30 @@ def load(
     )
 
 
-def save(split: Split, directory: str | os.PathLike[str], *, compress: bool = False) -> None:
-    """Write a split as a new directory of text files that `load` reads; all of it or nothing."""
-    with atomic_directory(Path(directory)) as folder:
+def save(
+    split: Split,
+    directory: str | os.PathLike[str],
+    *,
+    compress: bool = False,
+    extra_files: Mapping[str, bytes] | None = None,
+) -> None:
+    """Write a split as a new directory of text files that `load` reads; all of it or nothing.
+
+    Args:
+        split: what to write.
+        directory: the directory to make; it may exist if it is empty.
+        compress: gzip the facts.
+        extra_files: what else to put there, by name; it takes the place of a file that would be written anyhow.
+    """
+    target = Path(directory)
+    total = sum(map(len, split.parts.values()))
+    with atomic_directory(target) as folder, progress(f"writing {target.name}", total) as advance:
         for part, graph in split.parts.items():
-            if compress:
+            with (folder / f"{part}.txt{'.gz' * compress}").open("wb") as raw:
                 # No name and no time inside, so that the same facts give the same bytes.
-                with (
-                    (folder / f"{part}.txt.gz").open("wb") as raw,
-                    gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file,
-                ):
-                    write_tuples(graph, cast(BinaryIO, file))
-            else:
-                with (folder / f"{part}.txt").open("wb") as plain:
-                    write_tuples(graph, plain)
+                file = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if compress else raw
+                with contextlib.closing(file):
+                    write_tuples(graph, cast(BinaryIO, _Counted(cast(BinaryIO, file), advance)))
         if any(relation.roles for relation in split.schema):
             with (folder / "roles.txt").open("wb") as plain:
                 write_roles(split.schema, plain)
@@ -105,6 +116,19 @@ def save(split: Split, directory: str | os.PathLike[str], *, compress: bool = Fa
             save_derivations(folder, split.derivations)
         if split.column_types:
             save_column_types(folder, split.column_types)
+        for name, content in (extra_files or {}).items():
+            (folder / name).write_bytes(content)
+
+
+class _Counted:
+    """A file that tells how many lines are written to it."""
+
+    def __init__(self, file: BinaryIO, advance: Callable[[int], None]) -> None:
+        self._file, self._advance = file, advance
+
+    def write(self, piece: bytes) -> int:
+        self._advance(piece.count(b"\n"))
+        return self._file.write(piece)
 
 
 def _find_files(path: Path) -> dict[str, Path]:

@@ -145,7 +145,7 @@ def update(
     target = _beside(folder) if out is None else Path(out)
     if seed < 0:
         raise SettingError(f"seed: must be a whole number from 0 up, not {seed}")
-    require_empty(target)  # before the work, and again when it is written
+    require_empty(target)  # before the work; when it is written, it is looked at again
     trained, spec = Run(folder), Spec.of_run(folder / SPEC)
     given = load(new_facts, use_cache=False)
     folded = _folded(trained, _with_more(trained, given), spec, seed, refit=refit)
@@ -159,9 +159,6 @@ def update(
         "seed": seed,
         "versions": versions(),
     }
-    require_empty(target)
-    if target.exists():
-        target.rmdir()
     with atomic_directory(target) as made:
         _write(made, folded, spec, step, told)
     return Run(target)
