@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from relatum import load
+from relatum import Run, load
 from relatum.errors import RelatumError
 from relatum.runs.directory import load_facts
 from relatum.runs.fit import resume
 from relatum.runs.journal import Journal, read_history
-from relatum.runs.run import Run
 from relatum.training.checkpoint import load_state
 
 OLD = Path(__file__).parent / "old_runs"
@@ -42,7 +41,7 @@ def interrupted(tmp_path: Path) -> Path:
 
 def test_an_old_run_opens_and_answers(finished: Path) -> None:
     before = {path.name: path.read_bytes() for path in finished.iterdir()}
-    run = Run(finished)
+    run = Run.load(finished)
     assert run.split == load("example")
     best = run.complete("sold(?, alex, book)", k=3)
     assert [answer.entities for answer in best][:3] == [("drew",), ("alex",), ("mike",)]  # as the old code answered
