@@ -13,8 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from relatum.errors import RelatumError
-from relatum.files import atomic_directory, atomic_file, cache_directory, sha256_of, stale_temporaries
+from relatum.errors import FormatError, RelatumError
+from relatum.files import (
+    atomic_directory,
+    atomic_file,
+    cache_directory,
+    drop_torn_line,
+    find_file,
+    read_document,
+    sha256_of,
+    stale_temporaries,
+    write_document,
+)
 
 
 def test_a_file_appears_with_its_content_and_the_usual_permissions(tmp_path: Path) -> None:
@@ -58,9 +68,22 @@ def test_a_directory_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["deep"]
 
 
-def test_an_existing_directory_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RelatumError, match="already exists"), atomic_directory(tmp_path):
+def test_a_directory_that_holds_something_is_refused_and_an_empty_one_is_filled(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    with atomic_directory(tmp_path / "run") as folder:
+        (folder / "a").write_text("1")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["a"]
+    with pytest.raises(RelatumError, match="already exists and is not an empty directory"), atomic_directory(tmp_path):
         pass
+
+
+def test_what_came_into_a_directory_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    with pytest.raises(RelatumError, match="already exists"), atomic_directory(tmp_path / "run") as folder:
+        (folder / "a").write_text("mine")
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run" / "a").write_text("another's")
+    assert (tmp_path / "run" / "a").read_text() == "another's"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_leftovers_are_the_temporary_files_of_writers_and_nothing_else(tmp_path: Path) -> None:
@@ -115,3 +138,55 @@ def test_killed_writers_never_leave_a_torn_file(tmp_path: Path, count: Callable[
             content = target.read_bytes()
             assert len(content) == 64 * 4096
             assert len(set(content)) == 1
+
+
+def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "document.json"
+    write_document(path, "relatum-shops", 2, {"names": ["ä", "b"]})
+    assert path.read_text(encoding="utf-8").startswith('{\n "format": "relatum-shops",\n "version": 2,\n "names": [\n  "ä",')
+    assert read_document(path, "relatum-shops", 2, lambda content: content) == {"names": ["ä", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "Expecting value"),
+        ("[]", "list where an object should be"),
+        ("null", "NoneType"),
+        ("{}", "no 'format'"),
+        ('{"format": "relatum-shops"}', "no 'version'"),
+        ('{"format": "relatum-shops", "version": 1, "size": 1}', "version 1; this reads 'relatum-shops', 2"),
+        ('{"format": "other", "version": 2, "size": 1}', "format 'other'"),
+        ('{"format": "relatum-shops", "version": 2}', "no 'size'"),
+        ('{"format": "relatum-shops", "version": 2, "size": "many"}', "could not convert"),
+        ('{"format": "relatum-shops", "version": 2, "size": 1' + "0" * 400 + "}", "too large"),
+        ('{"format": "relatum-shops", "version": 2, "size": 1' + "0" * 5000 + "}", "4300 digits"),
+        ("[" * 100_000, "recursion"),
+        ("\ud800", "utf-8"),
+    ],
+)
+def test_whatever_is_wrong_with_a_document_is_one_sentence(tmp_path: Path, text: str, reason: str) -> None:
+    path = tmp_path / "document.json"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(FormatError, match=rf"document\.json: damaged or foreign shops: .*({reason})") as caught:
+        read_document(path, "relatum-shops", 2, lambda content: float(content["size"]))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("whole", [b"", b"one\n", b"one\ntwo\n", b"x" * 200_000 + b"\n"])
+@pytest.mark.parametrize("torn", [b"", b"t", b"y" * 200_000])
+def test_a_torn_line_is_dropped_and_whole_ones_stay(tmp_path: Path, whole: bytes, torn: bytes) -> None:
+    path = tmp_path / "lines"
+    drop_torn_line(path)
+    assert not path.exists()
+    path.write_bytes(whole + torn)
+    drop_torn_line(path)
+    assert path.read_bytes() == whole
+
+
+def test_the_first_name_that_is_there_is_found(tmp_path: Path) -> None:
+    assert find_file(tmp_path, "new", "old") is None
+    (tmp_path / "old").touch()
+    assert find_file(tmp_path, "new", "old") == tmp_path / "old"
+    (tmp_path / "new").touch()
+    assert find_file(tmp_path, "new", "old") == tmp_path / "new"

@@ -1,33 +1,42 @@
-"""Files that are whole or absent: atomic writes, checksums and the user's cache directory."""
+"""Files that are whole or absent: atomic writes, JSON documents, checksums and the user's cache directory."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
-from relatum.errors import RelatumError
+from relatum.errors import FormatError, RelatumError
 
 __all__ = [
     "atomic_directory",
     "atomic_file",
     "atomic_path",
     "cache_directory",
-    "read_checksummed",
+    "document",
+    "drop_torn_line",
+    "find_file",
+    "read_document",
+    "read_json",
     "require_empty",
     "sha256_of",
     "stale_temporaries",
-    "write_checksummed",
+    "write_bytes",
+    "write_document",
 ]
 
+_Built = TypeVar("_Built")
+
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")  # what `_beside` makes
+_PIECE = 1 << 16  # bytes
 
 
 @contextmanager
@@ -35,6 +44,12 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a binary file that becomes `path` when the block ends well, and vanishes when it does not."""
     with atomic_path(path) as temporary, temporary.open("xb") as file:
         yield file
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file, atomically."""
+    with atomic_file(path) as file:
+        file.write(content)
 
 
 @contextmanager
@@ -58,9 +73,8 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
-    """Yield a temporary directory that becomes `path` when the block ends well; an existing `path` is refused."""
-    if path.exists():
-        raise RelatumError(f"{path}: already exists")
+    """Yield a temporary directory that becomes `path` when the block ends well; `path` must be new, or empty."""
+    require_empty(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(path)
     temporary.mkdir()
@@ -70,6 +84,9 @@ def atomic_directory(path: Path) -> Iterator[Path]:
             with file.open("rb") as opened:
                 os.fsync(opened.fileno())
         _sync_directory(temporary)
+        require_empty(path)  # once more: something may have come there since
+        if path.exists():
+            path.rmdir()
         temporary.rename(path)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -88,24 +105,64 @@ def stale_temporaries(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if _TEMPORARY.fullmatch(path.name) and path.is_file()]
 
 
-def write_checksummed(path: Path, kind: str, version: int, body: bytes) -> None:
-    """Write `body` behind one line that names its kind, version and SHA-256; atomically."""
-    with atomic_file(path) as file:
-        file.write(_seal(kind, version, body))
-        file.write(body)
+def find_file(folder: Path, *names: str) -> Path | None:
+    """Return the first of these files that is there, the name of today before older ones; None if there is none."""
+    return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
-def read_checksummed(path: Path, kind: str, version: int) -> bytes | None:
-    """Return what `write_sealed` wrote, or None if there is no file, or another, older or damaged one."""
+def document(format_name: str, version: int, content: Mapping[str, Any]) -> bytes:
+    """Return JSON that says first which format and version it has."""
+    whole = {"format": format_name, "version": version, **content}
+    return (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def write_document(path: Path, format_name: str, version: int, content: Mapping[str, Any]) -> None:
+    """Write a document, atomically."""
+    write_bytes(path, document(format_name, version, content))
+
+
+def read_document(path: Path, format_name: str, version: int, build: Callable[[dict[str, Any]], _Built]) -> _Built:
+    """Return what `build` makes of the content of a document; whatever is wrong with either is one error with the path."""
+
+    def checked(whole: Any) -> _Built:
+        if not isinstance(whole, dict):
+            raise TypeError(f"{type(whole).__name__} where an object should be")
+        found = whole.pop("format"), whole.pop("version")
+        if found != (format_name, version):
+            raise ValueError(f"format {found[0]!r}, version {found[1]!r}; this reads {format_name!r}, {version}")
+        return build(whole)
+
+    return read_json(path, format_name.removeprefix("relatum-").replace("-", " "), checked)
+
+
+def read_json(path: Path, what: str, build: Callable[[Any], _Built]) -> _Built:
+    """Return what `build` makes of a JSON file that should hold `what`; whatever is wrong is one error with the path."""
     try:
-        seal, _, body = path.read_bytes().partition(b"\n")
-    except OSError:
-        return None
-    return body if seal + b"\n" == _seal(kind, version, body) else None
+        return build(json.loads(path.read_text(encoding="utf-8")))
+    except (RelatumError, LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
+        reason = f"no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
+        raise FormatError(path, None, f"damaged or foreign {what}: {reason}") from None
 
 
-def _seal(kind: str, version: int, body: bytes) -> bytes:
-    return f"{kind} {version} {hashlib.sha256(body).hexdigest()}\n".encode()
+def drop_torn_line(path: Path) -> None:
+    """Cut off what follows the last line feed of a file: a line that a killed process has left half written.
+
+    The file is cut, not written anew, so that a second kill or a full disk cannot take whole lines as well.
+    """
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        size = end = file.seek(0, os.SEEK_END)
+        while end:
+            start = max(end - _PIECE, 0)
+            file.seek(start)
+            line_feed = file.read(end - start).rfind(b"\n")
+            end = start
+            if line_feed >= 0:
+                end = start + line_feed + 1
+                break
+        if end < size:
+            file.truncate(end)
 
 
 def sha256_of(path: Path) -> str:

@@ -120,7 +120,11 @@ def test_killed_at_any_time_and_started_again_it_ends_with_the_same_results(spec
         if kill:
             child = subprocess.Popen([*command, *places], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             deadline = time.monotonic() + 60
-            while not list((tmp_path / name).glob("*/checkpoint")) and time.monotonic() < deadline and child.poll() is None:
+            while (
+                not list((tmp_path / name).glob("*/checkpoint.safetensors"))
+                and time.monotonic() < deadline
+                and child.poll() is None
+            ):
                 time.sleep(0.05)
             os.kill(child.pid, signal.SIGKILL)
             child.wait()

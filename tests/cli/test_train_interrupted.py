@@ -60,7 +60,7 @@ def test_before_the_first_step_it_is_said_how_to_go_on(run: Run, tmp_path: Path,
     said = f"stopped; resume with: relatum train --resume {folder}\nrelatum: interrupted\n"
     assert run(*options(folder)) == (130, "", said)
     assert run("train", "--resume", str(folder)) == (130, "", said)
-    assert not (folder / "checkpoint").exists()  # no step was taken first
+    assert not (folder / "checkpoint.safetensors").exists()  # no step was taken first
     patch.undo()
     assert run("train", "--resume", str(folder))[0] == 0
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from relatum import DataError, FormatError, Hypergraph, Split, Vocabulary, load, save
-from relatum.data.column_types import DOMAINS, ColumnType, find_column_types, save_column_types
+from relatum.data.column_types import COLUMN_TYPES, ColumnType, find_column_types, save_column_types
 from relatum.datasets.cache import load_columns, save_columns
 
 GRAPH = Hypergraph.of([("sold", "customers:1", "items:1"), ("kept", "items:2")])
@@ -25,7 +25,7 @@ def test_they_are_saved_and_loaded_with_the_facts(tmp_path: Path) -> None:
     save(split(), tmp_path / "data")
     for _ in range(2):  # the second time from the cache
         assert load(tmp_path / "data").column_types == FOUND
-    (tmp_path / "data" / DOMAINS).unlink()
+    (tmp_path / "data" / COLUMN_TYPES).unlink()
     assert load(tmp_path / "data").column_types == {}
     save_columns(tmp_path / "facts", {}, split())
     again = load_columns(tmp_path / "facts", {})
@@ -35,7 +35,7 @@ def test_they_are_saved_and_loaded_with_the_facts(tmp_path: Path) -> None:
 
 def test_facts_without_them_are_as_before(tmp_path: Path) -> None:
     save(dataclasses.replace(split(), column_types={}), tmp_path / "data")
-    assert not (tmp_path / "data" / DOMAINS).exists()
+    assert not (tmp_path / "data" / COLUMN_TYPES).exists()
     assert load(tmp_path / "data").column_types == {}
     assert load(tmp_path / "data" / "train.txt").column_types == {}
 
@@ -50,10 +50,10 @@ def test_entities_belong_where_their_names_say() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"relations": {"sold": [{"form": "text"}]}}, "1 columns of sold/2"),
-        ({"relations": {"sold": [{"form": "date"}, {}]}}, "form 'date' is not one of whole, number, text"),
+        ({"relations": {"sold": [{"value_type": "text"}]}}, "1 columns of sold/2"),
+        ({"relations": {"sold": [{"value_type": "date"}, {}]}}, "value type 'date' is not one of whole, number, text"),
         ({"relations": {"sold": [{"shape": "text"}, {}]}}, "shape"),
-        ({"relations": {"sold": [{"kind": 3}, {}]}}, "kind 3 is not a text"),
+        ({"relations": {"sold": [{"entity_type": 3}, {}]}}, "entity type 3 is not a text"),
         ({"relations": {"sold": 3}}, "not iterable"),
         ({"relations": []}, "items"),
         ({"version": 2}, "version 2"),
@@ -61,17 +61,28 @@ def test_entities_belong_where_their_names_say() -> None:
 )
 def test_damaged_ones_are_refused(change: dict[str, object], said: str, tmp_path: Path) -> None:
     save(split(), tmp_path / "data")
-    path = tmp_path / "data" / DOMAINS
+    path = tmp_path / "data" / COLUMN_TYPES
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    with pytest.raises(FormatError, match=f"not the column types of these facts.*{said}"):
+    with pytest.raises(FormatError, match=f"damaged or foreign column types: .*{said}"):
         load(tmp_path / "data")
 
 
 def test_somebody_elses_file_is_let_be(tmp_path: Path) -> None:
-    (tmp_path / DOMAINS).write_text('{"column_types": ["example.org"]}')
+    (tmp_path / COLUMN_TYPES).write_text('{"column_types": ["example.org"]}')
     assert find_column_types(tmp_path, GRAPH.schema) == {}
-    (tmp_path / DOMAINS).write_text("relatum-domains")
-    with pytest.raises(DataError, match="not the column types"):
+    (tmp_path / COLUMN_TYPES).write_text("relatum-column-types")
+    with pytest.raises(DataError, match="damaged or foreign column types"):
         find_column_types(tmp_path, GRAPH.schema)
     save_column_types(tmp_path, {**FOUND, "gone": (ColumnType(),)})  # a relation that has no facts any more
     assert find_column_types(tmp_path, GRAPH.schema)["sold"] == FOUND["sold"]
+
+
+def test_the_old_file_is_read_where_the_new_one_is_not(tmp_path: Path) -> None:
+    old = {
+        "sold": [{"kind": "customers", "form": "whole", "null": False}, {"kind": "items", "form": "text", "null": True}],
+        "kept": [{"kind": None, "form": "text", "null": False}],
+    }
+    (tmp_path / "domains.json").write_text(json.dumps({"format": "relatum-domains", "version": 1, "relations": old}))
+    assert find_column_types(tmp_path, GRAPH.schema) == FOUND
+    save_column_types(tmp_path, {"kept": (ColumnType("items"),)})
+    assert find_column_types(tmp_path, GRAPH.schema) == {"kept": (ColumnType("items"),)}

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from relatum.data.derivations import ELEMENTARY, PROVENANCE, Derivation, load_derivations, save_derivations
+from relatum.data.derivations import (
+    DERIVATIONS,
+    ELEMENTARY,
+    Derivation,
+    find_derivations,
+    load_derivations,
+    save_derivations,
+)
 from relatum.errors import DataError, FormatError
 
 ORIGINS = {
@@ -20,10 +27,10 @@ ORIGINS = {
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    save_derivations(tmp_path, ORIGINS, {"seed": 3})
+    save_derivations(tmp_path, ORIGINS)
     assert load_derivations(tmp_path) == ORIGINS
     assert load_derivations(str(tmp_path)) == ORIGINS
-    assert [path.name for path in tmp_path.iterdir()] == [PROVENANCE]
+    assert [path.name for path in tmp_path.iterdir()] == [DERIVATIONS]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +42,7 @@ def test_an_impossible_origin_cannot_be_built(operation: str, depth: int) -> Non
 
 
 def test_a_folder_without_provenance_says_so(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"neither provenance\.json nor ops-logs\.txt"):
+    with pytest.raises(DataError, match=r"neither derivations\.json nor ops-logs\.txt"):
         load_derivations(tmp_path)
 
 
@@ -46,23 +53,34 @@ def test_a_folder_without_provenance_says_so(tmp_path: Path) -> None:
         "[]",
         "{",
         "null",
-        '{"format": "relatum-provenance"}',
-        '{"format": "relatum-provenance", "version": 2, "relations": {}}',
-        '{"format": "relatum-provenance", "version": 1, "relations": []}',
-        '{"format": "relatum-provenance", "version": 1, "relations": {"a": 3}}',
-        '{"format": "relatum-provenance", "version": 1, "relations": {"a": {"operation": "rename"}}}',
-        '{"format": "relatum-provenance", "version": 1, "relations": {"a": {"operation": "rename", "depth": 0}}}',
-        '{"format": "relatum-provenance", "version": 1, "relations": {"a": {"operation": ["x"], "depth": 1}}}',
-        '{"format": "relatum-provenance", "version": 1, "relations": {"a": {"operation": "rename", "depth": "1"}}}',
-        '{"format": "relatum-provenance", "version": 1, "relations": {"a": {"operation": "rename", "depth": 1, "x": 1}}}',
+        '{"format": "relatum-derivations"}',
+        '{"format": "relatum-derivations", "version": 2, "relations": {}}',
+        '{"format": "relatum-derivations", "version": 1, "relations": []}',
+        '{"format": "relatum-derivations", "version": 1, "relations": {"a": 3}}',
+        '{"format": "relatum-derivations", "version": 1, "relations": {"a": {"operation": "rename"}}}',
+        '{"format": "relatum-derivations", "version": 1, "relations": {"a": {"operation": "rename", "depth": 0}}}',
+        '{"format": "relatum-derivations", "version": 1, "relations": {"a": {"operation": ["x"], "depth": 1}}}',
+        '{"format": "relatum-derivations", "version": 1, "relations": {"a": {"operation": "rename", "depth": "1"}}}',
+        '{"format": "relatum-derivations", "version": 1, "relations": {"a": {"operation": "rename", "depth": 1, "x": 1}}}',
         "[" * 100_000,
         "\ud800",
     ],
 )
 def test_a_damaged_file_is_one_error_that_names_it(tmp_path: Path, text: str) -> None:
-    (tmp_path / PROVENANCE).write_bytes(text.encode("utf-8", "surrogatepass"))
-    with pytest.raises(FormatError, match=r"provenance\.json: not a record of provenance"):
+    (tmp_path / DERIVATIONS).write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(FormatError, match=r"derivations\.json: damaged or foreign derivations"):
         load_derivations(tmp_path)
+
+
+def test_the_old_file_is_read_where_the_new_one_is_not(tmp_path: Path) -> None:
+    relations = {
+        name: {"operation": one.operation, "depth": one.depth, "expression": one.expression} for name, one in ORIGINS.items()
+    }
+    old = {"format": "relatum-provenance", "version": 1, "about": {}, "relations": relations}
+    (tmp_path / "provenance.json").write_text(json.dumps(old))
+    assert load_derivations(tmp_path) == find_derivations(tmp_path) == ORIGINS
+    save_derivations(tmp_path, {"sold": ORIGINS["sold"]})
+    assert load_derivations(tmp_path) == {"sold": ORIGINS["sold"]}
 
 
 def test_the_published_log_is_read_from_its_last_two_lines(tmp_path: Path) -> None:

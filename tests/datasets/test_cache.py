@@ -7,13 +7,15 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
+from safetensors import safe_open
 
 from relatum import Split, load
 from relatum.datasets import cache as module
 from relatum.datasets.cache import load_columns, save_columns
-from relatum.files import write_checksummed
+from relatum.tensor_files import write_tensor_file
 from support.strategies import splits
 
 KEY = {"files": {"train": ["train.txt", "abc"]}}
@@ -34,7 +36,7 @@ def test_another_key_or_version_or_no_file_gives_nothing(tmp_path: Path, monkeyp
     save_columns(path, KEY, load("example"))
     assert load_columns(path, KEY) is not None
     assert load_columns(path, {"files": {}}) is None
-    monkeypatch.setattr(module, "_VERSION", 2)
+    monkeypatch.setattr(module, "_VERSION", 3)
     assert load_columns(path, KEY) is None
 
 
@@ -53,9 +55,20 @@ def test_a_damaged_copy_is_never_trusted(tmp_path: Path, count: Callable[[int, i
         assert load_columns(tmp_path / "copy", KEY) is None
 
 
-def test_a_forged_copy_with_a_right_checksum_is_still_checked(tmp_path: Path) -> None:
-    write_checksummed(tmp_path / "copy", module._KIND, module._VERSION, b"not tensors")
+@pytest.mark.parametrize(
+    "about", [None, [], {}, {"key": 1}, {"key": KEY}, {"key": KEY, "relations": [], "blocks": {"train": [2]}}]
+)
+def test_a_forged_copy_with_a_right_checksum_is_still_checked(tmp_path: Path, about: object) -> None:
+    body = module.safetensors.numpy.save({"entities": np.zeros(0, np.uint8)})
+    write_tensor_file(tmp_path / "copy", body, module._FORMAT, module._VERSION, about)
     assert load_columns(tmp_path / "copy", KEY) is None
-    body = module.safetensors.numpy.save({"about": module._to_bytes('{"key": 1}')})
-    write_checksummed(tmp_path / "copy", module._KIND, module._VERSION, body)
-    assert load_columns(tmp_path / "copy", KEY) is None
+
+
+def test_a_copy_is_an_ordinary_safetensors_file(tmp_path: Path) -> None:
+    split = load("example")
+    save_columns(tmp_path / "copy", KEY, split)
+    with safe_open(tmp_path / "copy", "np") as file:
+        assert file.metadata().keys() == {"about", "format", "sha256", "version"}
+        for arity, block in split.train.blocks.items():
+            assert np.array_equal(file.get_tensor(f"train/{arity}"), np.stack(block.rows))
+        assert file.get_tensor("entities").tobytes().decode().split("\n") == list(split.entities)

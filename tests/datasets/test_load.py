@@ -26,7 +26,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 def copies(cache: Path) -> list[Path]:
-    return sorted((cache / "processed").glob("*.columns"))
+    return sorted((cache / "processed").glob("*.safetensors"))
 
 
 def test_the_example_is_always_there() -> None:

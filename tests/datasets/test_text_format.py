@@ -279,3 +279,17 @@ def test_any_bytes_give_a_hypergraph_or_a_clean_error(content: bytes, skip_bad: 
         file.flush()
         fast = outcome(TupleReader(skip_bad=skip_bad), Path(file.name), Layout())
         assert fast == outcome(LineReader(skip_bad=skip_bad), Path(file.name), Layout())
+
+
+def test_a_gzip_file_that_unpacks_to_far_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("relatum.memory.budget", lambda: 1 << 20)
+    line = b"likes\tann\tbob\n"
+    for times, fits in (((4 << 20) // len(line), True), ((24 << 20) // len(line), False)):
+        path = tmp_path / "train.txt.gz"
+        path.write_bytes(gzip.compress(line * times))
+        monkeypatch.setattr("relatum.datasets.text_format.MOST_UNPACKED", 2)
+        if fits:
+            assert len(read_tuples(path)) == times
+        else:
+            with pytest.raises(FormatError, match="unpacks to more than 4 MiB; if these are facts, unpack it first"):
+                read_tuples(path)

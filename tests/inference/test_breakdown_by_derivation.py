@@ -46,5 +46,5 @@ def test_origins_travel_with_the_data(tmp_path: Path) -> None:
     save(Split(GRAPH, nothing, nothing, derivations=ORIGINS), tmp_path / "data")
     for _ in range(2):  # read, and from the cache
         assert load(tmp_path / "data").derivations == ORIGINS
-    (tmp_path / "data" / "provenance.json").write_text('{"made": "by hand"}')
+    (tmp_path / "data" / "derivations.json").write_text('{"made": "by hand"}')
     assert load(tmp_path / "data").derivations == {}

@@ -51,7 +51,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no tensors": (lambda folder: (folder / "model.safetensors").unlink(), "model.safetensors is missing"),
     "no entities": (lambda folder: (folder / "entities.txt").unlink(), "entities.txt is missing"),
     "cut config": (truncate("config.json"), "damaged or foreign"),
-    "cut tensors": (truncate("model.safetensors"), "damaged or foreign"),
+    "cut tensors": (truncate("model.safetensors"), "damaged, for its checksum is wrong"),
     "cut entities": (truncate("entities.txt"), "not the names that the model was trained with"),
     "other relations": (
         lambda folder: (folder / "relations.txt").write_text("sold\t3\n"),

@@ -194,7 +194,7 @@ def test_a_run_of_two_facts_has_a_report(tmp_path: Path) -> None:
 def test_definitions_take_part_and_a_missing_journal_is_said(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path / "run")
     (tmp_path / "run" / "journal.jsonl").unlink()
-    (tmp_path / "run" / "provenance.json").unlink()
+    (tmp_path / "run" / "environment.json").unlink()
     run = Run.load(tmp_path / "run")
     run.define("got", "permute[buyer, seller, item](sold)")
     page = checked(report_page(run))
@@ -281,7 +281,7 @@ def test_templates_escape_all_that_they_are_given() -> None:
 
 
 def test_a_damaged_journal_or_provenance_is_an_error_of_one_line(trained: Path, tmp_path: Path) -> None:
-    for name, text in (("journal.jsonl", "{\n"), ("journal.jsonl", '{"event": 1}\n'), ("provenance.json", "{")):
+    for name, text in (("journal.jsonl", "{\n"), ("journal.jsonl", '{"event": 1}\n'), ("environment.json", "{")):
         folder = tmp_path / f"{name}{len(text)}"
         shutil.copytree(trained, folder)
         (folder / name).write_text(text)

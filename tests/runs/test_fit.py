@@ -31,13 +31,13 @@ from relatum.training.loop import State
 FILES = {
     "calibration.json",
     "README.md",
-    "checkpoint",
+    "checkpoint.safetensors",
     "config.json",
     "entities.txt",
-    "facts.columns",
+    "facts.safetensors",
     "journal.jsonl",
     "model.safetensors",
-    "provenance.json",
+    "environment.json",
     "relations.txt",
     "spec.toml",
 }
@@ -80,7 +80,7 @@ def test_a_run_leaves_its_files_and_nothing_half_done(trained: Path) -> None:
 
 
 def test_a_run_says_where_it_came_from(trained: Path) -> None:
-    provenance = json.loads((trained / "provenance.json").read_text())
+    provenance = json.loads((trained / "environment.json").read_text())
     assert provenance["data"] == "example"
     assert provenance["checksums"] == dict(load("example").checksums)
     assert {"relatum", "torch", "numpy"} <= provenance["versions"].keys()
@@ -203,7 +203,7 @@ def test_test_facts_decide_nothing(tmp_path: Path) -> None:
         runs.append(fit(spec_of(str(tmp_path / name)), tmp_path / f"{name} run"))
     assert model_bytes(runs[0].folder) == model_bytes(runs[1].folder)
     run, split = runs[0], runs[0].split
-    state = load_state(run.folder / "checkpoint")
+    state = load_state(run.folder / "checkpoint.safetensors")
     assert state is not None
     honest, leaking = (
         rank(run.model, run.parameters, split.valid, known).metrics.mrr
@@ -246,12 +246,23 @@ def test_what_cannot_be_resumed_is_refused_in_one_sentence(trained: Path, tmp_pa
     with pytest.raises(RelatumError, match="not a run"):
         resume(tmp_path / "nothing")
     shutil.copytree(trained, tmp_path / "run")
-    facts = (tmp_path / "run" / "facts.columns").read_bytes()
-    (tmp_path / "run" / "facts.columns").write_bytes(facts[:-1])
+    facts = (tmp_path / "run" / "facts.safetensors").read_bytes()
+    (tmp_path / "run" / "facts.safetensors").write_bytes(facts[:-1])
     with pytest.raises(RelatumError, match=r"its facts .* are missing or damaged"):
         resume(tmp_path / "run")
     with pytest.raises(RelatumError, match=r"its facts .* are missing or damaged"):
         Run.load(tmp_path / "run").evaluate()
+
+
+def test_the_facts_of_another_run_are_refused(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "facts.txt").write_text("sold\tdrew\talex\tbook\n")
+    other = fit(spec_of(str(tmp_path / "facts.txt"), epochs=1), tmp_path / "other").folder
+    shutil.copytree(trained, tmp_path / "run")
+    shutil.copy(other / "facts.safetensors", tmp_path / "run")
+    with pytest.raises(RelatumError, match=r"its facts \(facts\.safetensors\) are not those that it was trained on"):
+        Run.load(tmp_path / "run").evaluate()
+    with pytest.raises(RelatumError, match=r"its facts \(facts\.safetensors\) are not those that it was trained on"):
+        resume(tmp_path / "run")
 
 
 def test_two_processes_do_not_train_one_run(trained: Path, tmp_path: Path) -> None:
@@ -265,7 +276,7 @@ def test_two_processes_do_not_train_one_run(trained: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("damage", ["cut", "missing"])
 def test_without_a_whole_checkpoint_a_run_starts_anew_and_ends_the_same(trained: Path, tmp_path: Path, damage: str) -> None:
     shutil.copytree(trained, tmp_path / "run")
-    checkpoint = tmp_path / "run" / "checkpoint"
+    checkpoint = tmp_path / "run" / "checkpoint.safetensors"
     content = checkpoint.read_bytes()
     checkpoint.unlink()
     if damage == "cut":
@@ -292,7 +303,7 @@ def test_a_run_interrupted_at_any_event_ends_in_the_same_bytes(trained: Path, tm
         folder = tmp_path / str(number)
         with pytest.raises(KeyboardInterrupt):
             fit(spec_of(), folder, watch=stopping_at(number))
-        state = load_state(folder / "checkpoint")
+        state = load_state(folder / "checkpoint.safetensors")
         assert state is not None
         with pytest.raises(RelatumError, match="training has not finished; resume it with"):
             Run.load(folder)
@@ -398,7 +409,7 @@ def kill_while_training(folder: Path, arguments: list[str], chance: random.Rando
         process.communicate()
     assert visible(folder) <= FILES
     assert Spec.read(folder / "spec.toml") == spec_of(**LONGER)
-    assert not (folder / "checkpoint").exists() or load_state(folder / "checkpoint") is not None
+    assert not (folder / "checkpoint.safetensors").exists() or load_state(folder / "checkpoint.safetensors") is not None
 
 
 @POSIX
@@ -438,7 +449,7 @@ def test_ctrl_c_says_how_to_go_on_and_ends_with_130(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert err.splitlines()[-2:] == [f"stopped; resume with: relatum train --resume {folder}", "relatum: interrupted"]
     assert "Traceback" not in err
-    state = load_state(folder / "checkpoint")
+    state = load_state(folder / "checkpoint.safetensors")
     assert state is not None
     assert state.epoch + state.step > 0
     with pytest.raises(RelatumError, match="training has not finished"):

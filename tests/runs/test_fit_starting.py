@@ -43,7 +43,7 @@ fit(Spec.read(Path(spec)), folder)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
-@pytest.mark.parametrize("last", ["facts.columns", "provenance.json", "spec.toml"])
+@pytest.mark.parametrize("last", ["facts.safetensors", "environment.json", "spec.toml"])
 def test_a_start_that_was_killed_can_be_made_again(tmp_path: Path, last: str) -> None:
     folder = tmp_path / "run"
     (tmp_path / "spec.toml").write_text(spec_of().to_toml())
@@ -55,7 +55,7 @@ def test_a_start_that_was_killed_can_be_made_again(tmp_path: Path, last: str) ->
     assert files(fit(spec_of(), folder).folder) == files(fit(spec_of(), tmp_path / "straight").folder)
 
 
-@pytest.mark.parametrize("name", ["provenance.json", "mine.txt", ".hidden", "notes.0123456789ab.tmp"])
+@pytest.mark.parametrize("name", ["environment.json", "mine.txt", ".hidden", "notes.0123456789ab.tmp"])
 def test_what_is_somebody_elses_is_refused_and_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
     with pytest.raises(RelatumError, match="the directory is not empty"):
@@ -80,7 +80,7 @@ def test_a_run_begun_by_another_process_while_the_data_was_read_is_left_alone(
 
 
 def test_two_processes_do_not_begin_one_run(tmp_path: Path) -> None:
-    writing = tmp_path / ".facts.columns.0123456789ab.tmp"
+    writing = tmp_path / ".facts.safetensors.0123456789ab.tmp"
     writing.write_bytes(b"half")
     with FileLock(tmp_path / ".lock"), pytest.raises(RelatumError, match="another process is training this run"):
         fit(spec_of(), tmp_path)
@@ -90,7 +90,7 @@ def test_two_processes_do_not_begin_one_run(tmp_path: Path) -> None:
 def test_what_killed_writers_have_left_goes_when_a_run_is_resumed(tmp_path: Path) -> None:
     run = fit(spec_of(), tmp_path / "run").folder
     before = files(run)
-    for name in ("checkpoint", "model.safetensors"):
+    for name in ("checkpoint.safetensors", "model.safetensors"):
         (run / f".{name}.0123456789ab.tmp").write_bytes(b"half")
     (run / ".mine.tmp").write_bytes(b"mine")
     resume(run)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from relatum import DataError, Spec, fit
-from relatum.runs.directory import JOURNAL, SPEC, read_provenance, save_provenance
+from relatum.runs.directory import JOURNAL, SPEC, read_environment, save_environment
 from relatum.runs.journal import read_history
 from relatum.runs.results import best, collect, read_results, series
 from support.made_results import write_result
@@ -59,12 +59,12 @@ def test_results_say_on_what_runs_were_trained_not_collected(
     for folder in folders:
         shutil.copytree(runs / folder.name, folder)
     monkeypatch.setenv("RELATUM_THREADS", "7")
-    trained = read_provenance(folders[0])
+    trained = read_environment(folders[0])
     assert collect(folders)["trained_on"] == f"{trained['machine']}, threads: {trained['threads']}"
     assert trained["threads"] != 7
-    save_provenance(folders[1], {**trained, "threads": trained["threads"] + 1})
+    save_environment(folders[1], {**trained, "threads": trained["threads"] + 1})
     assert collect(folders)["trained_on"] == ""
-    save_provenance(folders[1], {name: value for name, value in trained.items() if name != "threads"})
+    save_environment(folders[1], {name: value for name, value in trained.items() if name != "threads"})
     assert collect(folders)["trained_on"] == ""
 
 

@@ -39,7 +39,7 @@ from relatum.runs.journal import Journal, read_history
 from relatum.training.settings import TrainingSettings
 
 NEW = "sold\tzoe\tmike\tboat\nsold\tdrew\tzoe\ttea\nbuyer\tzoe\ttea\nbuyer\tkim\tlamp\n"
-MODEL_FILES = ("model.safetensors", "config.json", "entities.txt", "relations.txt", "facts.columns", "calibration.json")
+MODEL_FILES = ("model.safetensors", "config.json", "entities.txt", "relations.txt", "facts.safetensors", "calibration.json")
 
 
 def spec_of(model: str = "reale", **settings: Any) -> Spec:
@@ -81,7 +81,7 @@ def test_a_new_run_is_made_and_the_old_one_is_untouched(trained: Path, new_facts
     run = update(trained, new_facts, tmp_path / "out")
     assert files(trained) == before
     assert run.folder == tmp_path / "out"
-    assert set(files(run.folder)) == {*before, "journal.jsonl"} - {"checkpoint", ".lock"}
+    assert set(files(run.folder)) == {*before, "journal.jsonl"} - {"checkpoint.safetensors", ".lock"}
     old = Run.load(trained)
     assert [name for name in run.model.graph.entities if name not in old.model.graph.entities] == ["boat", "zoe"]
     assert list(run.model.graph.entities) == sorted(run.model.graph.entities)
@@ -139,9 +139,10 @@ def test_it_says_where_it_came_from(trained: Path, new_facts: Path, tmp_path: Pa
     (tmp_path / "more.txt").write_text("sold\tzoe\tyan\tbook\n")
     second = update(first.folder, tmp_path / "more.txt")
     assert second.folder == tmp_path / "out-updated"
-    old = json.loads((trained / "provenance.json").read_text())
-    found = json.loads((second.folder / "provenance.json").read_text())
+    old = json.loads((trained / "environment.json").read_text())
+    found = json.loads((second.folder / "environment.json").read_text())
     steps = found.pop("updates")
+    assert found.pop("facts") != old.pop("facts")  # their checksum: there are more of them
     assert found == old
     assert [(step["from"], step["seed"], step["added"]) for step in steps] == [("example", 3, 4), ("out", 0, 1)]
     assert steps[0]["checksums"]["train"] == hashlib.sha256(NEW.encode()).hexdigest()
@@ -157,7 +158,7 @@ def test_the_same_seed_gives_the_same_bytes_with_any_number_of_threads(
         out = tmp_path / f"with{threads}"
         code = f"from relatum import update; update({str(trained)!r}, {str(new_facts)!r}, {str(out)!r})"
         subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "RELATUM_THREADS": threads})
-        made.append({name: (out / name).read_bytes() for name in (*MODEL_FILES, "provenance.json", "README.md")})
+        made.append({name: (out / name).read_bytes() for name in (*MODEL_FILES, "environment.json", "README.md")})
     assert made[0] == made[1]
     other = update(trained, new_facts, tmp_path / "other", seed=1).folder
     assert (other / "model.safetensors").read_bytes() != made[0]["model.safetensors"]
@@ -315,7 +316,7 @@ update(run, facts, out)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
-@pytest.mark.parametrize("last", ["facts.columns", "out"])
+@pytest.mark.parametrize("last", ["facts.safetensors", "out"])
 def test_a_kill_leaves_the_old_run_whole_and_no_half_run(trained: Path, new_facts: Path, tmp_path: Path, last: str) -> None:
     before = files(trained)
     done = subprocess.run([sys.executable, "-c", KILLED, last, str(trained), str(new_facts), str(tmp_path / "out")])

@@ -118,7 +118,7 @@ def test_the_same_seed_gives_the_same_bytes_in_any_process_and_another_seed_othe
 
     first, again, other = files("a", 5, "1"), files("b", 5, "2"), files("c", 6, "1")
     assert first == again
-    assert first.keys() == other.keys() == {"train.txt", "valid.txt", "test.txt", "provenance.json"}
+    assert first.keys() == other.keys() == {"train.txt", "valid.txt", "test.txt", "derivations.json"}
     assert all(first[name] != other[name] for name in first)
 
 
@@ -129,7 +129,7 @@ def test_a_saved_dataset_is_read_back_as_it_was(made: SynthDataset, tmp_path: Pa
     back = load(folder)
     assert (back.train, back.valid, back.test) == (made.split.train, made.split.valid, made.split.test)
     assert load_derivations(folder) == made.derivations
-    about = json.loads((folder / "provenance.json").read_text())["about"]
+    about = json.loads((folder / "derivations.json").read_text())["about"]
     assert about["seed"] == made.seed
     assert SynthSettings.from_dict(about["settings"]) == made.settings
 

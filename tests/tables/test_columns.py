@@ -180,7 +180,7 @@ def test_what_is_written_is_what_was_read_and_says_where_it_came_from(sales: Pat
     assert [column["column"] for column in record["columns"]] == [column.column for column in imported.columns]
     assert record["train"] + record["valid"] + record["test"] == record["tables"][0]["facts"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "domains.json",
+        "column_types.json",
         "import.json",
         "roles.txt",
         "test.txt",

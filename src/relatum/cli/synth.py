@@ -26,7 +26,7 @@ def synth(
     seed: Annotated[int, typer.Option(min=0, help="The seed of everything that is drawn.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
 ) -> None:
-    """Make a dataset of random and derived relations, with the expression behind each in provenance.json."""
+    """Make a dataset of random and derived relations, with the expression behind each in derivations.json."""
     from relatum.files import require_empty
     from relatum.progress import progress
     from relatum.synth import find_preset, save_synth, synthesize

@@ -1,4 +1,4 @@
-"""What the entities of a relation's columns are, where it was made from tables: plain text beside the data, `domains.json`.
+"""What the entities of a relation's columns are, where it was made from tables: JSON beside the data, `column_types.json`.
 
 An imported entity's name begins with what it is, as in `items:17`. With its column type it can be told from a customer, and
 turned back into the 17 of the table that it came from.
@@ -6,19 +6,18 @@ turned back into the 17 of the table that it came from.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
-from relatum.errors import DataError, FormatError
-from relatum.files import atomic_file
+from relatum.errors import DataError
+from relatum.files import find_file, read_document, write_document
 
 __all__ = [
-    "DOMAINS",
+    "COLUMN_TYPES",
     "ColumnType",
     "ColumnTypes",
     "column_types_from_json",
@@ -27,10 +26,12 @@ __all__ = [
     "save_column_types",
 ]
 
-DOMAINS = "domains.json"
+COLUMN_TYPES = "column_types.json"
 
-_FORMAT, _VERSION = "relatum-domains", 1
-_FORMS = ("whole", "number", "text")
+_OLD_NAME, _OLD_FIELDS = "domains.json", {"kind": "entity_type", "form": "value_type", "null": "nullable"}
+_FORMATS = {COLUMN_TYPES: "relatum-column-types", _OLD_NAME: "relatum-domains"}
+_VERSION = 1
+_VALUE_TYPES = ("whole", "number", "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +49,12 @@ class ColumnType:
     nullable: bool = False
 
     def __post_init__(self) -> None:
-        if self.value_type not in _FORMS:
-            raise DataError(f"form {self.value_type!r} is not one of {', '.join(_FORMS)}")
-        if not (self.entity_type is None or isinstance(self.entity_type, str)) or not isinstance(self.nullable, bool):
-            raise DataError(f"kind {self.entity_type!r} is not a text, or null {self.nullable!r} not a truth value")
+        if self.value_type not in _VALUE_TYPES:
+            raise DataError(f"value type {self.value_type!r} is not one of {', '.join(_VALUE_TYPES)}")
+        if not (self.entity_type is None or isinstance(self.entity_type, str)):
+            raise DataError(f"entity type {self.entity_type!r} is not a text")
+        if not isinstance(self.nullable, bool):
+            raise DataError(f"nullable {self.nullable!r} is not a truth value")
 
     @property
     def prefix(self) -> str:
@@ -67,43 +70,35 @@ ColumnTypes = Mapping[str, tuple[ColumnType, ...]]  # by relation, one for each 
 
 
 def save_column_types(folder: Path, column_types: ColumnTypes) -> None:
-    """Write `domains.json` into a dataset's folder, atomically."""
-    whole = {"format": _FORMAT, "version": _VERSION, "relations": column_types_to_json(column_types)}
-    with atomic_file(folder / DOMAINS) as file:
-        file.write((json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode())
+    """Write `column_types.json` into a dataset's folder, atomically."""
+    content = {"relations": column_types_to_json(column_types)}
+    write_document(folder / COLUMN_TYPES, _FORMATS[COLUMN_TYPES], _VERSION, content)
 
 
 def find_column_types(folder: Path, schema: Schema) -> ColumnTypes:
     """Return the column types of the relations of a dataset, or nothing where it does not have them."""
-    path = folder / DOMAINS
-    if not path.is_file() or _FORMAT.encode() not in path.read_bytes():
+    path = find_file(folder, COLUMN_TYPES, _OLD_NAME)
+    if path is None or _FORMATS[path.name].encode() not in path.read_bytes():
         return {}  # there is none, or it is somebody else's file of that name
-    try:
-        whole = json.loads(path.read_text(encoding="utf-8"))
-        if (whole["format"], whole["version"]) != (_FORMAT, _VERSION):
-            raise DataError(f"format {whole['format']!r}, version {whole['version']!r}")
-        found = column_types_from_json(whole["relations"])
+
+    def build(content: dict[str, Any]) -> ColumnTypes:
+        found = column_types_from_json(content["relations"])
         for name, columns in found.items():
             if name in schema and len(columns) != schema[name].arity:
                 raise DataError(f"{len(columns)} columns of {schema[name]}")
         return found
-    except (DataError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise FormatError(path, None, f"not the column types of these facts: {reason}") from None
+
+    return read_document(path, _FORMATS[path.name], _VERSION, build)
 
 
 def column_types_to_json(column_types: ColumnTypes) -> dict[str, Any]:
     """Return column types as plain data."""
-    return {
-        name: [{"kind": one.entity_type, "form": one.value_type, "null": one.nullable} for one in columns]
-        for name, columns in column_types.items()
-    }
+    return {name: [asdict(one) for one in columns] for name, columns in column_types.items()}
 
 
 def column_types_from_json(data: Mapping[str, Any]) -> ColumnTypes:
-    """Return column types from plain data; anything else is refused."""
-    fields = {"kind": "entity_type", "form": "value_type", "null": "nullable"}
+    """Return column types from plain data, under the names of today or older ones; anything else is refused."""
     return {
-        name: tuple(ColumnType(**{fields[key]: value for key, value in one.items()}) for one in columns)
+        name: tuple(ColumnType(**{_OLD_FIELDS.get(key, key): value for key, value in one.items()}) for one in columns)
         for name, columns in data.items()
     }

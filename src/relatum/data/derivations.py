@@ -1,6 +1,6 @@
-"""Where the relations of a made dataset come from: plain text beside the data, which `algebra` can parse.
+"""How the relations of a synthetic dataset were derived: JSON beside the data, with expressions that `algebra` can parse.
 
-`provenance.json` is ours. The published REL-ER has `ops-logs.txt`, which ends in two JSON lines, relation to depth and
+`derivations.json` is ours. The published REL-ER has `ops-logs.txt`, which ends in two JSON lines, relation to depth and
 relation to last operation; it does not say what the operations were applied to, so its derivations have no expression.
 """
 
@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from relatum.errors import DataError, FormatError
-from relatum.files import atomic_file
+from relatum.files import document, find_file, read_document, write_bytes
 
 __all__ = [
+    "DERIVATIONS",
     "ELEMENTARY",
     "OPERATIONS",
-    "PROVENANCE",
     "Derivation",
+    "derivations_document",
     "find_derivations",
     "load_derivations",
     "save_derivations",
@@ -28,11 +29,12 @@ __all__ = [
 
 ELEMENTARY = "elementary"
 OPERATIONS = ("rename", "project", "select", "union", "difference")  # the five of the paper, as people say them
-PROVENANCE = "provenance.json"
+DERIVATIONS = "derivations.json"
 
+_FORMATS = {DERIVATIONS: "relatum-derivations", "provenance.json": "relatum-provenance"}  # the second is the old name
+_VERSION = 1
 _PUBLISHED = "ops-logs.txt"
 _PUBLISHED_NAMES = {"setd": "difference"}
-_FORMAT, _VERSION = "relatum-provenance", 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,41 +62,42 @@ class Derivation:
             raise DataError(f"expression {self.expression!r} is not a text")
 
 
-def save_derivations(folder: Path, derivations: Mapping[str, Derivation], about: Mapping[str, Any] | None = None) -> None:
-    """Write `provenance.json` into a dataset's folder, atomically; `about` says how the dataset was made."""
-    relations = {name: asdict(origin) for name, origin in sorted(derivations.items())}
-    whole = {"format": _FORMAT, "version": _VERSION, "about": dict(about or {}), "relations": relations}
-    with atomic_file(folder / PROVENANCE) as file:
-        file.write((json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode())
+def derivations_document(derivations: Mapping[str, Derivation], about: Mapping[str, Any] | None = None) -> bytes:
+    """Return what stands in `derivations.json`; `about` says how the dataset was made."""
+    relations = {name: asdict(derivation) for name, derivation in sorted(derivations.items())}
+    return document(_FORMATS[DERIVATIONS], _VERSION, {"about": dict(about or {}), "relations": relations})
+
+
+def save_derivations(folder: Path, derivations: Mapping[str, Derivation]) -> None:
+    """Write `derivations.json` into a dataset's folder, atomically."""
+    write_bytes(folder / DERIVATIONS, derivations_document(derivations))
 
 
 def load_derivations(folder: str | os.PathLike[str]) -> dict[str, Derivation]:
-    """Return the origin of every relation by name, from `provenance.json` or the published REL-ER's `ops-logs.txt`."""
+    """Return the derivation of every relation by name, from `derivations.json` or the published REL-ER's `ops-logs.txt`."""
     folder = Path(folder)
-    for name, read in ((PROVENANCE, _read_ours), (_PUBLISHED, _read_published)):
-        path = folder / name
-        if path.is_file():
-            try:
-                return read(path.read_text(encoding="utf-8"))
-            except (DataError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-                reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-                raise FormatError(path, None, f"not a record of provenance: {reason}") from None
-    raise DataError(f"{folder}: neither {PROVENANCE} nor {_PUBLISHED} is there, so nobody knows how its relations were made")
+    if path := find_file(folder, *_FORMATS):
+        return read_document(path, _FORMATS[path.name], _VERSION, _build)
+    if path := find_file(folder, _PUBLISHED):
+        try:
+            return _read_published(path.read_text(encoding="utf-8"))
+        except (DataError, TypeError, AttributeError, ValueError, RecursionError) as error:
+            raise FormatError(path, None, f"damaged or foreign derivations: {error}") from None
+    raise DataError(
+        f"{folder}: neither {DERIVATIONS} nor {_PUBLISHED} is there, so nobody knows how its relations were made"
+    )
 
 
 def find_derivations(folder: Path) -> dict[str, Derivation]:
-    """Return what `load_provenance` does, or nothing where nothing of that kind is there."""
-    ours = folder / PROVENANCE
-    if ours.is_file() and _FORMAT.encode() not in ours.read_bytes():
+    """Return what `load_derivations` does, or nothing where nothing of that kind is there."""
+    ours = find_file(folder, *_FORMATS)
+    if ours is not None and _FORMATS[ours.name].encode() not in ours.read_bytes():
         return {}  # somebody else's file of that name
-    return load_derivations(folder) if ours.is_file() or (folder / _PUBLISHED).is_file() else {}
+    return load_derivations(folder) if ours or find_file(folder, _PUBLISHED) else {}
 
 
-def _read_ours(text: str) -> dict[str, Derivation]:
-    whole = json.loads(text)
-    if (whole["format"], whole["version"]) != (_FORMAT, _VERSION):
-        raise DataError(f"format {whole['format']!r}, version {whole['version']!r}; this reads {_FORMAT!r}, {_VERSION}")
-    return {name: _naming(name, **fields) for name, fields in whole["relations"].items()}
+def _build(content: dict[str, Any]) -> dict[str, Derivation]:
+    return {name: _naming(name, **fields) for name, fields in content["relations"].items()}
 
 
 def _read_published(text: str) -> dict[str, Derivation]:
@@ -108,7 +111,7 @@ def _read_published(text: str) -> dict[str, Derivation]:
 
 
 def _naming(name: str, operation: str, depth: int, expression: str | None = None) -> Derivation:
-    """Return an origin; whatever is wrong with it is said with the relation's name."""
+    """Return a derivation; whatever is wrong with it is said with the relation's name."""
     try:
         return Derivation(operation, depth, expression)
     except DataError as error:

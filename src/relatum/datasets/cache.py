@@ -1,12 +1,12 @@
 """A columnar copy of a split that loads at once: versioned, checksummed, written atomically, rebuilt when in doubt.
 
-The file is one line, `relatum-columns VERSION SHA256`, and then a safetensors body whose checksum that is. Inside, `about`
-is JSON that repeats the key under which the copy was made: what the split's files were and how they were read.
+The file is a safetensors file: `entities` are their names, one a line, and `train/3`, for example, the training facts of
+arity 3, int32[1 + arity, n], relation first. Its metadata repeat the key under which the copy was made: what the split's
+files were and how they were read.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,13 @@ from relatum.data.hypergraph import Block, Hypergraph, Split
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
-from relatum.files import read_checksummed, write_checksummed
+from relatum.tensor_files import TensorFile, read_tensor_file, read_titled_file, write_tensor_file
 
-__all__ = ["load_columns", "save_columns"]
+__all__ = ["load_columns", "load_titled_columns", "save_columns"]
 
-_KIND, _VERSION = "relatum-columns", 1
+_FORMAT, _VERSION = "relatum-facts", 2
+_TITLED = "relatum-columns", 1  # as older files are called
+_OLD_NAMES = {"origin": "source", "origins": "derivations", "domains": "column_types"}  # in what they say about themselves
 
 Key = dict[str, Any]
 
@@ -35,43 +37,44 @@ def save_columns(path: Path, key: Key, split: Split) -> None:
     """Write the columnar copy of a split."""
     about = {
         "key": key,
-        "origin": split.source,
+        "source": split.source,
         "checksums": dict(split.checksums),
         "skipped": split.skipped,
         "relations": [(relation.name, relation.arity, relation.roles) for relation in split.schema],
-        "origins": {name: asdict(origin) for name, origin in split.derivations.items()},
-        "domains": column_types_to_json(split.column_types),
+        "derivations": {name: asdict(derivation) for name, derivation in split.derivations.items()},
+        "column_types": column_types_to_json(split.column_types),
         "blocks": {part: list(graph.blocks) for part, graph in split.parts.items()},
     }
-    arrays: dict[str, npt.NDArray[Any]] = {
-        "about": _to_bytes(json.dumps(about)),
-        "entities": _to_bytes("\n".join(split.entities)),
-    }
+    arrays: dict[str, npt.NDArray[Any]] = {"entities": np.frombuffer("\n".join(split.entities).encode(), np.uint8)}
     for part, graph in split.parts.items():
         for arity, block in graph.blocks.items():
             arrays[f"{part}/{arity}"] = np.stack(block.rows)
-    body = safetensors.numpy.save(arrays)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_checksummed(path, _KIND, _VERSION, body)
+    write_tensor_file(path, safetensors.numpy.save(arrays), _FORMAT, _VERSION, about)
 
 
 def load_columns(path: Path, key: Key) -> Split | None:
     """Return the split copied under `key`, or None if there is no copy, or an older, other or damaged one."""
-    body = read_checksummed(path, _KIND, _VERSION)
-    if body is None:
+    return _split(read_tensor_file(path, _FORMAT, _VERSION), key)
+
+
+def load_titled_columns(path: Path, key: Key) -> Split | None:
+    """Return the same of a copy as it was written before these were plain safetensors files."""
+    return _split(read_titled_file(path, *_TITLED), key)
+
+
+def _split(stored: TensorFile | None, key: Key) -> Split | None:
+    if stored is None:
         return None
     try:
-        arrays = safetensors.numpy.load(body)
-        about = json.loads(_to_text(arrays["about"]))
-        if about["key"] != key:
-            return None
-        return _split(about, arrays)
-    except (SafetensorError, DataError, KeyError, TypeError, ValueError):
+        about = {_OLD_NAMES.get(name, name): value for name, value in stored.about.items()}
+        return _rebuilt(about, safetensors.numpy.load(stored.body)) if about["key"] == key else None
+    except (SafetensorError, DataError, KeyError, TypeError, AttributeError, ValueError):
         return None
 
 
-def _split(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Split:
-    names = _to_text(arrays["entities"])
+def _rebuilt(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Split:
+    names = arrays["entities"].tobytes().decode()
     entities = Vocabulary(names.split("\n") if names else ())
     schema = Schema(
         RelationSchema(name, arity, tuple(roles) if roles else None) for name, arity, roles in about["relations"]
@@ -82,17 +85,9 @@ def _split(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Split:
     }
     return Split(
         **graphs,
-        source=about["origin"],
+        source=about["source"],
         checksums=about["checksums"],
         skipped=tuple(about["skipped"]),
-        derivations={name: Derivation(**fields) for name, fields in about.get("origins", {}).items()},
-        column_types=column_types_from_json(about.get("domains", {})),
+        derivations={name: Derivation(**fields) for name, fields in about.get("derivations", {}).items()},
+        column_types=column_types_from_json(about.get("column_types", {})),
     )
-
-
-def _to_bytes(text: str) -> npt.NDArray[np.uint8]:
-    return np.frombuffer(text.encode(), np.uint8)
-
-
-def _to_text(array: npt.NDArray[Any]) -> str:
-    return array.tobytes().decode()

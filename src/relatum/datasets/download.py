@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import http.client
 import os
+import shutil
+import tarfile
 import time
 import urllib.error
 import urllib.request
@@ -12,7 +14,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, cast
 
 from relatum.errors import DownloadError
 from relatum.files import atomic_file, sha256_of
@@ -102,8 +104,7 @@ def fetch(url: str, part: Path, size: int | None, most: int) -> bool:
             fault = str(error.reason)
         except (OSError, ArithmeticError, ValueError, http.client.HTTPException) as error:  # also: headers without sense
             fault = str(error) or type(error).__name__
-    printable = "".join(character if character.isprintable() else " " for character in fault)
-    raise DownloadError(f"could not download {url}: {' '.join(printable.split())}")
+    raise DownloadError(f"could not download {url}: {_printable(fault)}")
 
 
 def _fetch_once(url: str, part: Path, size: int | None, most: int) -> bool:
@@ -152,16 +153,15 @@ def _opener() -> urllib.request.OpenerDirector:
 
 
 _LARGEST = 1 << 26  # bytes that are fetched, and bytes that are unpacked, at most
-_UNPACKED_AT_ONCE = 1 << 16
-_BLOCK = 512  # what a tar archive is made of
-_REGULAR, _WITHOUT_CONTENT = b"0\0", b"123456"  # types of members: files; links, devices and folders
+# What `tarfile` raises at damaged archives; besides its own errors, those of the conversions that it trusts.
+_DAMAGE = (tarfile.TarError, zlib.error, OSError, EOFError, ValueError, LookupError, OverflowError, RecursionError)
 
 
 def unpack(url: str, files: Iterable[RemoteFile], folder: Path) -> None:
     """Fetch a tar archive and take the named files out of it.
 
-    Nothing in the archive decides where anything is written: files are found by their base name, written under the names
-    of the registry, and visible only once their checksum is right. Paths, links and all else are passed over.
+    Nothing in the archive decides where anything is written: regular files are found by their base name and size, written
+    under the names of the registry, and visible only once their checksum is right. All else is passed over.
     """
     wanted = {file.name: file for file in files}
     packed = folder / ".archive.part"
@@ -169,79 +169,52 @@ def unpack(url: str, files: Iterable[RemoteFile], folder: Path) -> None:
     try:
         fetch(url, packed, None, _LARGEST)
         with packed.open("rb") as stored:
-            _take(_Stream(stored), wanted, folder)
-    except (_DamagedError, EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DownloadError(f"{url}: damaged archive ({error})") from None
+            _take(stored, wanted, folder)
+    except _DAMAGE as error:
+        raise DownloadError(f"{url}: damaged archive ({_printable(str(error))})") from None
     finally:
         packed.unlink(missing_ok=True)
     if wanted:
         raise DownloadError(f"{url}: holds no {' or '.join(wanted)} with the published checksum")
 
 
-class _DamagedError(Exception):
-    """An archive that breaks the format, or is larger than any that is registered."""
+def _take(stored: IO[bytes], wanted: dict[str, RemoteFile], folder: Path) -> None:
+    """Go through the members of an archive, plain or gzipped, and keep those that are wanted, until none is."""
+    packed = stored.read(2) == b"\x1f\x8b"
+    stored.seek(0)
+    stream = _Bounded(gzip.GzipFile(fileobj=stored) if packed else stored)
+    with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|") as archive:
+        for member in archive:
+            file = wanted.get(PurePosixPath(member.name).name)
+            content = archive.extractfile(member) if file is not None and member.isreg() else None
+            if file is None or content is None or member.size != file.size:
+                continue
+            part = folder / f"{file.name}.part"
+            with atomic_file(part) as copy:
+                shutil.copyfileobj(content, copy)
+            if is_intact(part, file):
+                part.replace(folder / file.name)
+                del wanted[file.name]
+                if not wanted:
+                    return
+            part.unlink(missing_ok=True)
 
 
-class _Stream:
-    """The unpacked bytes of an archive, plain or gzipped; it ends in an error once it has given too much."""
+class _Bounded:
+    """The unpacked bytes of an archive; it ends in an error once it has given too much."""
 
-    def __init__(self, stored: IO[bytes]) -> None:
-        packed = stored.read(2) == b"\x1f\x8b"
-        stored.seek(0)
-        self._file = gzip.GzipFile(fileobj=stored) if packed else stored
-        self._left = _LARGEST
+    def __init__(self, file: IO[bytes] | gzip.GzipFile) -> None:
+        self._file, self._left = file, _LARGEST
 
     def read(self, size: int) -> bytes:
-        """Return exactly so many bytes."""
-        self._left -= size
-        if self._left < 0:
-            raise _DamagedError(f"it unpacks to more than {_LARGEST >> 20} MiB")
+        """Return so many bytes, or fewer at the end."""
         piece = self._file.read(size)
-        if len(piece) < size:
-            raise _DamagedError("it ends too early")
+        self._left -= len(piece) or _PIECE  # tarfile reads on past the end, as far as a header says
+        if self._left < 0:
+            raise ValueError(f"it unpacks to more than {_LARGEST >> 20} MiB")
         return piece
 
 
-def _take(stream: _Stream, wanted: dict[str, RemoteFile], folder: Path) -> None:
-    """Go through the archive's members and place those that are wanted, until none is.
-
-    The format is read here, not by `tarfile`: of its many extensions none is needed, and each is a way to make a reader
-    loop or fill the memory. A member is a block with a name, a size in octal digits and a type, and then its content.
-    """
-    while wanted:
-        header = stream.read(_BLOCK)
-        if not any(header):  # the end
-            return
-        digits = header[124:136].strip(b"\0 ")
-        if not digits.isdigit() or b"8" in digits or b"9" in digits:
-            raise _DamagedError("a member's size is not an octal number")
-        kind = header[156]
-        size = 0 if kind in _WITHOUT_CONTENT else int(digits, 8)
-        name = PurePosixPath(header[:100].partition(b"\0")[0].decode("utf-8", "replace")).name
-        file = wanted.get(name)
-        if file is not None and kind in _REGULAR and size == file.size:
-            if _place(stream, folder / file.name, file):
-                del wanted[name]
-        else:
-            _copy(stream, size, None)
-        stream.read(-size % _BLOCK)
-
-
-def _place(stream: _Stream, target: Path, file: RemoteFile) -> bool:
-    """Write a member's content, and let it be seen if it is the published file; return whether it is."""
-    part = target.with_name(target.name + ".part")
-    with atomic_file(part) as copy:
-        _copy(stream, file.size, copy)
-    if is_intact(part, file):
-        part.replace(target)
-        return True
-    part.unlink()
-    return False
-
-
-def _copy(stream: _Stream, size: int, target: IO[bytes] | None) -> None:
-    while size:
-        piece = stream.read(min(size, _UNPACKED_AT_ONCE))
-        size -= len(piece)
-        if target is not None:
-            target.write(piece)
+def _printable(text: str) -> str:
+    """Return a text from elsewhere as one line without control characters."""
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())

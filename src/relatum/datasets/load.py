@@ -8,7 +8,7 @@ import gzip
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -16,10 +16,12 @@ from relatum.data.column_types import find_column_types, save_column_types
 from relatum.data.derivations import find_derivations, save_derivations
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.datasets.cache import load_columns, save_columns
+from relatum.datasets.file_types import refuse_tables
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
 from relatum.datasets.text_format import Layout, TupleReader, read_roles, write_roles, write_tuples
-from relatum.errors import DataError
+from relatum.errors import DataError, RelatumError
 from relatum.files import atomic_directory, cache_directory, sha256_of
+from relatum.progress import progress
 
 __all__ = ["load", "save"]
 
@@ -51,6 +53,7 @@ def load(
         dataset: Dataset | None = find_dataset(source)
         files = _find_files(locate(find_dataset(source)))
     else:
+        refuse_tables(source)
         path = Path(source)
         if not path.exists():
             if path.name == source and not path.suffix:  # a bare word: rather a name mistyped than a path
@@ -69,7 +72,7 @@ def load(
     if split is None:
         split = _read(files, layouts or {}, skip_bad, origin, checksums)
         if use_cache:
-            with contextlib.suppress(OSError):  # no room or no permission: the next load is slower, nothing more
+            with contextlib.suppress(OSError, RelatumError):  # no room or no permission: the next load is slower
                 save_columns(cached, key, split)
     if dataset is not None:
         _check_counts(dataset, split)
@@ -82,20 +85,30 @@ def load(
     )
 
 
-def save(split: Split, directory: str | os.PathLike[str], *, compress: bool = False) -> None:
-    """Write a split as a new directory of text files that `load` reads; all of it or nothing."""
-    with atomic_directory(Path(directory)) as folder:
+def save(
+    split: Split,
+    directory: str | os.PathLike[str],
+    *,
+    compress: bool = False,
+    extra_files: Mapping[str, bytes] | None = None,
+) -> None:
+    """Write a split as a new directory of text files that `load` reads; all of it or nothing.
+
+    Args:
+        split: what to write.
+        directory: the directory to make; it may exist if it is empty.
+        compress: gzip the facts.
+        extra_files: what else to put there, by name; it takes the place of a file that would be written anyhow.
+    """
+    target = Path(directory)
+    total = sum(map(len, split.parts.values()))
+    with atomic_directory(target) as folder, progress(f"writing {target.name}", total) as advance:
         for part, graph in split.parts.items():
-            if compress:
+            with (folder / f"{part}.txt{'.gz' * compress}").open("wb") as raw:
                 # No name and no time inside, so that the same facts give the same bytes.
-                with (
-                    (folder / f"{part}.txt.gz").open("wb") as raw,
-                    gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file,
-                ):
-                    write_tuples(graph, cast(BinaryIO, file))
-            else:
-                with (folder / f"{part}.txt").open("wb") as plain:
-                    write_tuples(graph, plain)
+                file = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if compress else raw
+                with contextlib.closing(file):
+                    write_tuples(graph, cast(BinaryIO, _Counted(cast(BinaryIO, file), advance)))
         if any(relation.roles for relation in split.schema):
             with (folder / "roles.txt").open("wb") as plain:
                 write_roles(split.schema, plain)
@@ -103,6 +116,19 @@ def save(split: Split, directory: str | os.PathLike[str], *, compress: bool = Fa
             save_derivations(folder, split.derivations)
         if split.column_types:
             save_column_types(folder, split.column_types)
+        for name, content in (extra_files or {}).items():
+            (folder / name).write_bytes(content)
+
+
+class _Counted:
+    """A file that tells how many lines are written to it."""
+
+    def __init__(self, file: BinaryIO, advance: Callable[[int], None]) -> None:
+        self._file, self._advance = file, advance
+
+    def write(self, piece: bytes) -> int:
+        self._advance(piece.count(b"\n"))
+        return self._file.write(piece)
 
 
 def _find_files(path: Path) -> dict[str, Path]:
@@ -158,7 +184,7 @@ def _cache_path(key: Mapping[str, Any]) -> Path:
     train = Path(key["files"]["train"][0])
     place = [sorted((part, file) for part, (file, _) in key["files"].items()), key["layouts"], key["skip_bad"]]
     digest = hashlib.sha256(json.dumps(place).encode()).hexdigest()[:16]
-    return cache_directory() / "processed" / f"{train.parent.name}-{digest}.columns"
+    return cache_directory() / "processed" / f"{train.parent.name}-{digest}.safetensors"
 
 
 def _check_counts(dataset: Dataset, split: Split) -> None:

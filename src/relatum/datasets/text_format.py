@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from relatum import memory
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Ids, Vocabulary, fault_of
@@ -27,6 +28,7 @@ __all__ = ["Layout", "TupleReader", "read_roles", "read_tuples", "whole_lines", 
 
 CHUNK_BYTES = 4 << 20  # about 60 MB of Python strings while a chunk is taken apart
 LONGEST_LINE = 16 << 20  # a file without line ends must not fill the memory
+MOST_UNPACKED = 200  # times its size that a gzip file unpacks to; facts come to about 10, and deflate to 1000 at most
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -37,8 +39,12 @@ def whole_lines(path: Path) -> Iterator[bytes]:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         source = gzip.GzipFile(fileobj=raw) if packed else raw
-        rest, first, told = b"", True, 0
+        rest, first, told, unpacked = b"", True, 0, 0
+        most = max(MOST_UNPACKED * size, 4 * memory.budget()) if packed else None
         while piece := _read(path, source.read):
+            unpacked += len(piece)
+            if most is not None and unpacked > most:
+                raise FormatError(path, None, f"unpacks to more than {most >> 20} MiB; if these are facts, unpack it first")
             if first:
                 piece, first = piece.removeprefix(_BYTE_ORDER_MARK), False
             whole, end, tail = piece.rpartition(b"\n")

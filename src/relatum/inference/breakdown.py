@@ -59,7 +59,7 @@ def breakdown(
 
 def _by_origin(ranks: Ranks, key: str, schema: Schema, derivations: Mapping[str, Derivation]) -> dict[str, Metrics]:
     if not derivations:
-        raise DataError(f"by {key}: nobody knows how the relations of this dataset were made (it has no provenance.json)")
+        raise DataError(f"by {key}: nobody knows how the relations of this dataset were made (it has no derivations.json)")
     labels = [getattr(derivations[relation.name], key) if relation.name in derivations else None for relation in schema]
     order = (ELEMENTARY, *OPERATIONS) if key == "operation" else sorted({label for label in labels if label is not None})
     found = {}

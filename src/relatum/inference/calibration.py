@@ -22,7 +22,7 @@ from relatum.errors import DataError
 from relatum.inference.scoring import score
 from relatum.models.base import Model, Parameters
 
-__all__ = ["Calibration", "Labelled", "Reliability", "fit_calibration", "label", "reliability"]
+__all__ = ["Calibration", "Labelled", "Reliability", "fit_calibration", "label", "reliability", "sigmoid"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -33,6 +33,11 @@ _DRAWS = 10  # for a non-fact, until one is not known to be a fact
 _BINS = 10
 _POINTS, _AROUND = 20, 50  # of the bend at most, and how many facts and non-facts one stands for at least
 _STRANGE = 100  # training facts of which non-facts are made, where there are no other facts
+
+
+def sigmoid(logits: Floats) -> Floats:
+    """Return the probabilities of logits, without overflow."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -700, 700))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +65,7 @@ class Calibration:
 
     def probability(self, relation: Ints | int, score: Floats | float) -> Floats:
         """Return the probability of facts of the given relations and scores."""
-        return np.asarray(1 / (1 + np.exp(-np.clip(self.bent(relation, score), -700, 700))))
+        return sigmoid(self.bent(relation, score))
 
     def bent(self, relation: Ints | int, score: Floats | float) -> Floats:
         """Return the logits of the probabilities: they tell facts apart that are all but certain."""
@@ -248,7 +253,7 @@ def _logistic(values: Floats, true: npt.NDArray[np.bool_], weight: Floats, prior
         )
 
     for _ in range(_ROUNDS):
-        probability = 1 / (1 + np.exp(-np.clip(features @ found, -700, 700)))
+        probability = sigmoid(features @ found)
         slope = features.T @ (weight * (probability - true)) + strength * (found - prior)
         curve = (features * (weight * probability * (1 - probability))[:, None]).T @ features + strength * np.eye(2)
         move = np.linalg.solve(curve, slope)

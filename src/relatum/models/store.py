@@ -17,14 +17,17 @@ from relatum.data.hypergraph import Block, Hypergraph
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import RelatumError, StoreError
-from relatum.files import atomic_file
+from relatum.files import write_bytes
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.setting_names import modern
+from relatum.tensor_files import is_damaged, write_tensor_file
+from relatum.version import __version__
 
 __all__ = ["load_model", "save_model"]
 
 _VERSION = 1
+_FORMAT = "relatum-model"  # of the tensors, whose metadata tell which version of relatum wrote them
 _FACTS = "facts/"  # tensors of a model that reads facts: facts/ARITY, int32[1 + arity, n]
 
 
@@ -45,15 +48,11 @@ def save_model(folder: Path, model: Model, parameters: Parameters) -> None:
         # Sorted, for a checkpoint keeps no order, and a resumed run is to have the same bytes.
         "parameters": {name: list(parameters[name].shape) for name in sorted(parameters)},
     }
-    contents = {
-        "entities.txt": entities,
-        "relations.txt": relations,
-        "model.safetensors": safetensors.torch.save(tensors),
-        "config.json": (json.dumps(config, indent=2) + "\n").encode(),  # last: a folder without it is no model
-    }
-    for name, content in contents.items():
-        with atomic_file(folder / name) as file:
-            file.write(content)
+    write_bytes(folder / "entities.txt", entities)
+    write_bytes(folder / "relations.txt", relations)
+    about = {"relatum": __version__, "model": model.name}
+    write_tensor_file(folder / "model.safetensors", safetensors.torch.save(tensors), _FORMAT, _VERSION, about)
+    write_bytes(folder / "config.json", (json.dumps(config, indent=2) + "\n").encode())  # last: without it, it is no model
 
 
 def load_model(folder: Path) -> tuple[Model, Parameters]:
@@ -66,7 +65,10 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
             raise StoreError(f"{folder}: unknown model {config['model']!r}")
         entities = _checked(folder / "entities.txt", config["entities"])
         relations = _checked(folder / "relations.txt", config["relations"])
-        tensors = safetensors.torch.load((folder / "model.safetensors").read_bytes())
+        body = (folder / "model.safetensors").read_bytes()
+        if is_damaged(body):  # older ones have no checksum
+            raise StoreError(f"{folder / 'model.safetensors'}: damaged, for its checksum is wrong")
+        tensors = safetensors.torch.load(body)
         vocabulary = Vocabulary(entities)
         schema = Schema(map(_relation, relations))
         facts = [tensors.pop(name).numpy() for name in sorted(tensors) if name.startswith(_FACTS)]
@@ -81,7 +83,16 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
         raise
     except FileNotFoundError as error:
         raise StoreError(f"{folder}: not a saved model, for {Path(str(error.filename)).name} is missing") from None
-    except (KeyError, TypeError, ValueError, SafetensorError, RelatumError) as error:
+    except (
+        KeyError,
+        TypeError,
+        AttributeError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+        SafetensorError,
+        RelatumError,
+    ) as error:
         reason = " ".join(str(error).split())
         raise StoreError(f"{folder}: a damaged or foreign model ({type(error).__name__}: {reason})") from None
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError
-from relatum.inference.calibration import Calibration
+from relatum.inference.calibration import Calibration, sigmoid
 from relatum.memory import budget
 from relatum.models.base import Parameters, rows
 from relatum.models.combine import WindowedSigma
@@ -57,7 +57,7 @@ class ComparableScores:
     def truth(self, heights: Floats) -> Floats:
         """Return heights as people read them: as probabilities, or as the paper's degrees of truth."""
         if self.calibration is not None:
-            return np.asarray(1 / (1 + np.exp(-np.clip(heights, -700, 700))))
+            return sigmoid(heights)
         return heights + self.model.midpoint / self.model.scale
 
     def require_complement(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,10 +11,18 @@ import numpy as np
 import torch
 
 from relatum.data.hypergraph import Split
-from relatum.datasets.cache import load_columns, save_columns
+from relatum.datasets.cache import load_columns, load_titled_columns, save_columns
 from relatum.datasets.registry import DATASETS
 from relatum.errors import DataError, RelatumError
-from relatum.files import atomic_file, stale_temporaries
+from relatum.files import (
+    find_file,
+    read_document,
+    read_json,
+    sha256_of,
+    stale_temporaries,
+    write_bytes,
+    write_document,
+)
 from relatum.inference.calibration import Calibration
 from relatum.kernels.parallel import threads
 from relatum.runs.journal import history_of
@@ -26,26 +33,28 @@ __all__ = [
     "CALIBRATION",
     "CARD",
     "CHECKPOINT",
+    "ENVIRONMENT",
     "JOURNAL",
     "LOCK",
-    "PROVENANCE",
     "SPEC",
     "card",
+    "environment_of",
     "is_free",
     "load_calibration",
     "load_facts",
-    "provenance_of",
-    "read_provenance",
+    "read_environment",
+    "save_environment",
     "save_facts",
-    "save_provenance",
     "versions",
     "write_text",
 ]
 
-SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint", ".lock"
-PROVENANCE, CARD, CALIBRATION = "provenance.json", "README.md", "calibration.json"
+SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint.safetensors", ".lock"
+ENVIRONMENT, CARD, CALIBRATION = "environment.json", "README.md", "calibration.json"
 
-_FACTS, _KEY = "facts.columns", {"run": "facts"}
+_FACTS, _KEY = "facts.safetensors", {"run": "facts"}
+_OLD_FACTS, _OLD_ENVIRONMENT = "facts.columns", "provenance.json"  # what they were called
+_FORMAT, _VERSION = "relatum-environment", 1
 
 
 def is_free(folder: Path) -> bool:
@@ -56,7 +65,7 @@ def is_free(folder: Path) -> bool:
     if not folder.exists():
         return True
     found = {path.name for path in folder.iterdir()} - {path.name for path in stale_temporaries(folder)} - {LOCK}
-    return found in (set(), {_FACTS}, {_FACTS, PROVENANCE})
+    return found in (set(), {_FACTS}, {_FACTS, ENVIRONMENT})
 
 
 def save_facts(folder: Path, split: Split) -> None:
@@ -65,34 +74,30 @@ def save_facts(folder: Path, split: Split) -> None:
 
 
 def load_facts(folder: Path) -> Split:
-    """Return the facts of a run."""
-    split = load_columns(folder / _FACTS, _KEY)
+    """Return the facts of a run, which must be those that it began with."""
+    new = (folder / _FACTS).exists() or not (folder / _OLD_FACTS).exists()
+    split = load_columns(folder / _FACTS, _KEY) if new else load_titled_columns(folder / _OLD_FACTS, _KEY)
     if split is None:
-        raise RelatumError(f"{folder}: its facts ({_FACTS}) are missing or damaged")
+        raise RelatumError(f"{folder}: its facts ({_FACTS if new else _OLD_FACTS}) are missing or damaged")
+    wanted = read_environment(folder).get("facts")  # older runs have none
+    if new and wanted is not None and wanted != sha256_of(folder / _FACTS):
+        raise RelatumError(f"{folder}: its facts ({_FACTS}) are not those that it was trained on; put these back")
     return split
 
 
 def load_calibration(folder: Path, relations: int) -> Calibration | None:
     """Return the calibration of a run with so many relations, or None where there were no facts to fit it on."""
     path = folder / CALIBRATION
-    if not path.exists():
-        return None
-    try:
-        return Calibration.from_json(json.loads(path.read_text(encoding="utf-8")), relations)
-    except ValueError:
-        raise DataError(f"{path}: not valid JSON") from None
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
+    return read_json(path, "calibration", lambda data: Calibration.from_json(data, relations)) if path.exists() else None
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a text, atomically."""
-    with atomic_file(path) as file:
-        file.write(text.encode())
+    write_bytes(path, text.encode())
 
 
-def provenance_of(split: Split) -> dict[str, Any]:
-    """Return the provenance of a run that begins."""
+def environment_of(split: Split) -> dict[str, Any]:
+    """Return what a run that begins is made from and where: data, versions and machine."""
     return {
         "data": split.source,
         "checksums": dict(split.checksums),
@@ -108,23 +113,24 @@ def versions() -> dict[str, str]:
     return {"relatum": __version__, "torch": torch.__version__, "numpy": np.__version__}
 
 
-def read_provenance(folder: Path) -> dict[str, Any]:
-    """Return the provenance of a run; `updates`, if there are any, lists what was folded in after training."""
-    path = folder / PROVENANCE
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+def read_environment(folder: Path) -> dict[str, Any]:
+    """Return what a run was made from and where; `updates`, if there are any, lists what was folded in after training."""
+    path = find_file(folder, ENVIRONMENT, _OLD_ENVIRONMENT)
+    if path is None:
         return {}
-    except ValueError:
-        raise DataError(f"{path}: not valid JSON") from None
-    if not isinstance(found, dict) or not isinstance(found.get("updates", []), list):
-        raise DataError(f"{path}: not a record of provenance")
-    return found
+    old = path.name == _OLD_ENVIRONMENT
+    return read_json(path, "environment", _environment) if old else read_document(path, _FORMAT, _VERSION, _environment)
 
 
-def save_provenance(folder: Path, provenance: dict[str, Any]) -> None:
-    """Write the provenance of a run."""
-    write_text(folder / PROVENANCE, json.dumps(provenance, indent=2) + "\n")
+def _environment(content: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(content, dict) or not isinstance(content.get("updates", []), list):
+        raise DataError("it should be an object, and its `updates` a list")
+    return content
+
+
+def save_environment(folder: Path, environment: Mapping[str, Any]) -> None:
+    """Write what a run was made from and where; the facts must be there already, for it holds their checksum."""
+    write_document(folder / ENVIRONMENT, _FORMAT, _VERSION, {**environment, "facts": sha256_of(folder / _FACTS)})
 
 
 def card(spec: Spec, split: Split, events: Sequence[Mapping[str, Any]]) -> str:
@@ -161,8 +167,8 @@ def _card(spec: Spec, split: Split, reached: Mapping[str, str]) -> str:
 {rows}
 | seed | {spec.seed} |
 
-Settings are in `spec.toml`, versions and checksums in `provenance.json`, the course of training in `journal.jsonl`. The
-facts are in `facts.columns`, so this directory works by itself:
+Settings are in `spec.toml`, versions and checksums in `environment.json`, the course of training in `journal.jsonl`. The
+facts are in `facts.safetensors`, so this directory works by itself:
 
 ```
 relatum evaluate RUN

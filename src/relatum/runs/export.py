@@ -80,9 +80,7 @@ def save_embeddings(run: Trained, directory: str | os.PathLike[str], format: str
     if format not in FORMATS:
         raise UnknownNameError("format", format, FORMATS)
     target = Path(directory)
-    require_empty(target)
-    if target.exists():
-        target.rmdir()
+    require_empty(target)  # before the work; when it is written, it is looked at again
     found = list(_embeddings(run))
     with atomic_directory(target) as folder, progress("writing embeddings", sum(len(one.names) for one in found)) as advance:
         for one in found:

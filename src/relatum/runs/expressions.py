@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from relatum.algebra import Expression, expanded, parse
 from relatum.algebra.expression import OPERATIONS
 from relatum.data.schema import RelationSchema, Schema
-from relatum.errors import DataError, RelatumError
-from relatum.files import atomic_file
+from relatum.errors import DataError
+from relatum.files import read_document, write_document
 from relatum.version import __version__
 
 __all__ = ["defined_schema", "load_definitions", "save_definitions", "with_definition"]
@@ -25,17 +25,14 @@ def load_definitions(folder: Path, schema: Schema) -> dict[str, Expression]:
     path = folder / _FILE
     if not path.exists():
         return {}
-    try:
-        whole = json.loads(path.read_text(encoding="utf-8"))
-        if (whole["format"], whole["version"]) != (_FORMAT, _VERSION):
-            raise DataError(f"not definitions of version {_VERSION}")
+
+    def build(content: dict[str, Any]) -> dict[str, Expression]:
         found: dict[str, Expression] = {}
-        for one in whole["definitions"]:
+        for one in content["definitions"]:
             found = with_definition(found, one["name"], parse(one["expression"], schema), schema)
         return found
-    except (ValueError, KeyError, TypeError, RelatumError) as error:
-        reason = " ".join(str(error).split())
-        raise DataError(f"{path}: damaged or foreign definitions ({type(error).__name__}: {reason})") from None
+
+    return read_document(path, _FORMAT, _VERSION, build)
 
 
 def with_definition(
@@ -60,6 +57,4 @@ def defined_schema(schema: Schema, definitions: Mapping[str, Expression]) -> Sch
 def save_definitions(folder: Path, definitions: Mapping[str, Expression]) -> None:
     """Write the definitions of a run, atomically, each over stored relations alone."""
     listed = [{"name": name, "expression": str(one)} for name, one in definitions.items()]
-    whole = {"format": _FORMAT, "version": _VERSION, "relatum": __version__, "definitions": listed}
-    with atomic_file(folder / _FILE) as file:
-        file.write((json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode())
+    write_document(folder / _FILE, _FORMAT, _VERSION, {"relatum": __version__, "definitions": listed})

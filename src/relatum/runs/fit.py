@@ -25,12 +25,12 @@ from relatum.runs.directory import (
     LOCK,
     SPEC,
     card,
+    environment_of,
     is_free,
     load_facts,
-    provenance_of,
-    read_provenance,
+    read_environment,
+    save_environment,
     save_facts,
-    save_provenance,
     write_text,
 )
 from relatum.runs.journal import Journal
@@ -65,7 +65,7 @@ def fit_in_memory(spec: Spec, split: Split, watch: Watch = lambda *_: None) -> T
         split=split,
         calibration=calibrate(model, trained.best, split),
         events=journal.read(),
-        environment=provenance_of(split),
+        environment=environment_of(split),
     )
 
 
@@ -85,7 +85,7 @@ def fit_into(folder: Path, spec: Spec, split: Callable[[], Split], watch: Watch 
     with _held(folder):
         _require_free(folder)  # once more: another process may have begun here while this one was reading
         save_facts(folder, facts)
-        save_provenance(folder, provenance_of(facts))
+        save_environment(folder, environment_of(facts))
         write_text(folder / SPEC, spec.to_toml())  # last: a directory with a spec can be resumed, one without it begun anew
         _run(folder, spec, facts, watch)
 
@@ -94,7 +94,7 @@ def resume(folder: Path, watch: Watch = lambda *_: None) -> None:
     """Continue a run from its last checkpoint; what comes out is the same, to the bit, as without the break."""
     if not (folder / SPEC).exists():
         raise RelatumError(f"{folder}: not a run (there is no {SPEC})")
-    if read_provenance(folder).get("updates"):
+    if read_environment(folder).get("updates"):
         raise RelatumError(
             f"{folder}: cannot resume: this run was made by an update and has no optimizer state; train a new run instead"
         )

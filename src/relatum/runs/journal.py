@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from relatum.errors import DataError
+from relatum.files import drop_torn_line
 
 __all__ = ["HistoryPoint", "Journal", "TrainingHistory", "history_of", "read_history"]
 
@@ -34,7 +35,8 @@ class Journal:
             self._kept.append(record)
             return
         if not self._mended:
-            self._drop_torn(self.path)
+            drop_torn_line(self.path)
+            self._mended = True
         line = json.dumps(record, ensure_ascii=False)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
@@ -49,14 +51,6 @@ class Journal:
             return []
         # Not splitlines, which also splits at signs that may stand in a text. What follows the last line feed is not whole.
         return [json.loads(line) for line in self.path.read_bytes().split(b"\n")[:-1]]
-
-    def _drop_torn(self, path: Path) -> None:
-        self._mended = True
-        if path.exists():
-            content = path.read_bytes()
-            whole = content.rfind(b"\n") + 1
-            if whole < len(content):
-                os.truncate(path, whole)  # written anew, a kill or a full disk could take the whole lines as well
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from relatum.errors import DataError, RelatumError
 from relatum.files import atomic_file
 from relatum.inference.breakdown import SIZE
 from relatum.models import MODELS
-from relatum.runs.directory import SPEC, read_provenance
+from relatum.runs.directory import SPEC, read_environment
 from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
 from relatum.setting_names import modern
@@ -53,8 +53,8 @@ def collect(folders: Sequence[Path]) -> dict[str, Any]:
     mrr = [found["test"]["mrr"] for found in runs]
     return {
         "spec": specs[0],
-        "provenance": read_provenance(folders[0]),
-        "trained_on": _trained_on([read_provenance(folder) for folder in folders]),
+        "provenance": read_environment(folders[0]),
+        "trained_on": _trained_on([read_environment(folder) for folder in folders]),
         "test_mrr": {"mean": float(np.mean(mrr)), "spread": float(np.std(mrr, ddof=1)) if len(mrr) > 1 else None},
         "runs": runs,
     }

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from relatum.files import atomic_directory, require_empty
+from relatum.files import atomic_directory
 from relatum.models.store import save_model
-from relatum.runs.directory import CALIBRATION, CARD, JOURNAL, SPEC, card, save_facts, save_provenance, write_text
+from relatum.runs.directory import CALIBRATION, CARD, JOURNAL, SPEC, card, save_environment, save_facts, write_text
 from relatum.runs.expressions import save_definitions
 from relatum.runs.trained import Trained
 
@@ -19,13 +19,10 @@ def save_run(run: Trained, folder: Path) -> None:
 
     There is no checkpoint in it: what was trained in memory, or updated, is not trained further.
     """
-    require_empty(folder)
-    if folder.exists():
-        folder.rmdir()
     with atomic_directory(folder) as made:
         save_facts(made, run.split)
         save_model(made, run.model, run.parameters)
-        save_provenance(made, run.environment)
+        save_environment(made, run.environment)
         write_text(made / SPEC, run.spec.to_toml())
         write_text(made / CARD, card(run.spec, run.split, run.events))
         if run.definitions:

@@ -6,19 +6,17 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from relatum.algebra import Expression, SelectConstant
 from relatum.algebra.node import post_order
-from relatum.data.derivations import ELEMENTARY, OPERATIONS, Derivation, save_derivations
+from relatum.data.derivations import DERIVATIONS, ELEMENTARY, OPERATIONS, Derivation, derivations_document
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import RelationSchema, Schema
-from relatum.datasets.text_format import write_tuples
+from relatum.datasets.load import save
 from relatum.errors import DataError, SettingError
-from relatum.files import atomic_directory, require_empty
 from relatum.synth.derivation import DerivedRelations, derive
 from relatum.synth.elementary import draw_elementary
 from relatum.synth.operations import Member
@@ -97,26 +95,18 @@ def synthesize(
 
 
 def save_synth(made: SynthDataset, directory: str | os.PathLike[str]) -> None:
-    """Write a made dataset and its provenance as a new directory that `load` reads; all of it or nothing.
+    """Write a synthetic dataset and its derivations as a new directory that `load` reads; all of it or nothing.
 
     The directory may exist if it is empty.
     """
-    target = Path(directory)
-    require_empty(target)
-    if target.exists():
-        target.rmdir()
-    with atomic_directory(target) as folder:
-        for part, graph in made.split.parts.items():
-            with (folder / f"{part}.txt").open("wb") as file:
-                write_tuples(graph, file)
-        about: dict[str, Any] = {
-            "relatum": __version__,
-            "seed": made.seed,
-            "settings": made.settings.to_dict(),
-            "redrawn": dict(made.redrawn),
-            "given_up": dict(made.given_up),
-        }
-        save_derivations(folder, made.derivations, about)
+    about: dict[str, Any] = {
+        "relatum": __version__,
+        "seed": made.seed,
+        "settings": made.settings.to_dict(),
+        "redrawn": dict(made.redrawn),
+        "given_up": dict(made.given_up),
+    }
+    save(made.split, directory, extra_files={DERIVATIONS: derivations_document(made.derivations, about)})
 
 
 def _truth(elementary: Hypergraph, derivation: DerivedRelations) -> Hypergraph:

@@ -8,7 +8,7 @@ from typing import Literal
 from relatum.errors import DataError
 from relatum.tables.engine import Workspace
 from relatum.tables.foreign_keys import EntityTypes
-from relatum.tables.options import Choices, Place, spoken
+from relatum.tables.options import Choices, ColumnRef, spoken
 from relatum.tables.source import Kind, Source, SourceTable, kind_of
 from relatum.tables.values import cleaned
 
@@ -51,7 +51,7 @@ class ColumnPlan:
         return self.outcome != "left out"
 
 
-def plan_unread_column(place: Place, table: SourceTable, choices: Choices) -> ColumnPlan | None:
+def plan_unread_column(place: ColumnRef, table: SourceTable, choices: Choices) -> ColumnPlan | None:
     """Return what becomes of a column whatever its values are, or None if they have to be seen."""
     chosen = place[1] in choices.columns.get(table.name, ())
     if place in choices.drop:
@@ -69,7 +69,7 @@ def plan_unread_column(place: Place, table: SourceTable, choices: Choices) -> Co
 
 
 def plan_column(
-    place: Place, table: SourceTable, profile: Profile, choices: Choices, identity: EntityTypes, keep_ids: bool
+    place: ColumnRef, table: SourceTable, profile: Profile, choices: Choices, identity: EntityTypes, keep_ids: bool
 ) -> ColumnPlan:
     """Return what becomes of a column whose values have been seen."""
     bins = choices.bins.get(place)
@@ -92,7 +92,7 @@ def plan_column(
     return _by_values(place, table, profile, choices.bins_of_all, keep_ids)
 
 
-def _by_values(place: Place, table: SourceTable, profile: Profile, bins: int | None, keep_ids: bool) -> ColumnPlan:
+def _by_values(place: ColumnRef, table: SourceTable, profile: Profile, bins: int | None, keep_ids: bool) -> ColumnPlan:
     own = profile.distinct == profile.present > 1
     if table.primary_key == (place[1],) or (own and (profile.is_whole or profile.kind == "text")):
         if keep_ids:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from relatum.errors import DataError
-from relatum.tables.options import Choices, Place, spoken
+from relatum.tables.options import Choices, ColumnRef, spoken
 from relatum.tables.source import SourceTable
 
 __all__ = ["EntityTypes"]
@@ -19,8 +19,8 @@ class EntityTypes:
     """The kinds of entities of an import: `kinds` has one for each column, `refers` and `referred` say why."""
 
     def __init__(self, tables: Mapping[str, SourceTable], choices: Choices) -> None:
-        self.refers: dict[Place, list[Place | str]] = {}
-        self.referred: dict[Place, list[Place]] = {}
+        self.refers: dict[ColumnRef, list[ColumnRef | str]] = {}
+        self.referred: dict[ColumnRef, list[ColumnRef]] = {}
         for table in tables.values():
             for place, target in _targets(table, tables, choices):
                 self._join(place, target)
@@ -29,21 +29,21 @@ class EntityTypes:
         places = [(table.name, column.name) for table in tables.values() for column in table.columns]
         self.kinds = self._named(self._groups(places), tables)
 
-    def is_entity(self, place: Place) -> bool:
+    def is_entity(self, place: ColumnRef) -> bool:
         """Return whether a column refers to another, or is referred to."""
         return place in self.refers or place in self.referred
 
-    def _join(self, place: Place, target: Place | str) -> None:
+    def _join(self, place: ColumnRef, target: ColumnRef | str) -> None:
         if place != target:
             self.refers.setdefault(place, []).append(target)
             if isinstance(target, tuple):
                 self.referred.setdefault(target, []).append(place)
 
-    def _groups(self, places: Iterable[Place]) -> list[list[Place | str]]:
+    def _groups(self, places: Iterable[ColumnRef]) -> list[list[ColumnRef | str]]:
         """Return the columns in groups of those that are joined, in any number of steps."""
-        parent: dict[Place | str, Place | str] = {}
+        parent: dict[ColumnRef | str, ColumnRef | str] = {}
 
-        def root(node: Place | str) -> Place | str:
+        def root(node: ColumnRef | str) -> ColumnRef | str:
             while (above := parent.setdefault(node, node)) != node:
                 parent[node] = parent[above]
                 node = above
@@ -54,13 +54,13 @@ class EntityTypes:
         for place, targets in self.refers.items():
             for target in targets:
                 parent[root(place)] = root(target)
-        groups: dict[Place | str, list[Place | str]] = {}
+        groups: dict[ColumnRef | str, list[ColumnRef | str]] = {}
         for node in list(parent):
             groups.setdefault(root(node), []).append(node)
         return list(groups.values())
 
-    def _named(self, groups: list[list[Place | str]], tables: Mapping[str, SourceTable]) -> dict[Place, str]:
-        kinds: dict[Place, str] = {}
+    def _named(self, groups: list[list[ColumnRef | str]], tables: Mapping[str, SourceTable]) -> dict[ColumnRef, str]:
+        kinds: dict[ColumnRef, str] = {}
         taken: set[str] = set()
         for group in sorted(groups, key=lambda group: sorted(map(str, group))):
             given = sorted(node for node in group if isinstance(node, str))
@@ -77,11 +77,13 @@ class EntityTypes:
         return kinds
 
 
-def _name(place: Place, tables: Mapping[str, SourceTable]) -> str:
+def _name(place: ColumnRef, tables: Mapping[str, SourceTable]) -> str:
     return place[0] if tables[place[0]].primary_key == (place[1],) else spoken(place)
 
 
-def _targets(table: SourceTable, tables: Mapping[str, SourceTable], choices: Choices) -> Iterable[tuple[Place, Place]]:
+def _targets(
+    table: SourceTable, tables: Mapping[str, SourceTable], choices: Choices
+) -> Iterable[tuple[ColumnRef, ColumnRef]]:
     """Yield the columns of a table's foreign keys with what they refer to; one that leads nowhere matters if it is used."""
     for reference in table.references:
         for column, target in zip(reference.columns, reference.targets, strict=True):

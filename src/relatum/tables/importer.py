@@ -21,7 +21,7 @@ from relatum.tables.columns import ColumnPlan, Staged, stage
 from relatum.tables.engine import Workspace, literal
 from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.open import open_sources
-from relatum.tables.options import Choices, ImportOptions, Place, spoken
+from relatum.tables.options import Choices, ColumnRef, ImportOptions, spoken
 from relatum.tables.source import SourceTable
 from relatum.tables.summary import ColumnRecord, Imported, TableRecord
 from relatum.tables.values import NULL, text_of
@@ -29,7 +29,7 @@ from relatum.tables.values import NULL, text_of
 __all__ = ["Role", "dangling", "number_entities", "read", "read_facts", "roles_of"]
 
 
-def dangling(workspace: Workspace, staged: Mapping[str, Staged], identity: EntityTypes) -> dict[Place, str]:
+def dangling(workspace: Workspace, staged: Mapping[str, Staged], identity: EntityTypes) -> dict[ColumnRef, str]:
     """Return, for each column that is taken and has such values, how many: they are entities all the same."""
     notes = {}
     for place, targets in identity.refers.items():
@@ -45,7 +45,7 @@ def dangling(workspace: Workspace, staged: Mapping[str, Staged], identity: Entit
     return notes
 
 
-def _texts(place: Place, staged: Mapping[str, Staged]) -> str | None:
+def _texts(place: ColumnRef, staged: Mapping[str, Staged]) -> str | None:
     """Return the query for the different values of a column, as text; None if it is not in the workspace."""
     table = staged.get(place[0])
     column = table.places.get(place[1]) if table else None
@@ -280,7 +280,7 @@ class _Assembly:
             return TableRecord(name, None, staged.rows, 0, 0, 0, self._why_not(staged))
         return TableRecord(name, relation, staged.rows, staged.rows - read, read - facts, facts, "")
 
-    def _column_records(self, staged: Staged, notes: dict[Place, str]) -> list[ColumnRecord]:
+    def _column_records(self, staged: Staged, notes: dict[ColumnRef, str]) -> list[ColumnRecord]:
         table, unused = staged.table, ColumnPlan("left out", "its table gives no relation")
         records = []
         for column in table.columns:

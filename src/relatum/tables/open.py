@@ -6,26 +6,18 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from relatum.datasets.file_types import database_in, is_parquet, is_postgres
 from relatum.errors import DataError
 from relatum.tables.duckdb import DuckdbSource, FrameSource, ParquetSource, is_frame
 from relatum.tables.engine import Workspace
-from relatum.tables.postgres import PostgresSource, is_postgres
+from relatum.tables.postgres import PostgresSource
 from relatum.tables.source import Source, SourceTable
 from relatum.tables.sqlite import SqliteSource
 from relatum.tables.text_files import DelimitedSource, JsonFactsSource
 
-__all__ = ["database_in", "is_table", "open_sources"]
-
-
-def database_in(path: Path) -> Literal["sqlite", "duckdb"] | None:
-    """Return what kind of database a file is, or None if it is none."""
-    with path.open("rb") as file:
-        start = file.read(16)
-    if start.startswith(b"SQLite format 3\0"):
-        return "sqlite"
-    return "duckdb" if start[8:12] == b"DUCK" else None
+__all__ = ["is_table", "open_sources"]
 
 
 def is_table(source: str | os.PathLike[str]) -> bool:
@@ -103,14 +95,12 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, relation_key:
     if not path.is_file():
         raise DataError(f"{path}: not a file; name the files in it one by one" if path.is_dir() else f"{path}: not a file")
     # What says what it is by its first bytes is believed before its name.
-    kind = database_in(path)
-    if kind is not None:
-        return SqliteSource(workspace, path) if kind == "sqlite" else DuckdbSource(workspace, path, number)
-    with path.open("rb") as file:
-        start = file.read(4)
+    database = database_in(path)
+    if database is not None:
+        return SqliteSource(workspace, path) if database == "sqlite" else DuckdbSource(workspace, path, number)
     unpacked = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending, table = unpacked.suffix.lower(), name or unpacked.stem
-    if start.startswith(b"PAR1") or ending in (".parquet", ".pq"):
+    if is_parquet(path) or ending in (".parquet", ".pq"):
         return ParquetSource(workspace, path, table)
     if ending in _JSON:
         return JsonFactsSource(workspace, path, relation_key, number)

@@ -10,7 +10,7 @@ from relatum.errors import DataError, SettingError, UnknownNameError
 from relatum.settings import Checked, setting
 from relatum.tables.source import SourceTable
 
-__all__ = ["EVERY_COLUMN", "Choices", "ImportOptions", "Place", "spoken"]
+__all__ = ["EVERY_COLUMN", "Choices", "ColumnRef", "ImportOptions", "spoken"]
 
 EVERY_COLUMN = "*"  # as a key of `bins`
 
@@ -85,10 +85,10 @@ class ImportOptions(Checked):
         return asdict(self)
 
 
-Place = tuple[str, str]  # table and column
+ColumnRef = tuple[str, str]  # table and column
 
 
-def spoken(place: Place) -> str:
+def spoken(place: ColumnRef) -> str:
     """Return `table.column`."""
     return ".".join(place)
 
@@ -98,7 +98,7 @@ class Choices:
 
     def __init__(self, tables: Mapping[str, SourceTable], options: ImportOptions) -> None:
         self._tables = tables
-        self._places: dict[str, list[Place]] = {}
+        self._places: dict[str, list[ColumnRef]] = {}
         for table in tables.values():
             for column in table.columns:
                 for name in {f"{table.name}.{column.name}", column.name}:
@@ -121,7 +121,7 @@ class Choices:
         for place in sorted(self.keep & self.drop):
             raise SettingError(f"{spoken(place)}: both kept and dropped")
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> ColumnRef:
         """Return the column that is called `table.column`, or `column` if only one table has it."""
         found = self._places.get(name, [])
         if len(found) > 1:
@@ -130,7 +130,7 @@ class Choices:
             raise UnknownNameError("column", name, [full for full in self._places if "." in full] or self._places)
         return found[0]
 
-    def may_take(self, place: Place) -> bool:
+    def may_take(self, place: ColumnRef) -> bool:
         """Return whether the options leave a column in play."""
         table, column = place
         return table in self.tables and place not in self.drop and column in self.columns.get(table, [column])
@@ -151,7 +151,7 @@ class Choices:
                 raise SettingError(f"columns: {spoken((table, name))} is chosen twice")
         return chosen
 
-    def _link(self, name: str, what: str) -> Place | str:
+    def _link(self, name: str, what: str) -> ColumnRef | str:
         """Return the column that a column is linked to, or the name of a kind of entities."""
         if what in self._places and what not in self._tables and "." in what:
             return self.place(what)

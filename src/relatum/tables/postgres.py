@@ -17,7 +17,7 @@ from relatum.tables.values import infer_types
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresSource", "PostgresTarget", "is_postgres", "open_postgres", "without_password"]
+__all__ = ["PostgresSource", "PostgresTarget", "open_postgres", "without_password"]
 
 _USUAL = "public"
 _PATIENCE = 10  # seconds to wait for a connection
@@ -39,11 +39,6 @@ _KEYS = """
     WHERE contype IN ('p', 'f') AND conrelid = ANY(%s) ORDER BY conrelid, conname"""
 
 _KINDS: dict[str, Kind] = {"N": "unknown", "D": "unknown", **dict.fromkeys("BEIRSTV", "text")}  # by category of type
-
-
-def is_postgres(source: str) -> bool:
-    """Return whether a text is the URL of a PostgreSQL database."""
-    return source.startswith(("postgresql://", "postgres://"))
 
 
 def without_password(url: str) -> str:

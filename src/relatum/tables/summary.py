@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
-from relatum.data.column_types import save_column_types
 from relatum.data.hypergraph import Split
-from relatum.datasets.text_format import write_roles, write_tuples
-from relatum.files import atomic_directory, require_empty
-from relatum.progress import progress
+from relatum.datasets.load import save
+from relatum.files import document
 from relatum.tables.options import ImportOptions
 from relatum.version import __version__
 
@@ -103,30 +99,4 @@ class Imported:
 
         The directory may exist if it is empty.
         """
-        target = Path(directory)
-        require_empty(target)
-        if target.exists():
-            target.rmdir()
-        total = sum(map(len, self.split.parts.values()))
-        with atomic_directory(target) as folder, progress(f"writing {target.name}", total) as advance:
-            for part, graph in self.split.parts.items():
-                with (folder / f"{part}.txt").open("wb") as file:
-                    write_tuples(graph, cast(BinaryIO, _Counted(file, advance)))
-            with (folder / "roles.txt").open("wb") as file:
-                write_roles(self.split.schema, file)
-            if not (folder / "roles.txt").stat().st_size:  # positional facts have none
-                (folder / "roles.txt").unlink()
-            save_column_types(folder, self.split.column_types)
-            text = json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n"
-            (folder / RECORD).write_text(text, encoding="utf-8")
-
-
-class _Counted:
-    """A file that tells how many lines are written to it."""
-
-    def __init__(self, file: BinaryIO, advance: Callable[[int], None]) -> None:
-        self._file, self._advance = file, advance
-
-    def write(self, piece: bytes) -> int:
-        self._advance(piece.count(b"\n"))
-        return self._file.write(piece)
+        save(self.split, directory, extra_files={RECORD: document(_FORMAT, _VERSION, self.to_json())})

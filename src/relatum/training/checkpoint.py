@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
-import numpy as np
 import safetensors.torch
-import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from relatum.files import read_checksummed, write_checksummed
+from relatum.tensor_files import TensorFile, read_tensor_file, read_titled_file, write_tensor_file
 from relatum.training.loop import State
 
 __all__ = ["load_state", "save_state"]
 
-_KIND, _VERSION = "relatum-checkpoint", 2
+_FORMAT, _VERSION = "relatum-checkpoint", 3
+_TITLED = "relatum-checkpoint", 2  # an older checkpoint, in a file without ending
 _PARTS = ("parameters", "history", "mean", "best")
 _NUMBERS = ("epoch", "step", "loss", "best_score", "best_epoch", "stale", "done")
 
@@ -30,18 +28,19 @@ def save_state(path: Path, state: State) -> None:
     numbers = {name: getattr(state, name) for name in _NUMBERS}
     if not math.isfinite(state.best_score):
         numbers["best_score"] = None
-    about = torch.from_numpy(np.frombuffer(json.dumps(numbers).encode(), np.uint8).copy())
-    write_checksummed(path, _KIND, _VERSION, safetensors.torch.save({**tensors, "about": about}))
+    write_tensor_file(path, safetensors.torch.save(tensors), _FORMAT, _VERSION, numbers)
+    if _older(path) is not None:
+        path.with_suffix("").unlink()  # it would be taken again, were this one lost
 
 
 def load_state(path: Path) -> State | None:
-    """Return the state in a checkpoint, or None if there is none that is whole."""
-    body = read_checksummed(path, _KIND, _VERSION)
-    if body is None:
+    """Return the state in a checkpoint, or None if there is none that is whole; an older one counts if there is no other."""
+    stored = read_tensor_file(path, _FORMAT, _VERSION) if path.exists() else _older(path)
+    if stored is None:
         return None
     try:
-        tensors = safetensors.torch.load(body)
-        numbers = json.loads(tensors.pop("about").numpy().tobytes())
+        tensors, numbers = safetensors.torch.load(stored.body), dict(stored.about)
+        tensors.pop("about", None)
         if numbers["best_score"] is None:
             numbers["best_score"] = -math.inf
         parts: dict[str, dict[str, Tensor]] = {part: {} for part in _PARTS}
@@ -51,3 +50,7 @@ def load_state(path: Path) -> State | None:
         return State(parts["parameters"], parts["history"], mean=parts["mean"], best=parts["best"], **numbers)
     except (SafetensorError, KeyError, TypeError, ValueError):
         return None
+
+
+def _older(path: Path) -> TensorFile | None:
+    return read_titled_file(path.with_suffix(""), *_TITLED) if path.suffix else None

@@ -23,6 +23,7 @@ from filelock import FileLock
 
 from relatum.errors import RelatumError, SettingError
 from relatum.extras import optional
+from relatum.files import drop_torn_line
 
 with optional("optuna", extra="tune"):
     import optuna
@@ -82,7 +83,7 @@ class _Lock(journal.JournalFileOpenLock):
     def acquire(self) -> bool:
         """Return True once the lock is held; a process that holds it may take it again."""
         self._lock.acquire()
-        _drop_torn(self._path)
+        drop_torn_line(self._path)
         return True
 
     def release(self) -> None:
@@ -113,19 +114,6 @@ def _journal(path: Path) -> Shared:
             return Shared(optuna.storages.JournalStorage(backend), lock.held)
     except (ValueError, KeyError, TypeError, AssertionError) as error:
         raise RelatumError(f"{path}: the journal is damaged ({type(error).__name__}: {error})") from None
-
-
-def _drop_torn(path: Path) -> None:
-    if not path.exists():
-        return
-    with path.open("rb+") as file:
-        size = file.seek(0, 2)
-        if not size:
-            return
-        file.seek(size - 1)
-        if file.read(1) != b"\n":
-            file.seek(0)
-            file.truncate(file.read().rfind(b"\n") + 1)
 
 
 def _postgres(url: str) -> Shared:

@@ -1,0 +1,62 @@
+"""What a file or URL holds, by its first bytes before its name; so that tables are not taken for facts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from relatum.errors import DataError
+
+__all__ = ["database_in", "is_parquet", "is_postgres", "refuse_tables"]
+
+_BY_ENDING = {
+    ".csv": "a table of comma-separated values",
+    ".jsonl": "a file of JSON lines",
+    ".ndjson": "a file of JSON lines",
+}
+_START = 1 << 16  # bytes in which a line of facts would have a tab
+
+
+def database_in(path: Path) -> Literal["sqlite", "duckdb"] | None:
+    """Return what kind of database a file is, or None if it is none."""
+    with path.open("rb") as file:
+        start = file.read(16)
+    if start.startswith(b"SQLite format 3\0"):
+        return "sqlite"
+    return "duckdb" if start[8:12] == b"DUCK" else None
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a file is a Parquet file."""
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def is_postgres(source: str) -> bool:
+    """Return whether a text is the URL of a PostgreSQL database."""
+    return source.startswith(("postgresql://", "postgres://"))
+
+
+def refuse_tables(source: str | os.PathLike[str]) -> None:
+    """Refuse a file or URL that holds tables and no facts, with the call that reads it."""
+    if isinstance(source, str) and is_postgres(source):  # which may hold a password
+        raise DataError(
+            "this is the URL of a PostgreSQL database: read it with relatum.read(URL), or pass it to relatum.fit"
+        )
+    path = Path(source)
+    found = _tables_in(path) if path.is_file() else None
+    if found is not None:
+        raise DataError(f'{source} is {found}: read it with relatum.read("{source}"), or pass it to relatum.fit')
+
+
+def _tables_in(path: Path) -> str | None:
+    if database := database_in(path):
+        return "a SQLite database" if database == "sqlite" else "a DuckDB database"
+    if is_parquet(path):
+        return "a Parquet file"
+    unpacked = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    with path.open("rb") as file:
+        first = file.read(_START).partition(b"\n")[0]
+    # Facts may be in a file of any name, and have tabs; what is packed is told by its name alone.
+    return _BY_ENDING.get(unpacked.suffix.lower()) if unpacked != path or b"\t" not in first else None

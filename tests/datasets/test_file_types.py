@@ -1,0 +1,54 @@
+"""Files of tables are told from files of facts, and refused with the call that reads them."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import relatum
+from relatum.datasets.file_types import database_in
+from relatum.errors import DataError
+
+
+def test_a_database_is_refused_with_the_call_that_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "shop.db"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE sold (seller TEXT, buyer TEXT)")
+    database.close()
+    assert database_in(path) == "sqlite"
+    with pytest.raises(DataError) as caught:
+        relatum.load(path)
+    assert str(caught.value) == (
+        f'{path} is a SQLite database: read it with relatum.read("{path}"), or pass it to relatum.fit'
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("sales.csv", b"seller,buyer,item\nann,bob,book\n", "a table of comma-separated values"),
+        ("sales.CSV.gz", gzip.compress(b"seller,buyer\n"), "a table of comma-separated values"),
+        ("sales.jsonl", b'{"relation": "sold"}\n', "a file of JSON lines"),
+        ("facts.txt", b"PAR1....", "a Parquet file"),
+        ("facts", b"12345678DUCK....", "a DuckDB database"),
+    ],
+)
+def test_other_files_of_tables_are_refused_too(tmp_path: Path, name: str, content: bytes, found: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=rf"{name} is {found}: read it with relatum\.read"):
+        relatum.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["facts.csv", "facts", "facts.tsv", "facts.jsonl"])
+def test_facts_are_read_whatever_their_file_is_called(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"sold\tann\tbob\n")
+    assert list(relatum.load(tmp_path / name).train) == [("sold", "ann", "bob")]
+
+
+def test_a_url_is_refused_without_its_password() -> None:
+    with pytest.raises(DataError, match="the URL of a PostgreSQL database: read it with") as caught:
+        relatum.load("postgresql://ann:secret@localhost/shop")
+    assert "secret" not in str(caught.value)

@@ -1,0 +1,110 @@
+"""Tensor files: ordinary safetensors files, always the same bytes, and never trusted when damaged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from safetensors import safe_open
+
+from relatum.errors import RelatumError
+from relatum.tensor_files import is_damaged, read_tensor_file, read_titled_file, write_tensor_file
+
+TENSORS = {"b": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.arange(3, dtype=np.uint8), "ä": np.zeros((0, 2))}
+ABOUT = {"name": 'ä\n\u2028"', "numbers": [1, 0.1 + 0.2, None]}
+
+
+def body() -> bytes:
+    return safetensors.numpy.save(TENSORS)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    path = tmp_path / "file.safetensors"
+    write_tensor_file(path, body(), "relatum-test", 1, ABOUT)
+    return path
+
+
+def test_what_is_written_is_read_by_us_and_by_safetensors(written: Path) -> None:
+    found = read_tensor_file(written, "relatum-test", 1)
+    assert found is not None
+    assert found.about == ABOUT
+    with safe_open(written, "np") as file:
+        assert {name: file.get_tensor(name).tolist() for name in file.keys()} == {  # noqa: SIM118
+            name: array.tolist() for name, array in TENSORS.items()
+        }
+        metadata = file.metadata()
+    assert (metadata["format"], metadata["version"], json.loads(metadata["about"])) == ("relatum-test", "1", ABOUT)
+
+
+def test_the_bytes_are_the_same_in_every_process(written: Path) -> None:
+    other = written.with_name("other")
+    script = f"""
+import sys; from pathlib import Path
+from relatum.tensor_files import write_tensor_file
+write_tensor_file(Path(sys.argv[1]), bytes.fromhex({body().hex()!r}), "relatum-test", 1, {ABOUT!r})
+"""
+    subprocess.run([sys.executable, "-c", script, str(other)], check=True)
+    assert other.read_bytes() == written.read_bytes()
+
+
+def test_a_file_written_again_from_what_was_read_is_the_same(written: Path) -> None:
+    found = read_tensor_file(written, "relatum-test", 1)
+    assert found is not None
+    write_tensor_file(written.with_name("again"), found.body, "relatum-test", 1, found.about)
+    assert written.with_name("again").read_bytes() == written.read_bytes()
+
+
+def test_every_changed_bit_and_every_cut_is_noticed(written: Path) -> None:
+    content = written.read_bytes()
+    for place in range(len(content)):
+        for bit in range(8):
+            changed = bytearray(content)
+            changed[place] ^= 1 << bit
+            written.write_bytes(changed)
+            assert read_tensor_file(written, "relatum-test", 1) is None, (place, bit)
+        written.write_bytes(content[:place])
+        assert read_tensor_file(written, "relatum-test", 1) is None, place
+
+
+def test_another_format_or_version_or_no_metadata_is_nothing(written: Path) -> None:
+    assert read_tensor_file(written, "relatum-other", 1) is None
+    assert read_tensor_file(written, "relatum-test", 2) is None
+    written.write_bytes(body())
+    assert read_tensor_file(written, "relatum-test", 1) is None
+    assert read_tensor_file(written.with_name("nothing"), "relatum-test", 1) is None
+    assert read_tensor_file(written.parent, "relatum-test", 1) is None
+
+
+def test_without_a_checksum_nothing_is_said_to_be_damaged(written: Path) -> None:
+    assert not is_damaged(body())
+    content = bytearray(written.read_bytes())
+    assert not is_damaged(bytes(content))
+    content[-1] ^= 1
+    assert is_damaged(bytes(content))
+
+
+def test_a_titled_file_is_read_if_its_checksum_is_right(tmp_path: Path) -> None:
+    inside = safetensors.numpy.save({**TENSORS, "about": np.frombuffer(json.dumps(ABOUT).encode(), np.uint8)})
+    path, title = tmp_path / "old", f"relatum-test 1 {hashlib.sha256(inside).hexdigest()}\n".encode()
+    path.write_bytes(title + inside)
+    found = read_titled_file(path, "relatum-test", 1)
+    assert found is not None
+    assert (found.body, found.about) == (inside, ABOUT)
+    assert read_titled_file(path, "relatum-test", 2) is None
+    for content in (title + inside[:-1], title, b"", inside, title + body()):
+        path.write_bytes(content)
+        assert read_titled_file(path, "relatum-test", 1) is None
+
+
+def test_more_metadata_than_safetensors_reads_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("relatum.tensor_files._LONGEST_HEADER", 500)
+    with pytest.raises(RelatumError, match=r"too many names for one file \([0-9,]+ bytes, and 500 is the most\)"):
+        write_tensor_file(tmp_path / "file", body(), "relatum-test", 1, "x" * 500)
+    assert not list(tmp_path.iterdir())
