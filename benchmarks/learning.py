@@ -15,7 +15,7 @@ from benchmarks.measure import Ratio, seconds
 from relatum import KnownAnswers, Split, load
 from relatum.inference.ranking import rank
 from relatum.kernels import parallel, windowed_sigmoid
-from relatum.kernels.filters import nothing_known
+from relatum.kernels.filters import nothing_excluded
 from relatum.models import MODELS
 from relatum.models.reale import ReAlESettings
 from relatum.training.loop import State, train
@@ -49,16 +49,16 @@ def ratios() -> Iterator[Ratio]:
 def _ranking(split: Split) -> Ratio:
     """Rank all test questions, and compare with counting in one call without anything around it."""
     model = MODELS["reale"](split.train, ReAlESettings())
-    parameters = model.initial(torch.Generator().manual_seed(0))
+    parameters = model.init_parameters(torch.Generator().manual_seed(0))
     known = KnownAnswers(*split.parts.values())
     rank(model, parameters, split.valid, known)  # compiles
     taken = seconds(lambda: rank(model, parameters, split.test, known), repeats=2)
     questions = sum(len(fact) - 1 for fact in split.test)
     chance = np.random.default_rng(0)
     queries = chance.normal(size=(1024, model.windows)).astype(np.float32)
-    candidates = chance.normal(size=(model.entity_count, model.windows)).astype(np.float32)
+    candidates = chance.normal(size=(model.num_entities, model.windows)).astype(np.float32)
     plan, targets = windowed_sigmoid.plan(candidates), np.zeros(1024, np.int64)
-    bare = 1024 / seconds(lambda: windowed_sigmoid.count_better(plan, queries, candidates, targets, nothing_known(1024)))
+    bare = 1024 / seconds(lambda: windowed_sigmoid.count_better(plan, queries, candidates, targets, nothing_excluded(1024)))
     detail = f"{questions} questions in {taken:.1f} s, {questions / taken:.0f} against {bare:.0f} questions / s"
     return Ratio("ranking JF17K against the bare kernel", questions / taken / bare, 0.6, "x", detail)
 

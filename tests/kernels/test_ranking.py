@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from relatum.kernels import ranking, reference
-from relatum.kernels.filters import nothing_known
+from relatum.kernels.filters import nothing_excluded
 from support.kernels_known import known_of
 
 
@@ -53,7 +53,7 @@ def test_few_and_many_are_found_in_one_order(monkeypatch: pytest.MonkeyPatch, co
 @pytest.mark.parametrize("k", [0, -1])
 def test_less_than_one_is_refused(k: int) -> None:
     with pytest.raises(ValueError, match=f"k must be at least 1, not {k}"):
-        ranking.top(np.zeros((2, 5), np.float32), k, nothing_known(2))
+        ranking.top(np.zeros((2, 5), np.float32), k, nothing_excluded(2))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from relatum.kernels import parallel, ranking, reference, windowed_sigmoid, windowed_sigmoid_loops
-from relatum.kernels.filters import nothing_known
+from relatum.kernels.filters import nothing_excluded
 from relatum.kernels.jit import TILE
 from support.kernels_known import known_of
 
@@ -149,7 +149,7 @@ def test_nothing_in_gives_nothing_out() -> None:
     assert windowed_sigmoid.forward(windowed_sigmoid.plan(none), some, none).shape == (3, 0)
     assert windowed_sigmoid.forward(windowed_sigmoid.plan(some), none, some).shape == (0, 3)
     better, equal = windowed_sigmoid.count_better(
-        windowed_sigmoid.plan(some), none, some, np.empty(0, np.int64), nothing_known(0)
+        windowed_sigmoid.plan(some), none, some, np.empty(0, np.int64), nothing_excluded(0)
     )
     assert better.shape == equal.shape == (0,)
 
@@ -182,4 +182,4 @@ def test_few_and_many_are_found_in_one_order(monkeypatch: pytest.MonkeyPatch, co
 def test_less_than_one_is_refused(k: int) -> None:
     some = np.ones((3, 4), np.float32)
     with pytest.raises(ValueError, match=f"k must be at least 1, not {k}"):
-        windowed_sigmoid.top(windowed_sigmoid.plan(some), some, some, k, nothing_known(3))
+        windowed_sigmoid.top(windowed_sigmoid.plan(some), some, some, k, nothing_excluded(3))

@@ -20,7 +20,7 @@ sizes = st.integers(1, 12)
 seeds = st.integers(0, 1000)
 
 
-def facts_of(step: list[Batch], graph: Hypergraph) -> list[Fact]:
+def facts_of(step: Batch, graph: Hypergraph) -> list[Fact]:
     """Return the facts of a step as names."""
     return [
         (graph.schema[int(relation)].name, *(graph.entities[int(entity)] for entity in entities))
@@ -29,7 +29,7 @@ def facts_of(step: list[Batch], graph: Hypergraph) -> list[Fact]:
     ]
 
 
-def as_bytes(steps: list[list[Batch]]) -> list[list[tuple[bytes, bytes]]]:
+def as_bytes(steps: list[Batch]) -> list[list[tuple[bytes, bytes]]]:
     return [[(batch.relations.tobytes(), batch.columns.tobytes()) for batch in step] for step in steps]
 
 

@@ -65,7 +65,7 @@ def _new_answers(run: Run, asked: Question, given: Ids, facts: Ids, k: int, beam
     """Return the k best answers that are not among the facts that are known; on ties smaller ids first."""
     (model, tables), relation = run.asked, run.schema.id(asked.relation)
     allowed = allowed_entities(run, asked.relation)
-    sizes = (model.entity_count if ids is None else len(ids) for ids in (allowed[position] for position in asked.open))
+    sizes = (model.num_entities if ids is None else len(ids) for ids in (allowed[position] for position in asked.open))
     if beam is None and math.prod(sizes) > EXACT_LIMIT:
         beam = _BEAM
     block = Block(np.full(facts.shape[1], relation, np.int32), facts)
