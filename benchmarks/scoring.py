@@ -33,8 +33,8 @@ def ratios() -> Iterator[Ratio]:
 
 
 def _sides(queries: int, candidates: int) -> tuple[torch.Tensor, torch.Tensor]:
-    chance = torch.Generator().manual_seed(0)
-    return torch.randn(queries, WINDOWS, generator=chance), torch.randn(candidates, WINDOWS, generator=chance)
+    rng = torch.Generator().manual_seed(0)
+    return torch.randn(queries, WINDOWS, generator=rng), torch.randn(candidates, WINDOWS, generator=rng)
 
 
 def _plain(queries: torch.Tensor, candidates: torch.Tensor) -> torch.Tensor:
@@ -128,9 +128,9 @@ def _both_ways(candidates: int) -> None:
 
 
 def _ranking() -> Iterator[Ratio]:
-    chance = torch.Generator().manual_seed(0)
-    queries, candidates = torch.randn(QUERIES, 200, generator=chance), torch.randn(CANDIDATES, 200, generator=chance)
-    targets = torch.randint(0, CANDIDATES, (QUERIES,), generator=chance)
+    rng = torch.Generator().manual_seed(0)
+    queries, candidates = torch.randn(QUERIES, 200, generator=rng), torch.randn(CANDIDATES, 200, generator=rng)
+    targets = torch.randint(0, CANDIDATES, (QUERIES,), generator=rng)
 
     def bare() -> None:
         scores = queries @ candidates.T

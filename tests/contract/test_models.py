@@ -68,13 +68,13 @@ def test_candidates_broadcast_over_relations_and_entities(case: Case) -> None:
 def test_gradients_reach_every_parameter_and_agree_with_finite_differences(case: Case) -> None:
     parameters = {name: tensor.requires_grad_() for name, tensor in case.parameters(dtype=torch.float64).items()}
     case.loss(parameters).backward()
-    chance = torch.Generator().manual_seed(3)
+    rng = torch.Generator().manual_seed(3)
     step = 1e-6
     for name, tensor in parameters.items():
         assert tensor.grad is not None, name
         if not (case.name == "nalp" and name == "out_bias"):  # a softmax does not see a constant added to all scores
             assert tensor.grad.abs().sum() > 0, name
-        direction = torch.randn(tensor.shape, generator=chance, dtype=torch.float64)
+        direction = torch.randn(tensor.shape, generator=rng, dtype=torch.float64)
         ahead, behind = (float(case.loss({**parameters, name: tensor + way * direction}).detach()) for way in (step, -step))
         slope = float((tensor.grad * direction).sum())
         assert (ahead - behind) / (2 * step) == pytest.approx(slope, rel=1e-5, abs=1e-5), name

@@ -25,9 +25,9 @@ SMALL: dict[str, dict[str, int | float]] = {
 
 def made_graph(entities: int = 30, facts: int = 6, seed: int = 0) -> Hypergraph:
     """Return random facts of relations with arity 1 to 7, two of each arity."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     rows = [
-        (f"{kind}{arity}", *(f"e{entity:03}" for entity in chance.integers(0, entities, arity)))
+        (f"{kind}{arity}", *(f"e{entity:03}" for entity in rng.integers(0, entities, arity)))
         for arity in range(1, 8)
         for kind in "ab"
         for _ in range(facts)

@@ -107,12 +107,12 @@ def test_relations_take_turns_in_an_order_that_changes() -> None:
     assert turns[0] != sorted(turns[0])
 
 
-def test_every_group_of_every_epoch_draws_its_own_numbers() -> None:
+def test_every_batch_of_every_epoch_draws_its_own_numbers() -> None:
     drawn = {
-        tuple(step_rng(seed, epoch, group).integers(0, 1 << 30, 4).tolist())
+        tuple(step_rng(seed, epoch, number).integers(0, 1 << 30, 4).tolist())
         for seed in range(3)
         for epoch in range(3)
-        for group in range(-1, 5)
+        for number in range(-1, 5)
     }
     assert len(drawn) == 3 * 3 * 6
     assert step_rng(1, 2).random() == step_rng(1, 2, -1).random()

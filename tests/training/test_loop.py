@@ -27,9 +27,9 @@ SHORT = TrainingSettings(epochs=3, batch_size=8, batches_per_step=2, num_negativ
 
 def made_graph(entities: int, facts: int) -> Hypergraph:
     """Return random facts of three relations, of arity 1 to 3."""
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     return Hypergraph.of(
-        (f"r{arity}", *(f"e{entity}" for entity in chance.integers(0, entities, arity)))
+        (f"r{arity}", *(f"e{entity}" for entity in rng.integers(0, entities, arity)))
         for arity in (1, 2, 3)
         for _ in range(facts)
     )
@@ -219,7 +219,7 @@ def test_every_epoch_draws_anew(candidates: str) -> None:
     assert len({said["loss"] for event, _, said in told if event == "epoch"}) == 4
 
 
-def test_every_group_of_an_epoch_draws_for_itself() -> None:
+def test_every_batch_of_an_epoch_draws_for_itself() -> None:
     graph = made_graph(200, 60)
     first, second = [("r1", *fact) for fact in graph.table("r1")][:2]
     case, twins = made_case("m-distmult", graph), restrict(graph, [first, second])

@@ -56,9 +56,9 @@ def is_true(case: Case, batch: ArityBatch, number: int, position: int, entity: i
     return (case.graph.schema[int(batch.relations[number])].name, *names) in FACTS
 
 
-def plain_loss(case: Case, parameters: Parameters, step: Batch, settings: TrainingSettings, group: int) -> Tensor:
+def plain_loss(case: Case, parameters: Parameters, step: Batch, settings: TrainingSettings, batch_number: int) -> Tensor:
     """Return the mean loss per fact of a step, fact by fact, from scores of whole facts."""
-    chance = step_rng(0, 0, group)
+    rng = step_rng(0, 0, batch_number)
     count = len(case.graph.entities)
     shapes = [
         (*batch.columns.shape, settings.num_negatives)
@@ -66,7 +66,7 @@ def plain_loss(case: Case, parameters: Parameters, step: Batch, settings: Traini
         else settings.num_negatives
         for batch in step
     ]
-    pools = [chance.integers(0, count, shape) for shape in shapes]
+    pools = [rng.integers(0, count, shape) for shape in shapes]
     tables = case.model.encode(parameters)
     total = torch.zeros((), dtype=torch.float64)
     for batch, drawn in zip(step, pools, strict=True):
@@ -116,13 +116,13 @@ def whole(found: list[Gradient], parameters: Parameters) -> Parameters:
 def compare(case: Case, settings: TrainingSettings) -> None:
     """Compare a step of each kind, in double and in single precision, with the plain loss."""
     candidates = NegativeSampler(case.graph, settings)
-    for group, step in enumerate(chosen_steps(case.graph, settings.negative_sampling)):
+    for number, step in enumerate(chosen_steps(case.graph, settings.negative_sampling)):
         precise = {name: tensor.requires_grad_() for name, tensor in case.parameters(dtype=torch.float64).items()}
-        expected = plain_loss(case, precise, step, settings, group)
+        expected = plain_loss(case, precise, step, settings, number)
         expected.backward()
         for dtype, close in ((torch.float64, 1e-9), (torch.float32, 2e-4)):
             parameters = {name: tensor.detach().to(dtype) for name, tensor in precise.items()}
-            loss, found = gradients(case.model, parameters, step, candidates, settings, step_rng(0, 0, group))
+            loss, found = gradients(case.model, parameters, step, candidates, settings, step_rng(0, 0, number))
             assert loss == pytest.approx(float(expected.detach()), rel=max(close, 1e-9))
             for name, gradient in whole(found, parameters).items():
                 wanted = precise[name].grad
@@ -186,7 +186,7 @@ def test_a_step_reads_parameters_and_draws_all_from_its_generator(name: str, can
     parameters = case.parameters()
     (step, *_) = chosen_steps(GRAPH, candidates)
     drawn = NegativeSampler(GRAPH, settings)
-    results = [gradients(case.model, parameters, step, drawn, settings, step_rng(0, 0, group)) for group in (1, 1, 2)]
+    results = [gradients(case.model, parameters, step, drawn, settings, step_rng(0, 0, number)) for number in (1, 1, 2)]
     assert all(torch.equal(tensor, case.parameters()[key]) for key, tensor in parameters.items())
     assert results[0][0] == results[1][0] != results[2][0]
     first, again = (whole(found, parameters) for _, found in results[:2])
