@@ -18,10 +18,10 @@ from relatum.inference import scoring
 from relatum.inference.asking import Asking, Scores
 from relatum.inference.completion import EXACT_LIMIT, best_facts
 from relatum.runs.answers import Answer, FactScore, Question, parse_question
-from relatum.runs.kinds import allowed_entities, given_entities
+from relatum.runs.names import allowed_entities, given_entities
 
 if TYPE_CHECKING:
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
 __all__ = ["complete", "score"]
 
