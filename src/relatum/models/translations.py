@@ -89,9 +89,9 @@ class RAESettings(Settings):
 
 
 class RAE(TranslationModel, Penalty):
-    """RAE: the score of m-TransH, and a loss that asks entities of one fact to be related, by a network over pairs.
+    """RAE: the score of m-TransH, and a loss that trains entities of one fact to be related, by a network over pairs.
 
-    relatedness(x, y) = v . relu(A x + B y + b) is asked to be high for two entities of one fact and low for an entity
+    relatedness(x, y) = v . relu(A x + B y + b) is trained to be high for two entities of one fact and low for an entity
     and one of another fact. Facts are ranked by the score of m-TransH alone.
     """
 

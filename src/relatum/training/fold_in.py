@@ -48,7 +48,7 @@ def fold_in(
 
     An epoch has the facts that hold the entities, and as many others, which say where the entities are no answer. All that
     these could be confused with stands still, so there is no dropout and no weight decay; Adam, whose steps have the size
-    that it is told, takes rows about as far from their start as rows lie apart.
+    of the learning rate, takes rows about as far from their start as rows lie apart.
 
     Args:
         model: the model over `facts`; one that reads facts passes messages over all of them.

@@ -1,4 +1,4 @@
-"""The training loop: epochs of steps, validation, the best parameters kept, a checkpoint whenever asked."""
+"""The training loop: epochs of steps, validation, the best parameters kept, and a caller that watches."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def train(
         seed: of everything that is drawn.
         state: where to go on from; None starts anew.
         validate: returns how good parameters are, more is better; nothing else decides which are kept.
-        watch: is told after each "step", "epoch" and "validation" and at the "end", with the state, from which training
+        watch: is called after each "step", "epoch" and "validation" and at the "end", with the state, from which training
             could go on, and what there is to say. An "epoch" that was validated also says what its "validation" will say:
             whoever stops between the two has heard all that led to the state. It must not change the state. It may raise
             to stop.
@@ -126,7 +126,7 @@ def _close_epoch(
     validate: Callable[[Parameters], float] | None,
     watch: Callable[[str, State, dict[str, Any]], None],
 ) -> None:
-    """Validate if it is time, and go over to the next epoch; only then is anyone told, so that no state is half way."""
+    """Validate if it is time, and go over to the next epoch; only then is `watch` called, so that no state is half way."""
     loss, epoch = state.loss / max(1, len(facts)), state.epoch + 1
     last = epoch >= settings.epochs
     kept = _average(state, settings)
