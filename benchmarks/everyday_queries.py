@@ -72,10 +72,10 @@ def shop(folder: Path) -> Run:
 
 def make_shop(path: Path) -> None:
     """Write a database of 77 products, 91 customers, 830 orders and 2,000 tracks, with foreign keys."""
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
 
     def draw(most: int, size: int) -> list[int]:
-        return (1 + most * chance.random(size) ** 2).astype(int).tolist()
+        return (1 + most * rng.random(size) ** 2).astype(int).tolist()
 
     tables = {
         "categories": ("category integer primary key, name text", [[f"kind {n}" for n in range(8)]]),
@@ -89,11 +89,11 @@ def make_shop(path: Path) -> None:
         "amounts": ("amount integer primary key, said text", [[f"{n} pieces" for n in range(30)]]),
         "suppliers": (
             "supplier integer primary key, city text, country integer references countries",
-            _places(chance, 29),
+            _places(rng, 29),
         ),
         "customers": (
             "customer integer primary key, city text, country integer references countries",
-            _places(chance, 91),
+            _places(rng, 91),
         ),
         "products": (
             "product integer primary key, supplier integer references suppliers, category integer references categories, "
@@ -144,7 +144,7 @@ def make_shop(path: Path) -> None:
             file.executemany(f"insert into {name} values ({marks})", rows)  # noqa: S608
 
 
-def _places(chance: np.random.Generator, size: int) -> list[list[object]]:
-    countries = 1 + (21 * chance.random(size) ** 2).astype(int)
-    cities = 3 * countries + chance.integers(0, 3, size)
+def _places(rng: np.random.Generator, size: int) -> list[list[object]]:
+    countries = 1 + (21 * rng.random(size) ** 2).astype(int)
+    cities = 3 * countries + rng.integers(0, 3, size)
     return [[f"city {n}" for n in cities], countries.tolist()]

@@ -15,7 +15,7 @@ from benchmarks.measure import Ratio, seconds
 from relatum import KnownAnswers, Split, load
 from relatum.inference.ranking import rank
 from relatum.kernels import parallel, windowed_sigmoid
-from relatum.kernels.filters import nothing_known
+from relatum.kernels.filters import nothing_excluded
 from relatum.models import MODELS
 from relatum.models.reale import ReAlESettings
 from relatum.training.loop import State, train
@@ -39,7 +39,7 @@ def ratios() -> Iterator[Ratio]:
         shared / _kernel_limit(split),
         0.3,
         "x",
-        f"{shared:.0f} facts / s, {SHARED.negatives} candidates",
+        f"{shared:.0f} facts / s, {SHARED.num_negatives} candidates",
     )
     paper = _facts_per_second(split, PAPER)
     # 288 facts a second is what the published code does on such a machine.
@@ -49,16 +49,16 @@ def ratios() -> Iterator[Ratio]:
 def _ranking(split: Split) -> Ratio:
     """Rank all test questions, and compare with counting in one call without anything around it."""
     model = MODELS["reale"](split.train, ReAlESettings())
-    parameters = model.initial(torch.Generator().manual_seed(0))
+    parameters = model.init_parameters(torch.Generator().manual_seed(0))
     known = KnownAnswers(*split.parts.values())
     rank(model, parameters, split.valid, known)  # compiles
     taken = seconds(lambda: rank(model, parameters, split.test, known), repeats=2)
     questions = sum(len(fact) - 1 for fact in split.test)
-    chance = np.random.default_rng(0)
-    queries = chance.normal(size=(1024, model.windows)).astype(np.float32)
-    candidates = chance.normal(size=(model.entity_count, model.windows)).astype(np.float32)
+    rng = np.random.default_rng(0)
+    queries = rng.normal(size=(1024, model.windows)).astype(np.float32)
+    candidates = rng.normal(size=(model.num_entities, model.windows)).astype(np.float32)
     plan, targets = windowed_sigmoid.plan(candidates), np.zeros(1024, np.int64)
-    bare = 1024 / seconds(lambda: windowed_sigmoid.count_better(plan, queries, candidates, targets, nothing_known(1024)))
+    bare = 1024 / seconds(lambda: windowed_sigmoid.count_better(plan, queries, candidates, targets, nothing_excluded(1024)))
     detail = f"{questions} questions in {taken:.1f} s, {questions / taken:.0f} against {bare:.0f} questions / s"
     return Ratio("ranking JF17K against the bare kernel", questions / taken / bare, 0.6, "x", detail)
 
@@ -85,9 +85,9 @@ def _facts_per_second(split: Split, settings: TrainingSettings) -> float:
 
 def _kernel_limit(split: Split) -> float:
     """Return the facts that forward and backward kernels alone could take in a second, at the mean arity."""
-    chance = np.random.default_rng(0)
-    queries = chance.normal(size=(SHARED.batch, 100)).astype(np.float32)
-    candidates = chance.normal(size=(SHARED.negatives + 3 * SHARED.batch, 100)).astype(np.float32)
+    rng = np.random.default_rng(0)
+    queries = rng.normal(size=(SHARED.batch_size, 100)).astype(np.float32)
+    candidates = rng.normal(size=(SHARED.num_negatives + 3 * SHARED.batch_size, 100)).astype(np.float32)
     plan = windowed_sigmoid.plan(candidates)
     upstream = np.ones((len(queries), len(candidates)), np.float32)
 
@@ -98,4 +98,4 @@ def _kernel_limit(split: Split) -> float:
     with parallel.single_threaded():
         alone = seconds(both, repeats=20)
     arity = sum(len(fact) - 1 for fact in split.train) / len(split.train)
-    return SHARED.batch / alone / arity * parallel.threads()
+    return SHARED.batch_size / alone / arity * parallel.threads()

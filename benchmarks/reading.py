@@ -68,13 +68,13 @@ def _read_and_look_up(source: str | Path) -> Iterator[Ratio]:
 
 def make_facts(path: Path, facts: int, entities: int, relations: int) -> None:
     """Write made facts of arity 3, entities drawn with a long tail."""
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     names = np.array([f"m.0{number:x}" for number in range(entities)], object)
     with path.open("w") as file:
         for start in range(0, facts, _MILLION):
             size = min(_MILLION, facts - start)
-            drawn = (entities * chance.random((size, 3)) ** 2).astype(np.int64)
-            kinds = chance.integers(0, relations, size).tolist()
+            drawn = (entities * rng.random((size, 3)) ** 2).astype(np.int64)
+            kinds = rng.integers(0, relations, size).tolist()
             file.writelines(
                 f"r{kind}\t{a}\t{b}\t{c}\n" for kind, (a, b, c) in zip(kinds, names[drawn].tolist(), strict=True)
             )

@@ -15,7 +15,7 @@ import torch
 
 from benchmarks.measure import Ratio, peak_memory, seconds
 from relatum.kernels import parallel, windowed_sigmoid
-from relatum.kernels.filters import nothing_known
+from relatum.kernels.filters import nothing_excluded
 from relatum.kernels.jit import TILE
 from relatum.models.combine import Dot, WindowedSigma
 
@@ -33,8 +33,8 @@ def ratios() -> Iterator[Ratio]:
 
 
 def _sides(queries: int, candidates: int) -> tuple[torch.Tensor, torch.Tensor]:
-    chance = torch.Generator().manual_seed(0)
-    return torch.randn(queries, WINDOWS, generator=chance), torch.randn(candidates, WINDOWS, generator=chance)
+    rng = torch.Generator().manual_seed(0)
+    return torch.randn(queries, WINDOWS, generator=rng), torch.randn(candidates, WINDOWS, generator=rng)
 
 
 def _plain(queries: torch.Tensor, candidates: torch.Tensor) -> torch.Tensor:
@@ -128,9 +128,9 @@ def _both_ways(candidates: int) -> None:
 
 
 def _ranking() -> Iterator[Ratio]:
-    chance = torch.Generator().manual_seed(0)
-    queries, candidates = torch.randn(QUERIES, 200, generator=chance), torch.randn(CANDIDATES, 200, generator=chance)
-    targets = torch.randint(0, CANDIDATES, (QUERIES,), generator=chance)
+    rng = torch.Generator().manual_seed(0)
+    queries, candidates = torch.randn(QUERIES, 200, generator=rng), torch.randn(CANDIDATES, 200, generator=rng)
+    targets = torch.randint(0, CANDIDATES, (QUERIES,), generator=rng)
 
     def bare() -> None:
         scores = queries @ candidates.T
@@ -139,7 +139,7 @@ def _ranking() -> Iterator[Ratio]:
         (scores == bars).sum(1)
 
     theirs = seconds(bare, repeats=5)
-    ours = seconds(lambda: Dot().count_better(queries, candidates, targets, nothing_known(QUERIES)), repeats=5)
+    ours = seconds(lambda: Dot().count_better(queries, candidates, targets, nothing_excluded(QUERIES)), repeats=5)
     detail = f"{ours * 1e3:.0f} against {theirs * 1e3:.0f} ms, {QUERIES} x {CANDIDATES}, d = 200"
     yield Ratio("ranking by dot product against torch.mm and count", theirs / ours, 0.7, "x", detail)
 
@@ -162,5 +162,5 @@ def _score_many(name: str, features: int, count: int) -> None:
     candidates[:, 0] = torch.linspace(-1, 1, count)
     queries, targets = torch.ones(16, features), torch.arange(16)
     combine = WindowedSigma("sigmoid", 1.0) if name == "sigmoid" else Dot()
-    combine.count_better(queries, candidates, targets, nothing_known(16))
-    combine.top(queries, candidates, 10, nothing_known(16))
+    combine.count_better(queries, candidates, targets, nothing_excluded(16))
+    combine.top(queries, candidates, 10, nothing_excluded(16))

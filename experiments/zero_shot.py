@@ -208,7 +208,7 @@ def main() -> None:
     unit = from_definitions(partly, made, names, unit=True)
     exact = by_meaning(partly, made, names)
     checked = check_sources(partly, made, names)
-    entities = partly.model.entity_count
+    entities = partly.model.num_entities
     wider = Schema([*partly.model.schema, *(made.split.schema[name] for name in names)])
     report = {
         "made_by": f"python experiments/zero_shot.py WORK --seed {options.seed} --share {options.share}",

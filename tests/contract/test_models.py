@@ -14,7 +14,7 @@ from relatum import Hypergraph
 from relatum.errors import NumericError
 from relatum.inference import scoring
 from relatum.kernels import parallel
-from relatum.kernels.filters import nothing_known
+from relatum.kernels.filters import nothing_excluded
 from relatum.kernels.rows import adagrad
 from relatum.models import MODELS
 from relatum.models.store import load_model, save_model
@@ -68,13 +68,13 @@ def test_candidates_broadcast_over_relations_and_entities(case: Case) -> None:
 def test_gradients_reach_every_parameter_and_agree_with_finite_differences(case: Case) -> None:
     parameters = {name: tensor.requires_grad_() for name, tensor in case.parameters(dtype=torch.float64).items()}
     case.loss(parameters).backward()
-    chance = torch.Generator().manual_seed(3)
+    rng = torch.Generator().manual_seed(3)
     step = 1e-6
     for name, tensor in parameters.items():
         assert tensor.grad is not None, name
         if not (case.name == "nalp" and name == "out_bias"):  # a softmax does not see a constant added to all scores
             assert tensor.grad.abs().sum() > 0, name
-        direction = torch.randn(tensor.shape, generator=chance, dtype=torch.float64)
+        direction = torch.randn(tensor.shape, generator=rng, dtype=torch.float64)
         ahead, behind = (float(case.loss({**parameters, name: tensor + way * direction}).detach()) for way in (step, -step))
         slope = float((tensor.grad * direction).sum())
         assert (ahead - behind) / (2 * step) == pytest.approx(slope, rel=1e-5, abs=1e-5), name
@@ -123,7 +123,7 @@ def test_saving_and_loading_is_the_identity(case: Case, tmp_path: Path) -> None:
 
 def trained(case: Case, steps: int = 3, rate: float = 0.3) -> tuple[dict[str, Tensor], list[float]]:
     """Return parameters after a few steps of Adagrad with dropout, and the losses on the way."""
-    start = case.model.initial(torch.Generator().manual_seed(7))
+    start = case.model.init_parameters(torch.Generator().manual_seed(7))
     parameters = {name: tensor.requires_grad_() for name, tensor in start.items()}
     shapes = {name: (len(tensor), -1) if tensor.ndim else (1, 1) for name, tensor in parameters.items()}
     history = {name: np.zeros_like(tensor.detach().numpy().reshape(shapes[name])) for name, tensor in parameters.items()}
@@ -160,7 +160,7 @@ def test_one_seed_gives_the_same_bits_with_one_thread_or_two(name: str) -> None:
 
 
 def test_another_seed_gives_other_parameters(case: Case) -> None:
-    first, second = (case.model.initial(torch.Generator().manual_seed(seed)) for seed in (0, 1))
+    first, second = (case.model.init_parameters(torch.Generator().manual_seed(seed)) for seed in (0, 1))
     assert not torch.equal(first["entities"], second["entities"])
 
 
@@ -176,7 +176,7 @@ def test_counts_and_best_answers_follow_from_the_scores(case: Case) -> None:
         relation = int(relations[0])
         mine = columns[:, relations == relation]
         for position in range(len(columns)):
-            nothing = nothing_known(mine.shape[1])
+            nothing = nothing_excluded(mine.shape[1])
             better, equal = scoring.count_better(case.model, tables, relation, mine, position, nothing)
             places, values = scoring.top(case.model, tables, relation, mine, position, 3, nothing)
             for number in range(mine.shape[1]):
@@ -208,9 +208,9 @@ def test_a_number_that_is_not_finite_is_an_error_that_names_the_relation(case: C
         mine = columns[:, relations == relations[0]]
         question = (case.model, tables, int(relations[0]), mine, 0)
         with pytest.raises(NumericError, match=f"relation '{relation}'"):
-            scoring.count_better(*question, nothing_known(mine.shape[1]))
+            scoring.count_better(*question, nothing_excluded(mine.shape[1]))
         with pytest.raises(NumericError, match=f"relation '{relation}'"):
-            scoring.top(*question, 2, nothing_known(mine.shape[1]))
+            scoring.top(*question, 2, nothing_excluded(mine.shape[1]))
 
 
 def test_titles_are_the_names_that_papers_use() -> None:

@@ -38,7 +38,7 @@ def slow_truth(
         mine = None if allowed is None else allowed[position]
         there = known.lookup(np.full(columns.shape[1], relation, np.int32), columns, position)
         wide = torch.from_numpy(columns.astype(np.int64))
-        found, scores = top(case.model, tables, relation, wide, position, case.model.entity_count, there)
+        found, scores = top(case.model, tables, relation, wide, position, case.model.num_entities, there)
         for question, entities, values in zip(columns.T.tolist(), found.tolist(), scores.tolist(), strict=True):
             for entity, value in zip(entities, values, strict=True):
                 fact = (*question[:position], entity, *question[position + 1 :])

@@ -9,9 +9,9 @@ from relatum.kernels import nalp_scores, parallel, reference
 
 
 def drawn(queries: int, candidates: int, hidden: int, seed: int) -> tuple[np.ndarray, ...]:
-    chance = np.random.default_rng(seed)
-    sides = (chance.normal(size=(rows, 2 * hidden)).astype(np.float32) for rows in (queries, candidates))
-    return (*sides, *chance.normal(size=(2, hidden)).astype(np.float32))
+    rng = np.random.default_rng(seed)
+    sides = (rng.normal(size=(rows, 2 * hidden)).astype(np.float32) for rows in (queries, candidates))
+    return (*sides, *rng.normal(size=(2, hidden)).astype(np.float32))
 
 
 @pytest.mark.parametrize(

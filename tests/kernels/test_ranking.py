@@ -8,29 +8,29 @@ import numpy as np
 import pytest
 
 from relatum.kernels import ranking, reference
-from relatum.kernels.filters import nothing_known
+from relatum.kernels.filters import nothing_excluded
 from support.kernels_known import known_of
 
 
 def drawn(seed: int) -> tuple[np.random.Generator, np.ndarray]:
-    chance = np.random.default_rng(seed)
-    shape = int(chance.integers(1, 9)), int(chance.integers(1, 300))
-    return chance, chance.integers(-3, 3, shape).astype(np.float32)
+    rng = np.random.default_rng(seed)
+    shape = int(rng.integers(1, 9)), int(rng.integers(1, 300))
+    return rng, rng.integers(-3, 3, shape).astype(np.float32)
 
 
 def test_counts_equal_a_plain_count_with_ties_and_filters(count: Callable[[int, int], int]) -> None:
     for seed in range(count(100, 10_000)):
-        chance, scores = drawn(seed)
-        targets = chance.integers(0, scores.shape[1], len(scores))
-        known, lists = known_of(chance, *scores.shape)
+        rng, scores = drawn(seed)
+        targets = rng.integers(0, scores.shape[1], len(scores))
+        known, lists = known_of(rng, *scores.shape)
         assert np.array_equal(ranking.count_better(scores, targets, known), reference.count_better(scores, targets, lists))
 
 
 def test_the_best_equal_a_plain_sort(count: Callable[[int, int], int]) -> None:
     for seed in range(count(100, 10_000)):
-        chance, scores = drawn(seed)
-        excluded, lists = known_of(chance, *scores.shape)
-        k = int(chance.choice([7, chance.integers(1, 2 * scores.shape[1] + 1)]))
+        rng, scores = drawn(seed)
+        excluded, lists = known_of(rng, *scores.shape)
+        k = int(rng.choice([7, rng.integers(1, 2 * scores.shape[1] + 1)]))
         ids, best = ranking.top(scores, k, excluded)
         for row, expected in enumerate(reference.top(scores, k, lists)):
             assert ids[row].tolist() == expected.tolist() + [-1] * (k - len(expected))
@@ -40,9 +40,9 @@ def test_the_best_equal_a_plain_sort(count: Callable[[int, int], int]) -> None:
 
 def test_few_and_many_are_found_in_one_order(monkeypatch: pytest.MonkeyPatch, count: Callable[[int, int], int]) -> None:
     for seed in range(count(60, 3000)):
-        chance, scores = drawn(seed)
-        excluded, _ = known_of(chance, *scores.shape)
-        k = int(chance.integers(1, scores.shape[1] + 5))
+        rng, scores = drawn(seed)
+        excluded, _ = known_of(rng, *scores.shape)
+        k = int(rng.integers(1, scores.shape[1] + 5))
         found = []
         for few in (0, k):  # all sorted, and all put in their place one by one
             monkeypatch.setattr(ranking, "FEW", few)
@@ -53,7 +53,7 @@ def test_few_and_many_are_found_in_one_order(monkeypatch: pytest.MonkeyPatch, co
 @pytest.mark.parametrize("k", [0, -1])
 def test_less_than_one_is_refused(k: int) -> None:
     with pytest.raises(ValueError, match=f"k must be at least 1, not {k}"):
-        ranking.top(np.zeros((2, 5), np.float32), k, nothing_known(2))
+        ranking.top(np.zeros((2, 5), np.float32), k, nothing_excluded(2))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

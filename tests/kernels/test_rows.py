@@ -12,10 +12,10 @@ from relatum.kernels.rows import adagrad
 @pytest.mark.parametrize("decay", [0.0, 0.01])
 @pytest.mark.parametrize("count", [0, 1, 700, 1500])
 def test_steps_agree_with_numpy(count: int, decay: float) -> None:
-    chance = np.random.default_rng(count)
-    table, history = chance.normal(size=(2000, 8)).astype(np.float32), chance.random((2000, 8)).astype(np.float32)
-    rows = chance.permutation(2000)[:count]
-    gradient = chance.normal(size=(count, 8)).astype(np.float32)
+    rng = np.random.default_rng(count)
+    table, history = rng.normal(size=(2000, 8)).astype(np.float32), rng.random((2000, 8)).astype(np.float32)
+    rows = rng.permutation(2000)[:count]
+    gradient = rng.normal(size=(count, 8)).astype(np.float32)
     expected = reference.adagrad(table, history, rows, gradient, 0.1, decay, 1e-10)
     adagrad(table, history, rows, gradient, 0.1, decay)
     assert np.allclose(table, expected[0], rtol=1e-6, atol=1e-7)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from relatum.kernels import parallel, ranking, reference, windowed_sigmoid, windowed_sigmoid_loops
-from relatum.kernels.filters import nothing_known
+from relatum.kernels.filters import nothing_excluded
 from relatum.kernels.jit import TILE
 from support.kernels_known import known_of
 
@@ -48,8 +48,8 @@ def check(queries: np.ndarray, candidates: np.ndarray) -> None:
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 127, 2), (2, 128, 3), (5, 300, 7), (9, 129, 100)])
 def test_sums_and_gradients_agree_with_float64(size: float, shape: tuple[int, int, int]) -> None:
     queries, candidates, windows = shape
-    chance = np.random.default_rng(windows)
-    a, k = (chance.normal(size=(n, windows)) * size for n in (queries, candidates))
+    rng = np.random.default_rng(windows)
+    a, k = (rng.normal(size=(n, windows)) * size for n in (queries, candidates))
     check(a.astype(np.float32), k.astype(np.float32))
 
 
@@ -71,10 +71,10 @@ def test_any_values_agree_with_float64(data: st.DataObject, queries: int, candid
 
 
 def test_windows_of_every_range_live_side_by_side() -> None:
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     ranges = np.array([1, 50, 13, 3, 100, 20, 5, 0, 9], np.float32)
-    a = chance.normal(size=(6, 9)).astype(np.float32) * 10
-    k = chance.uniform(-1, 1, size=(200, 9)).astype(np.float32) * ranges
+    a = rng.normal(size=(6, 9)).astype(np.float32) * 10
+    k = rng.uniform(-1, 1, size=(200, 9)).astype(np.float32) * ranges
     plan = windowed_sigmoid.plan(k)
     assert (plan.paired, plan.single) == (4, 3)
     check(a, k)
@@ -92,10 +92,10 @@ def test_what_is_not_finite_is_an_error(value: float) -> None:
 
 def made(seed: int, queries: int = 13, candidates: int = 300, windows: int = 9) -> tuple[np.ndarray, np.ndarray]:
     """Return sides with many equal candidates."""
-    chance = np.random.default_rng(seed)
-    a = chance.normal(size=(queries, windows)).astype(np.float32) * chance.choice([0.5, 3, 30])
-    k = chance.normal(size=(max(1, candidates // 3), windows)).astype(np.float32) * chance.choice([0.5, 3, 30])
-    return a, k[chance.integers(0, len(k), candidates)]
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=(queries, windows)).astype(np.float32) * rng.choice([0.5, 3, 30])
+    k = rng.normal(size=(max(1, candidates // 3), windows)).astype(np.float32) * rng.choice([0.5, 3, 30])
+    return a, k[rng.integers(0, len(k), candidates)]
 
 
 def test_equal_candidates_have_equal_sums_wherever_they_stand() -> None:
@@ -108,10 +108,10 @@ def test_equal_candidates_have_equal_sums_wherever_they_stand() -> None:
 
 def test_counts_equal_a_plain_count_with_ties_and_filters(count: Callable[[int, int], int]) -> None:
     for seed in range(count(60, 3000)):
-        chance = np.random.default_rng(seed)
-        a, k = made(seed, queries=int(chance.integers(1, 9)), candidates=int(chance.integers(1, 400)))
-        targets = chance.integers(0, len(k), len(a))
-        known, lists = known_of(chance, len(a), len(k))
+        rng = np.random.default_rng(seed)
+        a, k = made(seed, queries=int(rng.integers(1, 9)), candidates=int(rng.integers(1, 400)))
+        targets = rng.integers(0, len(k), len(a))
+        known, lists = known_of(rng, len(a), len(k))
         plan = windowed_sigmoid.plan(k, tanh=bool(seed % 2))
         expected = reference.count_better(windowed_sigmoid.forward(plan, a, k), targets, lists)
         assert np.array_equal(windowed_sigmoid.count_better(plan, a, k, targets, known), expected)
@@ -119,10 +119,10 @@ def test_counts_equal_a_plain_count_with_ties_and_filters(count: Callable[[int, 
 
 def test_the_best_equal_a_plain_sort_with_ties_and_exclusions(count: Callable[[int, int], int]) -> None:
     for seed in range(count(60, 3000)):
-        chance = np.random.default_rng(seed)
-        a, k = made(seed, queries=int(chance.integers(1, 9)), candidates=int(chance.integers(1, 400)))
-        excluded, lists = known_of(chance, len(a), len(k))
-        plan, most = windowed_sigmoid.plan(k, tanh=bool(seed % 2)), int(chance.integers(1, chance.choice([30, len(k) + 30])))
+        rng = np.random.default_rng(seed)
+        a, k = made(seed, queries=int(rng.integers(1, 9)), candidates=int(rng.integers(1, 400)))
+        excluded, lists = known_of(rng, len(a), len(k))
+        plan, most = windowed_sigmoid.plan(k, tanh=bool(seed % 2)), int(rng.integers(1, rng.choice([30, len(k) + 30])))
         sums = windowed_sigmoid.forward(plan, a, k)
         ids, scores = windowed_sigmoid.top(plan, a, k, most, excluded)
         for row, expected in enumerate(reference.top(sums, most, lists)):
@@ -149,7 +149,7 @@ def test_nothing_in_gives_nothing_out() -> None:
     assert windowed_sigmoid.forward(windowed_sigmoid.plan(none), some, none).shape == (3, 0)
     assert windowed_sigmoid.forward(windowed_sigmoid.plan(some), none, some).shape == (0, 3)
     better, equal = windowed_sigmoid.count_better(
-        windowed_sigmoid.plan(some), none, some, np.empty(0, np.int64), nothing_known(0)
+        windowed_sigmoid.plan(some), none, some, np.empty(0, np.int64), nothing_excluded(0)
     )
     assert better.shape == equal.shape == (0,)
 
@@ -165,11 +165,11 @@ def test_the_packed_exponential_is_accurate_to_the_last_bits() -> None:
 
 def test_few_and_many_are_found_in_one_order(monkeypatch: pytest.MonkeyPatch, count: Callable[[int, int], int]) -> None:
     for seed in range(count(20, 1000)):
-        chance = np.random.default_rng(seed)
-        a, k = made(seed, queries=int(chance.integers(1, 9)), candidates=int(chance.integers(1, 400)))
-        k[chance.integers(0, len(k), len(k) // 2)] = k[0]  # many ties
-        excluded, _ = known_of(chance, len(a), len(k))
-        plan, most = windowed_sigmoid.plan(k, tanh=bool(seed % 2)), int(chance.integers(1, len(k) + 5))
+        rng = np.random.default_rng(seed)
+        a, k = made(seed, queries=int(rng.integers(1, 9)), candidates=int(rng.integers(1, 400)))
+        k[rng.integers(0, len(k), len(k) // 2)] = k[0]  # many ties
+        excluded, _ = known_of(rng, len(a), len(k))
+        plan, most = windowed_sigmoid.plan(k, tanh=bool(seed % 2)), int(rng.integers(1, len(k) + 5))
         found = []
         for few in (0, most):  # all sorted, a few queries at a time, and all put in their place one by one
             monkeypatch.setattr(ranking, "FEW", few)
@@ -182,4 +182,4 @@ def test_few_and_many_are_found_in_one_order(monkeypatch: pytest.MonkeyPatch, co
 def test_less_than_one_is_refused(k: int) -> None:
     some = np.ones((3, 4), np.float32)
     with pytest.raises(ValueError, match=f"k must be at least 1, not {k}"):
-        windowed_sigmoid.top(windowed_sigmoid.plan(some), some, some, k, nothing_known(3))
+        windowed_sigmoid.top(windowed_sigmoid.plan(some), some, some, k, nothing_excluded(3))

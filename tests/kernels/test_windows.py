@@ -12,11 +12,11 @@ from relatum.kernels.windows import window_gradients, window_sums
 @pytest.mark.parametrize("count", [0, 1, 700, 3000])
 @pytest.mark.parametrize("window", [1, 2, 3, 4, 12])
 def test_sums_and_gradients_agree_with_numpy(count: int, window: int) -> None:
-    chance = np.random.default_rng(window)
+    rng = np.random.default_rng(window)
     groups = 1 if count % 7 else 7
-    values = chance.normal(size=(count, 12)).astype(np.float32)
-    weights = chance.normal(size=(groups, 12)).astype(np.float32)
-    upstream = chance.normal(size=(count, 12 // window)).astype(np.float32)
+    values = rng.normal(size=(count, 12)).astype(np.float32)
+    weights = rng.normal(size=(groups, 12)).astype(np.float32)
+    upstream = rng.normal(size=(count, 12 // window)).astype(np.float32)
     results = []
     for threads in (1, 2):
         parallel.set_threads(threads)

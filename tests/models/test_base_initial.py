@@ -21,7 +21,7 @@ PRODUCTS = ("m-distmult", "m-cp", "hsimple", "hype", "getd", "g-mpnn")
 
 def started(name: str) -> tuple[Model, Parameters]:
     model = MODELS[name](GRAPH)
-    return model, model.initial(torch.Generator().manual_seed(0))
+    return model, model.init_parameters(torch.Generator().manual_seed(0))
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
@@ -65,7 +65,7 @@ def test_translations_start_with_the_first_position_against_the_others() -> None
     for name in ("m-transh", "rae"):
         model, parameters = started(name)
         for relation, schema in enumerate(GRAPH.schema):
-            first = int(model.places(torch.tensor([relation]), 0))
+            first = int(model.position_rows(torch.tensor([relation]), 0))
             weights = parameters["weights"][first : first + schema.arity]
             assert weights[0] > 0.5
             if schema.arity > 1:

@@ -59,13 +59,13 @@ def test_the_scale_multiplies_the_mean_over_windows() -> None:
 def test_window_dropout_leaves_whole_windows_out_and_keeps_the_scale() -> None:
     case = made_case("reale", window_dropout=0.5)
     parameters = {name: torch.zeros_like(tensor) for name, tensor in case.parameters().items()}
-    thin, kept = case.model.thinned(torch.Generator().manual_seed(0))
+    kept = case.model.kept_columns(torch.Generator().manual_seed(0))
     assert {name: len(columns) for name, columns in kept.items()} == {"entities": 6, "relations": 6, "bias": 2}
     windows = kept["entities"].reshape(2, 3)
     assert torch.equal(windows, kept["bias"][:, None] * 3 + torch.arange(3))
-    tables = thin.encode({name: tensor.index_select(1, kept[name]) for name, tensor in parameters.items()})
+    tables = case.model.encode({name: tensor.index_select(1, kept[name]) for name, tensor in parameters.items()})
     relations, columns = case.batches()[1]
-    scores = thin.score(tables, relations, columns)
+    scores = case.model.score(tables, relations, columns)
     assert torch.allclose(scores, torch.full_like(scores, 2.0))  # 4 windows of sigmoid(0), two of them counted twice
 
 
@@ -77,7 +77,7 @@ def test_input_dropout_sets_coordinates_to_nothing_not_to_one_half() -> None:
     assert torch.allclose(entities[entities != 0], 2 * kept[entities != 0])
 
 
-def test_without_noise_there_is_no_dropout() -> None:
+def test_without_a_generator_there_is_no_dropout() -> None:
     for name, settings in (("reale", {}), ("hype", {"hidden_dropout": 0.5}), ("m-cp", {})):
         case = made_case(name, input_dropout=0.5, **settings)
         parameters = case.parameters()

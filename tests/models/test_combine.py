@@ -12,7 +12,7 @@ from torch import Tensor
 from relatum.errors import SettingError
 from relatum.kernels import reference
 from relatum.models import ops as module
-from relatum.models.combine import SIGMAS, Combine, Dot, MinimumOfPairs, SquaredDistance, WindowedSigma
+from relatum.models.combine import SIGMAS, Combine, Dot, MinimumOfPairs, SquaredDistance, WindowedSigma, _parts
 from relatum.models.ops import backend_for
 from support.kernels_known import known_of
 
@@ -20,15 +20,15 @@ BACKENDS = ["numba", "eager", "compile"]
 
 
 def sides(queries: int, candidates: int, features: int, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
-    chance = torch.Generator().manual_seed(queries + candidates)
+    rng = torch.Generator().manual_seed(queries + candidates)
     return tuple(  # type: ignore[return-value]
-        torch.randn(rows, features, generator=chance, dtype=dtype).requires_grad_() for rows in (queries, candidates)
+        torch.randn(rows, features, generator=rng, dtype=dtype).requires_grad_() for rows in (queries, candidates)
     )
 
 
 def combines() -> dict[str, Combine]:
-    chance = torch.Generator().manual_seed(0)
-    bias, weights = torch.randn(2, 6, generator=chance)
+    rng = torch.Generator().manual_seed(0)
+    bias, weights = torch.randn(2, 6, generator=rng)
     return {
         "dot": Dot(),
         "distance": SquaredDistance(),
@@ -115,15 +115,15 @@ def test_counts_and_best_follow_the_scores_with_ties_and_filters(
     monkeypatch.setattr("relatum.models.combine.budget", lambda: 2800)  # several parts
     combine = combines()[name]
     for seed in range(15):
-        chance = np.random.default_rng(seed)
-        count = int(chance.integers(2, 300))
-        kinds = torch.from_numpy(chance.normal(size=(count // 2, 12)).astype(np.float32))
-        candidates = kinds[torch.from_numpy(chance.integers(0, count // 2, count))]
-        queries = torch.from_numpy(chance.normal(size=(7, 12)).astype(np.float32))
-        targets = torch.from_numpy(chance.integers(0, count, 7))
-        known, lists = known_of(chance, 7, count)
+        rng = np.random.default_rng(seed)
+        count = int(rng.integers(2, 300))
+        kinds = torch.from_numpy(rng.normal(size=(count // 2, 12)).astype(np.float32))
+        candidates = kinds[torch.from_numpy(rng.integers(0, count // 2, count))]
+        queries = torch.from_numpy(rng.normal(size=(7, 12)).astype(np.float32))
+        targets = torch.from_numpy(rng.integers(0, count, 7))
+        known, lists = known_of(rng, 7, count)
         with torch.no_grad():
-            scores = torch.cat([combine.matrix(queries[part], candidates) for part in combine._parts(queries, candidates)])
+            scores = torch.cat([combine.matrix(queries[part], candidates) for part in _parts(queries, candidates)])
         expected = reference.count_better(scores.numpy(), targets.numpy(), lists)
         assert np.array_equal(combine.count_better(queries, candidates, targets, known), expected)
         places, values = combine.top(queries, candidates, 9, known)
@@ -135,13 +135,13 @@ def test_counts_and_best_follow_the_scores_with_ties_and_filters(
 @pytest.mark.parametrize("name", combines())
 def test_equal_candidates_have_equal_scores_wherever_they_stand(name: str) -> None:
     combine = combines()[name]
-    chance = torch.Generator().manual_seed(0)
+    rng = torch.Generator().manual_seed(0)
     for _ in range(40):
-        queries, count = (int(torch.randint(1, most, (), generator=chance)) for most in (90, 500))
-        kinds = torch.randn(max(1, count // 2), 12, generator=chance)
-        which = torch.randint(0, len(kinds), (count,), generator=chance)
+        queries, count = (int(torch.randint(1, most, (), generator=rng)) for most in (90, 500))
+        kinds = torch.randn(max(1, count // 2), 12, generator=rng)
+        which = torch.randint(0, len(kinds), (count,), generator=rng)
         with torch.no_grad():
-            scores = combine.matrix(torch.randn(queries, 12, generator=chance), kinds[which])
+            scores = combine.matrix(torch.randn(queries, 12, generator=rng), kinds[which])
         for kind in which.unique():
             same = scores[:, which == kind]
             assert torch.equal(same, same[:, :1].expand_as(same))

@@ -48,7 +48,7 @@ def test_pieces_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_some_entities_hear_all_that_is_theirs() -> None:
     some = torch.tensor([0, 3, 19])
-    (layer,), senders = Neighbourhoods(GRAPH).rounds(some, 1, 0, torch.Generator().manual_seed(0))
+    (layer,), senders = Neighbourhoods(GRAPH).layers(some, 1, 0, torch.Generator().manual_seed(0))
     wanted = heard_in(GRAPH)
     assert heard_by(layer, senders, some) == {entity: wanted[entity] for entity in some.tolist()}
     assert torch.equal(senders[layer.kept], some)
@@ -56,10 +56,10 @@ def test_some_entities_hear_all_that_is_theirs() -> None:
 
 def test_a_limit_draws_of_the_messages_alike() -> None:
     some, draws, limit = torch.tensor([0, 3, 19]), 2000, 2
-    neighbourhoods, noise = Neighbourhoods(GRAPH), torch.Generator().manual_seed(0)
+    neighbourhoods, rng = Neighbourhoods(GRAPH), torch.Generator().manual_seed(0)
     wanted, seen = heard_in(GRAPH), {entity: Counter() for entity in some.tolist()}
     for _ in range(draws):
-        (layer,), senders = neighbourhoods.rounds(some, 1, limit, noise)
+        (layer,), senders = neighbourhoods.layers(some, 1, limit, rng)
         assert layer.counts.tolist() == [min(limit, sum(wanted[entity].values())) for entity in some.tolist()]
         for entity, messages in heard_by(layer, senders, some).items():
             seen[entity] += messages
@@ -74,8 +74,8 @@ def test_a_limit_draws_of_the_messages_alike() -> None:
 def test_what_a_step_needs_is_encoded_as_in_the_whole(layers: int) -> None:
     case = made_case("g-mpnn", GRAPH, num_layers=layers, num_neighbors=0)
     parameters, some = case.parameters(), torch.tensor([1, 2, 11])
-    narrow, senders = case.model.around(some, torch.Generator().manual_seed(0))
-    part = narrow.encode({**parameters, "entities": parameters["entities"][senders]})["entities"]
+    around = case.model.neighbourhood(some, torch.Generator().manual_seed(0))
+    part = around.encode({**parameters, "entities": parameters["entities"][around.rows]}, None)["entities"]
     torch.testing.assert_close(part, case.model.encode(parameters)["entities"][some])
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from relatum.kernels.filters import Known, known_pairs, nothing_known
+from relatum.kernels.filters import Excluded, excluded_pairs, nothing_excluded
 from support.made_models import made_case
 
 
@@ -20,7 +20,7 @@ def test_the_fused_loss_equals_the_plain_one(window: int) -> None:
         for dtype in (torch.float32, torch.float64):
             parameters = {name: tensor.requires_grad_() for name, tensor in case.parameters(dtype=dtype).items()}
             tables = case.model.encode(parameters)
-            loss = case.model.own_loss(tables, relations, columns, replacements)
+            loss = case.model.fused_loss_per_fact(tables, relations, columns, replacements)
             if dtype == torch.float64:  # no kernel for it: written out
                 assert loss is None
                 scores = [case.model.score(tables, relations, columns)[:, None]]
@@ -41,7 +41,7 @@ def test_parameters_of_any_size_give_a_finite_loss() -> None:
     case = made_case("reale", entity_map="none")
     parameters = {name: 1e3 * tensor for name, tensor in case.parameters().items()}
     relations, columns = case.batches()[2]
-    loss = case.model.own_loss(case.model.encode(parameters), relations, columns, columns[..., None].flip(1))
+    loss = case.model.fused_loss_per_fact(case.model.encode(parameters), relations, columns, columns[..., None].flip(1))
     assert loss is not None
     assert torch.isfinite(loss)
 
@@ -52,7 +52,7 @@ def test_a_nan_is_an_error() -> None:
     parameters["bias"][0, 0] = torch.nan
     relations, columns = case.batches()[2]
     with pytest.raises(FloatingPointError):
-        case.model.own_loss(case.model.encode(parameters), relations, columns, columns[..., None])
+        case.model.fused_loss_per_fact(case.model.encode(parameters), relations, columns, columns[..., None])
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 12])
@@ -61,22 +61,22 @@ def test_the_fused_loss_against_shared_candidates_equals_the_plain_one(window: i
     case = made_case("reale", window=window, scale=5.0, entity_map="none")
     for relations, columns in case.batches():
         columns = columns[:, relations == relations[0]]
-        hidden = [_hidden(columns[position], case.model.entity_count) for position in range(len(columns))]
+        excluded = [_excluded(columns[position], case.model.num_entities) for position in range(len(columns))]
         results = []
         for dtype in (torch.float32, torch.float64):
             made = case.parameters(dtype=dtype)
             made["relations"] = made["relations"] * spread
             parameters = {name: tensor.requires_grad_() for name, tensor in made.items()}
             tables = case.model.encode(parameters)
-            loss = case.model.shared_loss(tables, relations[0], columns, hidden)
+            loss = case.model.fused_loss_shared(tables, relations[0], columns, excluded)
             if dtype == torch.float64:  # no kernel for it: written out
                 assert loss is None
                 loss = torch.zeros((), dtype=dtype)
-                for position, known in enumerate(hidden):
+                for position, known in enumerate(excluded):
                     for fact in range(columns.shape[1]):
-                        changed = columns[:, fact, None].repeat(1, case.model.entity_count)
-                        changed[position] = torch.arange(case.model.entity_count)
-                        scores = case.model.score(tables, relations[:1].expand(case.model.entity_count), changed)
+                        changed = columns[:, fact, None].repeat(1, case.model.num_entities)
+                        changed[position] = torch.arange(case.model.num_entities)
+                        scores = case.model.score(tables, relations[:1].expand(case.model.num_entities), changed)
                         start = known.starts[fact]
                         kept = torch.ones(len(scores), dtype=torch.bool)
                         kept[known.pool[start : start + known.counts[fact]]] = False
@@ -88,11 +88,11 @@ def test_the_fused_loss_against_shared_candidates_equals_the_plain_one(window: i
             assert torch.allclose(found.double(), expected, rtol=1e-4, atol=1e-4 * spread)
 
 
-def _hidden(own: Tensor, candidates: int) -> Known:
+def _excluded(own: Tensor, candidates: int) -> Excluded:
     """Return for fact i the first i candidates that are not its own."""
     pairs = [(i, c) for i, true in enumerate(own.tolist()) for c in range(min(i, candidates)) if c != true]
     queries, places = np.array(pairs, np.int64).reshape(-1, 2).T
-    return known_pairs(queries, places, len(own))
+    return excluded_pairs(queries, places, len(own))
 
 
 def test_a_nan_is_an_error_with_shared_candidates_too() -> None:
@@ -101,6 +101,6 @@ def test_a_nan_is_an_error_with_shared_candidates_too() -> None:
     parameters["entities"][0, 0] = torch.nan
     relations, columns = case.batches()[2]
     with pytest.raises(FloatingPointError):
-        case.model.shared_loss(
-            case.model.encode(parameters), relations[0], columns[:, :1], [nothing_known(1)] * len(columns)
+        case.model.fused_loss_shared(
+            case.model.encode(parameters), relations[0], columns[:, :1], [nothing_excluded(1)] * len(columns)
         )

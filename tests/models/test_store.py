@@ -94,7 +94,7 @@ def test_a_model_of_facts_brings_them_along(tmp_path: Path) -> None:
 def test_roles_survive(tmp_path: Path) -> None:
     graph = load("example").train
     model = MODELS["m-distmult"](graph)
-    save_model(tmp_path, model, model.initial(torch.Generator().manual_seed(0)))
+    save_model(tmp_path, model, model.init_parameters(torch.Generator().manual_seed(0)))
     assert load_model(tmp_path)[0].schema == graph.schema
     assert load_model(tmp_path)[0].schema["sold"].roles == ("seller", "buyer", "item")
 

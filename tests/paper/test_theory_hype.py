@@ -22,7 +22,7 @@ def general(entities: int, dim: int, seed: int, stride: int = 1) -> tuple[HypE, 
     graph = Hypergraph(Vocabulary(f"e{number}" for number in range(entities)), SCHEMA, [])
     model = HypE(graph, HypESettings(dim=dim, num_filters=3, filter_width=1, stride=stride))
     generator = torch.Generator().manual_seed(seed)
-    parameters = model.initial(generator)
+    parameters = model.init_parameters(generator)
     return model, {
         name: torch.randn(values.shape, generator=generator, dtype=torch.float64) for name, values in parameters.items()
     }
@@ -34,7 +34,7 @@ def worst(model: HypE, parameters: Parameters, relation: str, selected: str, vec
     weights[model.schema.id(selected)] = torch.from_numpy(vector)
     tables = model.encode({**parameters, "relations": weights})
     arity = model.schema[selected].arity
-    columns = torch.tensor(list(np.ndindex(*[model.entity_count] * arity))).T
+    columns = torch.tensor(list(np.ndindex(*[model.num_entities] * arity))).T
     many = torch.ones(columns.shape[1], dtype=torch.int64)
     left = model.score(tables, many * model.schema.id(selected), columns)
     right = model.score(tables, many * model.schema.id(relation), torch.cat([columns, columns[-1:]]))

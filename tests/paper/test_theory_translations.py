@@ -23,7 +23,7 @@ def drawn(model: MTransH, seed: int, spread: float) -> Parameters:
     generator = torch.Generator().manual_seed(seed)
     return {
         name: spread * torch.randn(values.shape, generator=generator, dtype=torch.float64)
-        for name, values in model.initial(generator).items()
+        for name, values in model.init_parameters(generator).items()
     }
 
 
@@ -70,7 +70,7 @@ def test_another_model_does_not_cancel() -> None:
     # The identity is about translations: m-CP, for one, has f(x, y) and f(y, x) that have nothing to do with each other.
     model = MODELS["m-cp"](CYCLE, Settings(dim=4))
     chance = torch.Generator().manual_seed(0)
-    parameters = {name: torch.randn(start.shape, generator=chance) for name, start in model.initial(chance).items()}
+    parameters = {name: torch.randn(start.shape, generator=chance) for name, start in model.init_parameters(chance).items()}
     found = find_cycle(CYCLE)
     assert found is not None
     sums = [scores(model, parameters, side).sum() for side in (found.forward, found.backward)]  # type: ignore[arg-type]

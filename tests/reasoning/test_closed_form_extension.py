@@ -25,7 +25,7 @@ def made(seed: int) -> tuple[ReAlE, Parameters, Relation]:
     model = ReAlE(graph, ReAlESettings(dim=12, window=2))
     parameters = {
         name: torch.from_numpy(chance.normal(size=tensor.shape).astype(np.float32))
-        for name, tensor in model.initial(torch.Generator()).items()
+        for name, tensor in model.init_parameters(torch.Generator()).items()
     }
     return model, parameters, Relation(model.schema["s"])
 
@@ -93,6 +93,6 @@ def test_several_derived_relations_stand_beside_each_other() -> None:
     forms = {RelationSchema(f"t{n}", one.arity): closed_form(one, model, tables).form for n, one in enumerate(ones)}
     wider, more = extended(model, tables, forms)
     for number, one in enumerate(ones):
-        columns = torch.randint(0, model.entity_count, (one.arity, 9))
+        columns = torch.randint(0, model.num_entities, (one.arity, 9))
         mine, theirs = (torch.full((9,), wider.schema.id(name)) for name in (f"t{number}", one.name))
         assert torch.equal(wider.score(more, mine, columns), wider.score(more, theirs, columns))

@@ -149,7 +149,7 @@ def test_the_search_can_be_held_to_a_few_known_facts(run: Run) -> None:
     (few,) = predict(run, ["sold"], 10**6, around=2).values()
     every = run.predict("sold", top=10**6)
     assert {one.entities for one in few} < {one.entities for one in every}
-    assert len(few) <= 2 * 3 * run.model.entity_count
+    assert len(few) <= 2 * 3 * run.model.num_entities
     assert predict(run, ["sold"], 10**6, around=2)["sold"] == few
     assert predict(run, ["sold"], 10**6, around=10**6)["sold"] == every
 

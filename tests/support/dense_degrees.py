@@ -42,7 +42,7 @@ def random_model(
     draw = np.random.default_rng(chance.randrange(2**32))
     parameters = {
         name: torch.from_numpy((draw.normal(size=tensor.shape) * chance.choice([0.3, 1, 4])).astype(np.float32))
-        for name, tensor in model.initial(torch.Generator()).items()
+        for name, tensor in model.init_parameters(torch.Generator()).items()
     }
     return model, model.encode(parameters)
 
@@ -56,7 +56,7 @@ def degrees(expression: Expression, model: ReAlE, tables: Parameters) -> Degrees
 @degrees.register
 def _(expression: Relation, model: ReAlE, tables: Parameters) -> Degrees:
     number = model.schema.id(expression.name)
-    first = int(model.places(torch.tensor(number), 0))
+    first = int(model.position_rows(torch.tensor(number), 0))
     return form_degrees(tables["relations"][first : first + expression.arity], tables["bias"][number], model, tables)
 
 

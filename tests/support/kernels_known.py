@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from relatum.kernels.filters import Known, _Arrays
+from relatum.kernels.filters import Excluded, _Lists
 
 
-def known_of(chance: np.random.Generator, queries: int, candidates: int) -> tuple[Known, list[np.ndarray]]:
+def known_of(rng: np.random.Generator, queries: int, candidates: int) -> tuple[Excluded, list[np.ndarray]]:
     """Draw, for each query, no, few or nearly all candidates as known."""
-    lists = [np.flatnonzero(chance.random(candidates) < chance.choice([0, 0.1, 0.9])) for _ in range(queries)]
+    lists = [np.flatnonzero(rng.random(candidates) < rng.choice([0, 0.1, 0.9])) for _ in range(queries)]
     counts = np.array([len(each) for each in lists], np.int64)
     pool = np.concatenate([*lists, []]).astype(np.int32)
-    return _Arrays(pool, np.cumsum(counts) - counts, counts), lists
+    return _Lists(pool, np.cumsum(counts) - counts, counts), lists

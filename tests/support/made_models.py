@@ -11,6 +11,7 @@ from torch import Tensor
 from relatum import Hypergraph
 from relatum.models import MODELS, Model
 from relatum.models.base import Parameters, Settings
+from relatum.models.training_protocols import Penalty
 
 SMALL: dict[str, dict[str, int | float]] = {
     "reale": {"dim": 12, "window": 3},
@@ -24,9 +25,9 @@ SMALL: dict[str, dict[str, int | float]] = {
 
 def made_graph(entities: int = 30, facts: int = 6, seed: int = 0) -> Hypergraph:
     """Return random facts of relations with arity 1 to 7, two of each arity."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     rows = [
-        (f"{kind}{arity}", *(f"e{entity:03}" for entity in chance.integers(0, entities, arity)))
+        (f"{kind}{arity}", *(f"e{entity:03}" for entity in rng.integers(0, entities, arity)))
         for arity in range(1, 8)
         for kind in "ab"
         for _ in range(facts)
@@ -44,7 +45,7 @@ class Case:
     model: Model
 
     def parameters(self, seed: int = 0, dtype: torch.dtype = torch.float32) -> Parameters:
-        drawn = self.model.initial(torch.Generator().manual_seed(seed))
+        drawn = self.model.init_parameters(torch.Generator().manual_seed(seed))
         noise = torch.Generator().manual_seed(seed + 1)
         return {
             name: (tensor + 0.5 * torch.randn(tensor.shape, generator=noise)).to(dtype) for name, tensor in drawn.items()
@@ -57,9 +58,9 @@ class Case:
             for block in self.graph.blocks.values()
         ]
 
-    def loss(self, parameters: Parameters, noise: torch.Generator | None = None) -> Tensor:
+    def loss(self, parameters: Parameters, dropout_rng: torch.Generator | None = None) -> Tensor:
         """Return the softmax cross-entropy of every position of every fact against all entities, and the penalty."""
-        tables = self.model.encode(parameters, noise)
+        tables = self.model.encode(parameters, dropout_rng)
         total = torch.zeros((), dtype=parameters["entities"].dtype)
         for relations, columns in self.batches():
             for position in range(len(columns)):
@@ -69,7 +70,7 @@ class Case:
                     candidates = self.model.candidates(tables, relation, position, None)
                     scores = self.model.combine(tables).matrix(queries[mine], candidates)
                     total = total + torch.nn.functional.cross_entropy(scores, columns[position, mine])
-            penalty = self.model.penalty(tables, relations, columns)
+            penalty = self.model.penalty(tables, relations, columns) if isinstance(self.model, Penalty) else None
             total = total if penalty is None else total + penalty
         return total
 

@@ -54,12 +54,12 @@ def drawn(*shape: int, spread: float = 1.0) -> np.ndarray:
     return (spread * np.random.default_rng(sum(shape)).normal(size=shape)).astype(np.float32)
 
 
-def all_known(queries: int, candidates: int) -> Iterator[tuple[filters.Known, list[np.ndarray]]]:
+def all_known(queries: int, candidates: int) -> Iterator[tuple[filters.Excluded, list[np.ndarray]]]:
     """Yield what can be known of each query: nothing, all of the candidates, or the last."""
     for places in ([], range(candidates), range(max(0, candidates - 1), candidates)):
         lists = [np.array(places, np.int64)] * queries
         pairs = [np.repeat(np.arange(queries), len(places)), np.tile(np.array(places, np.int64), queries)]
-        yield filters.known_pairs(*pairs, queries), lists
+        yield filters.excluded_pairs(*pairs, queries), lists
 
 
 def numbers(candidates: int) -> set[int]:
@@ -74,12 +74,12 @@ def check_top(found: tuple[np.ndarray, np.ndarray], scores: np.ndarray, k: int, 
         assert best[row].tolist() == scores[row, expected].tolist() + [-np.inf] * (k - len(expected))
 
 
-@walks(filters.known_pairs, filters.known_part, filters.nothing_known)
+@walks(filters.excluded_pairs, filters.excluded_part, filters.nothing_excluded)
 def know() -> None:
     for queries, candidates in itertools.product(QUERIES, (0, 1, 5)):
-        assert not len(filters.nothing_known(queries).pool)
+        assert not len(filters.nothing_excluded(queries).pool)
         for whole, lists in all_known(queries, candidates):
-            assert len(filters.known_part(whole, slice(1, 9)).counts) == len(lists[1:9])
+            assert len(filters.excluded_part(whole, slice(1, 9)).counts) == len(lists[1:9])
 
 
 @walks(ranking.top, ranking.check_k, top_rows, first_at_least, insert)
@@ -201,18 +201,18 @@ def cut() -> None:
         assert np.array_equal(found, table[np.ix_(np.array(chosen, np.int64), np.array(columns, np.int64))])
 
 
-@walks(loss_per_fact.own_softmax)
+@walks(loss_per_fact.softmax_per_fact)
 def lose_against_own() -> None:
     for arity, count, each, width, window in itertools.product((1, 3), (0, 1, 4), (0, 1, 5), (1, 7), (1, 2, 3)):
         sides = drawn(5, width * window), drawn(arity, width * window), drawn(2, width)
         places = np.repeat(np.arange(arity)[:, None], count, axis=1)
         facts, replacements = np.full((arity, count), 4), np.full((arity, count, each), 4)
-        loss, *gradients = loss_per_fact.own_softmax(*sides, np.ones(count, np.int64), places, facts, replacements, 1.0)
+        loss, *gradients = loss_per_fact.softmax_per_fact(*sides, np.ones(count, np.int64), places, facts, replacements, 1.0)
         assert np.isfinite(loss)
         assert [one.shape for one in gradients] == [one.shape for one in sides]
 
 
-@walks(loss_shared.shared_softmax)
+@walks(loss_shared.softmax_shared)
 def lose_against_shared() -> None:
     for arity, count, size, width, spread in itertools.product((1, 3), QUERIES, SIZES, (1, 7), (1.0, 9.0)):
         if count and not size:
@@ -220,7 +220,7 @@ def lose_against_shared() -> None:
         sides = drawn(size, 2 * width, spread=spread), drawn(arity, 2 * width), drawn(width)
         facts = np.full((arity, count), size - 1)
         for hidden, _ in itertools.islice(all_known(count, max(0, size - 1)), 2):
-            loss, *gradients = loss_shared.shared_softmax(*sides, facts, [hidden] * arity, 1.0)
+            loss, *gradients = loss_shared.softmax_shared(*sides, facts, [hidden] * arity, 1.0)
             assert np.isfinite(loss)
             assert [one.shape for one in gradients] == [one.shape for one in sides]
 

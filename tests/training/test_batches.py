@@ -20,7 +20,7 @@ sizes = st.integers(1, 12)
 seeds = st.integers(0, 1000)
 
 
-def facts_of(step: list[Batch], graph: Hypergraph) -> list[Fact]:
+def facts_of(step: Batch, graph: Hypergraph) -> list[Fact]:
     """Return the facts of a step as names."""
     return [
         (graph.schema[int(relation)].name, *(graph.entities[int(entity)] for entity in entities))
@@ -29,7 +29,7 @@ def facts_of(step: list[Batch], graph: Hypergraph) -> list[Fact]:
     ]
 
 
-def as_bytes(steps: list[list[Batch]]) -> list[list[tuple[bytes, bytes]]]:
+def as_bytes(steps: list[Batch]) -> list[list[tuple[bytes, bytes]]]:
     return [[(batch.relations.tobytes(), batch.columns.tobytes()) for batch in step] for step in steps]
 
 
@@ -107,12 +107,12 @@ def test_relations_take_turns_in_an_order_that_changes() -> None:
     assert turns[0] != sorted(turns[0])
 
 
-def test_every_group_of_every_epoch_draws_its_own_numbers() -> None:
+def test_every_batch_of_every_epoch_draws_its_own_numbers() -> None:
     drawn = {
-        tuple(step_rng(seed, epoch, group).integers(0, 1 << 30, 4).tolist())
+        tuple(step_rng(seed, epoch, number).integers(0, 1 << 30, 4).tolist())
         for seed in range(3)
         for epoch in range(3)
-        for group in range(-1, 5)
+        for number in range(-1, 5)
     }
     assert len(drawn) == 3 * 3 * 6
     assert step_rng(1, 2).random() == step_rng(1, 2, -1).random()

@@ -112,10 +112,10 @@ def test_a_cut_checkpoint_is_none(saved: Path, count: Callable[[int, int], int])
 
 def test_a_checkpoint_with_a_changed_byte_is_none(saved: Path, count: Callable[[int, int], int]) -> None:
     content = saved.read_bytes()
-    chance = random.Random(0)
-    for place in chance.choices(range(len(content)), k=count(100, 2000)):
+    rng = random.Random(0)
+    for place in rng.choices(range(len(content)), k=count(100, 2000)):
         damaged = bytearray(content)
-        damaged[place] ^= 1 << chance.randrange(8)
+        damaged[place] ^= 1 << rng.randrange(8)
         saved.write_bytes(damaged)
         assert load_state(saved) is None, place
 

@@ -17,7 +17,7 @@ from relatum.errors import NumericError
 from relatum.kernels import parallel
 from relatum.models import MODELS
 from relatum.models.base import Parameters
-from relatum.training.loop import State, _rate, start, train
+from relatum.training.loop import State, _learning_rate, start, train
 from relatum.training.settings import LOSSES, NEGATIVE_SAMPLING, SCHEDULES, TrainingSettings
 from support.made_models import Case, made_case
 from support.strategies import restrict
@@ -27,9 +27,9 @@ SHORT = TrainingSettings(epochs=3, batch_size=8, batches_per_step=2, num_negativ
 
 def made_graph(entities: int, facts: int) -> Hypergraph:
     """Return random facts of three relations, of arity 1 to 3."""
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     return Hypergraph.of(
-        (f"r{arity}", *(f"e{entity}" for entity in chance.integers(0, entities, arity)))
+        (f"r{arity}", *(f"e{entity}" for entity in rng.integers(0, entities, arity)))
         for arity in (1, 2, 3)
         for _ in range(facts)
     )
@@ -183,13 +183,13 @@ def test_schedules_start_at_the_rate_and_fall_to_their_end() -> None:
     }
     shares = [passed / 100 for passed in range(101)]
     for name, each in settings.items():
-        rates = [_rate(each, 10 * share) for share in shares]
+        rates = [_learning_rate(each, 10 * share) for share in shares]
         assert rates[0] == pytest.approx(0.8)
         assert rates[-1] == pytest.approx(0.8 if name == "constant" else 0.2)
         assert all(later <= earlier + 1e-12 for earlier, later in itertools.pairwise(rates))
         assert rates[50] == pytest.approx(0.8 if name == "constant" else 0.5)
-    assert _rate(settings["linear"], 2.5) == pytest.approx(0.8 - 0.6 * 0.25)
-    assert _rate(settings["cosine"], 2.5) == pytest.approx(0.2 + 0.6 * (1 + math.cos(math.pi / 4)) / 2)
+    assert _learning_rate(settings["linear"], 2.5) == pytest.approx(0.8 - 0.6 * 0.25)
+    assert _learning_rate(settings["cosine"], 2.5) == pytest.approx(0.2 + 0.6 * (1 + math.cos(math.pi / 4)) / 2)
 
 
 def test_a_schedule_is_followed_step_by_step(case: Case) -> None:
@@ -219,7 +219,7 @@ def test_every_epoch_draws_anew(candidates: str) -> None:
     assert len({said["loss"] for event, _, said in told if event == "epoch"}) == 4
 
 
-def test_every_group_of_an_epoch_draws_for_itself() -> None:
+def test_every_batch_of_an_epoch_draws_for_itself() -> None:
     graph = made_graph(200, 60)
     first, second = [("r1", *fact) for fact in graph.table("r1")][:2]
     case, twins = made_case("m-distmult", graph), restrict(graph, [first, second])

@@ -29,10 +29,10 @@ def settings(request: pytest.FixtureRequest) -> TrainingSettings:
 
 def drawn(seed: int, dtype: torch.dtype = torch.float64, rows: int = 5, size: int = 8) -> tuple[Tensor, Tensor, Mask]:
     """Return scores, targets, and a mask that leaves every target, and in the first row nothing else."""
-    chance = torch.Generator().manual_seed(seed)
-    scores = 2 * torch.randn(rows, size, generator=chance, dtype=torch.float64).to(dtype)
-    targets = torch.randint(0, size, (rows,), generator=chance)
-    hidden = torch.rand(rows, size, generator=chance) < 0.4
+    rng = torch.Generator().manual_seed(seed)
+    scores = 2 * torch.randn(rows, size, generator=rng, dtype=torch.float64).to(dtype)
+    targets = torch.randint(0, size, (rows,), generator=rng)
+    hidden = torch.rand(rows, size, generator=rng) < 0.4
     hidden[0] = True
     hidden[torch.arange(rows), targets] = False
     places = hidden.nonzero()
@@ -164,7 +164,7 @@ def test_the_binary_term_is_the_cross_entropy_around_the_midpoint(loss: str) -> 
     for row, target in enumerate(targets.tolist()):
         hidden = [int(column) for which, column in zip(*masked, strict=True) if which == row]
         false = [float(scores[row, column]) for column in range(5) if column not in (target, *hidden)]
-        chance = [1 / (1 + math.exp(0.3 - score)) for score in false]
+        rng = [1 / (1 + math.exp(0.3 - score)) for score in false]
         expected -= math.log(1 / (1 + math.exp(0.3 - float(scores[row, target]))))
-        expected -= sum(math.log(1 - p) for p in chance) / len(chance)
+        expected -= sum(math.log(1 - p) for p in rng) / len(rng)
     assert float(both - plain) == pytest.approx(0.7 * expected)

@@ -15,8 +15,8 @@ KINDS = pytest.mark.parametrize("kind", ["adagrad", "adam"])
 
 
 def drawn(seed: int, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
-    chance = torch.Generator().manual_seed(seed)
-    return {name: torch.randn(shape, generator=chance, dtype=torch.float64).to(dtype) for name, shape in SHAPES.items()}
+    rng = torch.Generator().manual_seed(seed)
+    return {name: torch.randn(shape, generator=rng, dtype=torch.float64).to(dtype) for name, shape in SHAPES.items()}
 
 
 def reference(parameters: dict[str, Tensor], settings: TrainingSettings) -> torch.optim.Optimizer:
@@ -76,9 +76,9 @@ def test_a_row_fares_as_if_it_were_alone(kind: str, dtype: torch.dtype) -> None:
     alone = {row: {"entities": together["entities"][row : row + 1].clone()} for row in range(9)}
     theirs = {row: reference(tables, settings) for row, tables in alone.items()}
     optimizer = Optimizer(together, settings)
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for step in range(12):
-        rows = np.flatnonzero(chance.random(9) < 0.4)
+        rows = np.flatnonzero(rng.random(9) < 0.4)
         slopes = drawn(step, dtype)["entities"][: len(rows)]
         optimizer.step("entities", rows, slopes, settings.learning_rate)
         for row, slope in zip(rows.tolist(), slopes, strict=True):
@@ -136,13 +136,13 @@ def test_no_rows_is_no_step(kind: str) -> None:
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_step_on_some_columns_is_that_on_a_table_of_these_columns(optimizer: str, dtype: torch.dtype) -> None:
     settings = TrainingSettings(optimizer=optimizer, weight_decay=0.01)
-    chance = torch.Generator().manual_seed(0)
-    table = torch.randn(6, 8, generator=chance, dtype=dtype)
+    rng = torch.Generator().manual_seed(0)
+    table = torch.randn(6, 8, generator=rng, dtype=dtype)
     rows, columns = np.array([4, 0, 3]), np.array([1, 2, 7])
     whole, part = table.clone(), table[:, columns].clone()
     on_whole, on_part = (Optimizer({"entities": each}, settings) for each in (whole, part))
     for _ in range(3):
-        slope = torch.randn(3, 3, generator=chance, dtype=dtype)
+        slope = torch.randn(3, 3, generator=rng, dtype=dtype)
         on_whole.step("entities", rows, slope, 0.3, columns)
         on_part.step("entities", rows, slope, 0.3)
     assert torch.equal(whole[:, columns], part)
@@ -153,14 +153,14 @@ def test_a_step_on_some_columns_is_that_on_a_table_of_these_columns(optimizer: s
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_many_gradients_at_once_are_steps_one_after_the_other(optimizer: str) -> None:
     settings = TrainingSettings(optimizer=optimizer, weight_decay=0.01)
-    chance = torch.Generator().manual_seed(0)
-    parameters = {"entities": torch.randn(5000, 6, generator=chance), "bias": torch.randn(3, 2, generator=chance)}
+    rng = torch.Generator().manual_seed(0)
+    parameters = {"entities": torch.randn(5000, 6, generator=rng), "bias": torch.randn(3, 2, generator=rng)}
     found = []
     for number in range(4):
         rows = np.unique(np.random.default_rng(number).integers(0, 5000, 700))
         columns = np.array([0, 2, 5])
-        found.append(Gradient("entities", rows, columns, torch.randn(len(rows), 3, generator=chance)))
-        found.append(Gradient("bias", None, None, torch.randn(3, 2, generator=chance)))
+        found.append(Gradient("entities", rows, columns, torch.randn(len(rows), 3, generator=rng)))
+        found.append(Gradient("bias", None, None, torch.randn(3, 2, generator=rng)))
     together, alone = ({name: tensor.clone() for name, tensor in parameters.items()} for _ in range(2))
     Optimizer(together, settings).apply(found, 0.3)
     stepper = Optimizer(alone, settings)

@@ -12,7 +12,8 @@ from torch import Tensor
 from relatum import Hypergraph
 from relatum.models import MODELS
 from relatum.models.base import Parameters
-from relatum.training.batches import Batch, epoch_batches, step_rng
+from relatum.models.training_protocols import Penalty
+from relatum.training.batches import ArityBatch, Batch, epoch_batches, step_rng
 from relatum.training.negatives import NegativeSampler
 from relatum.training.optimizer import Gradient
 from relatum.training.settings import LOSSES, NEGATIVE_SAMPLING, TrainingSettings
@@ -23,7 +24,7 @@ GRAPH = made_graph(entities=20, facts=5)
 FACTS = {tuple(fact) for fact in GRAPH}
 
 
-def chosen_steps(graph: Hypergraph, candidates: str) -> list[list[Batch]]:
+def chosen_steps(graph: Hypergraph, candidates: str) -> list[Batch]:
     """Return a step of each arity, small enough that not all that is true is in its pool, or two that mix all."""
     if candidates == "per-fact":
         return epoch_batches(graph, 25, 0, 0, mixed=True)[:2]
@@ -31,7 +32,9 @@ def chosen_steps(graph: Hypergraph, candidates: str) -> list[list[Batch]]:
     return list({len(step[0].columns): step for step in steps}.values())
 
 
-def rivals(case: Case, batch: Batch, drawn: np.ndarray, settings: TrainingSettings) -> list[list[list[tuple[int, int]]]]:
+def rivals(
+    case: Case, batch: ArityBatch, drawn: np.ndarray, settings: TrainingSettings
+) -> list[list[list[tuple[int, int]]]]:
     """Return for each fact its comparisons, each a list of (position, entity) that replaces one of the fact's own."""
     count = len(case.graph.entities)
     arity = len(batch.columns)
@@ -47,15 +50,15 @@ def rivals(case: Case, batch: Batch, drawn: np.ndarray, settings: TrainingSettin
     return found
 
 
-def is_true(case: Case, batch: Batch, number: int, position: int, entity: int) -> bool:
+def is_true(case: Case, batch: ArityBatch, number: int, position: int, entity: int) -> bool:
     names = [case.graph.entities[int(name)] for name in batch.columns[:, number]]
     names[position] = case.graph.entities[entity]
     return (case.graph.schema[int(batch.relations[number])].name, *names) in FACTS
 
 
-def plain_loss(case: Case, parameters: Parameters, step: list[Batch], settings: TrainingSettings, group: int) -> Tensor:
+def plain_loss(case: Case, parameters: Parameters, step: Batch, settings: TrainingSettings, batch_number: int) -> Tensor:
     """Return the mean loss per fact of a step, fact by fact, from scores of whole facts."""
-    chance = step_rng(0, 0, group)
+    rng = step_rng(0, 0, batch_number)
     count = len(case.graph.entities)
     shapes = [
         (*batch.columns.shape, settings.num_negatives)
@@ -63,7 +66,7 @@ def plain_loss(case: Case, parameters: Parameters, step: list[Batch], settings: 
         else settings.num_negatives
         for batch in step
     ]
-    pools = [chance.integers(0, count, shape) for shape in shapes]
+    pools = [rng.integers(0, count, shape) for shape in shapes]
     tables = case.model.encode(parameters)
     total = torch.zeros((), dtype=torch.float64)
     for batch, drawn in zip(step, pools, strict=True):
@@ -77,9 +80,9 @@ def plain_loss(case: Case, parameters: Parameters, step: list[Batch], settings: 
                 relations = torch.full((len(kept) + 1,), int(batch.relations[number]))
                 true, *false = case.model.score(tables, relations, columns)
                 total = total + plain_comparison(true, false, settings)
-        penalty = case.model.penalty(tables, torch.from_numpy(batch.relations), torch.from_numpy(batch.columns))
-        if penalty is not None:
-            total = total + penalty * len(batch)
+        if isinstance(case.model, Penalty):
+            penalty = case.model.penalty(tables, torch.from_numpy(batch.relations), torch.from_numpy(batch.columns))
+            total = total if penalty is None else total + penalty * len(batch)
     return total / sum(map(len, step))
 
 
@@ -113,13 +116,13 @@ def whole(found: list[Gradient], parameters: Parameters) -> Parameters:
 def compare(case: Case, settings: TrainingSettings) -> None:
     """Compare a step of each kind, in double and in single precision, with the plain loss."""
     candidates = NegativeSampler(case.graph, settings)
-    for group, step in enumerate(chosen_steps(case.graph, settings.negative_sampling)):
+    for number, step in enumerate(chosen_steps(case.graph, settings.negative_sampling)):
         precise = {name: tensor.requires_grad_() for name, tensor in case.parameters(dtype=torch.float64).items()}
-        expected = plain_loss(case, precise, step, settings, group)
+        expected = plain_loss(case, precise, step, settings, number)
         expected.backward()
         for dtype, close in ((torch.float64, 1e-9), (torch.float32, 2e-4)):
             parameters = {name: tensor.detach().to(dtype) for name, tensor in precise.items()}
-            loss, found = gradients(case.model, parameters, step, candidates, settings, step_rng(0, 0, group))
+            loss, found = gradients(case.model, parameters, step, candidates, settings, step_rng(0, 0, number))
             assert loss == pytest.approx(float(expected.detach()), rel=max(close, 1e-9))
             for name, gradient in whole(found, parameters).items():
                 wanted = precise[name].grad
@@ -168,7 +171,7 @@ def test_a_true_answer_other_than_the_fact_gets_no_gradient(name: str, candidate
         assert never_true.any()
 
 
-def facts_in(batch: Batch, graph: Hypergraph) -> list[tuple[str, ...]]:
+def facts_in(batch: ArityBatch, graph: Hypergraph) -> list[tuple[str, ...]]:
     return [
         (graph.schema[int(relation)].name, *(graph.entities[int(entity)] for entity in entities))
         for relation, entities in zip(batch.relations, batch.columns.T, strict=True)
@@ -183,7 +186,7 @@ def test_a_step_reads_parameters_and_draws_all_from_its_generator(name: str, can
     parameters = case.parameters()
     (step, *_) = chosen_steps(GRAPH, candidates)
     drawn = NegativeSampler(GRAPH, settings)
-    results = [gradients(case.model, parameters, step, drawn, settings, step_rng(0, 0, group)) for group in (1, 1, 2)]
+    results = [gradients(case.model, parameters, step, drawn, settings, step_rng(0, 0, number)) for number in (1, 1, 2)]
     assert all(torch.equal(tensor, case.parameters()[key]) for key, tensor in parameters.items())
     assert results[0][0] == results[1][0] != results[2][0]
     first, again = (whole(found, parameters) for _, found in results[:2])
@@ -220,7 +223,7 @@ def test_label_smoothing_reaches_own_replacements() -> None:
     assert losses[0] != losses[1]
 
 
-def test_a_thinned_step_touches_the_kept_windows_alone() -> None:
+def test_a_step_with_window_dropout_touches_the_kept_windows_alone() -> None:
     case = made_case("reale", GRAPH, window_dropout=0.5)
     (step, *_) = chosen_steps(GRAPH, "shared")
     settings = TrainingSettings(num_negatives=6)

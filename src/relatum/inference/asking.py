@@ -11,7 +11,7 @@ import torch
 from relatum.data.known_answers import AnswerLists, KnownAnswers
 from relatum.data.vocabulary import Ids
 from relatum.inference import scoring
-from relatum.kernels.filters import Known, known_pairs, nothing_known
+from relatum.kernels.filters import Excluded, excluded_pairs, nothing_excluded
 from relatum.models.base import Model, Parameters
 
 __all__ = ["Asking", "Scores"]
@@ -46,12 +46,12 @@ class Asking:
     def entities(self, position: int) -> Ids:
         """Return the entities that can stand at a position, ascending."""
         allowed = self._allowed[position]
-        return np.arange(self.model.entity_count, dtype=np.int32) if allowed is None else allowed
+        return np.arange(self.model.num_entities, dtype=np.int32) if allowed is None else allowed
 
     def count(self, position: int) -> int:
         """Return how many entities can stand at a position."""
         allowed = self._allowed[position]
-        return self.model.entity_count if allowed is None else len(allowed)
+        return self.model.num_entities if allowed is None else len(allowed)
 
     @torch.no_grad()
     def top(
@@ -66,8 +66,8 @@ class Asking:
             tables: where the given entities are looked up, if not among those of the model.
             known: whether known facts are left out.
         """
-        excluded: Known = (
-            self._excluded(position, self._answers(position, asked)) if known else nothing_known(asked.shape[1])
+        excluded: Excluded = (
+            self._excluded(position, self._answers(position, asked)) if known else nothing_excluded(asked.shape[1])
         )
         found, scores = scoring.top(
             self.model,
@@ -109,11 +109,11 @@ class Asking:
     def _answers(self, position: int, asked: Ids) -> AnswerLists:
         count = asked.shape[1]
         if self.known is None:
-            nothing = nothing_known(count)
+            nothing = nothing_excluded(count)
             return AnswerLists(nothing.pool, nothing.starts, nothing.counts)
         return self.known.lookup(np.full(count, self.relation, np.int32), asked, position)
 
-    def _excluded(self, position: int, answers: AnswerLists) -> Known:
+    def _excluded(self, position: int, answers: AnswerLists) -> Excluded:
         """Return known answers as places among the entities that can stand there; others are no candidates."""
         allowed = self._allowed[position]
         if allowed is None:
@@ -121,4 +121,4 @@ class Asking:
         questions, entities = answers.pairs()
         places = np.searchsorted(allowed, entities)
         there = np.append(allowed, -1)[places] == entities
-        return known_pairs(questions[there], places[there], len(answers))
+        return excluded_pairs(questions[there], places[there], len(answers))

@@ -109,7 +109,7 @@ class _Search:
                 there = torch.from_numpy(np.unique(facts[position]).astype(np.int64))
                 means.append((rows(table, there) if len(there) else table).mean(0, keepdim=True))
             tables[name] = torch.cat([table, *means])
-        return tables, model.entity_count + torch.arange(len(positions))
+        return tables, model.num_entities + torch.arange(len(positions))
 
 
 def _best(facts: Tensor, scores: Tensor, k: int) -> tuple[Tensor, Tensor]:

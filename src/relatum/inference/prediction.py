@@ -130,7 +130,7 @@ def best_new_facts(
         advance: is told how many questions are done with.
     """
     asking = Asking(model, tables, relation, known, allowed)
-    limit = min(most if answers is None else answers, model.entity_count)
+    limit = min(most if answers is None else answers, model.num_entities)
     width = min(_WIDTH, limit)
     best = _Best(model.schema[relation].arity, most, least)
     parts = questions.parts(_ANSWERS // width)

@@ -12,7 +12,7 @@ import torch
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.inference.scoring import count_better
-from relatum.kernels.filters import nothing_known
+from relatum.kernels.filters import nothing_excluded
 from relatum.models.base import Model, Parameters
 from relatum.progress import progress
 
@@ -157,7 +157,7 @@ def rank(
             relations = np.full(size, number, np.int32)
             strange: npt.NDArray[np.bool_] = np.logical_not(seen[columns].all(axis=0))
             for position in range(schema.arity):
-                answers = known.lookup(relations, columns, position) if known is not None else nothing_known(size)
+                answers = known.lookup(relations, columns, position) if known is not None else nothing_excluded(size)
                 better, equal = count_better(model, tables, number, asked, position, answers)
                 parts.append(
                     Ranks(

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from relatum.data.schema import RelationSchema
 from relatum.errors import NumericError
-from relatum.kernels.filters import Known, known_part
+from relatum.kernels.filters import Excluded, excluded_part
 from relatum.memory import budget
 from relatum.models.base import Model, Parameters
 
@@ -42,7 +42,7 @@ def count_better(
     relation: int,
     columns: Tensor,
     position: int,
-    known: Known,
+    excluded: Excluded,
     candidates: Tensor | None = None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return, for facts of one relation, how many entities at `position` score above the one there, and how many equal.
@@ -53,16 +53,16 @@ def count_better(
         relation: the relation's id.
         columns: int64[arity, n], the facts; the questions are what they are with `position` open.
         position: the open position.
-        known: entities that are not counted, for each question.
-        candidates: the candidate side, if not that of all entities; what stands at `position`, and what is known, are then
-            places among the candidates.
+        excluded: entities that are not counted, for each question.
+        candidates: the candidate side, if not that of all entities; what stands at `position` and what is excluded are then
+            indices among the candidates.
     """
     combine = model.combine(tables)
     counts = np.empty((2, columns.shape[1]), np.int64)
     with _naming(model.schema[relation]):
         for part, queries, offered in _sides(model, tables, relation, columns, position, candidates):
             targets = columns[position, part]
-            counts[:, part] = combine.count_better(queries, offered, targets, known_part(known, part))
+            counts[:, part] = combine.count_better(queries, offered, targets, excluded_part(excluded, part))
     return counts[0], counts[1]
 
 
@@ -74,7 +74,7 @@ def top(
     columns: Tensor,
     position: int,
     k: int,
-    excluded: Known,
+    excluded: Excluded,
     candidates: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return the k best entities at `position` and their scores, [n, k] both, best first; -1 where there are no more.
@@ -86,7 +86,7 @@ def top(
     combine = model.combine(tables)
     with _naming(model.schema[relation]):
         found = [
-            combine.top(queries, candidates, k, known_part(excluded, part))
+            combine.top(queries, candidates, k, excluded_part(excluded, part))
             for part, queries, candidates in _sides(model, tables, relation, columns, position, candidates)
         ]
     places, scores = zip(*found, strict=True)

@@ -1,4 +1,4 @@
-"""Answers to leave out of counts and of the best."""
+"""Candidates that a query leaves out, as one list of ids per query in compressed form: of counts, of the best, of a loss."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Known", "known_pairs", "known_part", "nothing_known"]
+__all__ = ["Excluded", "excluded_pairs", "excluded_part", "nothing_excluded"]
 
 
-class Known(Protocol):
-    """For each query some candidates, ascending: those of query q are pool[starts[q] : starts[q] + counts[q]]."""
+class Excluded(Protocol):
+    """The candidates that each query leaves out, ascending: those of query q are pool[starts[q] : starts[q] + counts[q]]."""
 
     @property
     def pool(self) -> npt.NDArray[np.int32]: ...  # noqa: D102
@@ -21,24 +21,24 @@ class Known(Protocol):
     def counts(self) -> npt.NDArray[np.int64]: ...  # noqa: D102
 
 
-class _Arrays(NamedTuple):
+class _Lists(NamedTuple):
     pool: npt.NDArray[np.int32]
     starts: npt.NDArray[np.int64]
     counts: npt.NDArray[np.int64]
 
 
-def nothing_known(queries: int) -> Known:
-    """Return that no query has anything to leave out."""
+def nothing_excluded(queries: int) -> Excluded:
+    """Return empty lists for so many queries."""
     none = np.zeros(queries, np.int64)
-    return _Arrays(np.empty(0, np.int32), none, none)
+    return _Lists(np.empty(0, np.int32), none, none)
 
 
-def known_pairs(queries: npt.NDArray[np.int64], candidates: npt.NDArray[np.int64], count: int) -> Known:
-    """Return what is known from pairs of a query and a candidate, ordered by both; `count` is the number of queries."""
+def excluded_pairs(queries: npt.NDArray[np.int64], candidates: npt.NDArray[np.int64], count: int) -> Excluded:
+    """Return the lists of `count` queries from pairs of a query and a candidate, ordered by both."""
     counts = np.bincount(queries, minlength=count)
-    return _Arrays(candidates.astype(np.int32), np.cumsum(counts) - counts, counts)
+    return _Lists(candidates.astype(np.int32), np.cumsum(counts) - counts, counts)
 
 
-def known_part(known: Known, part: slice) -> Known:
-    """Return what is known of some of the queries."""
-    return _Arrays(known.pool, known.starts[part], known.counts[part])
+def excluded_part(excluded: Excluded, part: slice) -> Excluded:
+    """Return the lists of some of the queries."""
+    return _Lists(excluded.pool, excluded.starts[part], excluded.counts[part])

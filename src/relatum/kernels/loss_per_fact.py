@@ -13,7 +13,7 @@ import numpy.typing as npt
 from relatum.kernels.jit import exponentials, fastmath_inline, reordered
 from relatum.kernels.windows import spread_row, sum_row
 
-__all__ = ["own_softmax"]
+__all__ = ["softmax_per_fact"]
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -22,12 +22,12 @@ _F = np.float32
 _ZERO, _ONE, _LIMIT = _F(0), _F(1), _F(30)
 
 
-def own_softmax(
+def softmax_per_fact(
     entities: Floats,
     weights: Floats,
     bias: Floats,
     relations: Ints,
-    places: Ints,
+    position_rows: Ints,
     columns: Ints,
     replacements: Ints,
     factor: float,
@@ -39,7 +39,7 @@ def own_softmax(
         weights: [P, d], one row for each (relation, position).
         bias: [R, W]; the window size is d / W.
         relations: [n], the bias row of each fact.
-        places: [arity, n], the row of weights of each position of each fact.
+        position_rows: [arity, n], the row of weights of each position of each fact.
         columns: [arity, n], the entities of the facts.
         replacements: [arity, n, K], what each position is replaced with in turn.
         factor: what a sum of sigmoids is multiplied with to give a score.
@@ -47,7 +47,7 @@ def own_softmax(
     gradients = np.zeros_like(entities), np.zeros_like(weights), np.zeros_like(bias)
     if not (np.isfinite(bias).all() and np.isfinite(weights).all() and np.isfinite(entities).all()):
         raise FloatingPointError("a parameter is not finite")
-    loss = _facts(entities, weights, bias, relations, places, columns, replacements, _F(factor), *gradients)
+    loss = _facts(entities, weights, bias, relations, position_rows, columns, replacements, _F(factor), *gradients)
     return float(loss), *gradients
 
 
@@ -67,7 +67,7 @@ def _sigmoids(inside, bits, out):  # type: ignore[no-untyped-def]
 
 @reordered
 def _facts(  # type: ignore[no-untyped-def]
-    entities, weights, bias, relations, places, columns, replacements, factor, of_entities, of_weights, of_bias
+    entities, weights, bias, relations, position_rows, columns, replacements, factor, of_entities, of_weights, of_bias
 ):
     arity, count, each = replacements.shape
     windows = bias.shape[1]
@@ -83,13 +83,13 @@ def _facts(  # type: ignore[no-untyped-def]
         for j in range(windows):
             whole[j] = bias[relations[i], j]
         for p in range(arity):
-            sum_row(entities[columns[p, i]], weights[places[p, i]], sums[p])
+            sum_row(entities[columns[p, i]], weights[position_rows[p, i]], sums[p])
             for j in range(windows):
                 whole[j] += sums[p, j]
         scores[0] = factor * _sigmoids(whole, bits, values[0])
         for p in range(arity):
             for m in range(each):
-                sum_row(entities[replacements[p, i, m]], weights[places[p, i]], inside)
+                sum_row(entities[replacements[p, i, m]], weights[position_rows[p, i]], inside)
                 for j in range(windows):
                     inside[j] += whole[j] - sums[p, j]
                 rival = 1 + p * each + m
@@ -116,10 +116,10 @@ def _facts(  # type: ignore[no-untyped-def]
                 slopes[p, j] = all_slopes[j]
             for m in range(each):
                 rival = 1 + p * each + m
-                entity, place = replacements[p, i, m], places[p, i]
-                spread_row(values[rival], entities[entity], weights[place], of_entities[entity], of_weights[place])
+                entity, row = replacements[p, i, m], position_rows[p, i]
+                spread_row(values[rival], entities[entity], weights[row], of_entities[entity], of_weights[row])
                 for j in range(windows):
                     slopes[p, j] -= values[rival, j]
-            entity, place = columns[p, i], places[p, i]
-            spread_row(slopes[p], entities[entity], weights[place], of_entities[entity], of_weights[place])
+            entity, row = columns[p, i], position_rows[p, i]
+            spread_row(slopes[p], entities[entity], weights[row], of_entities[entity], of_weights[row])
     return loss

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.kernels import parallel, windowed_sigmoid_loops
-from relatum.kernels.filters import Known
+from relatum.kernels.filters import Excluded
 from relatum.kernels.jit import TILE, exponentials, fastmath_inline, reordered
 from relatum.kernels.windowed_sigmoid import CLAMP, PAIRED, SINGLE
 from relatum.kernels.windows import spread_row, sum_row
 
-__all__ = ["shared_softmax"]
+__all__ = ["softmax_shared"]
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -27,8 +27,8 @@ _CLAMP, _PAIRED, _SINGLE = _F(CLAMP), _F(PAIRED), _F(SINGLE)
 _SMALLEST = _F(-80)  # exp of less counts for nothing beside exp(0)
 
 
-def shared_softmax(
-    entities: Floats, weights: Floats, bias: Floats, columns: Ints, hidden: list[Known], factor: float
+def softmax_shared(
+    entities: Floats, weights: Floats, bias: Floats, columns: Ints, excluded: list[Excluded], factor: float
 ) -> tuple[float, Floats, Floats, Floats]:
     """Return the loss summed over facts and positions, and its gradients with respect to entities, weights and bias.
 
@@ -36,8 +36,8 @@ def shared_softmax(
         entities: [C, d], the candidates; the entities of the facts are among them.
         weights: [arity, d], of the relation.
         bias: [W]; the window size is d / W.
-        columns: [arity, n], the facts' entities, as places among the candidates.
-        hidden: for each position, the candidates of each fact that it is not compared with; never its own entity.
+        columns: [arity, n], the facts' entities, as indices among the candidates.
+        excluded: for each position, the candidates of each fact that it is not compared with; never its own entity.
         factor: what a sum of sigmoids is multiplied with to give a score.
     """
     if not (np.isfinite(bias).all() and np.isfinite(weights).all() and np.isfinite(entities).all()):
@@ -49,8 +49,8 @@ def shared_softmax(
 
     def work(p: int) -> None:
         out = [gradient[p] for gradient in gradients]
-        known = (hidden[p].pool, hidden[p].starts, hidden[p].counts)
-        losses[p] = _position(entities, weights, bias, columns, p, *known, _F(factor), *out)
+        lists = (excluded[p].pool, excluded[p].starts, excluded[p].counts)
+        losses[p] = _position(entities, weights, bias, columns, p, *lists, _F(factor), *out)
 
     parallel.run(work, arity if columns.size else 0)  # without facts there may be no candidates either
     of_entities, of_weights, of_bias = (gradient.sum(0) for gradient in gradients)
@@ -109,10 +109,10 @@ def _plan(sums):  # type: ignore[no-untyped-def]
             low[j] = min(low[j], sums[c, j])
             high[j] = max(high[j], sums[c, j])
     half = (high - low) * _F(0.5)
-    kind = np.where(half <= _PAIRED, 0, np.where(half <= _SINGLE, 1, 2))
-    order = np.argsort(kind, kind="mergesort")
-    paired = np.sum(kind == 0) // 2 * 2
-    single = np.sum(kind <= 1) - paired
+    window_class = np.where(half <= _PAIRED, 0, np.where(half <= _SINGLE, 1, 2))
+    order = np.argsort(window_class, kind="mergesort")
+    paired = np.sum(window_class == 0) // 2 * 2
+    single = np.sum(window_class <= 1) - paired
     return order, (low + half)[order], half[order], paired, single
 
 
@@ -131,10 +131,10 @@ def _query_sides(queries, order, centre, half, exponents):  # type: ignore[no-un
 
 
 @fastmath_inline
-def _softmax(scores, target, hidden, factor, bits):  # type: ignore[no-untyped-def]
+def _softmax(scores, target, excluded, factor, bits):  # type: ignore[no-untyped-def]
     """Turn sums of sigmoids into the gradient of -log softmax(factor * scores)[target], and return that loss."""
-    for place in hidden:
-        scores[place] = -np.inf
+    for candidate in excluded:
+        scores[candidate] = -np.inf
     largest = scores[0]
     for c in range(len(scores)):
         largest = max(largest, scores[c])
@@ -142,8 +142,8 @@ def _softmax(scores, target, hidden, factor, bits):  # type: ignore[no-untyped-d
     for c in range(len(scores)):
         scores[c] = max((scores[c] - largest) * factor, _SMALLEST)
     exponentials(scores, bits)
-    for place in hidden:
-        scores[place] = _ZERO
+    for candidate in excluded:
+        scores[candidate] = _ZERO
     total = _ZERO
     for c in range(len(scores)):
         total += scores[c]

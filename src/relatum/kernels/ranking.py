@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.kernels import parallel
-from relatum.kernels.filters import Known
+from relatum.kernels.filters import Excluded
 from relatum.kernels.jit import exact, strict_inline
 
 __all__ = ["FEW", "check_k", "count_better", "count_rows", "first_at_least", "insert", "top", "top_rows"]
@@ -18,7 +18,7 @@ _ZERO = np.float32(0)
 
 @strict_inline
 def first_at_least(pool, low, high, value):  # type: ignore[no-untyped-def]
-    """Return the first place in pool[low..high], ascending, that holds at least `value`."""
+    """Return the first index in pool[low..high], ascending, that holds at least `value`."""
     while low < high:
         middle = (low + high) // 2
         if pool[middle] < value:
@@ -46,7 +46,7 @@ def insert(scores, ids, score, candidate):  # type: ignore[no-untyped-def]
 @exact
 def count_rows(scores, targets, pool, starts, counts, first, last, better, equal):  # type: ignore[no-untyped-def]
     """Fill better[first..last] and equal[first..last] from rows of scores[Q, C]; return how many scores are not finite."""
-    doubtful = 0
+    not_finite = 0
     for q in range(first, last):
         row = scores[q]
         bar = row[targets[q]]
@@ -55,33 +55,33 @@ def count_rows(scores, targets, pool, starts, counts, first, last, better, equal
         for c in range(len(row)):
             above += row[c] > bar
             level += row[c] == bar
-            doubtful += (row[c] - row[c]) != _ZERO  # NaN and infinity less themselves are NaN
-        for place in range(starts[q], starts[q] + counts[q]):
-            if pool[place] != targets[q]:
-                above -= row[pool[place]] > bar
-                level -= row[pool[place]] == bar
+            not_finite += (row[c] - row[c]) != _ZERO  # NaN and infinity less themselves are NaN
+        for index in range(starts[q], starts[q] + counts[q]):
+            if pool[index] != targets[q]:
+                above -= row[pool[index]] > bar
+                level -= row[pool[index]] == bar
         better[q] = above
         equal[q] = level - 1
-    return doubtful
+    return not_finite
 
 
 @exact
 def top_rows(scores, pool, starts, counts, first, last, best, ids):  # type: ignore[no-untyped-def]
     """Fill best[first..last, k] and ids[first..last, k] from rows of scores[Q, C]; return how many are not finite."""
-    doubtful = 0
+    not_finite = 0
     k = best.shape[1]
     if k == 0:  # there is no last one to beat
-        return doubtful
+        return not_finite
     for q in range(first, last):
         row = scores[q]
-        place, end = starts[q], starts[q] + counts[q]
+        index, end = starts[q], starts[q] + counts[q]
         for c in range(len(row)):
-            doubtful += (row[c] - row[c]) != _ZERO
+            not_finite += (row[c] - row[c]) != _ZERO
             if row[c] > best[q, k - 1]:
-                place = first_at_least(pool, place, end, c)
-                if place == end or pool[place] != c:
+                index = first_at_least(pool, index, end, c)
+                if index == end or pool[index] != c:
                     insert(best[q], ids[q], row[c], c)
-    return doubtful
+    return not_finite
 
 
 Floats = npt.NDArray[np.float32]
@@ -90,25 +90,25 @@ Ints = npt.NDArray[np.int64]
 FEW = 64  # so many are kept in order while scores pass by; more of them are sorted when all scores are there
 
 
-def count_better(scores: Floats, targets: Ints, known: Known) -> tuple[Ints, Ints]:
+def count_better(scores: Floats, targets: Ints, excluded: Excluded) -> tuple[Ints, Ints]:
     """Return, per row of [Q, C], how many scores are above that of the target, and how many equal it, both int64[Q].
 
-    The target itself and the other known answers of the row are not counted.
+    The target itself and the candidates excluded from the row are not counted.
     """
     better, equal = np.zeros((2, len(scores)), np.int64)
-    out = (known.pool, known.starts, known.counts)
-    _over_rows(scores, lambda first, last: count_rows(scores, targets, *out, first, last, better, equal))
+    lists = (excluded.pool, excluded.starts, excluded.counts)
+    _over_rows(scores, lambda first, last: count_rows(scores, targets, *lists, first, last, better, equal))
     return better, equal
 
 
-def top(scores: Floats, k: int, excluded: Known) -> tuple[Ints, Floats]:
+def top(scores: Floats, k: int, excluded: Excluded) -> tuple[Ints, Floats]:
     """Return ids and scores of the k best of each row, both [Q, k], best first, smaller id first on ties; else -1, -inf."""
     check_k(k)
     best = np.full((len(scores), k), -np.inf, np.float32)
     ids = np.full((len(scores), k), -1, np.int64)
     loop = top_rows if k <= FEW else _sort_rows
-    out = (excluded.pool, excluded.starts, excluded.counts)
-    _over_rows(scores, lambda first, last: loop(scores, *out, first, last, best, ids))
+    lists = (excluded.pool, excluded.starts, excluded.counts)
+    _over_rows(scores, lambda first, last: loop(scores, *lists, first, last, best, ids))
     return ids, best
 
 
@@ -122,28 +122,28 @@ def _sort_rows(
     scores: Floats, pool: npt.NDArray[np.int32], starts: Ints, counts: Ints, first: int, last: int, best: Floats, ids: Ints
 ) -> int:
     """Do what `top_rows` does by sorting all that are as good as the last one wanted."""
-    doubtful = 0
+    not_finite = 0
     most = min(best.shape[1], scores.shape[1])
     for q in range(first, last if most else first):
         row = scores[q].copy()
         if wrong := int(np.count_nonzero(~np.isfinite(row))):
-            doubtful += wrong  # an error to come: there is no order to be found
+            not_finite += wrong  # an error to come: there is no order to be found
             continue
         row[pool[starts[q] : starts[q] + counts[q]]] = -np.inf
         good = np.flatnonzero(row >= np.partition(row, -most)[-most])
         order = good[np.argsort(-row[good], kind="stable")[:most]]  # they came by ascending id, and ties stay so
         best[q, :most] = row[order]
         ids[q, :most] = np.where(row[order] > -np.inf, order, -1)
-    return doubtful
+    return not_finite
 
 
 def _over_rows(scores: Floats, work: Callable[[int, int], int]) -> None:
     ranges = parallel.cuts(len(scores))
-    doubtful = [0] * len(ranges)
+    not_finite = [0] * len(ranges)
 
     def part(n: int) -> None:
-        doubtful[n] = work(*ranges[n])
+        not_finite[n] = work(*ranges[n])
 
     parallel.run(part, len(ranges))
-    if any(doubtful):
+    if any(not_finite):
         raise FloatingPointError("a score is not a finite number")

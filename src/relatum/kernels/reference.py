@@ -33,13 +33,13 @@ def sigma_gradients(queries: Floats, candidates: Floats, upstream: Floats, tanh:
     return slope.sum(1), slope.sum(0)
 
 
-def count_better(scores: Floats, targets: Ints, known: list[Ints]) -> tuple[Ints, Ints]:
+def count_better(scores: Floats, targets: Ints, excluded: list[Ints]) -> tuple[Ints, Ints]:
     """Return, per row of [Q, C] scores, how many candidates score above, and how many exactly as much as, the target.
 
-    The target itself and the other known answers of its question are not counted.
+    The target itself and the excluded candidates are not counted.
     """
     better, equal = [], []
-    for row, target, answers in zip(scores, targets, known, strict=True):
+    for row, target, answers in zip(scores, targets, excluded, strict=True):
         others = np.setdiff1d(np.arange(len(row)), [*answers, target])
         better.append(np.sum(row[others] > row[target]))
         equal.append(np.sum(row[others] == row[target]))
@@ -56,13 +56,13 @@ def top(scores: Floats, k: int, excluded: list[Ints]) -> list[Ints]:
 
 
 def adagrad(
-    table: Floats, history: Floats, rows: Ints, gradient: Floats, rate: float, decay: float, epsilon: float
+    table: Floats, history: Floats, rows: Ints, gradient: Floats, learning_rate: float, weight_decay: float, epsilon: float
 ) -> tuple[Floats, Floats]:
     """Return table and history after one Adagrad step on the given distinct rows; the others are left as they are."""
     table, history = table.copy(), history.copy()
-    slope = gradient + decay * table[rows]
+    slope = gradient + weight_decay * table[rows]
     history[rows] += slope**2
-    table[rows] -= rate * slope / (np.sqrt(history[rows]) + epsilon)
+    table[rows] -= learning_rate * slope / (np.sqrt(history[rows]) + epsilon)
     return table, history
 
 

@@ -20,8 +20,8 @@ def adagrad(
     history: Floats,
     rows: npt.NDArray[np.int64],
     gradient: Floats,
-    rate: float,
-    decay: float = 0.0,
+    learning_rate: float,
+    weight_decay: float = 0.0,
     epsilon: float = 1e-10,
     columns: npt.NDArray[np.int64] | None = None,
 ) -> None:
@@ -32,13 +32,13 @@ def adagrad(
         history: the sum of squared slopes of each parameter so far.
         rows: int64[m], distinct; the other rows are not touched.
         gradient: [m, d], of those rows; [m, c] if columns are given.
-        rate: the learning rate.
-        decay: weight decay, added to the gradient as decay * parameter.
+        learning_rate: the learning rate.
+        weight_decay: added to the gradient, times the parameter.
         epsilon: what keeps the first step finite.
         columns: int64[c], distinct; the other columns are not touched. None takes all.
     """
     ranges = parallel.cuts(len(rows), _ROWS)
-    numbers = (np.float32(rate), np.float32(decay), np.float32(epsilon))
+    numbers = (np.float32(learning_rate), np.float32(weight_decay), np.float32(epsilon))
     if columns is None:
         parallel.run(lambda n: _step(table, history, rows, gradient, *numbers, *ranges[n]), len(ranges))
     else:
@@ -46,26 +46,26 @@ def adagrad(
 
 
 @exact
-def _step(table, history, rows, gradient, rate, decay, epsilon, first, last):  # type: ignore[no-untyped-def]
+def _step(table, history, rows, gradient, learning_rate, weight_decay, epsilon, first, last):  # type: ignore[no-untyped-def]
     """Take one Adagrad step on table[rows[i]] for i in first..last, in place."""
     for i in range(first, last):
         values, sums, slopes = table[rows[i]], history[rows[i]], gradient[i]
         for k in range(len(values)):
-            slope = slopes[k] + decay * values[k]
+            slope = slopes[k] + weight_decay * values[k]
             sums[k] += slope * slope
-            values[k] -= rate * slope / (np.sqrt(sums[k]) + epsilon)
+            values[k] -= learning_rate * slope / (np.sqrt(sums[k]) + epsilon)
 
 
 @exact
-def _step_block(table, history, rows, columns, gradient, rate, decay, epsilon, first, last):  # type: ignore[no-untyped-def]
+def _step_block(table, history, rows, columns, gradient, learning_rate, weight_decay, epsilon, first, last):  # type: ignore[no-untyped-def]
     """Take one Adagrad step on table[rows[i], columns] for i in first..last, in place."""
     for i in range(first, last):
         values, sums, slopes = table[rows[i]], history[rows[i]], gradient[i]
         for k in range(len(columns)):
             c = columns[k]
-            slope = slopes[k] + decay * values[c]
+            slope = slopes[k] + weight_decay * values[c]
             sums[c] += slope * slope
-            values[c] -= rate * slope / (np.sqrt(sums[c]) + epsilon)
+            values[c] -= learning_rate * slope / (np.sqrt(sums[c]) + epsilon)
 
 
 Ints = npt.NDArray[np.int64]

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.kernels import parallel, ranking, windowed_sigmoid_loops
-from relatum.kernels.filters import Known, known_part
+from relatum.kernels.filters import Excluded, excluded_part
 from relatum.kernels.jit import TILE
 
 __all__ = ["Plan", "backward", "count_better", "forward", "plan", "top"]
@@ -78,10 +78,10 @@ def plan(candidates: Floats, *, tanh: bool = False) -> Plan:
     low, high = _range(candidates) if len(candidates) else (np.zeros(windows, np.float32),) * 2
     steep = np.float32(2 if tanh else 1)
     half = (high - low) / np.float32(2) * steep
-    kind = np.where(half <= PAIRED, 0, np.where(half <= SINGLE, 1, 2))
-    order = np.argsort(kind, kind="stable")
-    paired = int(np.sum(kind == 0)) // 2 * 2  # an odd one out of the pairs is taken alone
-    single = int(np.sum(kind <= 1)) - paired
+    window_class = np.where(half <= PAIRED, 0, np.where(half <= SINGLE, 1, 2))
+    order = np.argsort(window_class, kind="stable")
+    paired = int(np.sum(window_class == 0)) // 2 * 2  # an odd one out of the pairs is taken alone
+    single = int(np.sum(window_class <= 1)) - paired
     return Plan(order, (low * steep + half)[order], half[order], paired, single, tanh)
 
 
@@ -108,17 +108,17 @@ def backward(plan: Plan, queries: Floats, candidates: Floats, upstream: Floats) 
     return of_queries, of_candidates
 
 
-def count_better(plan: Plan, queries: Floats, candidates: Floats, targets: Ints, known: Known) -> tuple[Ints, Ints]:
+def count_better(plan: Plan, queries: Floats, candidates: Floats, targets: Ints, excluded: Excluded) -> tuple[Ints, Ints]:
     """Return how many candidates score above each query's target, and how many exactly as much, both int64[Q].
 
-    The target itself and the other known answers of a query are not counted. No score is kept.
+    The target itself and the candidates excluded from a query are not counted. No score is kept.
     """
     start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries), targets)
     bars = np.empty(len(queries), np.float32)
     ranges = parallel.cuts(len(queries), 16)
     parallel.run(lambda n: windowed_sigmoid_loops.target_scores(*start, *ranges[n], bars), len(ranges))
     counts = np.zeros((2, parallel.PARTS, len(queries)), np.int64)
-    middle = (bars, known.pool, known.starts, known.counts)
+    middle = (bars, excluded.pool, excluded.starts, excluded.counts)
     _over_tiles(
         candidates,
         lambda n, first, last: windowed_sigmoid_loops.count(*start, *middle, first, last, counts[0, n], counts[1, n]),
@@ -127,7 +127,7 @@ def count_better(plan: Plan, queries: Floats, candidates: Floats, targets: Ints,
     return better, equal - 1  # the target equals itself
 
 
-def top(plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Known) -> tuple[Ints, Floats]:
+def top(plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Excluded) -> tuple[Ints, Floats]:
     """Return the ids and sums of the k best candidates of each query, both [Q, k], best first, smaller id first on ties.
 
     Where fewer than k are left after the exclusions, the id is -1 and the sum -inf.
@@ -147,14 +147,14 @@ def top(plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Known
     return np.take_along_axis(all_ids, best, 1), _finished(plan, np.take_along_axis(all_scores, best, 1))
 
 
-def _top_of_many(plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Known) -> tuple[Ints, Floats]:
+def _top_of_many(plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Excluded) -> tuple[Ints, Floats]:
     """Return what `top` does for a large k, where all sums of some queries at a time are kept and sorted."""
     ids, sums = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32)
     step = max(1, _SUMS // max(1, len(candidates)))
     for start in range(0, len(queries), step):
         part = slice(start, start + step)
         found = forward(plan, queries[part], candidates)
-        ids[part], sums[part] = ranking.top(found, k, known_part(excluded, part))
+        ids[part], sums[part] = ranking.top(found, k, excluded_part(excluded, part))
     return ids, sums
 
 

@@ -132,12 +132,12 @@ def count(  # type: ignore[no-untyped-def]
 ):
     """Add to better[Q] and equal[Q] the candidates in tiles first..last that beat or equal bars[Q], the targets' scores.
 
-    pool[starts[q] : starts[q] + counts[q]] are the known answers of query q, ascending; of them only the target counts.
+    pool[starts[q] : starts[q] + counts[q]] are excluded from query q, ascending; of them only the target counts.
     """
     tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
-    known = np.empty(len(queries), np.int64)
+    next_excluded = np.empty(len(queries), np.int64)
     for q in range(len(queries)):
-        known[q] = first_at_least(pool, starts[q], starts[q] + counts[q], first * TILE)
+        next_excluded[q] = first_at_least(pool, starts[q], starts[q] + counts[q], first * TILE)
     for t in range(first, last):
         start = t * TILE
         stop = min(len(candidates), start + TILE)
@@ -150,13 +150,13 @@ def count(  # type: ignore[no-untyped-def]
             for e in range(stop - start):
                 above += total[e] > bar
                 level += total[e] == bar
-            place, end = known[q], starts[q] + counts[q]
-            while place < end and pool[place] < stop:
-                if pool[place] != targets[q]:
-                    above -= total[pool[place] - start] > bar
-                    level -= total[pool[place] - start] == bar
-                place += 1
-            known[q] = place
+            index, end = next_excluded[q], starts[q] + counts[q]
+            while index < end and pool[index] < stop:
+                if pool[index] != targets[q]:
+                    above -= total[pool[index] - start] > bar
+                    level -= total[pool[index] - start] == bar
+                index += 1
+            next_excluded[q] = index
             better[q] += above
             equal[q] += level
 
@@ -170,18 +170,18 @@ def top(  # type: ignore[no-untyped-def]
     k = scores.shape[1]
     if k == 0:  # there is no last one to beat
         return
-    known = np.empty(len(queries), np.int64)
+    next_excluded = np.empty(len(queries), np.int64)
     for q in range(len(queries)):
-        known[q] = first_at_least(pool, starts[q], starts[q] + counts[q], first * TILE)
+        next_excluded[q] = first_at_least(pool, starts[q], starts[q] + counts[q], first * TILE)
     for t in range(first, last):
         start = t * TILE
         stop = min(len(candidates), start + TILE)
         _pack_tile(candidates, start, steep, order, centre, paired + single, tile)
         for q in range(len(queries)):
             _score_tile(tile, queries[q], paired, single, offset, total)
-            while known[q] < starts[q] + counts[q] and pool[known[q]] < stop:
-                total[pool[known[q]] - start] = -np.inf
-                known[q] += 1
+            while next_excluded[q] < starts[q] + counts[q] and pool[next_excluded[q]] < stop:
+                total[pool[next_excluded[q]] - start] = -np.inf
+                next_excluded[q] += 1
             for e in range(stop - start):
                 if total[e] > scores[q, k - 1]:
                     insert(scores[q], ids[q], total[e], start + e)

@@ -6,15 +6,16 @@ the question only and the candidate side on (relation, position, candidate) only
 training and the best answers are written once against this. The law that every model's tests inherit: `score`, which is
 written straight from the model's paper, equals combine(queries, candidates) whatever position is taken as open.
 
-Ids are int64 tensors. Facts come in batches of one arity: relations[n] and columns[arity, n]; there is no padding.
+Ids are int64 tensors. Facts come in batches of one arity: relations[n] and columns[arity, n]; there is no padding. What a
+model may add to its own training, such as a fused loss, is in `relatum.models.training_protocols`.
 """
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -22,25 +23,38 @@ from torch import Tensor
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import Schema
 from relatum.errors import SettingError
-from relatum.kernels.filters import Known
 from relatum.models.combine import Combine
 from relatum.settings import Checked, setting
 
-__all__ = ["Model", "Parameters", "Settings", "drop", "normal", "rows"]
+__all__ = ["Model", "Parameters", "Settings", "drop", "hook", "normal", "rows"]
 
 Parameters = dict[str, Tensor]
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def hook(method: _Method) -> _Method:
+    """Return the method, marked as a default that a model may override; every other method is abstract or final."""
+    method.is_hook = True  # type: ignore[attr-defined]
+    return method
 
 
 @dataclass(frozen=True)
 class Settings(Checked, path="model"):
-    """What every model can be told."""
+    """Settings of every model."""
 
     dim: int = setting(200, "the dimension of embeddings", ge=1)
     input_dropout: float = setting(0.0, "the share of an embedding's coordinates dropped in a training step", ge=0, lt=1)
 
 
 class Model(ABC):
-    """What a model states; see the module's text for the contract."""
+    """What a model states; see the module's text for the contract.
+
+    Args:
+        graph: its entities and relations; of its facts only a model that reads facts takes notice.
+        settings: of the model's own `settings_type`.
+        arities: of the relations that parameters have rows for, if not for all of the schema; see `restricted_to`.
+    """
 
     name: ClassVar[str]  # in specs and on the command line, such as m-distmult
     title: ClassVar[str]  # as the papers write it, such as m-DistMult
@@ -48,39 +62,31 @@ class Model(ABC):
     # Parameters with one row per entity, per relation, and per (relation, position): a step touches few of their rows.
     entity_tables: ClassVar[tuple[str, ...]] = ("entities",)
     relation_tables: ClassVar[tuple[str, ...]] = ("relations",)
-    place_tables: ClassVar[tuple[str, ...]] = ()
-    reads_facts: ClassVar[bool] = False  # whether `encode` looks at the facts of the hypergraph
+    position_tables: ClassVar[tuple[str, ...]] = ()
+    reads_facts: ClassVar[bool] = False  # whether `encode` reads the facts of the hypergraph
 
-    def __init__(self, graph: Hypergraph, settings: Settings | None = None) -> None:
+    def __init__(self, graph: Hypergraph, settings: Settings | None = None, arities: Tensor | None = None) -> None:
         self.settings = settings if settings is not None else self.settings_type()
         if type(self.settings) is not self.settings_type:
             raise SettingError(f"{type(self).__name__} takes {self.settings_type.__name__}, not {type(settings).__name__}")
         self.graph = graph
         self.schema: Schema = graph.schema
-        self.entity_count = len(graph.entities)
-        self._arities = torch.tensor([relation.arity for relation in self.schema], dtype=torch.int64)
-        self.max_arity = int(self._arities.max()) if len(self.schema) else 1
-        self.place_count = int(self._arities.sum())
-        self._first_place = torch.cumsum(self._arities, 0) - self._arities
-
-    @property
-    def midpoint(self) -> float:
-        """The score of a fact that is as likely as not."""
-        return 0.0
+        self.num_entities = len(graph.entities)
+        self.max_arity = max(self.schema.arities, default=1)
+        of_schema = (relation.arity for relation in self.schema)
+        self.arities = torch.tensor(list(of_schema), dtype=torch.int64) if arities is None else arities
+        self.num_positions = int(self.arities.sum())
+        self._first_rows = torch.cumsum(self.arities, 0) - self.arities
 
     @abstractmethod
-    def initial(self, generator: torch.Generator) -> Parameters:
-        """Return parameters to start from, drawn from `generator`."""
+    def init_parameters(self, rng: torch.Generator) -> Parameters:
+        """Return parameters to start from, drawn from `rng`."""
 
-    def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
-        """Return the tables that scoring reads; with `noise`, with the dropout of training.
-
-        Rows of the entity tables may be a selection: then entity ids are places in it.
-        """
-        tables = dict(parameters)
-        for name in self.entity_tables:
-            tables[name] = drop(tables[name], self.settings.input_dropout, noise)
-        return tables
+    @hook
+    def encode(self, parameters: Parameters, dropout_rng: torch.Generator | None = None) -> Parameters:
+        """Return the tables that scoring reads; with a generator, with the dropout of training."""
+        dropped = {name: drop(parameters[name], self.settings.input_dropout, dropout_rng) for name in self.entity_tables}
+        return {**parameters, **dropped}
 
     @abstractmethod
     def score(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor:
@@ -88,7 +94,7 @@ class Model(ABC):
 
     @abstractmethod
     def queries(self, tables: Parameters, relations: Tensor, columns: Tensor, position: int) -> Tensor:
-        """Return the query side, [n, features]; columns[position] is not looked at."""
+        """Return the query side, [n, features]; columns[position] is not read."""
 
     @abstractmethod
     def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
@@ -101,55 +107,23 @@ class Model(ABC):
     def combine(self, tables: Parameters) -> Combine:
         """Return how the two sides meet."""
 
-    def penalty(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor | None:
-        """Return a loss of the model's own that is added in training, or None."""
-        return None
+    @property
+    @hook
+    def midpoint(self) -> float:
+        """The score of a fact that is as likely as not."""
+        return 0.0
 
-    def own_loss(self, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Tensor) -> Tensor | None:
-        """Return Eq. 3 summed over facts, each against its replacements [arity, n, K], or None without a fused way."""
-        return None
-
-    def shared_loss(self, tables: Parameters, relation: Tensor, columns: Tensor, hidden: list[Known]) -> Tensor | None:
-        """Return the softmax loss summed over facts of one relation and positions, each against all entities of the tables.
-
-        `hidden` holds, per position, the candidates that a fact is not compared with. None says that there is no fused way.
-        """
-        return None
-
-    def places(self, relations: Tensor, position: int) -> Tensor:
+    def position_rows(self, relations: Tensor, position: int) -> Tensor:
         """Return the row of (relation, position) in tables that have one row for each; no row is padding."""
-        return self._first_place.to(relations.device)[relations] + position
-
-    def narrowed(self, relations: Tensor) -> tuple[Model, Tensor]:
-        """Return the model for tables that hold only some relations, and the rows of the place tables that are theirs.
-
-        Relation ids are then places among `relations`, ascending and distinct. A step of training needs few relations, and
-        the gradient of a whole table is mostly zeros.
-        """
-        narrow = copy.copy(self)
-        narrow._arities = self._arities[relations]
-        narrow._first_place = torch.cumsum(narrow._arities, 0) - narrow._arities
-        starts = torch.repeat_interleave(self._first_place[relations] - narrow._first_place, narrow._arities)
-        return narrow, starts + torch.arange(len(starts))
-
-    def around(self, entities: Tensor, noise: torch.Generator) -> tuple[Model, Tensor]:
-        """Return the model for a step that needs some entities, and the rows of the entity tables that `encode` then takes.
-
-        Ids are ascending and distinct. Most models need just those rows; a model that reads facts takes those of their
-        neighbours too. Either way its tables have one row for each of `entities`, and entity ids are places among them.
-        """
-        return self, entities
-
-    def thinned(self, noise: torch.Generator) -> tuple[Model, dict[str, Tensor]]:
-        """Return the model for a step of training that leaves some columns of its tables out, and the columns it keeps.
-
-        A table that is not named keeps all. What is left out costs nothing, and is not touched by the step.
-        """
-        return self, {}
+        return self._first_rows.to(relations.device)[relations] + position
 
     def others(self, columns: Tensor, position: int) -> list[int]:
         """Return the positions of a question that are given."""
-        return [place for place in range(len(columns)) if place != position]
+        return [other for other in range(len(columns)) if other != position]
+
+    def restricted_to(self, relations: Tensor) -> Self:
+        """Return the model of parameters that have rows for some relations only; relation ids are indices among these."""
+        return type(self)(self.graph, self.settings, self.arities[relations])
 
 
 def rows(table: Tensor, ids: Tensor | None) -> Tensor:
@@ -163,14 +137,14 @@ def rows(table: Tensor, ids: Tensor | None) -> Tensor:
     return table.index_select(0, ids.flatten()).reshape(ids.shape + table.shape[1:])
 
 
-def normal(generator: torch.Generator, *shape: int, spread: float) -> Tensor:
+def normal(rng: torch.Generator, *shape: int, spread: float) -> Tensor:
     """Return a tensor drawn from a normal distribution around 0."""
-    return torch.randn(shape, generator=generator, device=generator.device) * spread
+    return torch.randn(shape, generator=rng, device=rng.device) * spread
 
 
-def drop(values: Tensor, share: float, noise: torch.Generator | None) -> Tensor:
-    """Return values of which a share is set to 0 and the rest made larger by as much; all of them without noise."""
-    if noise is None or share == 0:
+def drop(values: Tensor, share: float, rng: torch.Generator | None) -> Tensor:
+    """Return values of which a share is set to 0 and the rest made larger by as much; all of them without a generator."""
+    if rng is None or share == 0:
         return values
-    kept = torch.rand(values.shape, generator=noise, device=values.device) >= share
+    kept = torch.rand(values.shape, generator=rng, device=values.device) >= share
     return values * kept / (1 - share)

@@ -13,33 +13,33 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from relatum.kernels.filters import Known, known_part
+from relatum.kernels.filters import Excluded, excluded_part
 from relatum.memory import budget
 from relatum.models.ops import as_array, backend_for, minimum_scores, pair_scores, sigma_sums
 
-__all__ = ["SIGMAS", "Combine", "Dot", "MinimumOfPairs", "SquaredDistance", "WindowedSigma", "count_better", "top"]
+__all__ = ["SIGMAS", "Combine", "Dot", "MatrixCombine", "MinimumOfPairs", "SquaredDistance", "WindowedSigma"]
 
 Ints = npt.NDArray[np.int64]
 
 
-def count_better(scores: Tensor, targets: Tensor, known: Known) -> tuple[Ints, Ints]:
-    """Return, per row, how many scores are above that of the target, and how many equal it; known answers do not count."""
+def _count_in(scores: Tensor, targets: Tensor, excluded: Excluded) -> tuple[Ints, Ints]:
+    """Return, per row, how many scores are above that of the target, and how many equal it, without what is excluded."""
     if backend_for(scores) == "numba":
         from relatum.kernels import ranking
 
-        return ranking.count_better(as_array(scores), as_array(targets), known)
+        return ranking.count_better(as_array(scores), as_array(targets), excluded)
     _check_finite(scores)
     bars = scores.gather(1, targets[:, None])
     above, level = scores > bars, scores == bars
-    rows, answers = _pairs(known)
-    other = answers != targets.cpu()[rows]
+    rows, others = _pairs(excluded)
+    counted = others != targets.cpu()[rows]
     for marks in (above, level):
-        marks[rows[other], answers[other]] = False
+        marks[rows[counted], others[counted]] = False
     return above.sum(1).numpy(force=True), level.sum(1).numpy(force=True) - 1  # the target equals itself
 
 
-def top(scores: Tensor, k: int, excluded: Known) -> tuple[Tensor, Tensor]:
-    """Return places and scores of the k best of each row, [Q, k] both, smaller place first on ties; else -1 and -inf."""
+def _top_in(scores: Tensor, k: int, excluded: Excluded) -> tuple[Tensor, Tensor]:
+    """Return ids and scores of the k best of each row, [Q, k] both, smaller id first on ties; else -1 and -inf."""
     if backend_for(scores) == "numba":
         from relatum.kernels import ranking
 
@@ -51,16 +51,16 @@ def top(scores: Tensor, k: int, excluded: Known) -> tuple[Tensor, Tensor]:
     if (short := k - scores.shape[1]) > 0:
         scores = torch.nn.functional.pad(scores, (0, short), value=-torch.inf)
     order = scores.sort(dim=1, descending=True, stable=True)
-    values, places = order.values[:, :k], order.indices[:, :k]
-    return places.masked_fill(values == -torch.inf, -1), values
+    values, ids = order.values[:, :k], order.indices[:, :k]
+    return ids.masked_fill(values == -torch.inf, -1), values
 
 
-def _pairs(known: Known) -> tuple[Tensor, Tensor]:
-    """Return (row, candidate) of all that is known."""
-    ends = np.cumsum(known.counts)
-    rows = np.repeat(np.arange(len(known.counts)), known.counts)
-    places = np.repeat(known.starts - (ends - known.counts), known.counts) + np.arange(len(rows))
-    return torch.from_numpy(rows), torch.from_numpy(known.pool[places].astype(np.int64))
+def _pairs(excluded: Excluded) -> tuple[Tensor, Tensor]:
+    """Return (row, candidate) of all that is excluded."""
+    ends = np.cumsum(excluded.counts)
+    rows = np.repeat(np.arange(len(excluded.counts)), excluded.counts)
+    indices = np.repeat(excluded.starts - (ends - excluded.counts), excluded.counts) + np.arange(len(rows))
+    return torch.from_numpy(rows), torch.from_numpy(excluded.pool[indices].astype(np.int64))
 
 
 def _check_finite(scores: Tensor) -> None:
@@ -76,7 +76,11 @@ _BYTES = 4  # of a score
 
 
 class Combine(ABC):
-    """Scores from a query side and a candidate side; features are in the last dimension."""
+    """Scores from a query side and a candidate side; features are in the last dimension.
+
+    Where candidates are counted or picked, a score that is not finite is a FloatingPointError: it must not rank first, nor
+    anywhere.
+    """
 
     @abstractmethod
     def pairs(self, queries: Tensor, candidates: Tensor) -> Tensor:
@@ -86,42 +90,66 @@ class Combine(ABC):
     def matrix(self, queries: Tensor, candidates: Tensor) -> Tensor:
         """Return the score of every query with every candidate, [Q, C]."""
 
-    @torch.no_grad()
-    def count_better(self, queries: Tensor, candidates: Tensor, targets: Tensor, known: Known) -> tuple[Ints, Ints]:
+    @abstractmethod
+    def count_better(self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded) -> tuple[Ints, Ints]:
         """Return how many candidates score above each query's target, and how many exactly as much, int64[Q] both.
 
-        `targets` are places in the candidates. The target itself and the other known answers are not counted. A score
-        that is not finite is a FloatingPointError: it must not rank first, nor anywhere.
+        `targets` are indices of candidates. The target itself and what is excluded are not counted.
         """
-        counts = np.empty((2, len(queries)), np.int64)
-        for part in self._parts(queries, candidates):
-            scores = self.matrix(queries[part], candidates)
-            counts[:, part] = count_better(scores, targets[part], known_part(known, part))
-        return counts[0], counts[1]
 
-    @torch.no_grad()
-    def top(self, queries: Tensor, candidates: Tensor, k: int, excluded: Known) -> tuple[Tensor, Tensor]:
-        """Return places and scores of the k best candidates of each query, [Q, k], best first, smaller place on ties.
+    @abstractmethod
+    def top(self, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded) -> tuple[Tensor, Tensor]:
+        """Return indices and scores of the k best candidates of each query, [Q, k], best first, smaller index on ties.
 
-        Where fewer than k are left after the exclusions, the place is -1 and the score -inf.
+        Where fewer than k are left after the exclusions, the index is -1 and the score -inf.
         """
-        places = torch.empty(len(queries), k, dtype=torch.int64, device=queries.device)
-        values = torch.empty(len(queries), k, dtype=queries.dtype, device=queries.device)
-        for part in self._parts(queries, candidates):
-            scores = self.matrix(queries[part], candidates)
-            places[part], values[part] = top(scores, k, known_part(excluded, part))
-        return places, values
-
-    def _parts(self, queries: Tensor, candidates: Tensor) -> list[slice]:
-        """Return the queries in parts whose scores with all candidates fit in bounded memory.
-
-        All scores of one query come from one call of `matrix`, so that equal candidates have equal scores.
-        """
-        step = max(1, budget() // (_BYTES * max(1, len(candidates))))
-        return [slice(start, start + step) for start in range(0, len(queries), step)]
 
 
-class Dot(Combine):
+class MatrixCombine(Combine):
+    """A combine that counts and picks in matrices of scores."""
+
+    def count_better(self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded) -> tuple[Ints, Ints]:
+        """Return the counts from matrices of scores."""
+        return _count_by_matrix(self, queries, candidates, targets, excluded)
+
+    def top(self, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded) -> tuple[Tensor, Tensor]:
+        """Return the best of matrices of scores."""
+        return _top_by_matrix(self, queries, candidates, k, excluded)
+
+
+@torch.no_grad()
+def _count_by_matrix(
+    combine: Combine, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded
+) -> tuple[Ints, Ints]:
+    counts = np.empty((2, len(queries)), np.int64)
+    for part in _parts(queries, candidates):
+        scores = combine.matrix(queries[part], candidates)
+        counts[:, part] = _count_in(scores, targets[part], excluded_part(excluded, part))
+    return counts[0], counts[1]
+
+
+@torch.no_grad()
+def _top_by_matrix(
+    combine: Combine, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded
+) -> tuple[Tensor, Tensor]:
+    indices = torch.empty(len(queries), k, dtype=torch.int64, device=queries.device)
+    values = torch.empty(len(queries), k, dtype=queries.dtype, device=queries.device)
+    for part in _parts(queries, candidates):
+        scores = combine.matrix(queries[part], candidates)
+        indices[part], values[part] = _top_in(scores, k, excluded_part(excluded, part))
+    return indices, values
+
+
+def _parts(queries: Tensor, candidates: Tensor) -> list[slice]:
+    """Return the queries in parts whose scores with all candidates fit in bounded memory.
+
+    All scores of one query come from one call of `matrix`, so that equal candidates have equal scores.
+    """
+    step = max(1, budget() // (_BYTES * max(1, len(candidates))))
+    return [slice(start, start + step) for start in range(0, len(queries), step)]
+
+
+class Dot(MatrixCombine):
     """The dot product."""
 
     def pairs(self, queries: Tensor, candidates: Tensor) -> Tensor:
@@ -133,7 +161,7 @@ class Dot(Combine):
         return _products(queries, candidates)
 
 
-class SquaredDistance(Combine):
+class SquaredDistance(MatrixCombine):
     """Minus the squared length of query + candidate."""
 
     def pairs(self, queries: Tensor, candidates: Tensor) -> Tensor:
@@ -166,29 +194,29 @@ class WindowedSigma(Combine):
         sums = sigma_sums(self.sigma, queries, candidates)
         return sums if self.factor == 1 else self.factor * sums
 
-    def count_better(self, queries: Tensor, candidates: Tensor, targets: Tensor, known: Known) -> tuple[Ints, Ints]:
+    def count_better(self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded) -> tuple[Ints, Ints]:
         """Return the counts by the fused kernel where there is one: no score is kept."""
         if self.sigma == "exp" or backend_for(queries) != "numba":
-            return super().count_better(queries, candidates, targets, known)
+            return _count_by_matrix(self, queries, candidates, targets, excluded)
         from relatum.kernels import windowed_sigmoid
 
-        asked, offered = as_array(queries), as_array(candidates)
-        plan = windowed_sigmoid.plan(offered, tanh=self.sigma == "tanh")
-        return windowed_sigmoid.count_better(plan, asked, offered, as_array(targets), known)
+        q, c = as_array(queries), as_array(candidates)
+        plan = windowed_sigmoid.plan(c, tanh=self.sigma == "tanh")
+        return windowed_sigmoid.count_better(plan, q, c, as_array(targets), excluded)
 
-    def top(self, queries: Tensor, candidates: Tensor, k: int, excluded: Known) -> tuple[Tensor, Tensor]:
+    def top(self, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded) -> tuple[Tensor, Tensor]:
         """Return the best by the fused kernel where there is one."""
         if self.sigma == "exp" or backend_for(queries) != "numba":
-            return super().top(queries, candidates, k, excluded)
+            return _top_by_matrix(self, queries, candidates, k, excluded)
         from relatum.kernels import windowed_sigmoid
 
-        asked, offered = as_array(queries), as_array(candidates)
-        plan = windowed_sigmoid.plan(offered, tanh=self.sigma == "tanh")
-        places, sums = windowed_sigmoid.top(plan, asked, offered, k, excluded)
-        return torch.from_numpy(places), self.factor * torch.from_numpy(sums)
+        q, c = as_array(queries), as_array(candidates)
+        plan = windowed_sigmoid.plan(c, tanh=self.sigma == "tanh")
+        indices, sums = windowed_sigmoid.top(plan, q, c, k, excluded)
+        return torch.from_numpy(indices), self.factor * torch.from_numpy(sums)
 
 
-class MinimumOfPairs(Combine):
+class MinimumOfPairs(MatrixCombine):
     """v . relu(min(p, p') + min(q, q') + b) + c, where a side is [p; q] (NaLP)."""
 
     def __init__(self, bias: Tensor, weights: Tensor, offset: Tensor) -> None:

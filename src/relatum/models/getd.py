@@ -36,51 +36,51 @@ class GETD(Model):
     settings_type = GETDSettings
     settings: GETDSettings
 
-    def initial(self, generator: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator) -> Parameters:
         """Return entities that are nearly alike, and rings that nearly sum products of as many coordinates as the rank.
 
         So it starts where m-DistMult does, and for the same reason; coordinates beyond the rank are seen with others.
         """
         dim, rank = self.settings.dim, self.settings.rank
         parameters = {
-            "entities": nearly_alike(generator, self.entity_count, dim),
-            "relations": around_zero(generator, len(self.schema), dim),
+            "entities": nearly_alike(rng, self.num_entities, dim),
+            "relations": around_zero(rng, len(self.schema), dim),
         }
         width = max(dim, rank)
-        pairs = torch.arange(width, device=generator.device)
-        shares = torch.zeros(rank, dim, device=generator.device)
+        pairs = torch.arange(width, device=rng.device)
+        shares = torch.zeros(rank, dim, device=rng.device)
         shares[pairs % rank, pairs % dim] = 1.0
         products = torch.diag_embed((shares / shares.sum(1, keepdim=True)).T).transpose(0, 1)  # [rank, dim, rank]
         for arity in sorted(self.schema.arities):
-            noise = normal(generator, arity + 1, rank, dim, rank, spread=0.05 * dim**-0.5)
+            noise = normal(rng, arity + 1, rank, dim, rank, spread=0.05 * dim**-0.5)
             parameters[f"ring{arity}"] = (dim * (products + noise)).contiguous()
         return parameters
 
-    def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
+    def encode(self, parameters: Parameters, dropout_rng: torch.Generator | None = None) -> Parameters:
         """Return the tables with rings divided by the dimension, times which they are kept.
 
         A step of training moves all numbers of a ring; what they give together should move no further than an embedding.
         """
-        tables = super().encode(parameters, noise)
+        tables = super().encode(parameters, dropout_rng)
         rings = {name: table / self.settings.dim for name, table in tables.items() if name.startswith("ring")}
         return {**tables, **rings}
 
     def score(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor:
         """Return the trace of the product of all matrices, [n]."""
         product = self._matrix(tables, relations, columns, 0)
-        for place in range(1, len(columns) + 1):
-            product = product @ self._matrix(tables, relations, columns, place)
+        for index in range(1, len(columns) + 1):
+            product = product @ self._matrix(tables, relations, columns, index)
         return product.diagonal(dim1=-2, dim2=-1).sum(-1)
 
     def queries(self, tables: Parameters, relations: Tensor, columns: Tensor, position: int) -> Tensor:
         """Return the ring closed around the open position, [n, dim]."""
-        places = len(columns) + 1
-        open_place = position + 1  # the relation stands at place 0
+        size = len(columns) + 1
+        open_index = position + 1  # the relation stands at index 0
         product = None
-        for step in range(1, places):  # once around, from behind the open place
-            matrix = self._matrix(tables, relations, columns, (open_place + step) % places)
+        for step in range(1, size):  # once around, from behind the open position
+            matrix = self._matrix(tables, relations, columns, (open_index + step) % size)
             product = matrix if product is None else product @ matrix
-        return torch.einsum("rds,nsr->nd", tables[f"ring{len(columns)}"][open_place], product)
+        return torch.einsum("rds,nsr->nd", tables[f"ring{len(columns)}"][open_index], product)
 
     def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
         """Return the embeddings of the candidates, [..., dim]."""
@@ -90,7 +90,7 @@ class GETD(Model):
         """Return the dot product."""
         return Dot()
 
-    def _matrix(self, tables: Parameters, relations: Tensor, columns: Tensor, place: int) -> Tensor:
-        """Return M at a place of the ring, [n, rank, rank]."""
-        vectors = rows(tables["relations"], relations) if place == 0 else rows(tables["entities"], columns[place - 1])
-        return torch.einsum("nd,rds->nrs", vectors, tables[f"ring{len(columns)}"][place])
+    def _matrix(self, tables: Parameters, relations: Tensor, columns: Tensor, index: int) -> Tensor:
+        """Return M at an index of the ring, [n, rank, rank]."""
+        vectors = rows(tables["relations"], relations) if index == 0 else rows(tables["entities"], columns[index - 1])
+        return torch.einsum("nd,rds->nrs", vectors, tables[f"ring{len(columns)}"][index])

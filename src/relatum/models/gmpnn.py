@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
 
 from relatum.data.hypergraph import Hypergraph
-from relatum.models.base import Model, Parameters, Settings, drop, normal, rows
-from relatum.models.products import ProductModel
+from relatum.models.base import Parameters, Settings, drop, normal, rows
+from relatum.models.products import PositionalProduct
+from relatum.models.training_protocols import Neighbourhood, NeighbourSampling
 from relatum.settings import setting
 
 __all__ = ["GMPNN", "GMPNNSettings", "Layer", "Messages", "Neighbourhoods"]
@@ -30,12 +31,12 @@ class Messages:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Layer:
-    """One round of messages: from rows of a table to the rows that are needed after it.
+    """One layer of message passing: from rows of a table to the rows that are needed after it.
 
     Attributes:
-        kept: where those that are needed are among the rows before the round; None for all of them.
-        parts: the messages; senders are places among the rows before the round, and receivers among those after it.
-        counts: how many messages each receives, int64[rows after the round].
+        kept: the indices of the needed rows among those before the layer; None for all of them.
+        parts: the messages; senders are indices among the rows before the layer, and receivers among those after it.
+        counts: how many messages each receives, int64[rows after the layer].
     """
 
     kept: Tensor | None
@@ -58,61 +59,61 @@ class Neighbourhoods:
         self._starts = torch.cumsum(self._counts, 0) - self._counts
 
     def whole(self) -> Layer:
-        """Return a round in which everybody hears everything."""
+        """Return a layer in which every entity receives all its messages."""
         parts = [part for relations, columns in self._facts for part in _pieces(relations, columns)]
         return Layer(None, parts, self._counts)
 
-    def rounds(self, entities: Tensor, count: int, limit: int, noise: torch.Generator) -> tuple[list[Layer], Tensor]:
-        """Return rounds after which the given entities have heard what they need, and the rows that the first begins with.
+    def layers(self, entities: Tensor, count: int, limit: int, rng: torch.Generator) -> tuple[list[Layer], Tensor]:
+        """Return layers that end with a row for each of the given entities, and the rows that the first begins with.
 
         Args:
-            entities: ids, ascending and distinct; the last round ends with a row for each.
-            count: how many rounds.
-            limit: how many messages an entity takes in a round, drawn anew for each if there are more; 0 takes all.
-            noise: what they are drawn with.
+            entities: ids, ascending and distinct.
+            count: how many layers.
+            limit: how many messages an entity takes in a layer, drawn anew for each if there are more; 0 takes all.
+            rng: what they are drawn with.
         """
         layers: list[Layer] = []
         for _ in range(count):
-            layer, entities = self._round(entities, limit, noise)
+            layer, entities = self._layer(entities, limit, rng)
             layers.insert(0, layer)
         return layers, entities
 
-    def _round(self, entities: Tensor, limit: int, noise: torch.Generator) -> tuple[Layer, Tensor]:
-        chosen, receivers, counts = self._drawn(entities, limit, noise)
+    def _layer(self, entities: Tensor, limit: int, rng: torch.Generator) -> tuple[Layer, Tensor]:
+        chosen, receivers, counts = self._drawn(entities, limit, rng)
         found, first = [], 0
         for relations, columns in self._facts:
             here = (chosen >= first) & (chosen < first + columns.numel())
-            place, fact = (chosen[here] - first) // len(relations), (chosen[here] - first) % len(relations)
-            found.append((relations[fact], _others(columns, place, fact), receivers[here]))
+            position, fact = (chosen[here] - first) // len(relations), (chosen[here] - first) % len(relations)
+            found.append((relations[fact], _others(columns, position, fact), receivers[here]))
             first += columns.numel()
         before = torch.unique(torch.cat([entities, *(others.flatten() for _, others, _ in found)]))
         parts = [Messages(names, torch.searchsorted(before, others), whom) for names, others, whom in found if len(whom)]
         return Layer(torch.searchsorted(before, entities), parts, counts), before
 
-    def _drawn(self, entities: Tensor, limit: int, noise: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-        """Return numbers of (fact, position), the place among `entities` that each is for, and how many each place has."""
+    def _drawn(self, entities: Tensor, limit: int, rng: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+        """Return numbers of (fact, position), the index in `entities` of each one's receiver, and how many each receives."""
         starts, counts = self._starts[entities], self._counts[entities]
-        heard = counts if limit == 0 else counts.clamp(max=limit)
-        receivers = torch.repeat_interleave(heard)
-        nth = torch.arange(len(receivers)) - (torch.cumsum(heard, 0) - heard)[receivers]
-        chance = torch.rand(len(receivers), generator=noise, dtype=torch.float64, device=noise.device).cpu()
-        many = (counts > heard)[receivers]
-        nth = torch.where(many, (chance * counts[receivers]).long(), nth)
-        return self._order[starts[receivers] + nth], receivers, heard
+        received = counts if limit == 0 else counts.clamp(max=limit)
+        receivers = torch.repeat_interleave(received)
+        nth = torch.arange(len(receivers)) - (torch.cumsum(received, 0) - received)[receivers]
+        drawn = torch.rand(len(receivers), generator=rng, dtype=torch.float64, device=rng.device).cpu()
+        many = (counts > received)[receivers]
+        nth = torch.where(many, (drawn * counts[receivers]).long(), nth)
+        return self._order[starts[receivers] + nth], receivers, received
 
 
 def _pieces(relations: Tensor, columns: Tensor) -> Iterator[Messages]:
     """Yield all messages over facts of one arity, some at a time: what is formed of them has many numbers for each."""
-    for place in range(len(columns)):
+    for position in range(len(columns)):
         for start in range(0, len(relations), _PIECE):
             fact = torch.arange(start, min(start + _PIECE, len(relations)))
-            yield Messages(relations[fact], _others(columns, torch.full_like(fact, place), fact), columns[place, fact])
+            yield Messages(relations[fact], _others(columns, torch.full_like(fact, position), fact), columns[position, fact])
 
 
-def _others(columns: Tensor, place: Tensor, fact: Tensor) -> Tensor:
+def _others(columns: Tensor, positions: Tensor, fact: Tensor) -> Tensor:
     """Return the entities of facts at all positions but one, [arity - 1, m]."""
     after = torch.arange(1, len(columns))[:, None]
-    return columns[(place + after) % len(columns), fact]
+    return columns[(positions + after) % len(columns), fact]
 
 
 @dataclass(frozen=True)
@@ -127,11 +128,11 @@ class GMPNNSettings(Settings):
         ge=0,
     )
     message_dropout: float = setting(
-        0.0, "the share of what an entity has heard that is dropped in a step of training", ge=0, lt=1
+        0.0, "the share of what an entity has received that is dropped in a step of training", ge=0, lt=1
     )
 
 
-class GMPNN(ProductModel):
+class GMPNN(PositionalProduct, NeighbourSampling):
     """G-MPNN: entities gather messages over the facts of the training hypergraph; then they are decoded as products.
 
     In each layer, a fact r(x_1, ..., x_n) sends to the entity at position i the message r * p_i * product over j other
@@ -148,37 +149,36 @@ class GMPNN(ProductModel):
     settings: GMPNNSettings
     reads_facts = True
 
-    def __init__(self, graph: Hypergraph, settings: Settings | None = None) -> None:
-        super().__init__(graph, settings)
-        self._neighbourhoods = Neighbourhoods(graph)
-        self._rounds: list[Layer] | None = None  # those of a step; else everybody hears everything
+    @cached_property
+    def _neighbourhoods(self) -> Neighbourhoods:
+        return Neighbourhoods(self.graph)
 
-    def initial(self, generator: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator) -> Parameters:
         """Return normal embeddings, positions near 1, and message weights that keep a message's length."""
         dim = self.settings.dim
-        near_one = normal(generator, 2, self.max_arity, dim, spread=0.1) + 1
+        near_one = normal(rng, 2, self.max_arity, dim, spread=0.1) + 1
         return {
-            **super().initial(generator),
+            **self.embeddings(rng),
             "positions": near_one,
-            "messages": normal(generator, self.settings.num_layers, dim, dim, spread=1.0),
+            "messages": normal(rng, self.settings.num_layers, dim, dim, spread=1.0),
         }
 
-    def around(self, entities: Tensor, noise: torch.Generator) -> tuple[Model, Tensor]:
-        """Return the model with the messages that reach the given entities, and those who send them."""
-        narrow = copy.copy(self)
-        settings = self.settings
-        narrow._rounds, senders = self._neighbourhoods.rounds(entities, settings.num_layers, settings.num_neighbors, noise)
-        return narrow, senders
-
-    def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
+    def encode(self, parameters: Parameters, dropout_rng: torch.Generator | None = None) -> Parameters:
         """Return entities after message passing."""
-        tables = super().encode(parameters, noise)
+        return self._passed([self._neighbourhoods.whole()] * self.settings.num_layers, parameters, dropout_rng)
+
+    def neighbourhood(self, entities: Tensor, rng: torch.Generator) -> Neighbourhood:
+        """Return the rows that send messages to the given entities, and how these are passed."""
+        layers, senders = self._neighbourhoods.layers(entities, self.settings.num_layers, self.settings.num_neighbors, rng)
+        return Neighbourhood(senders, partial(self._passed, layers))
+
+    def _passed(self, layers: Sequence[Layer], parameters: Parameters, dropout_rng: torch.Generator | None) -> Parameters:
+        tables = super().encode(parameters, dropout_rng)
         hidden, (to_encode, to_decode) = tables["entities"], tables["positions"]
-        rounds = self._rounds or [self._neighbourhoods.whole()] * self.settings.num_layers
-        for layer, weights in zip(rounds, tables.pop("messages"), strict=True):
-            heard = _mean(layer, hidden, tables["relations"], to_encode)
-            passed = torch.tanh(heard @ (weights * self.settings.dim**-0.5))
-            hidden = rows(hidden, layer.kept) + drop(passed, self.settings.message_dropout, noise)
+        for layer, weights in zip(layers, tables.pop("messages"), strict=True):
+            received = _mean(layer, hidden, tables["relations"], to_encode)
+            passed = torch.tanh(received @ (weights * self.settings.dim**-0.5))
+            hidden = rows(hidden, layer.kept) + drop(passed, self.settings.message_dropout, dropout_rng)
         return {**tables, "entities": hidden, "positions": to_decode}
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
@@ -187,7 +187,7 @@ class GMPNN(ProductModel):
 
 
 def _mean(layer: Layer, hidden: Tensor, relations: Tensor, positions: Tensor) -> Tensor:
-    """Return the mean of the messages that each receives, [rows after the round, dim]; 0 for who receives none.
+    """Return the mean of the messages that each receives, [rows after the layer, dim]; 0 for who receives none.
 
     Whatever position a message goes to, the embeddings of all positions of its fact are in it.
     """

@@ -32,7 +32,7 @@ class HypESettings(Settings):
 
     @property
     def steps(self) -> int:
-        """How many places a filter stops at."""
+        """How many times a filter is applied along an embedding."""
         return (self.dim - self.filter_width) // self.stride + 1
 
 
@@ -49,7 +49,7 @@ class HypE(ProductModel):
     settings_type = HypESettings
     settings: HypESettings
 
-    def initial(self, generator: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator) -> Parameters:
         """Return embeddings that are nearly alike, and filters and a projection by which every position sees them nearly so.
 
         At first f(x, i) about repeats coordinates of x, as m-DistMult sees them. What positions have in common, such as a
@@ -61,12 +61,12 @@ class HypE(ProductModel):
             self.settings.num_filters,
             self.settings.dim,
         )
-        seen = torch.arange(dim, device=generator.device)
-        projection = normal(generator, count, steps, dim, spread=0.1 * math.sqrt(self._features))
+        seen = torch.arange(dim, device=rng.device)
+        projection = normal(rng, count, steps, dim, spread=0.1 * math.sqrt(self._features))
         projection[seen % count, seen * steps // dim, seen] += self._features
         return {
-            **super().initial(generator),
-            "filters": normal(generator, self.max_arity, count, width, spread=0.1) + 1 / width,
+            **self.embeddings(rng),
+            "filters": normal(rng, self.max_arity, count, width, spread=0.1) + 1 / width,
             "projection": projection.flatten(0, 1),
         }
 
@@ -74,13 +74,15 @@ class HypE(ProductModel):
     def _features(self) -> int:
         return self.settings.num_filters * self.settings.steps
 
-    def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
+    def encode(self, parameters: Parameters, dropout_rng: torch.Generator | None = None) -> Parameters:
         """Return entities, relations and the matrix [dim, dim] of each position."""
-        tables = super().encode(parameters, noise)
+        tables = super().encode(parameters, dropout_rng)
         width, steps, count = self.settings.filter_width, self.settings.steps, self.settings.num_filters
         filters, projection = tables.pop("filters"), tables.pop("projection") / self._features
-        if noise is not None and self.settings.hidden_dropout:
-            projection = projection * drop(projection.new_ones(len(projection), 1), self.settings.hidden_dropout, noise)
+        if dropout_rng is not None and self.settings.hidden_dropout:
+            projection = projection * drop(
+                projection.new_ones(len(projection), 1), self.settings.hidden_dropout, dropout_rng
+            )
         # What coordinate `stride * s + w` of an entity gives through all filters; the features in between are never made.
         given = torch.einsum("pfw,fso->pswo", filters, projection.view(count, steps, -1)).flatten(1, 2)
         starts = self.settings.stride * torch.arange(steps, device=filters.device)
@@ -97,7 +99,8 @@ class HypE(ProductModel):
 
         So the matrix of the open position meets the questions, which are few, and not all candidates.
         """
-        return super().queries(tables, relations, columns, position) @ tables["maps"][position].T
+        product = self.product(tables, relations, columns, self.others(columns, position))
+        return product @ tables["maps"][position].T
 
     def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
         """Return the embeddings themselves, [..., dim]."""

@@ -35,28 +35,28 @@ class NaLP(Model):
     settings_type = NaLPSettings
     settings: NaLPSettings
     relation_tables = ()
-    place_tables = ("roles",)
+    position_tables = ("roles",)
 
-    def initial(self, generator: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator) -> Parameters:
         """Return weights as of a usual layer, roles, and entities that are short beside them.
 
         So a fact starts as its roles alone, and entities are told apart only as far as facts tell them apart.
         """
         dim, filters, hidden = self.settings.dim, self.settings.num_filters, self.settings.hidden_dim
         return {
-            "entities": normal(generator, self.entity_count, dim, spread=0.2 * dim**-0.5),
-            "roles": normal(generator, self.place_count, dim, spread=dim**-0.5),
-            "kernel": normal(generator, 2, dim, filters, spread=1.0),
-            "kernel_bias": torch.zeros(filters, device=generator.device),
-            "pair": normal(generator, filters, 2 * hidden, spread=(2 / filters) ** 0.5),
-            "pair_bias": torch.zeros(hidden, device=generator.device),
-            "out": normal(generator, hidden, spread=hidden**-0.5),
-            "out_bias": torch.zeros((), device=generator.device),
+            "entities": normal(rng, self.num_entities, dim, spread=0.2 * dim**-0.5),
+            "roles": normal(rng, self.num_positions, dim, spread=dim**-0.5),
+            "kernel": normal(rng, 2, dim, filters, spread=1.0),
+            "kernel_bias": torch.zeros(filters, device=rng.device),
+            "pair": normal(rng, filters, 2 * hidden, spread=(2 / filters) ** 0.5),
+            "pair_bias": torch.zeros(hidden, device=rng.device),
+            "out": normal(rng, hidden, spread=hidden**-0.5),
+            "out_bias": torch.zeros((), device=rng.device),
         }
 
-    def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
+    def encode(self, parameters: Parameters, dropout_rng: torch.Generator | None = None) -> Parameters:
         """Return the tables with roles and entities already convolved: the kernel is linear in each."""
-        tables = super().encode(parameters, noise)
+        tables = super().encode(parameters, dropout_rng)
         of_role, of_entity = tables.pop("kernel")
         tables["roles"] = tables["roles"] @ of_role + tables.pop("kernel_bias")
         return {**tables, "entities": tables["entities"] @ of_entity}
@@ -72,13 +72,13 @@ class NaLP(Model):
         """Return the minima of A o_i and of B o_i over the given entities, [n, 2 * hidden]; infinite if there are none."""
         shape = (len(relations), 2 * self.settings.hidden_dim)
         lowest = torch.full(shape, torch.inf, dtype=tables["pair"].dtype, device=relations.device)
-        for place in self.others(columns, position):
-            lowest = torch.minimum(lowest, self.candidates(tables, relations, place, columns[place]))
+        for other in self.others(columns, position):
+            lowest = torch.minimum(lowest, self.candidates(tables, relations, other, columns[other]))
         return lowest
 
     def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
         """Return A o and B o of the candidates, [..., 2 * hidden]."""
-        roles = rows(tables["roles"], self.places(relations, position))
+        roles = rows(tables["roles"], self.position_rows(relations, position))
         return torch.relu(roles + rows(tables["entities"], entities)) @ tables["pair"]
 
     def combine(self, tables: Parameters) -> Combine:

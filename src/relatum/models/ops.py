@@ -20,17 +20,17 @@ import torch
 from torch import Tensor
 
 from relatum.errors import SettingError
-from relatum.kernels.filters import Known
+from relatum.kernels.filters import Excluded
 
 __all__ = [
     "BACKENDS",
     "as_array",
     "backend_for",
     "minimum_scores",
-    "own_loss",
     "pair_scores",
-    "shared_loss",
     "sigma_sums",
+    "softmax_loss_per_fact",
+    "softmax_loss_shared",
     "window_sums",
 ]
 
@@ -243,32 +243,32 @@ class _MinimumScores(torch.autograd.Function):
         return tuple(map(torch.from_numpy, gradients))
 
 
-def own_loss(
+def softmax_loss_per_fact(
     entities: Tensor, weights: Tensor, bias: Tensor, ids: tuple[Tensor, Tensor, Tensor, Tensor], factor: float
 ) -> Tensor:
-    """Return the summed loss of facts against their own replacements; see `kernels.own_softmax` for the arguments."""
-    from relatum.kernels.loss_per_fact import own_softmax
+    """Return the summed loss of facts against their own replacements; see `kernels.loss_per_fact` for the arguments."""
+    from relatum.kernels.loss_per_fact import softmax_per_fact
 
     arrays = map(as_array, (entities, weights, bias, *ids))
-    return _with_gradients(own_softmax(*arrays, factor), entities, weights, bias)  # type: ignore[call-arg,arg-type]
+    return _with_gradients(softmax_per_fact(*arrays, factor), entities, weights, bias)  # type: ignore[call-arg,arg-type]
 
 
-def shared_loss(
-    entities: Tensor, weights: Tensor, bias: Tensor, columns: Tensor, hidden: list[Known], factor: float
+def softmax_loss_shared(
+    entities: Tensor, weights: Tensor, bias: Tensor, columns: Tensor, excluded: list[Excluded], factor: float
 ) -> Tensor:
-    """Return the summed loss of facts against shared candidates; see `kernels.shared_softmax` for the arguments."""
-    from relatum.kernels.loss_shared import shared_softmax
+    """Return the summed loss of facts against shared candidates; see `kernels.loss_shared` for the arguments."""
+    from relatum.kernels.loss_shared import softmax_shared
 
     x, r, b, ids = map(as_array, (entities, weights, bias, columns))
-    return _with_gradients(shared_softmax(x, r, b, ids, hidden, factor), entities, weights, bias)
+    return _with_gradients(softmax_shared(x, r, b, ids, excluded, factor), entities, weights, bias)
 
 
 def _with_gradients(found: tuple[float, Any, Any, Any], *inputs: Tensor) -> Tensor:
-    loss: Tensor = _Known.apply(found[0], [torch.from_numpy(gradient) for gradient in found[1:]], *inputs)  # type: ignore[no-untyped-call]
+    loss: Tensor = _WithGradients.apply(found[0], [torch.from_numpy(gradient) for gradient in found[1:]], *inputs)  # type: ignore[no-untyped-call]
     return loss
 
 
-class _Known(torch.autograd.Function):
+class _WithGradients(torch.autograd.Function):
     """A value whose gradients with respect to the inputs are known already."""
 
     @staticmethod

@@ -10,34 +10,23 @@ from torch import Tensor
 from relatum.models.base import Model, Parameters, normal, rows
 from relatum.models.combine import Combine, Dot
 
-__all__ = ["MCP", "HSimplE", "MDistMult", "ProductModel", "around_zero", "nearly_alike"]
+__all__ = ["MCP", "HSimplE", "MDistMult", "PositionalProduct", "ProductModel", "around_zero", "nearly_alike"]
 
 _COMMON, _SPREAD = 1.0, 0.1  # where entities start, and how far apart
 
 
-def nearly_alike(generator: torch.Generator, *shape: int) -> Tensor:
+def nearly_alike(rng: torch.Generator, *shape: int) -> Tensor:
     """Return embeddings around one common vector."""
-    return normal(generator, *shape, spread=_SPREAD) + _COMMON
+    return normal(rng, *shape, spread=_SPREAD) + _COMMON
 
 
-def around_zero(generator: torch.Generator, *shape: int) -> Tensor:
+def around_zero(rng: torch.Generator, *shape: int) -> Tensor:
     """Return embeddings in all directions, as far apart."""
-    return normal(generator, *shape, spread=_SPREAD)
+    return normal(rng, *shape, spread=_SPREAD)
 
 
 class ProductModel(Model):
     """The sum over coordinates of r times the product over positions of each entity as it is seen there."""
-
-    def initial(self, generator: torch.Generator) -> Parameters:
-        """Return entities that are nearly alike, and relations around 0.
-
-        With entities around 0, a product passes next to nothing on, and in directions that are chance: every entity learns
-        its own facts by heart. Entities that start alike are moved alike by facts that are alike.
-        """
-        return {
-            "entities": nearly_alike(generator, self.entity_count, self.settings.dim),
-            "relations": around_zero(generator, len(self.schema), self.settings.dim),
-        }
 
     @abstractmethod
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
@@ -45,59 +34,83 @@ class ProductModel(Model):
 
     def score(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor:
         """Return sum over coordinates of r * product over i of x_i as seen at i, [n]."""
-        product = rows(tables["relations"], relations)
-        for position, entities in enumerate(columns):
-            product = product * self.seen_at(tables, entities, position)
-        return product.sum(-1)
-
-    def queries(self, tables: Parameters, relations: Tensor, columns: Tensor, position: int) -> Tensor:
-        """Return r times the product of the given entities, [n, dim]."""
-        product = rows(tables["relations"], relations)
-        for place in self.others(columns, position):
-            product = product * self.seen_at(tables, columns[place], place)
-        return product
-
-    def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
-        """Return the candidates as they are seen at the position, [..., dim]."""
-        return self.seen_at(tables, entities, position)
+        return self.product(tables, relations, columns, list(range(len(columns)))).sum(-1)
 
     def combine(self, tables: Parameters) -> Combine:
         """Return the dot product."""
         return Dot()
 
+    def product(self, tables: Parameters, relations: Tensor, columns: Tensor, positions: list[int]) -> Tensor:
+        """Return r times the product of the entities at some positions, [n, dim]."""
+        product = rows(tables["relations"], relations)
+        for position in positions:
+            product = product * self.seen_at(tables, columns[position], position)
+        return product
 
-class MDistMult(ProductModel):
+    def embeddings(self, rng: torch.Generator) -> Parameters:
+        """Return entities that are nearly alike, and relations around 0, to start from.
+
+        With entities around 0, a product passes next to nothing on, and in random directions: every entity learns its own
+        facts by heart. Entities that start alike are moved alike by facts that are alike.
+        """
+        return {
+            "entities": nearly_alike(rng, self.num_entities, self.settings.dim),
+            "relations": around_zero(rng, len(self.schema), self.settings.dim),
+        }
+
+
+class PositionalProduct(ProductModel):
+    """A product model whose candidates are seen at the open position."""
+
+    def queries(self, tables: Parameters, relations: Tensor, columns: Tensor, position: int) -> Tensor:
+        """Return r times the product of the given entities, [n, dim]."""
+        return self.product(tables, relations, columns, self.others(columns, position))
+
+    def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
+        """Return the candidates as they are seen at the position, [..., dim]."""
+        return self.seen_at(tables, entities, position)
+
+
+class MDistMult(PositionalProduct):
     """m-DistMult: sum over coordinates of r * x_1 * ... * x_n; the order of entities makes no difference."""
 
     name = "m-distmult"
     title = "m-DistMult"
+
+    def init_parameters(self, rng: torch.Generator) -> Parameters:
+        """Return entities that are nearly alike, and relations around 0."""
+        return self.embeddings(rng)
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
         """Return the embedding itself."""
         return rows(tables["entities"], entities)
 
 
-class MCP(ProductModel):
+class MCP(PositionalProduct):
     """m-CP: sum over coordinates of r * x_1^(1) * ... * x_n^(n), each entity with an embedding for each position."""
 
     name = "m-cp"
     title = "m-CP"
 
-    def initial(self, generator: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator) -> Parameters:
         """Return entities as [entities, positions, dim]."""
-        entities = nearly_alike(generator, self.entity_count, self.max_arity, self.settings.dim)
-        return {**super().initial(generator), "entities": entities}
+        entities = nearly_alike(rng, self.num_entities, self.max_arity, self.settings.dim)
+        return {**self.embeddings(rng), "entities": entities}
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
         """Return the embedding for the position."""
         return rows(tables["entities"][:, position], entities)
 
 
-class HSimplE(ProductModel):
+class HSimplE(PositionalProduct):
     """HSimplE: at position i (from 0) an embedding is shifted cyclically by i * dim / (maximum arity) coordinates."""
 
     name = "hsimple"
     title = "HSimplE"
+
+    def init_parameters(self, rng: torch.Generator) -> Parameters:
+        """Return entities that are nearly alike, and relations around 0."""
+        return self.embeddings(rng)
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
         """Return the shifted embedding."""

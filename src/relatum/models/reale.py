@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from relatum.kernels.filters import Known
+from relatum.kernels.filters import Excluded
 from relatum.models.base import Model, Parameters, Settings, drop, normal, rows
 from relatum.models.combine import SIGMAS, Combine, WindowedSigma
-from relatum.models.ops import backend_for, own_loss, shared_loss, window_sums
+from relatum.models.ops import backend_for, softmax_loss_per_fact, softmax_loss_shared, window_sums
+from relatum.models.training_protocols import ColumnDropout, FusedLoss
 from relatum.settings import require, setting
 
 __all__ = ["ReAlE", "ReAlESettings"]
@@ -51,7 +51,7 @@ class ReAlESettings(Settings):
         require(fits, "model.window", f"must divide dim = {self.dim}, and {self.window} does not")
 
 
-class ReAlE(Model):
+class ReAlE(Model, ColumnDropout, FusedLoss):
     """Eq. 2: scale * mean over windows j of sigma(b_r[j] + sum over positions i and k in window j of x_i[k] r[i][k])."""
 
     name = "reale"
@@ -59,7 +59,7 @@ class ReAlE(Model):
     settings_type = ReAlESettings
     settings: ReAlESettings
     relation_tables = ("bias",)
-    place_tables = ("relations",)
+    position_tables = ("relations",)
 
     @property
     def windows(self) -> int:
@@ -76,36 +76,24 @@ class ReAlE(Model):
         """The score of a degree of truth in the middle: one half for sigmoid, 0 for tanh, and 1 for exp, which has none."""
         return self.scale * {"sigmoid": 0.5, "tanh": 0.0, "exp": 1.0}[self.settings.sigma]
 
-    def initial(self, generator: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator) -> Parameters:
         """Return normal entities and relations, of the spread of Glorot's rule, and no bias."""
-        dim, places = self.settings.dim, self.place_count
-        entities = normal(generator, self.entity_count, dim, spread=(2 / (self.entity_count + dim)) ** 0.5)
+        dim, positions = self.settings.dim, self.num_positions
+        entities = normal(rng, self.num_entities, dim, spread=(2 / (self.num_entities + dim)) ** 0.5)
         return {
             "entities": entities + (0.5 if self.settings.entity_map == "clamp" else 0.0),
-            "relations": normal(generator, places, dim, spread=(2 / (len(self.schema) + dim * self.max_arity)) ** 0.5),
-            "bias": torch.zeros(len(self.schema), self.windows, device=generator.device),
+            "relations": normal(rng, positions, dim, spread=(2 / (len(self.schema) + dim * self.max_arity)) ** 0.5),
+            "bias": torch.zeros(len(self.schema), self.windows, device=rng.device),
         }
 
-    def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
+    def encode(self, parameters: Parameters, dropout_rng: torch.Generator | None = None) -> Parameters:
         """Return entities in [0, 1] and the rest. Dropout comes after the map: before it, a dropped one would be 0.5."""
         entities = ENTITY_MAPS[self.settings.entity_map](parameters["entities"])
-        return {**parameters, "entities": drop(entities, self.settings.input_dropout, noise)}
-
-    def thinned(self, noise: torch.Generator) -> tuple[Model, dict[str, Tensor]]:
-        """Return the model of the windows that window dropout keeps; its scores have the scale of the whole."""
-        if not self.settings.window_dropout:
-            return self, {}
-        size = self.settings.window
-        kept = max(1, round(self.windows * (1 - self.settings.window_dropout)))
-        chosen = torch.randperm(self.windows, generator=noise, device=noise.device)[:kept].sort().values
-        columns = (chosen[:, None] * size + torch.arange(size, device=noise.device)).flatten()
-        thin = copy.copy(self)
-        thin.settings = replace(self.settings, dim=kept * size, scale=self.scale, window_dropout=0.0)
-        return thin, {"entities": columns, "relations": columns, "bias": chosen}
+        return {**parameters, "entities": drop(entities, self.settings.input_dropout, dropout_rng)}
 
     def score(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor:
         """Return Eq. 2 of each fact, [n]."""
-        weights = torch.stack([rows(tables["relations"], self.places(relations, i)) for i in range(len(columns))])
+        weights = torch.stack([rows(tables["relations"], self.position_rows(relations, i)) for i in range(len(columns))])
         products = (rows(tables["entities"], columns) * weights).sum(0)  # [n, dim]
         inside = rows(tables["bias"], relations) + self._sums(products)  # [n, windows]
         return self.scale * SIGMAS[self.settings.sigma](inside).mean(-1)
@@ -116,34 +104,48 @@ class ReAlE(Model):
         given = self.others(columns, position)
         if not given:
             return bias
-        weights = torch.stack([rows(tables["relations"], self.places(relations, i)) for i in given])
+        weights = torch.stack([rows(tables["relations"], self.position_rows(relations, i)) for i in given])
         return bias + self._sums((rows(tables["entities"], columns[given]) * weights).sum(0))
 
     def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
         """Return the windowed sums of the candidates, [..., windows]."""
-        weights = rows(tables["relations"], self.places(relations, position))
+        weights = rows(tables["relations"], self.position_rows(relations, position))
         return window_sums(rows(tables["entities"], entities), weights, self.settings.window)
 
     def combine(self, tables: Parameters) -> Combine:
         """Return the sum over windows of sigma(query + candidate), scaled."""
         return WindowedSigma(self.settings.sigma, self.scale / tables["bias"].shape[-1])
 
-    def own_loss(self, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Tensor) -> Tensor | None:
+    def kept_columns(self, rng: torch.Generator) -> dict[str, Tensor]:
+        """Return the windows that window dropout keeps; the scale of scores stays, for they are means over windows."""
+        if not self.settings.window_dropout:
+            return {}
+        size = self.settings.window
+        kept = max(1, round(self.windows * (1 - self.settings.window_dropout)))
+        chosen = torch.randperm(self.windows, generator=rng, device=rng.device)[:kept].sort().values
+        columns = (chosen[:, None] * size + torch.arange(size, device=rng.device)).flatten()
+        return {"entities": columns, "relations": columns, "bias": chosen}
+
+    def fused_loss_per_fact(
+        self, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Tensor
+    ) -> Tensor | None:
         """Return Eq. 3 by a kernel, for the sigmoid on the CPU."""
         if not self._fusible(tables):
             return None
-        places = torch.stack([self.places(relations, position) for position in range(len(columns))])
+        position_rows = torch.stack([self.position_rows(relations, position) for position in range(len(columns))])
         factor = self.scale / tables["bias"].shape[-1]
-        ids = (relations, places, columns, replacements)
-        return own_loss(tables["entities"], tables["relations"], tables["bias"], ids, factor)
+        ids = (relations, position_rows, columns, replacements)
+        return softmax_loss_per_fact(tables["entities"], tables["relations"], tables["bias"], ids, factor)
 
-    def shared_loss(self, tables: Parameters, relation: Tensor, columns: Tensor, hidden: list[Known]) -> Tensor | None:
+    def fused_loss_shared(
+        self, tables: Parameters, relation: Tensor, columns: Tensor, excluded: list[Excluded]
+    ) -> Tensor | None:
         """Return the loss against shared candidates by a kernel, for the sigmoid on the CPU."""
         if not self._fusible(tables):
             return None
-        weights = rows(tables["relations"], self.places(relation, 0) + torch.arange(len(columns)))
+        weights = rows(tables["relations"], self.position_rows(relation, 0) + torch.arange(len(columns)))
         bias = rows(tables["bias"], relation)
-        return shared_loss(tables["entities"], weights, bias, columns, hidden, self.scale / len(bias))
+        return softmax_loss_shared(tables["entities"], weights, bias, columns, excluded, self.scale / len(bias))
 
     def _fusible(self, tables: Parameters) -> bool:
         return self.settings.sigma == "sigmoid" and backend_for(tables["entities"]) == "numba"

@@ -73,11 +73,11 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
         schema = Schema(map(_relation, relations))
         facts = [tensors.pop(name).numpy() for name in sorted(tensors) if name.startswith(_FACTS)]
         graph = Hypergraph(vocabulary, schema, (Block(rows[0], rows[1:]) for rows in facts))
-        kind = MODELS[config["model"]]
+        model_type = MODELS[config["model"]]
         named = {"name": config["model"], **config["settings"]}
         settings = modern({"model": named}, notice=False)["model"]
         del settings["name"]
-        model = kind(graph, kind.settings_type(**settings))
+        model = model_type(graph, model_type.settings_type(**settings))
         return model, _fitting(folder, model, tensors)
     except StoreError:
         raise
@@ -100,7 +100,7 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
 def _fitting(folder: Path, model: Model, tensors: dict[str, Tensor]) -> Parameters:
     """Return the parameters if they are exactly those that the model has, in name, shape and type."""
     with torch.device("meta"):
-        expected = model.initial(torch.Generator())
+        expected = model.init_parameters(torch.Generator())
     for name in sorted(expected.keys() ^ tensors.keys()):
         raise StoreError(f"{folder}: parameter {name!r} is {'missing' if name in expected else 'not one of the model'}")
     for name, wanted in expected.items():

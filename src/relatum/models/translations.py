@@ -10,39 +10,38 @@ from torch.nn import functional
 
 from relatum.models.base import Model, Parameters, Settings, normal, rows
 from relatum.models.combine import Combine, SquaredDistance
+from relatum.models.training_protocols import Penalty
 from relatum.settings import setting
 
-__all__ = ["RAE", "MTransH", "RAESettings"]
+__all__ = ["RAE", "MTransH", "RAESettings", "TranslationModel"]
 
 
-class MTransH(Model):
-    """m-TransH: minus || r + sum over i of a_r[i] P(x_i) ||^2, P the projection on the hyperplane with unit normal n_r."""
+class TranslationModel(Model):
+    """Minus || r + sum over i of a_r[i] P(x_i) ||^2, P the projection on the hyperplane with unit normal n_r."""
 
-    name = "m-transh"
-    title = "m-TransH"
     relation_tables = ("relations", "normals")
-    place_tables = ("weights",)
+    position_tables = ("weights",)
 
-    def initial(self, generator: torch.Generator) -> Parameters:
+    def translations(self, rng: torch.Generator) -> Parameters:
         """Return short embeddings and translations, and weights that about set the first position against the others.
 
         As in TransH, facts at first say that their entities lie close to each other, and so do those of every relation.
         """
         dim, count = self.settings.dim, len(self.schema)
         against = [
-            -1 / (relation.arity - 1) if place else 1.0 for relation in self.schema for place in range(relation.arity)
+            -1 / (relation.arity - 1) if position else 1.0 for relation in self.schema for position in range(relation.arity)
         ]
-        weights = torch.tensor(against, device=generator.device)
+        weights = torch.tensor(against, device=rng.device)
         return {
-            "entities": normal(generator, self.entity_count, dim, spread=0.2 * dim**-0.5),
-            "relations": normal(generator, count, dim, spread=0.2 * dim**-0.5),
-            "normals": normal(generator, count, dim, spread=dim**-0.5),
-            "weights": weights * (1 + normal(generator, self.place_count, spread=0.1)),
+            "entities": normal(rng, self.num_entities, dim, spread=0.2 * dim**-0.5),
+            "relations": normal(rng, count, dim, spread=0.2 * dim**-0.5),
+            "normals": normal(rng, count, dim, spread=dim**-0.5),
+            "weights": weights * (1 + normal(rng, self.num_positions, spread=0.1)),
         }
 
-    def encode(self, parameters: Parameters, noise: torch.Generator | None = None) -> Parameters:
+    def encode(self, parameters: Parameters, dropout_rng: torch.Generator | None = None) -> Parameters:
         """Return the tables with normals of length 1."""
-        tables = super().encode(parameters, noise)
+        tables = super().encode(parameters, dropout_rng)
         return {**tables, "normals": functional.normalize(tables["normals"], dim=-1)}
 
     def score(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor:
@@ -55,19 +54,30 @@ class MTransH(Model):
     def queries(self, tables: Parameters, relations: Tensor, columns: Tensor, position: int) -> Tensor:
         """Return the translation and the weighted projections of the given entities, [n, dim]."""
         total = rows(tables["relations"], relations)
-        for place in self.others(columns, position):
-            total = total + self.candidates(tables, relations, place, columns[place])
+        for other in self.others(columns, position):
+            total = total + self.candidates(tables, relations, other, columns[other])
         return total
 
     def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
         """Return a_r[position] P(x), [..., dim]."""
         normals, x = rows(tables["normals"], relations), rows(tables["entities"], entities)
         flat = x - (x * normals).sum(-1, keepdim=True) * normals
-        return rows(tables["weights"], self.places(relations, position)).unsqueeze(-1) * flat
+        return rows(tables["weights"], self.position_rows(relations, position)).unsqueeze(-1) * flat
 
     def combine(self, tables: Parameters) -> Combine:
         """Return minus the squared length of query + candidate."""
         return SquaredDistance()
+
+
+class MTransH(TranslationModel):
+    """m-TransH: the translation model alone."""
+
+    name = "m-transh"
+    title = "m-TransH"
+
+    def init_parameters(self, rng: torch.Generator) -> Parameters:
+        """Return embeddings, translations, normals and weights."""
+        return self.translations(rng)
 
 
 @dataclass(frozen=True)
@@ -78,10 +88,10 @@ class RAESettings(Settings):
     relatedness_weight: float = setting(0.1, "the weight of its loss", ge=0)
 
 
-class RAE(MTransH):
-    """RAE: the score of m-TransH, and a loss that asks entities of one fact to be related, by a network over pairs.
+class RAE(TranslationModel, Penalty):
+    """RAE: the score of m-TransH, and a loss that trains entities of one fact to be related, by a network over pairs.
 
-    relatedness(x, y) = v . relu(A x + B y + b) is asked to be high for two entities of one fact and low for an entity
+    relatedness(x, y) = v . relu(A x + B y + b) is trained to be high for two entities of one fact and low for an entity
     and one of another fact. Facts are ranked by the score of m-TransH alone.
     """
 
@@ -90,14 +100,14 @@ class RAE(MTransH):
     settings_type = RAESettings
     settings: RAESettings
 
-    def initial(self, generator: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator) -> Parameters:
         """Return those of m-TransH and the network's."""
         dim, hidden = self.settings.dim, self.settings.hidden_dim
         return {
-            **super().initial(generator),
-            "pair": normal(generator, 2, dim, hidden, spread=(2 / dim) ** 0.5),
-            "pair_bias": torch.zeros(hidden, device=generator.device),
-            "pair_out": normal(generator, hidden, spread=hidden**-0.5),
+            **self.translations(rng),
+            "pair": normal(rng, 2, dim, hidden, spread=(2 / dim) ** 0.5),
+            "pair_bias": torch.zeros(hidden, device=rng.device),
+            "pair_out": normal(rng, hidden, spread=hidden**-0.5),
         }
 
     def penalty(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor | None:

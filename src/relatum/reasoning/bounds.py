@@ -95,15 +95,15 @@ class Values:
     @property
     def rows_at_once(self) -> int:
         """How many assignments may meet all entities at once: memory is bounded."""
-        return max(1, budget() // (_BYTES * max(1, self.model.entity_count)))
+        return max(1, budget() // (_BYTES * max(1, self.model.num_entities)))
 
     def ids(self, variable: int) -> Tensor:
         """Return the candidates of a variable."""
-        return self.ranges[variable] if variable in self.ranges else torch.arange(self.model.entity_count)
+        return self.ranges[variable] if variable in self.ranges else torch.arange(self.model.num_entities)
 
     def count(self, variable: int) -> int:
         """Return how many candidates a variable has."""
-        return len(self.ranges[variable]) if variable in self.ranges else self.model.entity_count
+        return len(self.ranges[variable]) if variable in self.ranges else self.model.num_entities
 
     def stored(self, atom: Atom) -> dict[int, Ids]:
         """Return the entities at each variable of an atom in the facts that it is stored with, [facts] each."""

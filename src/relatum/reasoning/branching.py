@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from relatum.data.vocabulary import Ids
-from relatum.kernels.filters import known_pairs, nothing_known
+from relatum.kernels.filters import excluded_pairs, nothing_excluded
 from relatum.reasoning.bounds import Floats, Values
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.plan import Atom
@@ -127,7 +127,7 @@ class Branching:
         rows, places = rows[chosen], places[chosen]
         for place in range(len(self.open_), len(self._variables)):
             queries = self._queries(rows, places, without=place)
-            found, scores = self.values.combine.top(queries, self._offered[place], 1, nothing_known(len(queries)))
+            found, scores = self.values.combine.top(queries, self._offered[place], 1, nothing_excluded(len(queries)))
             places[:, place] = found[:, 0].numpy()
             self._take(rows, places, self._sum(scores[:, 0].double().numpy()))
 
@@ -180,13 +180,13 @@ class Branching:
         last_is_open = not self.dropped
         offered = self._offered[depth]
         count = min(self.k if last_is_open else 1, len(offered))
-        hidden = nothing_known(len(queries))
+        hidden = nothing_excluded(len(queries))
         if last_is_open and self._hidden:
             above = enumerate(self._keys(nodes, depth))
             pairs = sorted((row, place) for row, key in above for place in self._hidden_last.get(key[1:], ()))
             if pairs:
                 rows, last = np.array(pairs).T
-                hidden = known_pairs(rows, last, len(queries))
+                hidden = excluded_pairs(rows, last, len(queries))
         found, scores = self.values.combine.top(queries, offered, count, hidden)
         places = np.column_stack([nodes.places.repeat(count, 0), found.numpy().ravel()])
         there = places[:, -1] >= 0

@@ -155,7 +155,7 @@ def _(node: Relation, space: _Space) -> ClosedForm:
     known = space.model.schema[node.name]
     if known.arity != node.arity:
         raise DataError(f"the expression is about {node.schema}, but the model has {known}")
-    places = space.model.places(relation, 0) + torch.arange(node.arity)
+    places = space.model.position_rows(relation, 0) + torch.arange(node.arity)
     form = Form(rows(space.tables["relations"], places), rows(space.tables["bias"], relation))
     return ClosedForm(form, Bound.EQUAL, form, form)
 

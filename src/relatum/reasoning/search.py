@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from relatum.kernels.filters import nothing_known
+from relatum.kernels.filters import nothing_excluded
 from relatum.reasoning.bounds import Floats, Values
 from relatum.reasoning.branching import Branching
 from relatum.reasoning.limit import Limit
@@ -226,7 +226,7 @@ def _largest_part(values: Values, node: Exists, columns: Tensor, limit: Limit) -
     if len(dropped) == 1:  # the common case, for all assignments by one kernel
         queries, _ = values.asked(atom, columns, atom.variables, dropped[0])
         offered = values.offered(atom, dropped[0])
-        return values.height(atom, values.combine.top(queries, offered, 1, nothing_known(len(queries)))[1][:, 0])
+        return values.height(atom, values.combine.top(queries, offered, 1, nothing_excluded(len(queries)))[1][:, 0])
     keys = _keys(node, atom, dropped, columns)
     missing = list({key: number for number, key in enumerate(keys) if key not in values.largest}.values())
     if missing:
@@ -248,7 +248,7 @@ class _Search:
         self.given = set(range(len(columns))).difference(open_, projected_variables(node))
         self.columns, self.heights = columns[:, :0], np.empty(0)
         self.tried = 0
-        self.most_tried = max(_FEWEST, _WORK // values.model.entity_count ** most_projected(node))
+        self.most_tried = max(_FEWEST, _WORK // values.model.num_entities ** most_projected(node))
 
     def extend(self, partial: Tensor, variable: int) -> tuple[Tensor, Floats, float]:
         """Return the most promising assignments of one variable more, what they can reach, and what is lost by the rest."""
@@ -277,7 +277,7 @@ class _Search:
             k = min(_CHILDREN, entities)
             queries, _ = self.values.asked(atom, part, self.given, variable)
             found, scores = self.values.combine.top(
-                queries, self.values.offered(atom, variable), k, nothing_known(len(queries))
+                queries, self.values.offered(atom, variable), k, nothing_excluded(len(queries))
             )
             high = self.values.height(atom, scores)
             rows = start + np.arange(part.shape[1])[:, None]

@@ -135,7 +135,7 @@ def _new_answers(run: Trained, question: Question, given: Ids, facts: Ids, k: in
     """Return the k best answers that are not among the facts that are known; on ties smaller ids first."""
     (model, tables), relation = run.model_with_definitions, run.schema.id(question.relation)
     allowed, searched = run.allowed_entities(question.relation), sorted({*question.open, *question.free})
-    sizes = (model.entity_count if ids is None else len(ids) for ids in (allowed[position] for position in searched))
+    sizes = (model.num_entities if ids is None else len(ids) for ids in (allowed[position] for position in searched))
     if beam is None and math.prod(sizes) > EXACT_LIMIT:
         beam = _BEAM
     block = Block(np.full(facts.shape[1], relation, np.int32), facts)

@@ -99,7 +99,7 @@ def _embeddings(run: Trained) -> Iterator[_Embedding]:
     rows: list[tuple[tuple[str, ...], list[str], list[int] | None]] = [
         (model.entity_tables, list(model.graph.entities), None),
         (model.relation_tables, relations, None),
-        (model.place_tables, [name for name, _ in places], [position for _, position in places]),
+        (model.position_tables, [name for name, _ in places], [position for _, position in places]),
     ]
     for wanted, names, positions in rows:
         for name in wanted:

@@ -88,7 +88,7 @@ def _drawn(facts: Ids, most: int | None) -> Ids:
 
 
 def _every(run: Trained, relation: str, allowed: list[Ids | None]) -> Questions:
-    every = np.arange(run.model.entity_count, dtype=np.int32)
+    every = np.arange(run.model.num_entities, dtype=np.int32)
     sides = [every if ids is None else ids for ids in allowed]
     if (count := math.prod(map(len, sides))) > EXACT_LIMIT:
         raise DataError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,10 +29,10 @@ from relatum.training.step import gradients
 __all__ = ["facts_with", "fold_in"]
 
 Ints = npt.NDArray[np.int64]
-Step = list[tuple[int, int, list[Batch]]]  # groups, each with its epoch and number
+Step = list[tuple[int, int, Batch]]  # batches, each with its epoch and number
 
 _EPOCHS, _MOST_EPOCHS, _VISITS = 10, 40, 20_000  # few facts are seen more often, until so many have been seen
-_RATE, _RATE_END = 0.2, 0.05  # in units of the spread of the rows that stand still, and the share of it at the end
+_LEARNING_RATE, _FINAL_FACTOR = 0.2, 0.05  # in units of the spread of the rows that stand still, and its share at the end
 _OTHERS = 256  # facts without the entities that an epoch has at least, if there are as many
 
 
@@ -49,7 +48,7 @@ def fold_in(
 
     An epoch has the facts that hold the entities, and as many others, which say where the entities are no answer. All that
     these could be confused with stands still, so there is no dropout and no weight decay; Adam, whose steps have the size
-    that it is told, takes rows about as far from their start as rows lie apart.
+    of the learning rate, takes rows about as far from their start as rows lie apart.
 
     Args:
         model: the model over `facts`; one that reads facts passes messages over all of them.
@@ -63,21 +62,21 @@ def fold_in(
     mine, others = _parted(facts, entities)
     if not len(mine):
         return fitted
-    settings = _settings(training, _epochs(mine, others), _RATE * _spread(model, parameters, facts, entities))
-    still, candidates, places = _without_dropout(model), NegativeSampler(facts, settings), torch.from_numpy(entities)
-    optimizer = Optimizer({name: fitted[name].index_select(0, places) for name in model.entity_tables}, settings)
+    settings = _settings(training, _epochs(mine, others), _LEARNING_RATE * _spread(model, parameters, facts, entities))
+    still, sampler, ids = _without_dropout(model), NegativeSampler(facts, settings), torch.from_numpy(entities)
+    optimizer = Optimizer({name: fitted[name].index_select(0, ids) for name in model.entity_tables}, settings)
 
-    def work(asked: tuple[int, int, list[Batch]]) -> tuple[float, list[Gradient]]:
-        epoch, number, group = asked
-        with parallel.single_threaded():  # groups are what is shared out among threads here
+    def work(job: tuple[int, int, Batch]) -> tuple[float, list[Gradient]]:
+        epoch, number, batch = job
+        with parallel.single_threaded():  # batches are what is shared out among threads here
             try:
-                return gradients(still, fitted, group, candidates, settings, step_rng(seed, epoch, number))
+                return gradients(still, fitted, batch, sampler, settings, step_rng(seed, epoch, number))
             except FloatingPointError:
                 return math.nan, []
 
     with one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool, progress("fitting", settings.epochs) as advance:
         for epoch in range(settings.epochs):
-            for rate, step in _steps(mine, others, settings, seed, epoch):
+            for learning_rate, step in _steps(mine, others, settings, seed, epoch):
                 results = list(pool.map(work, step))
                 if not all(math.isfinite(loss) for loss, _ in results):
                     raise NumericError(
@@ -85,9 +84,11 @@ def fold_in(
                     )
                 found = [gradient for _, found in results for gradient in found if gradient.name in optimizer.parameters]
                 parts = (_of(entities, gradient) for gradient in found)
-                optimizer.apply((part for part in parts if len(part.values)), rate)  # others hold none of the entities
+                optimizer.apply(
+                    (part for part in parts if len(part.values)), learning_rate
+                )  # others hold none of the entities
                 for name, rows in optimizer.parameters.items():
-                    fitted[name].index_copy_(0, places, rows)
+                    fitted[name].index_copy_(0, ids, rows)
             advance(1)
     return fitted
 
@@ -106,7 +107,7 @@ def _parted(facts: Hypergraph, entities: Ints) -> tuple[Hypergraph, Hypergraph]:
     return select_facts(distinct, held), select_facts(distinct, ~held)
 
 
-def _settings(training: TrainingSettings, epochs: int, rate: float) -> TrainingSettings:
+def _settings(training: TrainingSettings, epochs: int, learning_rate: float) -> TrainingSettings:
     """Return the settings of folding, which were chosen on validation facts; of training there remains the loss."""
     return replace(
         training,
@@ -118,8 +119,8 @@ def _settings(training: TrainingSettings, epochs: int, rate: float) -> TrainingS
         in_relation_share=0.5,
         mask_true=True,
         optimizer="adam",
-        learning_rate=rate,
-        final_learning_rate_factor=_RATE_END,
+        learning_rate=learning_rate,
+        final_learning_rate_factor=_FINAL_FACTOR,
         weight_decay=0.0,
     )
 
@@ -143,30 +144,28 @@ def _spread(model: Model, parameters: Parameters, facts: Hypergraph, entities: I
 
 
 def _without_dropout(model: Model) -> Model:
-    still = copy.copy(model)
     none: dict[str, Any] = {one.name: 0.0 for one in fields(model.settings) if one.name.endswith("dropout")}
-    still.settings = replace(model.settings, **none)
-    return still
+    return type(model)(model.graph, replace(model.settings, **none))
 
 
 def _steps(
     mine: Hypergraph, others: Hypergraph, settings: TrainingSettings, seed: int, epoch: int
 ) -> Iterator[tuple[float, Step]]:
-    """Yield the learning rate and the groups of each step of an epoch."""
-    chance = np.random.default_rng([seed, epoch, 0, 1])  # not one of `chance_of`
+    """Yield the learning rate and the batches of each step of an epoch."""
+    rng = np.random.default_rng([seed, epoch, 0, 1])  # not one of `step_rng`
     drawn = np.zeros(len(others), np.bool_)
-    drawn[chance.permutation(len(others))[: _others(mine, others)]] = True
+    drawn[rng.permutation(len(others))[: _others(mine, others)]] = True
     facts = Hypergraph.union([mine, select_facts(others, drawn)]) if drawn.any() else mine
-    groups = epoch_batches(facts, settings.batch_size, seed, epoch, mixed=False)
-    for start in range(0, len(groups), settings.batches_per_step):
-        done = (epoch + start / len(groups)) / settings.epochs
-        numbers = range(len(groups))[start : start + settings.batches_per_step]
-        rate = settings.learning_rate * (1 - (1 - settings.final_learning_rate_factor) * done)
-        yield rate, [(epoch, n, groups[n]) for n in numbers]
+    batches = epoch_batches(facts, settings.batch_size, seed, epoch, mixed=False)
+    for start in range(0, len(batches), settings.batches_per_step):
+        done = (epoch + start / len(batches)) / settings.epochs
+        numbers = range(len(batches))[start : start + settings.batches_per_step]
+        learning_rate = settings.learning_rate * (1 - (1 - settings.final_learning_rate_factor) * done)
+        yield learning_rate, [(epoch, n, batches[n]) for n in numbers]
 
 
 def _of(entities: Ints, gradient: Gradient) -> Gradient:
-    """Return the part of a gradient that is of the entities; its rows are places among them."""
+    """Return the part of a gradient that is of the entities; its rows are indices among them."""
     rows = np.arange(len(gradient.values)) if gradient.rows is None else gradient.rows
     kept = np.flatnonzero(np.isin(rows, entities))
     values = gradient.values.index_select(0, torch.from_numpy(kept))

@@ -1,4 +1,4 @@
-"""The training loop: epochs of steps, validation, the best parameters kept, a checkpoint whenever asked."""
+"""The training loop: epochs of steps, validation, the best parameters kept, and a caller that watches."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def train(
         seed: of everything that is drawn.
         state: where to go on from; None starts anew.
         validate: returns how good parameters are, more is better; nothing else decides which are kept.
-        watch: is told after each "step", "epoch" and "validation" and at the "end", with the state, from which training
+        watch: is called after each "step", "epoch" and "validation" and at the "end", with the state, from which training
             could go on, and what there is to say. An "epoch" that was validated also says what its "validation" will say:
             whoever stops between the two has heard all that led to the state. It must not change the state. It may raise
             to stop.
@@ -67,10 +67,10 @@ def train(
     facts = facts.distinct()
     state = state if state is not None else start(model, settings, seed)
     optimizer = Optimizer(state.parameters, settings, state.history)
-    candidates = NegativeSampler(facts, settings)
+    sampler = NegativeSampler(facts, settings)
     with one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool:
         while not state.done:
-            _steps(model, facts, settings, seed, state, optimizer, candidates, pool, watch)
+            _steps(model, facts, settings, seed, state, optimizer, sampler, pool, watch)
             _close_epoch(facts, settings, state, validate, watch)
     watch("end", state, {})
     return state
@@ -78,7 +78,7 @@ def train(
 
 def start(model: Model, settings: TrainingSettings, seed: int) -> State:
     """Return the state before the first step."""
-    parameters = model.initial(torch.Generator().manual_seed(seed))
+    parameters = model.init_parameters(torch.Generator().manual_seed(seed))
     return State(parameters, Optimizer(parameters, settings).history)
 
 
@@ -89,30 +89,30 @@ def _steps(
     seed: int,
     state: State,
     optimizer: Optimizer,
-    candidates: NegativeSampler,
+    sampler: NegativeSampler,
     pool: ThreadPoolExecutor,
     watch: Callable[[str, State, dict[str, Any]], None],
 ) -> None:
-    groups = epoch_batches(facts, settings.batch_size, seed, state.epoch, mixed=settings.negative_sampling == "per-fact")
-    steps = -(-len(groups) // settings.batches_per_step)
+    batches = epoch_batches(facts, settings.batch_size, seed, state.epoch, mixed=settings.negative_sampling == "per-fact")
+    steps = -(-len(batches) // settings.batches_per_step)
 
     def work(number: int) -> tuple[float, list[Gradient]]:
-        chance = step_rng(seed, state.epoch, number)
-        with parallel.single_threaded():  # groups are what is shared out among threads here
+        rng = step_rng(seed, state.epoch, number)
+        with parallel.single_threaded():  # batches are what is shared out among threads here
             try:
-                return gradients(model, state.parameters, groups[number], candidates, settings, chance)
+                return gradients(model, state.parameters, batches[number], sampler, settings, rng)
             except FloatingPointError:
                 return math.nan, []
 
     while state.step < steps:
-        chosen = range(len(groups))[state.step * settings.batches_per_step : (state.step + 1) * settings.batches_per_step]
-        rate = _rate(settings, state.epoch + state.step / steps)
+        chosen = range(len(batches))[state.step * settings.batches_per_step : (state.step + 1) * settings.batches_per_step]
+        learning_rate = _learning_rate(settings, state.epoch + state.step / steps)
         results = list(pool.map(work, chosen))
-        sizes = [sum(map(len, groups[number])) for number in chosen]
+        sizes = [sum(map(len, batches[number])) for number in chosen]
         total = sum(loss * size for (loss, _), size in zip(results, sizes, strict=True))
         if not math.isfinite(total):
             raise NumericError(f"the loss is {total} in epoch {state.epoch + 1}: try a smaller training.learning_rate")
-        optimizer.apply((gradient for _, found in results for gradient in found), rate)
+        optimizer.apply((gradient for _, found in results for gradient in found), learning_rate)
         state.step += 1
         state.loss += total
         done = _done(settings, state.epoch + state.step / steps)
@@ -126,7 +126,7 @@ def _close_epoch(
     validate: Callable[[Parameters], float] | None,
     watch: Callable[[str, State, dict[str, Any]], None],
 ) -> None:
-    """Validate if it is time, and go over to the next epoch; only then is anyone told, so that no state is half way."""
+    """Validate if it is time, and go over to the next epoch; only then is `watch` called, so that no state is half way."""
     loss, epoch = state.loss / max(1, len(facts)), state.epoch + 1
     last = epoch >= settings.epochs
     kept = _average(state, settings)
@@ -163,7 +163,7 @@ def _done(settings: TrainingSettings, passed: float) -> float:
     return min(1.0, passed / settings.epochs)
 
 
-def _rate(settings: TrainingSettings, passed: float) -> float:
+def _learning_rate(settings: TrainingSettings, passed: float) -> float:
     """Return the learning rate after so many epochs."""
     share = _done(settings, passed)
     first, factor = settings.learning_rate, settings.final_learning_rate_factor

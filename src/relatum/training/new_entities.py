@@ -1,9 +1,9 @@
-"""Where new entities start: near the entities that keep the same company.
+"""Where new entities start: near the known entities that share neighbours with them.
 
-The company of an entity in a fact is each other entity of it, with the relation and the two positions. Company that few
-known entities keep says much: each of n that keep it counts 1 / n. A new entity starts at the mean of the known ones,
-weighed by the square of what they share with it. One without such company starts at the mean of those that stand at its
-places, one without these at the mean of all.
+A neighbour of an entity in a fact is each other entity of it, with the relation and the two positions. A neighbour that few
+known entities have says much: each of n that have it counts 1 / n. A new entity starts at the mean of the known ones,
+weighed by the square of what they share with it. One that shares no neighbour starts at the mean of those that stand at its
+positions, one without these at the mean of all.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.float32]
 
-_MANY = 256  # company that more known entities keep is left out: it says little, and costs much
-_NOISE = 0.1  # of the spread: new entities in the same company must not start alike, or they might never part
+_MANY = 256  # a neighbour that more known entities have is left out: it says little, and costs much
+_NOISE = 0.1  # of the spread: new entities with the same neighbours must not start alike, or they might never part
 
 
 def init_new_entities(model: Model, parameters: Parameters, facts: Hypergraph, new: Ints, seed: int) -> Parameters:
@@ -34,7 +34,7 @@ def init_new_entities(model: Model, parameters: Parameters, facts: Hypergraph, n
 
     Args:
         model: the model.
-        parameters: of its entity tables, only the rows of known entities are looked at.
+        parameters: of its entity tables, only the rows of known entities are read.
         facts: all training facts; an entity is known if it occurs in them and is not new.
         new: the entities to give rows to, ascending.
         seed: of the noise.
@@ -42,8 +42,8 @@ def init_new_entities(model: Model, parameters: Parameters, facts: Hypergraph, n
     known = facts.degrees() > 0
     known[new] = False
     shared = _shared(facts, new, known)
-    places = _places(facts, np.setdiff1d(new, list(shared)))
-    chance = np.random.default_rng(seed)
+    positions = _positions(facts, np.setdiff1d(new, list(shared)))
+    rng = np.random.default_rng(seed)
     result = dict(parameters)
     for name in model.entity_tables:
         table = parameters[name].detach().clone()
@@ -55,9 +55,9 @@ def init_new_entities(model: Model, parameters: Parameters, facts: Hypergraph, n
                 others, weights = shared[entity]
                 start = (rows[others] * weights[:, None]).sum(0)
             else:
-                means = [rows[others].mean(0) for others in _at(facts, places.get(entity, []), known)]
+                means = [rows[others].mean(0) for others in _at(facts, positions.get(entity, []), known)]
                 start = np.mean(means, axis=0) if means else middle
-            rows[entity] = start + noise * chance.standard_normal(rows.shape[1])
+            rows[entity] = start + noise * rng.standard_normal(rows.shape[1])
         result[name] = table
     return result
 
@@ -68,7 +68,7 @@ def spread_of(rows: Rows) -> float:
 
 
 def _shared(facts: Hypergraph, new: Ints, known: Mask) -> dict[int, tuple[Ints, Floats]]:
-    """Return for each new entity the known ones in its company and their weights, which add up to 1; some have none."""
+    """Return for each new entity the known ones that share neighbours with it, if any, and weights that add up to 1."""
     size = len(facts.entities)
     is_new = np.zeros(size, np.bool_)
     is_new[new] = True
@@ -84,28 +84,28 @@ def _shared(facts: Hypergraph, new: Ints, known: Mask) -> dict[int, tuple[Ints, 
 
 
 def _joined(facts: Hypergraph, is_new: Mask, known: Mask) -> Iterator[tuple[Ints, Ints, Floats]]:
-    """Yield (new entity, known entity, 1 / n) wherever n known entities keep the company of a new one."""
+    """Yield (new entity, known entity, 1 / n) wherever n known entities have a neighbour of a new one."""
     for block in facts.blocks.values():
         for position, entities in enumerate(block.columns):
             mine, theirs = is_new[entities], known[entities]
-            for place, company in enumerate(block.columns):
-                if place == position or not mine.any():
+            for other, neighbours in enumerate(block.columns):
+                if other == position or not mine.any():
                     continue
-                wanted, new = _distinct(block.relations[mine], company[mine], entities[mine], len(is_new))
-                kept, others = _distinct(block.relations[theirs], company[theirs], entities[theirs], len(is_new))
+                wanted, new = _distinct(block.relations[mine], neighbours[mine], entities[mine], len(is_new))
+                kept, others = _distinct(block.relations[theirs], neighbours[theirs], entities[theirs], len(is_new))
                 first, last = (np.searchsorted(kept, wanted, side) for side in ("left", "right"))
                 counts = np.where(last - first <= _MANY, last - first, 0)
                 yield np.repeat(new, counts), others[spread(first, counts)], np.repeat(1 / np.maximum(counts, 1), counts)
 
 
-def _distinct(relations: Ids, company: Ids, entities: Ids, size: int) -> tuple[Ints, Ints]:
-    """Return each (relation and company, as one number; entity) once, by that number; there are `size` entities."""
-    order = row_order([relations, company, entities], [int(relations.max(initial=0)) + 1, size, size])
-    kept = order[differs_from_previous([relations[order], company[order], entities[order]])]
-    return relations[kept].astype(np.int64) * size + company[kept], entities[kept].astype(np.int64)
+def _distinct(relations: Ids, neighbours: Ids, entities: Ids, size: int) -> tuple[Ints, Ints]:
+    """Return each (relation and neighbour, as one number; entity) once, by that number; there are `size` entities."""
+    order = row_order([relations, neighbours, entities], [int(relations.max(initial=0)) + 1, size, size])
+    kept = order[differs_from_previous([relations[order], neighbours[order], entities[order]])]
+    return relations[kept].astype(np.int64) * size + neighbours[kept], entities[kept].astype(np.int64)
 
 
-def _places(facts: Hypergraph, entities: Ints) -> dict[int, list[tuple[str, int]]]:
+def _positions(facts: Hypergraph, entities: Ints) -> dict[int, list[tuple[str, int]]]:
     """Return the relations and positions that each of some entities stands at."""
     found: dict[int, list[tuple[str, int]]] = {}
     for relation in facts.schema:
@@ -115,9 +115,9 @@ def _places(facts: Hypergraph, entities: Ints) -> dict[int, list[tuple[str, int]
     return found
 
 
-def _at(facts: Hypergraph, places: list[tuple[str, int]], known: Mask) -> Iterator[Ints]:
-    """Yield the known entities of each place that has any."""
-    for relation, position in places:
+def _at(facts: Hypergraph, positions: list[tuple[str, int]], known: Mask) -> Iterator[Ints]:
+    """Yield the known entities of each relation and position that has any."""
+    for relation, position in positions:
         column = facts.table(relation).columns[position]
         if known[column].any():
             yield np.unique(column[known[column]]).astype(np.int64)

@@ -20,7 +20,7 @@ __all__ = ["Gradient", "History", "Optimizer"]
 
 History = dict[str, Tensor]
 Ints = npt.NDArray[np.int64]
-Place = Tensor | tuple[Tensor, Tensor]  # rows, or rows [m, 1] and columns of a table
+Where = Tensor | tuple[Tensor, Tensor]  # rows, or rows [m, 1] and columns of a table
 
 _ROWS, _PARTS = 1024, 2  # a table is shared out in parts of so many rows at least, and in about so many
 _FIRST, _SECOND, _EPSILON = 0.9, 0.999, 1e-8  # Adam's
@@ -44,12 +44,14 @@ class Optimizer:
         self.history = history if history is not None else self._fresh()
 
     def _fresh(self) -> History:
-        kinds = ("squares",) if self.settings.optimizer == "adagrad" else ("mean", "squares", "steps")
+        moments = ("squares",) if self.settings.optimizer == "adagrad" else ("mean", "squares", "steps")
         return {
-            f"{name}/{kind}": torch.zeros_like(_table(tensor)) for name, tensor in self.parameters.items() for kind in kinds
+            f"{name}/{moment}": torch.zeros_like(_table(tensor))
+            for name, tensor in self.parameters.items()
+            for moment in moments
         }
 
-    def apply(self, gradients: Iterable[Gradient], rate: float) -> None:
+    def apply(self, gradients: Iterable[Gradient], learning_rate: float) -> None:
         """Take the steps of gradients one after the other; rows of large tables are shared out among threads."""
         by_name: dict[str, list[Gradient]] = {}
         for gradient in gradients:
@@ -64,36 +66,38 @@ class Optimizer:
                     rows = np.arange(sizes[name]) if gradient.rows is None else gradient.rows
                     first, last = np.searchsorted(rows, part)
                     values = gradient.values.reshape(len(rows), -1)[first:last]
-                    self.step(name, rows[first:last], values, rate, gradient.columns)
+                    self.step(name, rows[first:last], values, learning_rate, gradient.columns)
 
         parallel.run(work, len(jobs))
 
-    def step(self, name: str, rows: Ints | None, gradient: Tensor, rate: float, columns: Ints | None = None) -> None:
+    def step(
+        self, name: str, rows: Ints | None, gradient: Tensor, learning_rate: float, columns: Ints | None = None
+    ) -> None:
         """Take one step on the given distinct rows and columns of a parameter (None: all), whose gradient is given."""
         table = _table(self.parameters[name])
         chosen = np.arange(len(table)) if rows is None else rows
         slope = gradient.reshape(len(chosen), table.shape[1] if columns is None else len(columns))
         if self.settings.optimizer == "adagrad" and table.device.type == "cpu" and table.dtype == torch.float32:
             squares, decay = as_array(self.history[f"{name}/squares"]), self.settings.weight_decay
-            adagrad(as_array(table), squares, chosen, as_array(slope), rate, decay, columns=columns)
+            adagrad(as_array(table), squares, chosen, as_array(slope), learning_rate, decay, columns=columns)
             return
-        there = torch.from_numpy(chosen).to(table.device)
-        place = there if columns is None else (there[:, None], torch.from_numpy(columns).to(table.device))
-        slope = slope + self.settings.weight_decay * table[place]
-        (self._adam if self.settings.optimizer == "adam" else self._adagrad)(name, table, place, slope, rate)
+        ids = torch.from_numpy(chosen).to(table.device)
+        where = ids if columns is None else (ids[:, None], torch.from_numpy(columns).to(table.device))
+        slope = slope + self.settings.weight_decay * table[where]
+        (self._adam if self.settings.optimizer == "adam" else self._adagrad)(name, table, where, slope, learning_rate)
 
-    def _adagrad(self, name: str, table: Tensor, place: Place, slope: Tensor, rate: float) -> None:
+    def _adagrad(self, name: str, table: Tensor, where: Where, slope: Tensor, learning_rate: float) -> None:
         squares = self.history[f"{name}/squares"]
-        squares[place] += slope.square()
-        table[place] -= rate * slope / (squares[place].sqrt() + 1e-10)
+        squares[where] += slope.square()
+        table[where] -= learning_rate * slope / (squares[where].sqrt() + 1e-10)
 
-    def _adam(self, name: str, table: Tensor, place: Place, slope: Tensor, rate: float) -> None:
-        mean, squares, steps = (self.history[f"{name}/{kind}"] for kind in ("mean", "squares", "steps"))
-        steps[place] += 1
-        mean[place] = _FIRST * mean[place] + (1 - _FIRST) * slope
-        squares[place] = _SECOND * squares[place] + (1 - _SECOND) * slope.square()
-        first, second = (_correction(kept, steps[place]) for kept in (_FIRST, _SECOND))
-        table[place] -= rate * (mean[place] / first) / ((squares[place] / second).sqrt() + _EPSILON)
+    def _adam(self, name: str, table: Tensor, where: Where, slope: Tensor, learning_rate: float) -> None:
+        mean, squares, steps = (self.history[f"{name}/{moment}"] for moment in ("mean", "squares", "steps"))
+        steps[where] += 1
+        mean[where] = _FIRST * mean[where] + (1 - _FIRST) * slope
+        squares[where] = _SECOND * squares[where] + (1 - _SECOND) * slope.square()
+        first, second = (_correction(kept, steps[where]) for kept in (_FIRST, _SECOND))
+        table[where] -= learning_rate * (mean[where] / first) / ((squares[where] / second).sqrt() + _EPSILON)
 
 
 def _correction(kept: float, steps: Tensor) -> Tensor:

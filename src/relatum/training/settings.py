@@ -1,4 +1,4 @@
-"""What training can be told."""
+"""The settings of training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step: the loss of some facts and its gradient, on the rows of the parameters that it needs."""
+"""The loss of a batch and its gradient, on the rows of the parameters that it needs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from relatum.kernels.filters import Known
-from relatum.kernels.rows import block
+from relatum.kernels.filters import Excluded
 from relatum.models.base import Model, Parameters
-from relatum.models.ops import as_array
+from relatum.models.training_protocols import FusedLoss, Penalty
 from relatum.training.batches import Batch
 from relatum.training.losses import loss_of
 from relatum.training.negatives import NegativeSampler
 from relatum.training.optimizer import Gradient
 from relatum.training.settings import TrainingSettings
+from relatum.training.step_view import StepView
 
 __all__ = ["gradients"]
 
@@ -25,108 +25,63 @@ Ints = npt.NDArray[np.int64]
 def gradients(
     model: Model,
     parameters: Parameters,
-    step: list[Batch],
-    candidates: NegativeSampler,
+    batch: Batch,
+    sampler: NegativeSampler,
     settings: TrainingSettings,
-    chance: np.random.Generator,
+    rng: np.random.Generator,
 ) -> tuple[float, list[Gradient]]:
-    """Return the mean loss per fact of a step and the gradients of what it touches.
+    """Return the mean loss per fact of a batch and the gradients of what it touches.
 
     Args:
         model: the model.
         parameters: its parameters; they are read, not changed.
-        step: facts, one batch per arity.
-        candidates: what the facts are compared with.
+        batch: the facts, by arity.
+        sampler: what the facts are compared with.
         settings: of training.
-        chance: the generator of this step.
+        rng: the generator of this batch.
     """
-    drawn = candidates.draw(step, chance)
-    entities = _entities(step, drawn, settings)
-    touched = None if model.reads_facts else np.unique(np.concatenate([batch.relations for batch in step]))
-    noise = torch.Generator(device=parameters["entities"].device).manual_seed(int(chance.integers(2**62)))
-    narrow, touched_rows = _narrow(model, entities, touched, noise)
-    narrow, kept = narrow.thinned(noise)
-    leaves = {
-        name: _part(tensor, touched_rows.get(name), kept.get(name)).detach().requires_grad_()
-        for name, tensor in parameters.items()
-    }
-    tables = narrow.encode(leaves, noise)
-    total = torch.zeros((), dtype=leaves["entities"].dtype, device=leaves["entities"].device)
-    for batch, replacements in zip(step, drawn, strict=True):
-        columns = torch.from_numpy(_local(batch.columns, entities))
-        relations = torch.from_numpy(_local(batch.relations, touched))
+    drawn = sampler.draw(batch, rng)
+    relations = np.unique(np.concatenate([part.relations for part in batch]))
+    dropout_rng = torch.Generator(device=parameters["entities"].device).manual_seed(int(rng.integers(2**62)))
+    view = StepView.of(model, _entities(batch, drawn, settings), relations, dropout_rng)
+    parts = view.parts(parameters)
+    tables = view.encode(parts, dropout_rng)
+    total = torch.zeros((), dtype=parts["entities"].dtype, device=parts["entities"].device)
+    for part, negatives in zip(batch, drawn, strict=True):
+        columns = torch.from_numpy(view.entity_indices(part.columns))
+        ids = torch.from_numpy(view.relation_indices(part.relations))
         if settings.negative_sampling == "per-fact":
-            total = total + _own(narrow, tables, relations, columns, _local(replacements, entities), settings)
+            replacements = torch.from_numpy(view.entity_indices(negatives))
+            total = total + _loss_per_fact(view.model, tables, ids, columns, replacements, settings)
         else:
-            total = total + _shared(narrow, tables, batch, relations, columns, entities, candidates, settings)
-        penalty = narrow.penalty(tables, relations, columns)
-        if penalty is not None:
-            total = total + penalty * len(batch)
-    size = sum(map(len, step))
+            excluded = [sampler.excluded(part, position, view.entities) for position in range(len(columns))]
+            total = total + _loss_shared(view.model, tables, ids, columns, excluded, settings)
+        if isinstance(view.model, Penalty):
+            penalty = view.model.penalty(tables, ids, columns)
+            total = total if penalty is None else total + penalty * len(part)
+    size = sum(map(len, batch))
     torch.autograd.backward(total / size)
-    found = [
-        Gradient(name, _ids(touched_rows.get(name)), _ids(kept.get(name)), leaf.grad)
-        for name, leaf in leaves.items()
-        if leaf.grad is not None
-    ]
-    return float(total.detach()) / size, found
+    return float(total.detach()) / size, view.gradients(parts)
 
 
-def _narrow(
-    model: Model, entities: Ints | None, relations: Ints | None, noise: torch.Generator
-) -> tuple[Model, dict[str, Tensor]]:
-    """Return the model for the rows that a step needs, and for each parameter those rows; one not named needs all."""
-    found: dict[str, Tensor] = {}
-    if entities is not None:
-        model, needed = model.around(torch.from_numpy(entities), noise)
-        found.update(dict.fromkeys(model.entity_tables, needed))
-    if relations is not None:
-        chosen = torch.from_numpy(relations)
-        model, places = model.narrowed(chosen)
-        found.update(dict.fromkeys(model.relation_tables, chosen))
-        found.update(dict.fromkeys(model.place_tables, places))
-    return model, found
-
-
-def _part(table: Tensor, rows: Tensor | None, columns: Tensor | None) -> Tensor:
-    """Return the chosen rows and columns of a table; all where None is given."""
-    if columns is None:
-        return table if rows is None else table.index_select(0, rows)
-    if rows is None or table.device.type != "cpu" or table.dtype != torch.float32:
-        return _part(table, rows, None).index_select(1, columns)
-    return torch.from_numpy(block(as_array(table), rows.numpy(), columns.numpy()))
-
-
-def _ids(chosen: Tensor | None) -> Ints | None:
-    return None if chosen is None else chosen.numpy(force=True)
-
-
-def _entities(step: list[Batch], drawn: list[Ints], settings: TrainingSettings) -> Ints | None:
-    """Return the entities that a step needs, ascending; None for all of them."""
+def _entities(batch: Batch, drawn: list[Ints], settings: TrainingSettings) -> Ints | None:
+    """Return the entities that a batch needs, ascending; None for all of them."""
     if settings.negative_sampling == "all-entities":
         return None
-    return np.unique(np.concatenate([*(batch.columns.ravel() for batch in step), *(ids.ravel() for ids in drawn)]))
+    return np.unique(np.concatenate([*(part.columns.ravel() for part in batch), *(ids.ravel() for ids in drawn)]))
 
 
-def _local(ids: Ints, entities: Ints | None) -> Ints:
-    """Return the places of ids among the entities of the step."""
-    return ids if entities is None else np.searchsorted(entities, ids)
-
-
-def _shared(
+def _loss_shared(
     model: Model,
     tables: Parameters,
-    batch: Batch,
     relations: Tensor,
     columns: Tensor,
-    entities: Ints | None,
-    candidates: NegativeSampler,
+    excluded: list[Excluded],
     settings: TrainingSettings,
 ) -> Tensor:
-    """Return the loss of facts of one relation, summed over facts and positions, each against all entities of the step."""
-    hidden = [candidates.hidden(batch, position, entities) for position in range(len(columns))]
-    if _plain_softmax(settings):
-        fused = model.shared_loss(tables, relations[0], columns, hidden)
+    """Return the loss of facts of one relation, summed over facts and positions, each against all entities of the tables."""
+    if isinstance(model, FusedLoss) and _is_plain_softmax(settings):
+        fused = model.fused_loss_shared(tables, relations[0], columns, excluded)
         if fused is not None:
             return fused
     combine = model.combine(tables)
@@ -134,29 +89,29 @@ def _shared(
     for position in range(len(columns)):
         queries = model.queries(tables, relations, columns, position)
         scores = combine.matrix(queries, model.candidates(tables, relations[0], position, None))
-        total = total + loss_of(scores, columns[position], _pairs(hidden[position]), settings, model.midpoint)
+        total = total + loss_of(scores, columns[position], _pairs(excluded[position]), settings, model.midpoint)
     return total
 
 
-def _pairs(hidden: Known) -> tuple[Tensor, Tensor] | None:
-    """Return (fact, candidate) of every candidate that is hidden; what `Candidates.hidden` gives is in order."""
-    if not len(hidden.pool):
+def _pairs(excluded: Excluded) -> tuple[Tensor, Tensor] | None:
+    """Return (fact, candidate) of every candidate that is excluded; what the sampler gives is in order."""
+    if not len(excluded.pool):
         return None
-    rows = np.repeat(np.arange(len(hidden.counts)), hidden.counts)
-    return torch.from_numpy(rows), torch.from_numpy(hidden.pool.astype(np.int64))
+    rows = np.repeat(np.arange(len(excluded.counts)), excluded.counts)
+    return torch.from_numpy(rows), torch.from_numpy(excluded.pool.astype(np.int64))
 
 
-def _own(
-    model: Model, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Ints, settings: TrainingSettings
+def _loss_per_fact(
+    model: Model, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Tensor, settings: TrainingSettings
 ) -> Tensor:
     """Return Eq. 3: each fact against all replacements of all its positions, in one softmax."""
-    if _plain_softmax(settings):
-        fused = model.own_loss(tables, relations, columns, torch.from_numpy(replacements))
+    if isinstance(model, FusedLoss) and _is_plain_softmax(settings):
+        fused = model.fused_loss_per_fact(tables, relations, columns, replacements)
         if fused is not None:
             return fused
     combine = model.combine(tables)
     scores = []
-    for position, entities in enumerate(torch.from_numpy(replacements)):
+    for position, entities in enumerate(replacements):
         queries = model.queries(tables, relations, columns, position)
         if position == 0:
             own = model.candidates(tables, relations, 0, columns[0])
@@ -166,6 +121,6 @@ def _own(
     return loss_of(torch.cat(scores, 1), torch.zeros_like(relations), None, settings, model.midpoint)
 
 
-def _plain_softmax(settings: TrainingSettings) -> bool:
-    """Return whether the loss is what the models' fused ways compute."""
+def _is_plain_softmax(settings: TrainingSettings) -> bool:
+    """Return whether the loss is the one that fused kernels compute."""
     return settings.loss == "softmax" and not settings.label_smoothing and not settings.bce_weight

@@ -95,13 +95,13 @@ def separating_reale(truth: Hypergraph, epsilon: float | None = None) -> Separat
     width = max(truth.schema.arities, default=1)
     settings = ReAlESettings(dim=count * width, window=width, entity_map="clamp", scale=1.0)
     model = ReAlE(facts, settings)
-    entities = torch.zeros(model.entity_count, settings.dim)
-    weights = torch.zeros(model.place_count, settings.dim)
+    entities = torch.zeros(model.num_entities, settings.dim)
+    weights = torch.zeros(model.num_positions, settings.dim)
     for relations, columns, windows in numbered(facts):
         for position, column in enumerate(columns):
             cells = windows * width + position
             entities[column, cells] = 1.0
-            weights[model.places(relations, position), cells] = float(strength)
+            weights[model.position_rows(relations, position), cells] = float(strength)
     arities = torch.tensor([relation.arity for relation in model.schema], dtype=torch.float32)
     bias = (half - strength * arities)[:, None].repeat(1, count)
 
@@ -126,7 +126,7 @@ def separating_nalp(truth: Hypergraph) -> Separation:
     met, units = [torch.empty(0, dtype=torch.int64)], [torch.empty(0, dtype=torch.int64)]
     for relations, columns, numbers in numbered(facts):
         for position, column in enumerate(columns):
-            met.append(model.places(relations, position) * entities + column)
+            met.append(model.position_rows(relations, position) * entities + column)
             units.append(numbers)
     pairs, filters = torch.unique(torch.cat(met), return_inverse=True)
 

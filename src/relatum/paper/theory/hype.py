@@ -49,7 +49,7 @@ def separating_hype(truth: Hypergraph) -> Separation:
     width, blocks = max(truth.schema.arities, default=1), len(facts) + 1
     settings = HypESettings(dim=width * blocks, num_filters=1, filter_width=width, stride=width)
     model = HypE(facts, settings)
-    entities = torch.zeros(model.entity_count, settings.dim)
+    entities = torch.zeros(model.num_entities, settings.dim)
     entities[:, -width:] = 1.0
     weights = torch.zeros(len(model.schema), settings.dim)
     for relations, columns, numbers in numbered(facts):
@@ -95,7 +95,7 @@ def fit_selection(model: HypE, parameters: Parameters, relation: str) -> Selecti
     if arity < 2:
         raise DataError(f"selection by equality takes two positions, but {relation} has {arity}")
     tables = model.encode({name: values.double() for name, values in parameters.items()})
-    columns = torch.cartesian_prod(*[torch.arange(model.entity_count)] * (arity - 1)).reshape(-1, arity - 1).T
+    columns = torch.cartesian_prod(*[torch.arange(model.num_entities)] * (arity - 1)).reshape(-1, arity - 1).T
     left = torch.ones(columns.shape[1], model.settings.dim, dtype=torch.float64)
     for position, entities in enumerate(columns):
         left = left * model.seen_at(tables, entities, position)
