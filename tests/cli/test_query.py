@@ -85,7 +85,7 @@ def test_define_then_ask_by_name(run: Run, trained: str) -> None:
         ("", "expected a relation or an operation"),
         ("select[2 = coffe](sold)", "unknown entity 'coffe'; did you mean 'coffee'?"),
         ("union(sold, buyer)", "two relations of one arity"),
-        ("product(sold, sold)", "product cannot be asked of an embedding"),
+        ("product(sold, sold)", "a model cannot evaluate product"),
     ],
 )
 def test_a_mistake_is_one_line_that_says_where(run: Run, trained: str, text: str, said: str) -> None:

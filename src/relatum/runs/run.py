@@ -11,6 +11,7 @@ from torch import Tensor
 
 from relatum.algebra import Expression, Relation, evaluate, expanded, parse
 from relatum.algebra.column_types import column_types_of
+from relatum.arrays import Float64
 from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Block, Hypergraph, Split, TupleTable
 from relatum.data.known_answers import KnownAnswers
@@ -21,7 +22,6 @@ from relatum.inference.ranking import Ranks, rank
 from relatum.models.base import Model, Parameters
 from relatum.models.store import load_model
 from relatum.progress import progress
-from relatum.reasoning.bounds import Floats
 from relatum.reasoning.closed_form import closed_form, extended, require_reale
 from relatum.reasoning.explanation import Explanation
 from relatum.reasoning.limit import Limit
@@ -237,7 +237,7 @@ class Run:
             raise DataError(f"{self.folder}: there are no {part} facts")
         return facts
 
-    def probabilities(self, relation: str, columns: Tensor, scores: Floats) -> Floats | None:
+    def probabilities(self, relation: str, columns: Tensor, scores: Float64) -> Float64 | None:
         """Return how probable facts, int64[arity, n], are: by scores, or by what the relation's definition means."""
         if self.calibration is None:
             return None
