@@ -15,7 +15,7 @@ from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, whole_number
 from relatum.inference import scoring
-from relatum.inference.asking import Asking, Scores
+from relatum.inference.candidates import Asking, Scores
 from relatum.inference.completion import EXACT_LIMIT, best_facts
 from relatum.runs.answers import Answer, FactScore, Question, parse_question
 from relatum.runs.kinds import allowed_entities, given_entities
