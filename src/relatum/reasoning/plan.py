@@ -138,7 +138,7 @@ def _(node: Relation, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan
 
 @_plan.register
 def _(node: Rename, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    return _plan(node.child, tuple(arguments[position] for position in node.places), fresh)
+    return _plan(node.child, tuple(arguments[position] for position in node.inverse), fresh)
 
 
 @_plan.register

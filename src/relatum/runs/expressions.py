@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from relatum.algebra import Expression, expanded, parse
 from relatum.algebra.expression import OPERATIONS
-from relatum.algebra.node import Place
+from relatum.algebra.node import PositionOrRole
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError, RelatumError
 from relatum.files import atomic_file
@@ -30,20 +30,20 @@ class BoundExpression:
     run: Run
     expression: Expression
 
-    def permute(self, *places: Place) -> BoundExpression:
+    def permute(self, *positions: PositionOrRole) -> BoundExpression:
         """Return the same columns in another order."""
-        return replace(self, expression=self.expression.permute(*places))
+        return replace(self, expression=self.expression.permute(*positions))
 
-    def project(self, *places: Place) -> BoundExpression:
+    def project(self, *positions: PositionOrRole) -> BoundExpression:
         """Return only the given columns, in the given order."""
-        return replace(self, expression=self.expression.project(*places))
+        return replace(self, expression=self.expression.project(*positions))
 
-    def select(self, place: Place, entity: str) -> BoundExpression:
-        """Return the tuples that hold `entity` at `place`; the column is dropped."""
-        return replace(self, expression=self.expression.select(place, entity))
+    def select(self, position: PositionOrRole, entity: str) -> BoundExpression:
+        """Return the tuples that hold `entity` at `position`; the column is dropped."""
+        return replace(self, expression=self.expression.select(position, entity))
 
-    def select_equal(self, dropped: Place, kept: Place) -> BoundExpression:
-        """Return the tuples that hold the same entity at both places; the first of the two columns is dropped."""
+    def select_equal(self, dropped: PositionOrRole, kept: PositionOrRole) -> BoundExpression:
+        """Return the tuples that hold the same entity at both positions; the first of the two columns is dropped."""
         return replace(self, expression=self.expression.select_equal(dropped, kept))
 
     # The paper's own words.
