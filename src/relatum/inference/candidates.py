@@ -1,27 +1,26 @@
-"""Questions about one relation: who can stand at a position, which answers are left out, and what the model says then."""
+"""Scores of one relation's candidates: only allowed entities count, and known answers can be left out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from relatum.arrays import Float32, Int64
 from relatum.data.known_answers import AnswerLists, KnownAnswers
 from relatum.data.vocabulary import Ids
 from relatum.inference import scoring
 from relatum.kernels.filters import Known, known_pairs, nothing_known
 from relatum.models.base import Model, Parameters
 
-__all__ = ["Asking", "Scores"]
+__all__ = ["CandidateScorer"]
 
-Scores = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
+Float32 = Float32
 
 
-class Asking:
-    """The questions' way to a model; the candidate side of the position at hand is kept.
+class CandidateScorer:
+    """Scores and ranks the candidates of questions about one relation; keeps the candidate side of the last position.
 
     Args:
         model: the model.
@@ -55,36 +54,36 @@ class Asking:
 
     @torch.no_grad()
     def top(
-        self, position: int, asked: Ids, k: int, *, tables: Parameters | None = None, known: bool = True
-    ) -> tuple[Ids, Scores]:
+        self, position: int, questions: Ids, k: int, *, tables: Parameters | None = None, known: bool = True
+    ) -> tuple[Ids, Float32]:
         """Return the k best answers to each question and their scores, [n, k] both; -1 and minus infinity for none.
 
         Args:
             position: the open position.
-            asked: int32[arity, n], the questions.
+            questions: int32[arity, n], the questions.
             k: how many answers.
             tables: where the given entities are looked up, if not among those of the model.
             known: whether known facts are left out.
         """
         excluded: Known = (
-            self._excluded(position, self._answers(position, asked)) if known else nothing_known(asked.shape[1])
+            self._excluded(position, self._answers(position, questions)) if known else nothing_known(questions.shape[1])
         )
         found, scores = scoring.top(
             self.model,
             self.tables if tables is None else tables,
             self.relation,
-            torch.from_numpy(asked.astype(np.int64)),
+            torch.from_numpy(questions.astype(np.int64)),
             position,
             k,
             excluded,
             self._side(position),
         )
-        places, allowed = found.numpy(force=True), self._allowed[position]
-        entities = places if allowed is None else np.append(allowed, -1)[places]  # where there is none it stays -1
+        indices, allowed = found.numpy(force=True), self._allowed[position]
+        entities = indices if allowed is None else np.append(allowed, -1)[indices]  # where there is none it stays -1
         return entities.astype(np.int32), scores.numpy(force=True)
 
     @torch.no_grad()
-    def count_better(self, position: int, facts: Ids) -> tuple[Ints, Ints, Ints]:
+    def count_better(self, position: int, facts: Ids) -> tuple[Int64, Int64, Int64]:
         """Return how many alternatives at a position score above each fact, how many equal, and how many there are.
 
         Alternatives are not known, and not the fact itself; the facts, int32[arity, n], hold only who can stand there.
@@ -92,9 +91,9 @@ class Asking:
         answers, columns = self._answers(position, facts), facts.astype(np.int64)
         if (allowed := self._allowed[position]) is not None:
             columns[position] = np.searchsorted(allowed, facts[position])
-        excluded, asked = self._excluded(position, answers), torch.from_numpy(columns)
+        excluded, questions = self._excluded(position, answers), torch.from_numpy(columns)
         better, equal = scoring.count_better(
-            self.model, self.tables, self.relation, asked, position, excluded, self._side(position)
+            self.model, self.tables, self.relation, questions, position, excluded, self._side(position)
         )
         return better, equal, self.count(position) - excluded.counts - ~answers.contain(facts[position])
 
@@ -106,19 +105,19 @@ class Asking:
             self._position = position
         return self._candidates
 
-    def _answers(self, position: int, asked: Ids) -> AnswerLists:
-        count = asked.shape[1]
+    def _answers(self, position: int, questions: Ids) -> AnswerLists:
+        count = questions.shape[1]
         if self.known is None:
             nothing = nothing_known(count)
             return AnswerLists(nothing.pool, nothing.starts, nothing.counts)
-        return self.known.lookup(np.full(count, self.relation, np.int32), asked, position)
+        return self.known.lookup(np.full(count, self.relation, np.int32), questions, position)
 
     def _excluded(self, position: int, answers: AnswerLists) -> Known:
-        """Return known answers as places among the entities that can stand there; others are no candidates."""
+        """Return known answers as indices among the entities that can stand there; others are no candidates."""
         allowed = self._allowed[position]
         if allowed is None:
             return answers
         questions, entities = answers.pairs()
-        places = np.searchsorted(allowed, entities)
-        there = np.append(allowed, -1)[places] == entities
-        return known_pairs(questions[there], places[there], len(answers))
+        indices = np.searchsorted(allowed, entities)
+        there = np.append(allowed, -1)[indices] == entities
+        return known_pairs(questions[there], indices[there], len(answers))

@@ -49,7 +49,9 @@ class ComparableScores:
         degrees = (scores - self.model.midpoint) / self.model.scale
         if self.calibration is None:
             return degrees
-        return self.calibration.bent(relation, scores) + _TIE * (self.calibration.logit(relation, scores) + degrees)
+        return self.calibration.calibrated_logit(relation, scores) + _TIE * (
+            self.calibration.raw_logit(relation, scores) + degrees
+        )
 
     def probability(self, logits: Float64) -> Float64:
         """Return the probabilities of logits, or the paper's degrees of truth without a calibration."""

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from relatum.arrays import Float32
 from relatum.data.hypergraph import Block, Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, whole_number
 from relatum.inference import scoring
-from relatum.inference.candidates import Asking, Scores
-from relatum.inference.completion import EXACT_LIMIT, best_facts
+from relatum.inference.candidates import CandidateScorer
+from relatum.inference.completion import EXHAUSTIVE_LIMIT, best_facts
 from relatum.runs.answers import Answer, FactScore, Question, parse_question
 from relatum.runs.kinds import allowed_entities, given_entities
 
@@ -66,7 +67,7 @@ def _new_answers(run: Run, asked: Question, given: Ids, facts: Ids, k: int, beam
     (model, tables), relation = run.asked, run.schema.id(asked.relation)
     allowed = allowed_entities(run, asked.relation)
     sizes = (model.entity_count if ids is None else len(ids) for ids in (allowed[position] for position in asked.open))
-    if beam is None and math.prod(sizes) > EXACT_LIMIT:
+    if beam is None and math.prod(sizes) > EXHAUSTIVE_LIMIT:
         beam = _BEAM
     block = Block(np.full(facts.shape[1], relation, np.int32), facts)
     known = KnownAnswers(Hypergraph(run.model.graph.entities, run.schema, [block]))  # other facts answer other questions
@@ -75,7 +76,7 @@ def _new_answers(run: Run, asked: Question, given: Ids, facts: Ids, k: int, beam
     return _answers(run, asked, found.numpy().astype(np.int32), scores.numpy(), [])
 
 
-def _answers(run: Run, asked: Question, facts: Ids, scores: Scores, sources: Sequence[str | None]) -> list[Answer]:
+def _answers(run: Run, asked: Question, facts: Ids, scores: Float32, sources: Sequence[str | None]) -> list[Answer]:
     """Return facts, int32[arity, n], as answers with their probabilities; without sources they are new."""
     count, names = len(scores), run.model.graph.entities
     found = None
@@ -107,20 +108,20 @@ def _known_facts(run: Run, asked: Question, given: Ids) -> tuple[Ids, list[str]]
     return columns[:, order], [names[one] for one in part[order]]
 
 
-def _scores(run: Run, relation: str, facts: Ids) -> Scores:
+def _scores(run: Run, relation: str, facts: Ids) -> Float32:
     """Return the scores of facts, int32[arity, n]."""
     model, tables = run.asked
     columns = torch.from_numpy(facts.astype(np.int64))
-    found: Scores = scoring.score(model, tables, torch.full((facts.shape[1],), run.schema.id(relation)), columns).numpy()
+    found: Float32 = scoring.score(model, tables, torch.full((facts.shape[1],), run.schema.id(relation)), columns).numpy()
     return found
 
 
 def _percentile(run: Run, relation: str, fact: Ids) -> float:
     """Return the share of a fact's alternatives that it beats, in percent."""
-    asking = Asking(*run.asked, run.schema.id(relation), run.known_of(relation), allowed_entities(run, relation))
+    scorer = CandidateScorer(*run.asked, run.schema.id(relation), run.known_of(relation), allowed_entities(run, relation))
     below = alternatives = 0.0
     for position in range(len(fact)):
-        better, equal, others = (int(counts[0]) for counts in asking.count_better(position, fact))
+        better, equal, others = (int(counts[0]) for counts in scorer.count_better(position, fact))
         alternatives += others
         below += others - better - equal / 2
     return 100 * below / alternatives if alternatives else 100.0

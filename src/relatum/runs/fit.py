@@ -19,7 +19,7 @@ from relatum.data.known_answers import KnownAnswers
 from relatum.datasets.load import load
 from relatum.errors import DataError, RelatumError
 from relatum.files import stale_temporaries
-from relatum.inference.calibration import fit_calibration, label
+from relatum.inference.calibration import draw_sample, fit_calibration
 from relatum.inference.ranking import Metrics, rank
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
@@ -149,7 +149,9 @@ def _calibrate(folder: Path, model: Model, split: Split, parameters: Parameters)
         return
     with torch.no_grad():
         tables = model.encode(parameters)
-    labelled = label(model, tables, sample(split.valid, _VALIDATED), KnownAnswers(split.train, split.valid), split.train)
+    labelled = draw_sample(
+        model, tables, sample(split.valid, _VALIDATED), KnownAnswers(split.train, split.valid), split.train
+    )
     found = fit_calibration(labelled, len(model.schema)).to_json()
     write_text(folder / CALIBRATION, json.dumps(found) + "\n")
 

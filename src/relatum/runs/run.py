@@ -17,7 +17,7 @@ from relatum.data.hypergraph import Block, Hypergraph, Split, TupleTable
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import Schema
 from relatum.errors import DataError, RelatumError, UnknownNameError
-from relatum.inference.calibration import Calibration, Reliability, label, reliability
+from relatum.inference.calibration import Calibration, Reliability, draw_sample, reliability
 from relatum.inference.ranking import Ranks, rank
 from relatum.models.base import Model, Parameters
 from relatum.models.store import load_model
@@ -82,7 +82,7 @@ class Run:
         if self.calibration is None:
             return None
         facts = self._facts(part)
-        return reliability(self.calibration, label(self.model, self.tables, facts, self.known, self.split.train))
+        return reliability(self.calibration, draw_sample(self.model, self.tables, facts, self.known, self.split.train))
 
     def complete(
         self, question: str | Question, k: int = 10, *, new_only: bool = False, beam: int | None = None
