@@ -99,7 +99,7 @@ def _show(found: list[Rule], evidence: list[ModelEvidence | None], *, model: boo
     heads += ["model differs", "on non-facts", "correlation"] if model else []
     rows = []
     for rule, one in zip(found, evidence, strict=True):
-        row = [rule.told, str(rule.support), percent(rule.confidence), percent(rule.coverage)]
+        row = [rule.display, str(rule.support), percent(rule.confidence), percent(rule.coverage)]
         if model:
             correlation = "-" if one is None or one.correlation is None else f"{one.correlation:.2f}"
             row += ["-", "-", "-"] if one is None else [f"{one.on_facts:.3f}", f"{one.on_non_facts:.3f}", correlation]

@@ -111,7 +111,7 @@ def shortened(name: str, longest: int = _LONGEST) -> str:
 
 def _rule_graph(rules: tuple[Rule, ...]) -> tuple[Markup, int]:
     """Return the picture of the surest rules that can be read in one, and how many they are."""
-    drawn = [rule for rule in rules if len(rule.told) <= _LONGEST_DRAWN][:_DRAWN]
+    drawn = [rule for rule in rules if len(rule.display) <= _LONGEST_DRAWN][:_DRAWN]
     if not drawn:
         return Markup(""), 0
     title = "Relations as boxes, with arrows from those of a rule's right side to its left side"

@@ -18,7 +18,7 @@ __all__ = ["PRESETS", "SynthSettings", "find_preset"]
 
 @dataclass(frozen=True)
 class SynthSettings(Checked):
-    """How a dataset is made; the defaults are those of the preset `rel-er`."""
+    """How a synthetic dataset is generated; the defaults are those of the preset `rel-er`."""
 
     entities: int = setting(24_000, "how many may occur; those that no kept tuple holds are left out of the dataset", ge=1)
     skew: float = setting(
