@@ -124,7 +124,7 @@ SPEC_ = {"data": "jf17k", "model": {"name": "hype"}}
 )
 def test_damaged_results_are_refused_with_their_file(tmp_path: Path, whole: dict[str, Any]) -> None:
     (tmp_path / "odd.json").write_text(json.dumps(whole))
-    with pytest.raises(DataError, match=r"odd\.json: looks like"):
+    with pytest.raises(DataError, match=r"odd\.json: not a "):
         read_results(tmp_path)
 
 

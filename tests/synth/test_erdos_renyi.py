@@ -99,7 +99,7 @@ def test_a_narrow_position_holds_few_entities() -> None:
 def test_what_cannot_be_made_is_refused() -> None:
     with pytest.raises(SettingError, match="tuples without repeats"):
         random_blocks(3, [RandomRelation(2, 1.0)], np.random.default_rng(0), repeats=0.9)
-    with pytest.raises(SettingError, match="would make"):
+    with pytest.raises(SettingError, match="would give"):
         random_blocks(1_000_000, [RandomRelation(2, 1.0)], np.random.default_rng(0))
 
 

@@ -38,9 +38,9 @@ with optional("matplotlib", extra="plot"):
     from matplotlib.figure import Figure
 
 __all__ = [
+    "CLOSE",
     "FIGURES",
-    "NEAR",
-    "Made",
+    "FigureFiles",
     "courses_of",
     "draw_learning",
     "draw_parts",
@@ -50,21 +50,21 @@ __all__ = [
     "mean_reached",
 ]
 
-_KINDS = {"by_arity": "arity of the fact", "by_relation_size": "training facts of the relation"}
+_BREAKDOWNS = {"by_arity": "arity of the fact", "by_relation_size": "training facts of the relation"}
 _BESIDE = 4  # systems: with more, the two panels stand one below the other
 
 
 def draw_parts(data: str, results: Sequence[Result]) -> Drawing:
     """Return two panels of bars, with the number of questions below each group and the spread over seeds on each bar."""
     systems = best_of_systems(results, data)
-    having = {kind: {model: one for model, one in systems.items() if _names(one, kind)} for kind in _KINDS}
+    having = {key: {model: one for model, one in systems.items() if _names(one, key)} for key in _BREAKDOWNS}
     left_out = tuple(
-        f"{MODELS[model].title}: {one.name} has no metrics {kind.replace('_', ' ')}"
-        for kind, found in having.items()
+        f"{MODELS[model].title}: {one.name} has no metrics {key.replace('_', ' ')}"
+        for key, found in having.items()
         for model, one in systems.items()
         if model not in found
     )
-    having = {kind: found for kind, found in having.items() if found}
+    having = {key: found for key, found in having.items() if found}
     if not having:
         return Drawing(None, left_out)
     shown = [model for model in systems if any(model in found for found in having.values())]
@@ -72,29 +72,29 @@ def draw_parts(data: str, results: Sequence[Result]) -> Drawing:
     shape = (1, len(having)) if beside else (len(having), 1)
     figure = Figure(figsize=(PAGE, 2.1 if beside else 2.0 * len(having)), layout="constrained")
     panels = figure.subplots(*shape, squeeze=False).ravel()
-    for axes, (kind, found) in zip(panels, having.items(), strict=True):
-        _draw(axes, kind, found)
+    for axes, (key, found) in zip(panels, having.items(), strict=True):
+        _draw(axes, key, found)
     figure.suptitle(f"{data}: test MRR by arity and by size of the relation", fontsize=8.5)
     bars = [Patch(**STYLES[model].of_bar) for model in shown]
     legend_below(figure, bars, [MODELS[model].title for model in shown], 5)
     return Drawing(figure, left_out)
 
 
-def _names(result: Result, kind: str) -> list[str]:
+def _names(result: Result, key: str) -> list[str]:
     """Return the parts that every run of a result has metrics of."""
-    tests = [run["test"].get(kind) for run in result.runs]
+    tests = [run["test"].get(key) for run in result.runs]
     if not all(isinstance(test, dict) for test in tests):
         return []
-    return [name for name in tests[0] if result.values(kind, name, "mrr")]
+    return [name for name in tests[0] if result.values(key, name, "mrr")]
 
 
-def _draw(axes: Axes, kind: str, systems: Mapping[str, Result]) -> None:
-    parts = list(dict.fromkeys(name for one in systems.values() for name in _names(one, kind)))
+def _draw(axes: Axes, key: str, systems: Mapping[str, Result]) -> None:
+    parts = list(dict.fromkeys(name for one in systems.values() for name in _names(one, key)))
     width = min(0.8 / len(systems), 0.35)
-    for place, (model, one) in enumerate(systems.items()):
-        where = np.arange(len(parts)) + width * (place - (len(systems) - 1) / 2)
-        means = [one.mean(kind, part, "mrr") or 0.0 for part in parts]
-        spreads = [one.spread(kind, part, "mrr") or 0.0 for part in parts]
+    for number, (model, one) in enumerate(systems.items()):
+        where = np.arange(len(parts)) + width * (number - (len(systems) - 1) / 2)
+        means = [one.mean(key, part, "mrr") or 0.0 for part in parts]
+        spreads = [one.spread(key, part, "mrr") or 0.0 for part in parts]
         axes.bar(where, means, 0.9 * width, **STYLES[model].of_bar)
         if len(systems) == 1:  # else there is no room for numbers
             for x, mean, spread in zip(where, means, spreads, strict=True):
@@ -103,11 +103,11 @@ def _draw(axes: Axes, kind: str, systems: Mapping[str, Result]) -> None:
                 )
         if any(spreads):
             axes.errorbar(where, means, spreads, fmt="none", ecolor="#777777", elinewidth=0.9, capsize=1.5)
-    counts = [max(one.mean(kind, part, "questions") or 0 for one in systems.values()) for part in parts]
+    counts = [max(one.mean(key, part, "questions") or 0 for one in systems.values()) for part in parts]
     labels = [f"{part}\n{count:,.0f}" for part, count in zip(parts, counts, strict=True)]
     axes.set_xticks(range(len(parts)), labels)
     axes.set(
-        xlabel=f"{_KINDS[kind]}, and number of questions", ylabel="test MRR", ylim=(0, 1.05), yticks=np.linspace(0, 1, 6)
+        xlabel=f"{_BREAKDOWNS[key]}, and number of questions", ylabel="test MRR", ylim=(0, 1.05), yticks=np.linspace(0, 1, 6)
     )
     axes.set_xlim(-0.6, len(parts) - 0.4)
     grid(axes)
@@ -198,12 +198,12 @@ def _draw_mean(axes: Axes, courses: Sequence[Sequence[Point]], style: Style) -> 
 
 Floats = npt.NDArray[np.float64]
 
-NEAR = 0.99  # of the best that is reached
+CLOSE = 0.99  # of the best that is reached
 _FAR_APART = 10  # times as long as the shortest: beyond, minutes are drawn logarithmically
 
 
 def draw_time(data: str, results: Sequence[Result]) -> Drawing:
-    """Return what each system had reached by when, as a mean over seeds, with a marker where it came near to its best."""
+    """Return what each system had reached by when, as a mean over seeds, with a marker where it came close to its best."""
     found, left_out = courses_of(data, results)
     if not found:
         return Drawing(None, left_out)
@@ -212,9 +212,9 @@ def draw_time(data: str, results: Sequence[Result]) -> Drawing:
     handles, names, ends = [], [], []
     for model, courses in found.items():
         minutes, reached = mean_reached(courses)
-        near = int(np.argmax(reached >= NEAR * reached[-1]))
-        handles += axes.plot(minutes, reached, drawstyle="steps-post", markevery=[near], **STYLES[model].of_line)
-        names.append(f"{MODELS[model].title}, {duration(60 * float(minutes[near]))}")
+        reached_at = int(np.argmax(reached >= CLOSE * reached[-1]))
+        handles += axes.plot(minutes, reached, drawstyle="steps-post", markevery=[reached_at], **STYLES[model].of_line)
+        names.append(f"{MODELS[model].title}, {duration(60 * float(minutes[reached_at]))}")
         ends.append(minutes[-1])
     if max(ends) > _FAR_APART * min(ends) > 0:
         axes.set_xscale("log")
@@ -225,7 +225,7 @@ def draw_time(data: str, results: Sequence[Result]) -> Drawing:
     where = f" on {machines.pop()}" if len(machines) == 1 and all(machines) else ""
     axes.set(xlabel=f"minutes{where}", ylabel="best validation MRR so far", title=f"{data}: validation by time")
     grid(axes)
-    legend_below(figure, handles, names, 2, f"markers: {100 * NEAR:g} % of the best, reached after")
+    legend_below(figure, handles, names, 2, f"markers: {100 * CLOSE:g} % of the best, reached after")
     return Drawing(figure, left_out)
 
 
@@ -251,20 +251,20 @@ FIGURES: dict[str, Callable[[str, Sequence[Result]], Drawing]] = {
 
 
 @dataclass(frozen=True)
-class Made:
-    """A figure's files, and what was left out of it; without files, why it was not made."""
+class FigureFiles:
+    """A figure's files, and what was left out of it; without files, why it was not drawn."""
 
     name: str
     files: tuple[Path, ...]
     left_out: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what was made as plain data."""
+        """Return the figure as plain data."""
         return {"name": self.name, "files": [str(file) for file in self.files], "left_out": list(self.left_out)}
 
 
-def make_figures(results: Sequence[Result], out: Path) -> list[Made]:
-    """Return which figures were made of results, as `DATA-FIGURE.svg` and `.png` in a folder, and which not and why.
+def make_figures(results: Sequence[Result], out: Path) -> list[FigureFiles]:
+    """Return which figures were drawn from results, as `DATA-FIGURE.svg` and `.png` in a folder, and which not and why.
 
     Where there are results on one dataset of the paper, those on which there are none are named.
     """
@@ -272,16 +272,16 @@ def make_figures(results: Sequence[Result], out: Path) -> list[Made]:
     words = {data: file_word(data) for data in datasets}
     if len(set(words.values())) < len(words):
         raise DataError("two datasets would give their figures one name; draw them one at a time")
-    wanted = [(data, kind) for data in datasets for kind in FIGURES if kind != "window" or _has_windows(data, results)]
-    made = []
+    wanted = [(data, figure) for data in datasets for figure in FIGURES if figure != "window" or _has_windows(data, results)]
+    drawn = []
     with styled(), progress("figures", len(wanted)) as advance:
-        for data, kind in wanted:
-            drawing, name = FIGURES[kind](data, results), f"{words[data]}-{kind}"
+        for data, figure in wanted:
+            drawing, name = FIGURES[figure](data, results), f"{words[data]}-{figure}"
             files = () if drawing.figure is None else write_figure(drawing.figure, out / name)
-            made.append(Made(name, files, drawing.left_out))
+            drawn.append(FigureFiles(name, files, drawing.left_out))
             advance(1)
     absent = [data for data in TABLE_1 if data not in datasets] if TABLE_1.keys() & set(datasets) else []
-    return made + [Made(data, (), ("there are no results on it",)) for data in absent]
+    return drawn + [FigureFiles(data, (), ("there are no results on it",)) for data in absent]
 
 
 def _has_windows(data: str, results: Sequence[Result]) -> bool:

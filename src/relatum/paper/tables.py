@@ -86,10 +86,10 @@ def paper_tables(collected: Collected) -> list[Table]:
     """Return the paper's tables as far as there are results for them."""
     results = collected.results
     sigmas = {sigma: hits[0] for sigma, hits in SIGMA.items()}
-    made = sorted({one.data for one in results if _has_operations(one)})
+    synthetic = sorted({one.data for one in results if _has_operations(one)})
     tables = [
         *(_systems(data, results) for data in TABLE_1),
-        *(_rel_er(data, results, collected.datasets) for data in made),
+        *(_rel_er(data, results, collected.datasets) for data in synthetic),
         _by_setting(results, "model.sigma", "sigma", "nonlinear function", sigmas),
         _by_setting(results, "model.window", "window", "window size", dict.fromkeys(WINDOWS)),
         _datasets(collected.datasets),

@@ -48,7 +48,7 @@ def page_of(study: Study) -> str:
 @cache
 def _environment() -> Environment:
     """Return the templates with what they can call; whatever they are given is escaped, and is text that does nothing."""
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader(__package__ or "relatum.report"),
         autoescape=True,
         extensions=["jinja2.ext.do"],
@@ -58,7 +58,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters |= {
+    environment.filters |= {
         "count": count,
         "duration": lambda seconds: _unbroken(duration(seconds)),
         "listed": listed,
@@ -69,7 +69,7 @@ def _environment() -> Environment:
         "shortened": shortened,
         "unbroken": _unbroken,
     }
-    made.globals |= {
+    environment.globals |= {
         "around": AROUND,
         "bar": charts.bar,
         "interval_line": charts.interval_line,
@@ -78,7 +78,7 @@ def _environment() -> Environment:
         "rule_graph": _rule_graph,
         "version": __version__,
     }
-    return made
+    return environment
 
 
 def _finalized(value: Any) -> Any:

@@ -43,13 +43,13 @@ class NewPredictions:
     Attributes:
         relations: how many relations were searched.
         groups: by relation its roles and its predictions.
-        made: how many were made in the same way with the test facts held back; None where there are none.
+        tried: how many were found in the same way with the test facts held back; None where there are none.
         right: how many of these are test facts.
     """
 
     relations: int
     groups: tuple[tuple[str, tuple[str, ...], tuple[Prediction, ...]], ...]
-    made: int | None
+    tried: int | None
     right: int
 
 
@@ -57,7 +57,7 @@ class NewPredictions:
 class Study:
     """A run as its report shows it; None stands for what could not be measured for want of facts.
 
-    Where a relation has roles, its entities are the values of their columns, without their kind.
+    Where a relation has roles, its entities are the values of their columns, without the prefix of their type.
     """
 
     model: str
@@ -148,7 +148,7 @@ def _new_predictions(run: Run, stored: Hypergraph) -> NewPredictions:
         return NewPredictions(len(names), groups, None, 0)
     given = Hypergraph.union([run.split.train, run.split.valid])
     tried = predict(run, names, _KEPT, around=AROUND, per_question=1, given=given)
-    right = sum(one.entities in set(run.split.test.table(name)) for name, made in tried.items() for one in made)
+    right = sum(one.entities in set(run.split.test.table(name)) for name, found in tried.items() for one in found)
     return NewPredictions(len(names), groups, sum(map(len, tried.values())), right)
 
 

@@ -119,7 +119,7 @@ def measure(names: Iterable[str]) -> dict[str, Any]:
 
 def _size(split: Split) -> dict[str, Any]:
     found = describe(split).to_json()
-    del found["origin"]
+    del found["source"]
     found["arity"] = {str(arity): count for arity, count in found["arity"].items()}
     if split.derivations:
         found |= {f"test_by_{key}": _test_by(split, key) for key in ("operation", "depth")}
@@ -275,7 +275,7 @@ def _checked(path: Path, whole: dict[str, Any]) -> Result:
     except (AttributeError, KeyError, TypeError, ValueError):
         sound = False
     if not sound:
-        raise DataError(f"{path}: looks like results but is none that `relatum run --results` would write")
+        raise DataError(f"{path}: not a results file of this version")
     return result
 
 
@@ -288,7 +288,7 @@ def _checked_sizes(path: Path, whole: dict[str, Any]) -> dict[str, dict[str, Any
     except (AttributeError, KeyError, TypeError, ValueError):
         sound = False
     if not sound:
-        raise DataError(f"{path}: looks like the sizes of datasets but is not; make it anew: python runs/results.py")
+        raise DataError(f"{path}: not a file of dataset sizes of this version")
     return sizes
 
 
