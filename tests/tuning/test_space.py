@@ -74,7 +74,7 @@ def test_what_cannot_be_is_refused(text: str, message: str) -> None:
 
 
 def test_one_setting_is_searched_once() -> None:
-    with pytest.raises(SettingError, match="given twice"):
+    with pytest.raises(SettingError, match="names a setting twice"):
         read_space(["training.learning_rate=1,2", "training.learning_rate=3,4"], BASE)
 
 
