@@ -123,7 +123,7 @@ def test_rules_of_a_run_have_the_model_s_evidence_and_a_picture(run: Run, traine
     assert (code, found["observed"], found["evidence"]) == (0, 0.9, ["tuples", "model"])
     (rule,) = found["rules"]
     assert (rule["head"], rule["kind"], rule["body"]) == ("buyer", "equal", "project[0, 2](bought)")
-    assert rule["model"].keys() == {"facts", "non_facts", "on_facts", "on_non_facts", "correlation"}
+    assert rule["model"].keys() == {"facts", "negatives", "on_facts", "on_negatives", "correlation"}
     assert rule["examples"]["both"]
 
 

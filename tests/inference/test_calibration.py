@@ -62,7 +62,7 @@ def test_plain_facts_beside_guesses_are_calibrated_too() -> None:
     assert (np.diff(grid) >= 0).all()
 
 
-def test_a_relation_with_non_facts_alone_has_the_scale_that_they_tell() -> None:
+def test_a_relation_with_negatives_alone_has_the_scale_that_they_tell() -> None:
     facts = drawn([20_000], [1.0], [-3.0])
     strange = CalibrationSample(np.ones(50, np.int64), np.full(50, 500.0), np.zeros(50, np.bool_), np.ones(50))
     both = CalibrationSample(
@@ -98,7 +98,7 @@ def test_the_numbers_are_what_they_are_called() -> None:
     assert trust.curve == [(pytest.approx(0.75), pytest.approx(0.5), pytest.approx(1.0))]
 
 
-def test_non_facts_differ_from_a_fact_in_one_entity_and_are_never_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_negatives_differ_from_a_fact_in_one_entity_and_are_never_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """On few entities, where a blind draw would soon hit a fact."""
     graph = made_graph(entities=6, facts=40)
     case = made_case("m-distmult", graph)
@@ -120,7 +120,7 @@ def test_non_facts_differ_from_a_fact_in_one_entity_and_are_never_known(monkeypa
         assert min(sum(a != b for a, b in zip(fact, other, strict=True)) for other in near) == 1
 
 
-def test_as_many_non_facts_as_facts_weigh_in() -> None:
+def test_as_many_negatives_as_facts_weigh_in() -> None:
     graph = made_graph(entities=40, facts=30)
     case = made_case("m-distmult", graph)
     known = KnownAnswers(graph)

@@ -114,8 +114,8 @@ def test_what_is_not_there_is_left_out_and_named(tmp_path: Path) -> None:
     assert found["jf17k-window"] == FigureFiles(
         "jf17k-window", (), ("no two results of ReAlE on jf17k differ in their window alone",)
     )
-    assert found["jf17k-learning"].left_out == ("HypE: old does not tell the course of training",)
-    assert found["jf17k-time"].left_out == ("HypE: old does not tell the course of training",)
+    assert found["jf17k-learning"].left_out == ("HypE: old does not record the history of training",)
+    assert found["jf17k-time"].left_out == ("HypE: old does not record the history of training",)
     assert found["jf17k-parts"].left_out == ("HypE: old has no metrics by relation size",)
     assert all(found[f"jf17k-{kind}"].files for kind in ("learning", "time", "parts"))
     assert [found[data].files for data in ("fb-auto", "m-fb15k")] == [(), ()]

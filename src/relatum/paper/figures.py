@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Float64
 from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.formatting import duration
@@ -41,11 +41,11 @@ __all__ = [
     "CLOSE",
     "FIGURES",
     "FigureFiles",
-    "courses_of",
     "draw_learning",
     "draw_parts",
     "draw_time",
     "draw_windows",
+    "histories_of",
     "make_figures",
     "mean_reached",
 ]
@@ -151,11 +151,11 @@ def _alike(found: dict[Any, Result]) -> str:
     return (f", d {dim}" if dim else "") + (f", {epochs} epochs" if epochs else "")
 
 
-def courses_of(data: str, results: Sequence[Result]) -> tuple[dict[str, list[list[Point]]], tuple[str, ...]]:
+def histories_of(data: str, results: Sequence[Result]) -> tuple[dict[str, list[list[Point]]], tuple[str, ...]]:
     """Return the validations of each run of each system's best result, by model, and which systems have none and why."""
     systems = best_of_systems(results, data)
     found = {model: one.courses for model, one in systems.items() if all(one.courses)}
-    left_out = [f"{MODELS[model].title}: {systems[model].name} does not tell the course of training" for model in systems
+    left_out = [f"{MODELS[model].title}: {systems[model].name} does not record the history of training" for model in systems
                 if model not in found]  # fmt: skip
     return found, tuple(left_out)
 
@@ -166,15 +166,15 @@ _MARKERS = 8  # on a line, or up to twice as many
 
 def draw_learning(data: str, results: Sequence[Result]) -> Drawing:
     """Return the curves: means over seeds as far as all of them go, and behind a few of them a thin one for each seed."""
-    found, left_out = courses_of(data, results)
+    found, left_out = histories_of(data, results)
     if not found:
         return Drawing(None, left_out)
     figure = Figure(figsize=(COLUMN, 2.25), layout="constrained")
     axes = figure.subplots()
     if len(found) <= _FEW:
-        for model, courses in found.items():
-            _draw_seeds(axes, courses, STYLES[model].color)
-    handles = [_draw_mean(axes, courses, STYLES[model]) for model, courses in found.items()]
+        for model, histories in found.items():
+            _draw_seeds(axes, histories, STYLES[model].color)
+    handles = [_draw_mean(axes, histories, STYLES[model]) for model, histories in found.items()]
     axes.set(xlabel="epoch", ylabel="validation MRR", title=f"{data}: validation by epoch", xlim=(0, None))
     axes.locator_params(axis="x", integer=True)
     grid(axes)
@@ -182,21 +182,19 @@ def draw_learning(data: str, results: Sequence[Result]) -> Drawing:
     return Drawing(figure, left_out)
 
 
-def _draw_seeds(axes: Axes, courses: Sequence[Sequence[Point]], color: str) -> None:
-    for course in courses if len(courses) > 1 else ():
-        axes.plot([point.epoch for point in course], [point.mrr for point in course], color=color, lw=0.6, alpha=0.5)
+def _draw_seeds(axes: Axes, histories: Sequence[Sequence[Point]], color: str) -> None:
+    for history in histories if len(histories) > 1 else ():
+        axes.plot([point.epoch for point in history], [point.mrr for point in history], color=color, lw=0.6, alpha=0.5)
 
 
-def _draw_mean(axes: Axes, courses: Sequence[Sequence[Point]], style: Style) -> object:
-    by_epoch = [{point.epoch: point.mrr for point in course} for course in courses]
-    common = sorted(set.intersection(*(set(course) for course in by_epoch)))
-    means = [np.mean([course[epoch] for course in by_epoch]) for epoch in common]
+def _draw_mean(axes: Axes, histories: Sequence[Sequence[Point]], style: Style) -> object:
+    by_epoch = [{point.epoch: point.mrr for point in history} for history in histories]
+    common = sorted(set.intersection(*(set(history) for history in by_epoch)))
+    means = [np.mean([history[epoch] for history in by_epoch]) for epoch in common]
     step = max(1, len(common) // _MARKERS)
     (line,) = axes.plot(common, means, markevery=(step - 1, step), **style.of_line)
     return line
 
-
-Floats = npt.NDArray[np.float64]
 
 CLOSE = 0.99  # of the best that is reached
 _FAR_APART = 10  # times as long as the shortest: beyond, minutes are drawn logarithmically
@@ -204,14 +202,14 @@ _FAR_APART = 10  # times as long as the shortest: beyond, minutes are drawn loga
 
 def draw_time(data: str, results: Sequence[Result]) -> Drawing:
     """Return what each system had reached by when, as a mean over seeds, with a marker where it came close to its best."""
-    found, left_out = courses_of(data, results)
+    found, left_out = histories_of(data, results)
     if not found:
         return Drawing(None, left_out)
     figure = Figure(figsize=(COLUMN, 2.25), layout="constrained")
     axes = figure.subplots()
     handles, names, ends = [], [], []
-    for model, courses in found.items():
-        minutes, reached = mean_reached(courses)
+    for model, histories in found.items():
+        minutes, reached = mean_reached(histories)
         reached_at = int(np.argmax(reached >= CLOSE * reached[-1]))
         handles += axes.plot(minutes, reached, drawstyle="steps-post", markevery=[reached_at], **STYLES[model].of_line)
         names.append(f"{MODELS[model].title}, {duration(60 * float(minutes[reached_at]))}")
@@ -229,13 +227,13 @@ def draw_time(data: str, results: Sequence[Result]) -> Drawing:
     return Drawing(figure, left_out)
 
 
-def mean_reached(courses: Sequence[Sequence[Point]]) -> tuple[Floats, Floats]:
+def mean_reached(histories: Sequence[Sequence[Point]]) -> tuple[Float64, Float64]:
     """Return minutes, and the mean over runs of the best validation by then; a run that has ended keeps what it reached.
 
     It begins when every run has been validated once.
     """
-    ends = [np.array([point.seconds for point in course]) / 60 for course in courses]
-    best = [np.maximum.accumulate([point.mrr for point in course]) for course in courses]
+    ends = [np.array([point.seconds for point in history]) / 60 for history in histories]
+    best = [np.maximum.accumulate([point.mrr for point in history]) for history in histories]
     minutes = np.unique(np.concatenate(ends))
     minutes = minutes[minutes >= max(end[0] for end in ends)]
     steps = [of[np.searchsorted(end, minutes, side="right") - 1] for end, of in zip(ends, best, strict=True)]

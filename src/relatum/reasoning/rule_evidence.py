@@ -27,16 +27,16 @@ class ModelEvidence:
 
     Attributes:
         facts: how many known tuples of the head were compared.
-        non_facts: how many others: known ones in which one entity is replaced by another that stands at its position.
+        negatives: how many others: known ones in which one entity is replaced by another that stands at its position.
         on_facts: the mean absolute difference between the probabilities that head and body give to the facts.
-        on_non_facts: the same of the others.
+        on_negatives: the same of the others.
         correlation: the rank correlation of the two probabilities over all of them; None where either is constant.
     """
 
     facts: int
-    non_facts: int
+    negatives: int
     on_facts: float
-    on_non_facts: float
+    on_negatives: float
     correlation: float | None
 
     def to_json(self) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def model_evidence(reasoner: Reasoner, rule: Rule, *, most: int = 200, seed: int
     if not known.shape[1]:
         raise DataError(f"{rule.head.name}: no known facts, so the rule cannot be checked on the model")
     facts = known[:, np.sort(rng.permutation(known.shape[1])[:most])]
-    others = _non_facts(known, facts, reasoner.facts, rng)
+    others = _negatives(known, facts, reasoner.facts, rng)
     tuples = torch.from_numpy(np.concatenate([facts, others], axis=1).astype(np.int64))
     head = Relation(RelationSchema(rule.head.name, rule.head.arity))
     found = [reasoner.probability(expression, tuples) for expression in (head, rule.body)]
@@ -75,7 +75,7 @@ def model_evidence(reasoner: Reasoner, rule: Rule, *, most: int = 200, seed: int
     )
 
 
-def _non_facts(known: Ids, facts: Ids, graph: Hypergraph, rng: np.random.Generator) -> Ids:
+def _negatives(known: Ids, facts: Ids, graph: Hypergraph, rng: np.random.Generator) -> Ids:
     """Return facts of which one entity is replaced, at a random position, as far as they are not known to be true."""
     corrupted = facts.copy()
     rows = np.arange(facts.shape[1])

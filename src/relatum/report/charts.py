@@ -42,7 +42,7 @@ def curve(title: str, across: str, points: Points, digits: int, marked: int | No
     x = Axis(min(0.0, points[0][0]), points[-1][0] or 1.0, 40, width - 14)
     y = Axis(low, high, height - 32, 22)
     parts = [*_levels(y, x), *_feet(x, height, across)]
-    line = " ".join(f"{x.at(a):.1f},{y.at(b):.1f}" for a, b in _thinned(points))
+    line = " ".join(f"{x.at(a):.1f},{y.at(b):.1f}" for a, b in _downsampled(points))
     parts.append(_element("polyline", points=line, class_="line"))
     shown = points[index]
     parts.append(_labelled(x.at(shown[0]), y.at(shown[1]), f"{shown[1]:.{digits}f}", left=x.at(shown[0]) > width / 2))
@@ -151,7 +151,7 @@ def _labelled(x: float, y: float, label: str, *, left: bool) -> Markup:
     return Markup().join([_element("circle", cx=x, cy=y, r=3.2, class_="dot"), text])
 
 
-def _thinned(points: Points) -> Points:
+def _downsampled(points: Points) -> Points:
     step = -(-len(points) // _MOST_POINTS)
     return [*points[:-1:step], points[-1]]
 

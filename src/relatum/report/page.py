@@ -119,15 +119,15 @@ def _rule_graph(rules: tuple[Rule, ...]) -> tuple[Markup, int]:
     return Markup(image), len(drawn)  # noqa: S704 - every text in it is escaped where it is drawn
 
 
-def _learning_curves(course: TrainingHistory) -> list[tuple[str, Markup]]:
+def _learning_curves(history: TrainingHistory) -> list[tuple[str, Markup]]:
     """Return the curves of the loss and of the validation MRR by epoch, with what they are called."""
     found = []
-    if course.losses:
-        points = [(moment.epoch, moment.value) for moment in course.losses]
+    if history.losses:
+        points = [(point.epoch, point.value) for point in history.losses]
         digits = 2 if points[-1][1] < 100 else 0
         found.append(("Training loss", charts.curve("Training loss", "epochs", points, digits)))
-    if course.scores:
-        points = [(moment.epoch, moment.value) for moment in course.scores]
-        best = course.scores.index(course.best) if course.best in course.scores else None
+    if history.scores:
+        points = [(point.epoch, point.value) for point in history.scores]
+        best = history.scores.index(history.best) if history.best in history.scores else None
         found.append(("Validation MRR", charts.curve("Validation MRR", "epochs", points, 3, best, zero=True)))
     return found

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from relatum.arrays import Bool, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.inference import scoring
 from relatum.inference.ranking import Ranks, mrr_interval
@@ -20,7 +20,7 @@ _LISTED = 25  # relations that have a row of their own
 _WORST_COLUMNS, _WORST_FACTS, _ABOVE = 12, 10, 3
 _RANK_RANGES = ((1, 1), (2, 3), (4, 10), (11, 100), (101, 1000), (1001, None))
 
-Chosen = npt.NDArray[np.bool_]
+Chosen = Bool
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def errors_of(run: Run, facts: Hypergraph, ranks: Ranks) -> Errors | None:
     )
 
 
-def _worst(run: Run, facts: Hypergraph, ranks: Ranks, column: npt.NDArray[np.int64]) -> tuple[WorstFact, ...]:
+def _worst(run: Run, facts: Hypergraph, ranks: Ranks, column: Int64) -> tuple[WorstFact, ...]:
     seen = np.flatnonzero(~ranks.unseen & (ranks.better > 0))
     order = seen[np.argsort(-ranks.realistic[seen], kind="stable")]
     _, first = np.unique(column[order], return_index=True)

@@ -74,10 +74,10 @@ class Study:
     new: NewPredictions
     rules: tuple[Rule, ...]
     defined: bool
-    health: DataQuality
+    data_quality: DataQuality
     calibrated: bool
     reliability: Reliability | None
-    course: TrainingHistory
+    history: TrainingHistory
     settings: Mapping[str, Mapping[str, Any]]
     provenance: Mapping[str, Mapping[str, Any]]
 
@@ -85,7 +85,7 @@ class Study:
 def study_of(run: Run) -> Study:
     """Return all that a report shows of a run."""
     split, spec, provenance = run.split, Spec.of_run(run.folder / SPEC), read_provenance(run.folder)
-    course = read_history(run.folder / JOURNAL)
+    history = read_history(run.folder / JOURNAL)
     part = next((part for part in ("test", "valid") if len(split.parts[part])), None)
     ranks = None if part is None else run.evaluate(part)
     dataset = DATASETS.get(split.source)
@@ -106,10 +106,10 @@ def study_of(run: Run) -> Study:
         new=_new_predictions(run, stored),
         rules=tuple(mine_rules(run.facts)),
         defined=bool(run.definitions),
-        health=check_quality(split),
+        data_quality=check_quality(split),
         calibrated=run.calibration is not None,
         reliability=None if part is None else run.reliability(part),
-        course=course,
+        history=history,
         settings=_sections(spec.to_dict()),
         provenance={
             "Versions and machine": {

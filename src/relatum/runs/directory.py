@@ -168,7 +168,7 @@ relatum complete RUN '{relation.name if relation else "relation"}({gaps})'
 ```
 
 Scores of one relation can be compared with each other; scores of different relations cannot. Probabilities can: they are
-fitted on validation facts against as many non-facts, which are facts with one entity replaced.
+fitted on validation facts against as many negatives, which are facts with one entity replaced.
 """
 
 
