@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     )
     from relatum.models import MODELS
     from relatum.runs.fit import fit, resume
-    from relatum.runs.run import Run
     from relatum.runs.spec import Spec
+    from relatum.runs.trained import Run
     from relatum.runs.update import update
     from relatum.tables.importer import read
 
@@ -84,7 +84,7 @@ _HOMES = {
     "relatum.tables.importer": ("read",),
     "relatum.models": ("MODELS",),
     "relatum.runs.fit": ("fit", "resume"),
-    "relatum.runs.run": ("Run",),
+    "relatum.runs.trained": ("Run",),
     "relatum.runs.spec": ("Spec",),
     "relatum.runs.update": ("update",),
 }

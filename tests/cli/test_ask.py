@@ -13,8 +13,8 @@ from relatum import load, save
 from relatum.inference.breakdown import breakdown, macro_mrr
 from relatum.runs.fit import fit
 from relatum.runs.journal import Journal
-from relatum.runs.run import Run as Trained
 from relatum.runs.spec import Spec
+from relatum.runs.trained import Run as Trained
 
 Run = Callable[..., tuple[int, str, str]]
 

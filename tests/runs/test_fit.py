@@ -25,8 +25,8 @@ from relatum.inference.ranking import rank
 from relatum.runs import fit as fitting
 from relatum.runs.fit import fit, resume
 from relatum.runs.journal import Journal, read_history
-from relatum.runs.run import Run
 from relatum.runs.spec import Spec
+from relatum.runs.trained import Run
 from relatum.training.checkpoint import load_state
 from relatum.training.loop import State
 

@@ -34,7 +34,7 @@ def evaluate(
     from relatum.errors import UnknownNameError
     from relatum.inference.breakdown import breakdown, macro_mrr
     from relatum.inference.ranking import mrr_interval
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
     if split not in PARTS:
         raise UnknownNameError("split", split, PARTS)
@@ -74,7 +74,7 @@ def complete(
 ) -> None:
     """Fill the gaps in a fact: by what is known, and by what is not but likely."""
     from relatum.runs.answers import parse_question
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
     loaded = Run(run)
     asked = parse_question(question, loaded.schema)
@@ -100,7 +100,7 @@ def score(
     """Say how likely facts are: a probability, and how many of their alternatives they beat."""
     from dataclasses import asdict
 
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
     loaded = Run(run)
     found = [loaded.score(fact) for fact in facts]

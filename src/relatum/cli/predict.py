@@ -15,7 +15,7 @@ from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
     from relatum.runs.prediction import Prediction
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
     from relatum.tables.table import Table
 
 __all__ = ["embeddings", "predict"]
@@ -52,7 +52,7 @@ def predict(
     """Find the best facts that are not known: those that differ from a known one in one entity, or any."""
     from relatum.runs.export import predictions_table
     from relatum.runs.prediction import predict as predict_facts
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
     from relatum.tables.targets import target_of
 
     if to is None and (table is not None or append or replace or full_names):
@@ -120,7 +120,7 @@ def embeddings(
 ) -> None:
     """Write the embeddings of a run: a table for entities, and those that the model has for relations."""
     from relatum.runs.export import save_embeddings
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
     shapes = save_embeddings(Run(run), to, format)
     if json:

@@ -46,7 +46,7 @@ def query(
     json: Json = False,
 ) -> None:
     """Ask relational algebra of the embedding: every answer is known, or predicted with its degree of truth."""
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
     loaded = Run(run)
     found = loaded.query(text, k, mode.value, new_only=new, seconds=seconds or None)
@@ -70,7 +70,7 @@ def define(
     expression: Annotated[str, typer.Argument(help="What it is: 'permute[1, 0, 2](sold)'.")],
 ) -> None:
     """Add a derived relation to a trained run, without training: complete, score and query then know it."""
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
     loaded = Run(run)
     loaded.define(name, expression)

@@ -19,7 +19,7 @@ def report(
 ) -> None:
     """Write one HTML page about a run: what it knows, how good it is, what it predicts; it opens offline."""
     from relatum.report import write_report
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
     loaded = Run(run)
     target = run / "report.html" if out is None else out

@@ -77,7 +77,7 @@ def _opened(source: str) -> tuple[Hypergraph, Reasoner | None]:
     from relatum.datasets.load import load
     from relatum.models.reale import ReAlE
     from relatum.runs.directory import SPEC
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
     if not (Path(source) / SPEC).exists():
         return Hypergraph.union(list(load(source).parts.values())), None

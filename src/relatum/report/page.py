@@ -18,7 +18,7 @@ from relatum.report.rule_graph import rules_image
 from relatum.report.study import AROUND, Study, study_of
 from relatum.rules import Rule
 from relatum.runs.journal import TrainingHistory
-from relatum.runs.run import Run
+from relatum.runs.trained import Run
 from relatum.version import __version__
 
 __all__ = ["report_page", "write_report"]

@@ -12,7 +12,7 @@ from relatum.arrays import Bool, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.inference import scoring
 from relatum.inference.ranking import Ranks, mrr_interval
-from relatum.runs.run import Run
+from relatum.runs.trained import Run
 
 __all__ = ["Breakdown", "ColumnErrors", "Errors", "Measured", "Quality", "WorstFact", "errors_of", "quality_of", "values_of"]
 

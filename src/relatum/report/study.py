@@ -16,8 +16,8 @@ from relatum.rules import Rule, mine_rules
 from relatum.runs.directory import JOURNAL, SPEC, read_provenance
 from relatum.runs.journal import TrainingHistory, read_history
 from relatum.runs.prediction import Prediction, predict
-from relatum.runs.run import Run
 from relatum.runs.spec import Spec
+from relatum.runs.trained import Run
 
 __all__ = ["AROUND", "Known", "NewPredictions", "Study", "study_of"]
 

@@ -19,10 +19,10 @@ from relatum.inference import scoring
 from relatum.inference.candidates import CandidateScorer
 from relatum.inference.completion import EXHAUSTIVE_LIMIT, best_facts
 from relatum.runs.answers import Answer, FactScore, Question, parse_question
-from relatum.runs.kinds import allowed_entities, given_entities
+from relatum.runs.names import allowed_entities, given_entities
 
 if TYPE_CHECKING:
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
 __all__ = ["complete", "score"]
 

@@ -15,7 +15,7 @@ from relatum.errors import UnknownNameError
 from relatum.files import atomic_directory, require_empty
 from relatum.progress import progress
 from relatum.runs.prediction import Prediction
-from relatum.runs.run import Run
+from relatum.runs.trained import Run
 from relatum.tables.engine import Workspace, literal
 from relatum.tables.table import Column, Table, free_name
 from relatum.tables.values import column_of

@@ -18,7 +18,7 @@ from relatum.reasoning.query import Query, QueryAnswer, QueryResult
 from relatum.version import __version__
 
 if TYPE_CHECKING:
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
 __all__ = ["BoundExpression", "defined_schema", "load_definitions", "save_definitions", "with_definition"]
 

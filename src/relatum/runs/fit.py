@@ -41,8 +41,8 @@ from relatum.runs.directory import (
     write_text,
 )
 from relatum.runs.journal import Journal
-from relatum.runs.run import Run
 from relatum.runs.spec import Spec
+from relatum.runs.trained import Run
 from relatum.training.checkpoint import load_state, save_state
 from relatum.training.loop import State, train
 

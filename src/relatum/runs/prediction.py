@@ -17,10 +17,10 @@ from relatum.errors import DataError, SettingError, whole_number
 from relatum.inference.completion import EXHAUSTIVE_LIMIT
 from relatum.inference.prediction import AllQuestions, NewFacts, Questions, best_new_facts, questions_around
 from relatum.progress import progress
-from relatum.runs.kinds import allowed_entities
+from relatum.runs.names import allowed_entities
 
 if TYPE_CHECKING:
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
 __all__ = ["Prediction", "predict"]
 

@@ -24,8 +24,8 @@ from relatum.inference.ranking import mrr_interval
 from relatum.models import MODELS
 from relatum.runs.directory import JOURNAL, SPEC, read_provenance
 from relatum.runs.journal import read_history
-from relatum.runs.run import Run
 from relatum.runs.spec import Spec
+from relatum.runs.trained import Run
 from relatum.setting_names import modern
 from relatum.version import __version__
 

@@ -38,8 +38,8 @@ from relatum.runs.directory import (
 from relatum.runs.expressions import save_definitions
 from relatum.runs.fit import sample, validator
 from relatum.runs.journal import Journal
-from relatum.runs.run import Run
 from relatum.runs.spec import Spec
+from relatum.runs.trained import Run
 from relatum.training.fold_in import facts_with, fold_in
 from relatum.training.new_entities import init_new_entities
 

@@ -12,7 +12,7 @@ from relatum.errors import DataError, nearest_names
 from relatum.runs.answers import Question
 
 if TYPE_CHECKING:
-    from relatum.runs.run import Run
+    from relatum.runs.trained import Run
 
 __all__ = ["allowed_entities", "given_entities"]
 
