@@ -106,7 +106,7 @@ class Expression(Node):
         return "".join(pieces)
 
     def _head(self, names: list[list[str]]) -> str:
-        """Return what stands before the operands, whose positions are called `names`."""
+        """Return what is written before the operands, whose positions are called `names`."""
         return self.operation  # union, difference and product take nothing but their operands
 
     def __str__(self) -> str:

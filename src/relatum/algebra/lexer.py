@@ -24,7 +24,7 @@ def as_written(name: str, *, quote: bool = False) -> str:
 
 
 class Word(NamedTuple):
-    """A name as it was read: what it says, where it starts, and whether it stood in quotes."""
+    """A name as it was read: its text, its offset, and whether it was in quotes."""
 
     name: str
     offset: int
@@ -143,6 +143,6 @@ def write_arguments(arguments: Arguments) -> str:
 
 
 def _argument(reader: Reader) -> tuple[str | None, int]:
-    """Return the entity, or None for an open position, and where it stands."""
+    """Return the entity, or None for an open position, and its offset."""
     word = reader.word("an entity or ?")
     return (None if word.name == "?" and not word.quoted else word.name), word.offset

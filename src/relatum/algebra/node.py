@@ -61,7 +61,7 @@ class Node:
         return self._hash
 
     def _become(self, schema: RelationSchema, operands: tuple[Node, ...], own: tuple[Hashable, ...]) -> None:
-        """Set what follows from the fields, once: as properties they would be worked out anew at every level above."""
+        """Set what follows from the fields, once: as properties they would be computed again at every level above."""
         self._set(
             schema=schema,
             depth=1 + max(operand.depth for operand in operands) if operands else 0,

@@ -93,7 +93,7 @@ def _open(reader: Reader, word: Word) -> _Operation:
 
 @dataclass(slots=True)
 class _Operation:
-    """An operation that is being read: its own word, what stands in its square brackets, and its operands so far."""
+    """An operation that is being read: its own word, its arguments in square brackets, and its operands so far."""
 
     reader: Reader
     word: Word

@@ -22,7 +22,7 @@ from relatum.errors import DataError
 from relatum.inference.scoring import score
 from relatum.models.base import Model, Parameters
 
-__all__ = ["Calibration", "CalibrationSample", "Reliability", "draw_sample", "fit_calibration", "reliability"]
+__all__ = ["Calibration", "CalibrationSample", "Reliability", "draw_sample", "fit_calibration", "reliability", "sigmoid"]
 
 
 _VERSION = 2
@@ -35,6 +35,11 @@ _DRAWS = 10  # for a negative, until one is not known to be a fact
 _BINS = 10
 _POINTS, _AROUND = 20, 50  # of the curve at most, and how many facts and negatives each has at least
 _TRAIN_FACTS = 100  # of a relation without held-out facts, from which negatives are drawn
+
+
+def sigmoid(logits: Float64) -> Float64:
+    """Return the probabilities of logits, however large these are."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -700, 700))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +67,7 @@ class Calibration:
 
     def probability(self, relation: Int64 | int, score: Float64 | float) -> Float64:
         """Return the probability of facts of the given relations and scores."""
-        return np.asarray(1 / (1 + np.exp(-np.clip(self.calibrated_logit(relation, score), -700, 700))))
+        return sigmoid(self.calibrated_logit(relation, score))
 
     def calibrated_logit(self, relation: Int64 | int, score: Float64 | float) -> Float64:
         """Return the logits of the probabilities, which still differ where probabilities round to 0 or 1."""
@@ -146,7 +151,7 @@ def fit_calibration(sample: CalibrationSample, relations: int) -> Calibration:
 
     Each relation has its own scale, so scores are first put on one: how far they lie from the middle between the facts and
     the negatives of their relation, in units of the spread within relations. On that scale relations are much alike, and
-    what is learned from all of them can stand in for what few facts do not tell.
+    what is learned from all of them can replace what few facts do not show.
     """
     labels = 2 * sample.relation + sample.true
     weight = np.bincount(labels, sample.weight, 2 * relations)
@@ -259,7 +264,7 @@ def _logistic(values: Float64, true: Bool, weight: Float64, prior: Float64, stre
         )
 
     for _ in range(_ROUNDS):
-        probability = 1 / (1 + np.exp(-np.clip(features @ found, -700, 700)))
+        probability = sigmoid(features @ found)
         slope = features.T @ (weight * (probability - true)) + strength * (found - prior)
         curve = (features * (weight * probability * (1 - probability))[:, None]).T @ features + strength * np.eye(2)
         move = np.linalg.solve(curve, slope)

@@ -27,7 +27,7 @@ class CandidateScorer:
         tables: what `model.encode` gave.
         relation: the relation's id.
         known: the facts that are left out.
-        allowed: for each position the entities that can stand there, ascending; None are all.
+        allowed: for each position the allowed entities, ascending; None allows all.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class CandidateScorer:
         self._position = -1
 
     def entities(self, position: int) -> Ids:
-        """Return the entities that can stand at a position, ascending."""
+        """Return the allowed entities of a position, ascending."""
         allowed = self._allowed[position]
         return np.arange(self.model.entity_count, dtype=np.int32) if allowed is None else allowed
 
     def count(self, position: int) -> int:
-        """Return how many entities can stand at a position."""
+        """Return how many entities a position allows."""
         allowed = self._allowed[position]
         return self.model.entity_count if allowed is None else len(allowed)
 
@@ -86,7 +86,7 @@ class CandidateScorer:
     def count_better(self, position: int, facts: Ids) -> tuple[Int64, Int64, Int64]:
         """Return how many alternatives at a position score above each fact, how many equal, and how many there are.
 
-        Alternatives are not known, and not the fact itself; the facts, int32[arity, n], hold only who can stand there.
+        Alternatives are not known, and not the fact itself; the facts, int32[arity, n], hold only allowed entities.
         """
         answers, columns = self._answers(position, facts), facts.astype(np.int64)
         if (allowed := self._allowed[position]) is not None:
@@ -113,7 +113,7 @@ class CandidateScorer:
         return self.known.lookup(np.full(count, self.relation, np.int32), questions, position)
 
     def _excluded(self, position: int, answers: AnswerLists) -> Known:
-        """Return known answers as indices among the entities that can stand there; others are no candidates."""
+        """Return known answers as indices among the allowed entities; others are no candidates."""
         allowed = self._allowed[position]
         if allowed is None:
             return answers

@@ -41,12 +41,12 @@ def best_facts(
         model: the model.
         tables: what `model.encode` gave.
         relation: the relation's id.
-        columns: int64[arity, 1], the given entities; what stands at an open position is not looked at.
+        columns: int64[arity, 1], the given entities; an open position is ignored.
         positions: the open positions, at least one.
         k: how many facts.
         excluded: facts that are left out.
         beam: how many partial facts are kept at each step; None tries all facts.
-        allowed: for each position the entities that can stand there, ascending; None are all.
+        allowed: for each position the allowed entities, ascending; None allows all.
     """
     search = _Search(CandidateScorer(model, tables, relation, excluded, allowed), k)
     return search.exhaustive(columns, positions) if beam is None else search.by_beam(columns, positions, max(beam, k))
@@ -70,7 +70,7 @@ class _Search:
         return best, scores
 
     def by_beam(self, columns: Tensor, positions: list[int], beam: int) -> tuple[Tensor, Tensor]:
-        """Fill one position after the other, the rest held by a mean entity, then each anew for as long as that helps."""
+        """Fill one position after the other, the rest held by a mean entity, then each again for as long as that helps."""
         tables, held = self._with_means(positions)
         found = columns.clone()
         found[positions] = held[:, None]

@@ -24,7 +24,7 @@ Part = tuple[int, Ids]  # an open position, and questions int32[arity, n]
 
 
 class Questions(Protocol):
-    """Questions about one relation, each with one open position; what stands there is not looked at."""
+    """Questions about one relation, each with one open position; the entity there is ignored."""
 
     def __len__(self) -> int: ...
 
@@ -126,7 +126,7 @@ def best_new_facts(
         most: how many facts are wanted.
         answers: how many answers to a question count; by default as many as there are.
         least: the score that a fact has at least.
-        allowed: for each position the entities that can stand there, ascending; None are all.
+        allowed: for each position the allowed entities, ascending; None allows all.
         advance: called with how many questions are done.
     """
     scorer = CandidateScorer(model, tables, relation, known, allowed)

@@ -33,7 +33,7 @@ class Ranks:
     Attributes:
         better: b.
         equal: e.
-        fact: which fact was asked about; the questions of one fact share the number.
+        fact: the number of the fact; the questions of one fact share the number.
         relation: the id of its relation.
         arity: its arity.
         position: the open position.
@@ -136,8 +136,8 @@ def rank(
     Args:
         model: the model.
         parameters: its parameters.
-        facts: the held-out facts; repeated facts are asked about as often as they are there.
-        known: answers that do not count as better, other than the one asked for; None ranks raw.
+        facts: the held-out facts; repeated facts count as often as they occur.
+        known: answers that do not count as better, other than the right one; None ranks raw.
         train: the training facts, to tell which questions hold an entity that was never seen.
     """
     seen = train.degrees() > 0 if train is not None else np.ones(len(facts.entities), np.bool_)

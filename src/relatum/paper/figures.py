@@ -1,6 +1,6 @@
 """Figures of results, as SVG and PNG: windows, learning curves, parts of the test, time to quality.
 
-No figure of the paper stands beside it. The paper reports test MRRs and no times; validation is filtered by fewer facts and
+The figures show no values of the paper. The paper reports test MRRs and no times; validation is filtered by fewer facts and
 asks about others, so its MRR must not be read against a test MRR.
 """
 
@@ -154,7 +154,7 @@ def _alike(found: dict[Any, Result]) -> str:
 def histories_of(data: str, results: Sequence[Result]) -> tuple[dict[str, list[list[Point]]], tuple[str, ...]]:
     """Return the validations of each run of each system's best result, by model, and which systems have none and why."""
     systems = best_of_systems(results, data)
-    found = {model: one.courses for model, one in systems.items() if all(one.courses)}
+    found = {model: one.histories for model, one in systems.items() if all(one.histories)}
     left_out = [f"{MODELS[model].title}: {systems[model].name} does not record the history of training" for model in systems
                 if model not in found]  # fmt: skip
     return found, tuple(left_out)

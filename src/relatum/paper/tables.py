@@ -67,7 +67,7 @@ def fill_page(path: Path, tables: Iterable[Table]) -> None:
     before, begin, rest = path.read_text(encoding="utf-8").partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not begin or not end:
-        raise DataError(f"{path}: has no lines {_BEGIN.strip()} and {_END}, between which tables could stand")
+        raise DataError(f"{path}: add the lines {_BEGIN.strip()} and {_END}, between which tables are written")
     whole = before + begin + "\n".join(table.markdown() for table in tables) + end + after
     with atomic_file(path) as file:
         file.write(whole.encode())

@@ -16,7 +16,7 @@ from relatum.arrays import Float64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError
-from relatum.inference.calibration import Calibration
+from relatum.inference.calibration import Calibration, sigmoid
 from relatum.memory import budget
 from relatum.models.base import Parameters, rows
 from relatum.models.combine import WindowedSigma
@@ -56,7 +56,7 @@ class ComparableScores:
     def probability(self, logits: Float64) -> Float64:
         """Return the probabilities of logits, or the paper's degrees of truth without a calibration."""
         if self.calibration is not None:
-            return np.asarray(1 / (1 + np.exp(-np.clip(logits, -700, 700))))
+            return sigmoid(logits)
         return logits + self.model.midpoint / self.model.scale
 
     def require_complement(self) -> None:
@@ -182,5 +182,5 @@ class PlanValues:
 
 
 def _nothing() -> Float64:
-    """Return a bound from below that says nothing, for any number of assignments and entities."""
+    """Return a bound from below that excludes nothing, for any number of assignments and entities."""
     return np.full((1, 1), -np.inf)

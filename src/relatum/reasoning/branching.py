@@ -50,7 +50,7 @@ class Branching:
         values: the model.
         atom: what is to be large.
         columns: int64[variables, n], the given variables of each row.
-        open_: the variables whose entities are asked for.
+        open_: the variables to be assigned.
         dropped: the variables at which the best entity will do.
         k: how many assignments.
         excluded: entities at the open variables that are left out.
@@ -232,7 +232,7 @@ class Branching:
         scores = self.values.combine.pairs(
             self.values.given_vectors(self.atom, columns, self.atom.variables), torch.zeros(())
         )
-        if len(self._variables) == 1:  # by the kernel's own scores, in whose last bit completions are told apart
+        if len(self._variables) == 1:  # by the kernel's own scores, whose last bits order completions
             scores = torch.tensor([self._score(total) for total, _ in self._found.values()], dtype=torch.float64)
         order = np.lexsort((*columns[list(self.open_)].numpy()[::-1], rows.numpy(), -scores.numpy()))[: self.k]
         chosen = torch.from_numpy(order)
@@ -264,7 +264,7 @@ class Branching:
 
 
 def _indices(ids: Int64, entities: Ids | Int64) -> tuple[Int64, Bool]:
-    """Return where entities stand among ascending ids, and whether they do."""
+    """Return the indices of entities among ascending ids, and whether they are there."""
     indices = np.minimum(np.searchsorted(ids, entities), len(ids) - 1)
     return indices, ids[indices] == entities
 

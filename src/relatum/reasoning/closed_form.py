@@ -48,7 +48,7 @@ class Bound(Enum):
 
     @classmethod
     def of_largest(cls, *operands: Bound) -> Bound:
-        """Return the bound of a projection or a union, whose closed form lies above all that it is made from."""
+        """Return the bound of a projection or a union, whose closed form lies above all its operands."""
         return cls.AT_LEAST if all(operand.never_below for operand in operands) else cls.NONE
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Why an answer is one: the value of each part of a query, who stands at what was projected away, which windows decided."""
+"""Why an answer is one: the value of each part of a query, the best entities of projections, the windows that decided."""
 
 from __future__ import annotations
 

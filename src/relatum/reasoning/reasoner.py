@@ -1,4 +1,4 @@
-"""Relational algebra asked of a trained model: by closed forms with their bounds, or exactly on scores."""
+"""Relational algebra on a trained model: by closed forms with their bounds, or exactly on scores."""
 
 from __future__ import annotations
 

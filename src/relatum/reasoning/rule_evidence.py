@@ -27,7 +27,7 @@ class ModelEvidence:
 
     Attributes:
         facts: how many known tuples of the head were compared.
-        negatives: how many others: known ones in which one entity is replaced by another that stands at its position.
+        negatives: how many others: known ones with one entity replaced by another of the relation at that position.
         on_facts: the mean absolute difference between the probabilities that head and body give to the facts.
         on_negatives: the same of the others.
         correlation: the rank correlation of the two probabilities over all of them; None where either is constant.

@@ -81,7 +81,7 @@ def best(
     Args:
         values: the model.
         node: what is to be large.
-        columns: int64[variables, 1], the given variables; what stands at the others is not looked at.
+        columns: int64[variables, 1], the given variables; the others are ignored.
         open_: the variables to be assigned, at least one.
         k: how many.
         excluded: entities at the open variables that are left out.
@@ -329,7 +329,7 @@ class _BoundedSearch:
         return self.tried >= self.most_tried or (self.limit.reached() and self.tried > 0)
 
     def _assignments(self, partial: Tensor, indices: Int64, variable: int) -> Tensor:
-        """Return the assignments that stand at indices of a matrix of partial assignments and entities."""
+        """Return the assignments at indices of a matrix of partial assignments and entities."""
         entities = self.values.count(variable)
         assignments = partial[:, torch.from_numpy(indices // entities)]
         assignments[variable] = self.values.ids(variable)[torch.from_numpy(indices % entities)]

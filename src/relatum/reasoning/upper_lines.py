@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from relatum.arrays import Float64, Int64
+from relatum.inference.calibration import sigmoid
 
 __all__ = ["Reach", "reach_of", "sigma_of"]
 
@@ -41,7 +42,7 @@ class Reach:
 
 def sigma_of(sigma: str, values: Float64) -> Float64:
     """Return sigma of values, `sigmoid` or `exp`."""
-    return np.asarray(np.exp(values) if sigma == "exp" else 1 / (1 + np.exp(-np.clip(values, -700, 700))))
+    return np.exp(values) if sigma == "exp" else sigmoid(values)
 
 
 def reach_of(sigma: str, given: Float64, sets: Sequence[Float64]) -> Reach:

@@ -21,7 +21,7 @@ __all__ = ["Head", "Measured", "Store", "candidates", "measure"]
 
 
 class Store:
-    """The distinct facts of a hypergraph by relation, with an index of the pairs of entities that stand together.
+    """The distinct facts of a hypergraph by relation, with an index of the pairs of entities that occur together.
 
     The index holds each pair of each ordered pair of columns: 12 bytes times the facts times the square of their arity.
     """
@@ -91,7 +91,7 @@ def _enough(wanted: Keys, keys: Keys, covered: float, inside: float) -> bool:
 
 
 class _Index:
-    """Where each entity, or each pair of entities, stands: in which columns of which relations."""
+    """The columns and relations in which each entity, or each pair of entities, occurs."""
 
     def __init__(self, store: Store, width: int) -> None:
         self.width = width
@@ -109,7 +109,7 @@ class _Index:
         self._slots = np.repeat(np.arange(len(sizes), dtype=np.int32), self.sizes)[order]
 
     def lookup(self, wanted: Keys, covered: float, inside: float) -> list[tuple[int, tuple[int, ...]]]:
-        """Return the columns in which enough of the `wanted` keys stand, or whose keys are for enough of them wanted."""
+        """Return the columns that hold enough of the `wanted` keys, or of whose keys enough are wanted."""
         distinct, repeats = np.unique(wanted, return_counts=True)
         starts, stops = (np.searchsorted(self._keys, distinct, side=side) for side in ("left", "right"))
         slots = self._slots[spread(starts, stops - starts)]

@@ -65,7 +65,7 @@ class Rule:
         if self.kind != RuleKind.WITHIN:
             return text
         if any(len(node.children) > 1 for node in self._nodes):
-            raise DataError(f"{self}: only a body of one relation can be read from the head to the body")
+            raise DataError(f"{self}: only a body of one relation can be written from head to body")
         return text.replace(" <- ", " -> ", 1)
 
     @property

@@ -159,7 +159,7 @@ def _card(spec: Spec, split: Split, reached: Mapping[str, str]) -> str:
 {rows}
 | seed | {spec.seed} |
 
-Settings are in `spec.toml`, versions and checksums in `provenance.json`, the course of training in `journal.jsonl`. The
+Settings are in `spec.toml`, versions and checksums in `provenance.json`, the history of training in `journal.jsonl`. The
 facts are in `facts.columns`, so this directory works by itself:
 
 ```

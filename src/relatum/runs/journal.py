@@ -70,31 +70,31 @@ class TrainingHistory:
     @property
     def best(self) -> HistoryPoint | None:
         """The first of the best validations."""
-        return max(self.scores, key=lambda moment: moment.value, default=None)
+        return max(self.scores, key=lambda point: point.value, default=None)
 
 
 def read_history(path: Path) -> TrainingHistory:
-    """Return the course of training; the journal is only read, and nothing is known where there is none.
+    """Return the history of training; the journal is only read, and the history is empty where there is none.
 
     What was trained after the last checkpoint before a break was trained again: only the second time is kept, but the time
     that both took counts.
     """
-    course, before = TrainingHistory(), 0.0
+    history, before = TrainingHistory(), 0.0
     try:
         for event in Journal(path).read():
             now, kind = float(event["time"]), event["event"]
             if kind == "update":  # this was no training, however long after it
                 continue
             if kind in ("start", "resume"):
-                course.sessions += 1
-                course.losses = [moment for moment in course.losses if moment.epoch <= event["epoch"]]
-                course.scores = [moment for moment in course.scores if moment.epoch <= event["epoch"]]
+                history.sessions += 1
+                history.losses = [point for point in history.losses if point.epoch <= event["epoch"]]
+                history.scores = [point for point in history.scores if point.epoch <= event["epoch"]]
             else:
-                course.seconds += max(now - before, 0.0)  # clocks are set back now and then
-            before, course.epochs = now, int(event["epoch"])
-            for name, kept in (("loss", course.losses), ("score", course.scores)):
+                history.seconds += max(now - before, 0.0)  # clocks are set back now and then
+            before, history.epochs = now, int(event["epoch"])
+            for name, kept in (("loss", history.losses), ("score", history.scores)):
                 if isinstance(event.get(name), float | int) and math.isfinite(event[name]):
-                    kept.append(HistoryPoint(course.epochs, course.seconds, float(event[name])))
+                    kept.append(HistoryPoint(history.epochs, history.seconds, float(event[name])))
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path}: not a journal of training ({type(error).__name__}: {error})") from None
-    return course
+    return history

@@ -149,7 +149,7 @@ def update(
     trained, spec = Run(folder), Spec.of_run(folder / SPEC)
     given = load(new_facts, use_cache=False)
     folded = _folded(trained, _with_more(trained, given), spec, seed, refit=refit)
-    told = {**counts_of(folded), **effect_of(folded)}
+    summary = {**counts_of(folded), **effect_of(folded)}
     step = {
         "from": folder.resolve().name,
         "model": sha256_of(folder / "model.safetensors"),
@@ -162,13 +162,13 @@ def update(
     require_empty(target)
     if target.exists():
         target.rmdir()
-    with atomic_directory(target) as made:
-        _write(made, folded, spec, step, told)
+    with atomic_directory(target) as directory:
+        _write(directory, folded, spec, step, summary)
     return Run(target)
 
 
 def _beside(folder: Path) -> Path:
-    """Return the place of the new run, for a folder that may be given as `.` too."""
+    """Return the directory of the new run, for a folder that may be given as `.` too."""
     whole = folder if folder.name not in ("", "..") else folder.resolve()
     return whole.with_name(f"{whole.name}-updated")
 
@@ -211,18 +211,18 @@ def _with_room(trained: Run, places: Ints, count: int) -> Parameters:
     return parameters
 
 
-def _write(made: Path, folded: Folded, spec: Spec, step: dict[str, Any], told: dict[str, Any]) -> None:
+def _write(directory: Path, folded: Folded, spec: Spec, step: dict[str, Any], summary: dict[str, Any]) -> None:
     """Write all that a run has, but for a checkpoint: there is no training to go on with."""
     trained, split = folded.trained, folded.wide.split
-    save_facts(made, split)
-    save_model(made, folded.model, folded.parameters)
+    save_facts(directory, split)
+    save_model(directory, folded.model, folded.parameters)
     provenance = read_provenance(trained.folder)
-    save_provenance(made, {**provenance, "updates": [*provenance.get("updates", []), step]})
-    write_text(made / SPEC, spec.to_toml())
-    write_text(made / CARD, updated_card(spec, split, step["from"], told))
+    save_provenance(directory, {**provenance, "updates": [*provenance.get("updates", []), step]})
+    write_text(directory / SPEC, spec.to_toml())
+    write_text(directory / CARD, updated_card(spec, split, step["from"], summary))
     if trained.definitions:
-        save_definitions(made, trained.definitions)
+        save_definitions(directory, trained.definitions)
     for name in (CALIBRATION, JOURNAL):
         if (trained.folder / name).exists():
-            shutil.copyfile(trained.folder / name, made / name)
-    Journal(made / JOURNAL).write("update", **{"from": step["from"], **told})
+            shutil.copyfile(trained.folder / name, directory / name)
+    Journal(directory / JOURNAL).write("update", **{"from": step["from"], **summary})

@@ -1,6 +1,6 @@
 """Algorithm 3 of the paper, on relations: each derived one applies an operation to relations that are there already.
 
-How many of each operation and depth there are to be is planned beforehand, and made from the shallowest up, so that every
+How many of each operation and depth there are to be is planned beforehand, and derived from the shallowest up, so that every
 operation and every depth has its share. What an operation is applied to is drawn, and drawn again, a bounded number of
 times, when the result would be empty, small or trivial.
 """

@@ -37,7 +37,7 @@ class SynthSettings(Checked):
     repeats: float = setting(0.1, "the share of elementary tuples that hold one entity twice", ge=0, le=1)
     narrow: float = setting(
         0.7,
-        "the share of elementary relations of arity 3 and more at one of whose positions only few entities stand",
+        "the share of elementary relations of arity 3 and more that have only few entities at one of their positions",
         ge=0,
         le=1,
     )

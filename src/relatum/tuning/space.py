@@ -19,7 +19,7 @@ Value = str | float | bool
 
 _RANGE = re.compile(r"(?P<low>[^,\s]+?)\s*\.\.\s*(?P<high>[^,\s]+)(?P<log>\s+log)?")
 _MOST_POINTS = 10_000
-_MOST_TRIED = 1000  # combinations in which a value is tried before it is said to fit nowhere
+_MOST_TRIED = 1000  # combinations in which a value is tried before it is refused
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _type_of(path: str, base: Spec) -> type:
         raise SettingError(f"search {path}: only settings of model and training can be searched")
     rules = rules_of(type(base.settings if table == "model" else base.training))
     if key not in rules:
-        apply(base, {f"{table}.{key.replace('.', '_')}": 0})  # which says what is near
+        apply(base, {f"{table}.{key.replace('.', '_')}": 0})  # raises, and names similar settings
     return rules[key].type
 
 
