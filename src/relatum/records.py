@@ -66,7 +66,7 @@ class Records(Sequence[T_co], Generic[T_co]):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Records):
             return self._rows == other._rows and self.columns == other.columns
-        return NotImplemented
+        return self._rows == tuple(other) if isinstance(other, list | tuple) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._rows)

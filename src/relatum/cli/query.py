@@ -46,9 +46,9 @@ def query(
     json: Json = False,
 ) -> None:
     """Ask relational algebra of the embedding: every answer is known, or predicted with its degree of truth."""
-    from relatum.runs.trained import Run
+    from relatum.api import Run
 
-    loaded = Run(run)
+    loaded = Run.load(run)
     found = loaded.query(text, k, mode.value, new_only=new, seconds=seconds or None)
     reasons = [loaded.explain(found.query, answer) for answer in found.answers] if explain else []
     if json:
@@ -70,9 +70,9 @@ def define(
     expression: Annotated[str, typer.Argument(help="What it is: 'permute[1, 0, 2](sold)'.")],
 ) -> None:
     """Add a derived relation to a trained run, without training: complete, score and query then know it."""
-    from relatum.runs.trained import Run
+    from relatum.api import Run
 
-    loaded = Run(run)
+    loaded = Run.load(run)
     loaded.define(name, expression)
     told = loaded.definitions[name].text(roles=True)
     console().print(f"{loaded.schema[name]} is now {told}", markup=False, soft_wrap=True)

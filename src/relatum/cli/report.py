@@ -18,10 +18,10 @@ def report(
     out: Annotated[Path | None, typer.Option(help="Where to write it; report.html in the run by default.")] = None,
 ) -> None:
     """Write one HTML page about a run: what it knows, how good it is, what it predicts; it opens offline."""
+    from relatum.api import Run
     from relatum.report import write_report
-    from relatum.runs.trained import Run
 
-    loaded = Run(run)
+    loaded = Run.load(run)
     target = run / "report.html" if out is None else out
     write_report(loaded, target)
     console().print(f"written to {target}", markup=False, soft_wrap=True)

@@ -29,12 +29,10 @@ def update(
     json: Json = False,
 ) -> None:
     """Fold new facts into a trained run: rows of new entities are fitted in seconds, all others stay as they are."""
-    from relatum.runs.directory import JOURNAL
-    from relatum.runs.journal import Journal
-    from relatum.runs.update import update as fold
+    from relatum import api
 
-    made = fold(run, new_facts, out, seed=seed, refit=refit)
-    told = Journal(made.folder / JOURNAL).read()[-1]
+    made = api.update(run, new_facts, out, seed=seed, refit=refit)
+    told = made.events[-1]
     if json:
         kept = {name: value for name, value in told.items() if name not in ("event", "time")}
         print_json({"run": str(made.folder), **kept})

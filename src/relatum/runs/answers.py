@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from relatum.algebra.lexer import Arguments, Reader, as_written, read_arguments, write_arguments
@@ -47,7 +47,7 @@ class _ByRole:
         raise UnknownNameError(f"field of {type(self).__name__}", name, self._fields())
 
     def _fields(self) -> list[str]:
-        return [*self.roles, *(name for name in self.__slots__ if name not in ("roles", "entities"))]
+        return [*self.roles, *(field.name for field in fields(self) if field.name not in ("roles", "entities"))]  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class Question:
     relation: str
     arguments: Arguments
     free: frozenset[int] = frozenset()
-    roles: tuple[str, ...] | None = None
+    roles: tuple[str, ...] | None = field(default=None, compare=False)
 
     @property
     def open(self) -> list[int]:
@@ -237,6 +237,10 @@ def question_of(given: object, arguments: Sequence[object], roles: Mapping[str, 
     None and "?" are open; a value that is no text is taken as it is written, 1 for "1". By role, those that are not named
     are free.
     """
+    if (arguments or roles) and (
+        isinstance(given, Question) or (isinstance(given, str) and "(" in given and given not in schema)
+    ):
+        raise DataError(f"{given}: this says all of the question, so it takes no more arguments; say k=... for more answers")
     if isinstance(given, Question):
         return given
     if isinstance(given, list | tuple) and given and not arguments and not roles:

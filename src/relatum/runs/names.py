@@ -1,53 +1,73 @@
-"""Who can stand where: a column of a table that became a relation holds entities of one kind; a customer is never sold."""
+"""Names that people give, as entities: in a column of a table a value alone will do, as it stands there."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from relatum.data.column_types import ColumnType
+from relatum.algebra import Expression, SelectConstant
+from relatum.algebra.column_types import column_types_of
+from relatum.algebra.node import post_order
+from relatum.data.column_types import ColumnType, ColumnTypes
+from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Ids, Vocabulary
-from relatum.errors import DataError, nearest_names
-from relatum.runs.answers import Question
+from relatum.errors import DataError, UnknownNameError
 
-if TYPE_CHECKING:
-    from relatum.runs.trained import Run
+__all__ = ["find_entities", "find_entity", "with_entities_found"]
 
-__all__ = ["allowed_entities", "given_entities"]
+_OPERANDS = ("child", "left", "right")
 
 
-def allowed_entities(run: Run, relation: str) -> list[Ids | None]:
-    """Return for each position of a relation the entities that can stand there, ascending; None are all."""
-    return [
-        None if column_type is None else column_type.ids(run.model.graph.entities)
-        for column_type in run.column_types(relation)
-    ]
+def find_entity(name: str, column_type: ColumnType | None, entities: Vocabulary, column: str) -> int:
+    """Return the id of the entity that a name means in a column, or refuse a name that means none there.
 
-
-def given_entities(run: Run, question: Question) -> Ids:
-    """Return the entities of a question, int32[arity, 1]; an open position holds 0, which is not looked at.
-
-    An entity of another kind than its column's is refused.
+    Where the column's entities are of one type, the value alone will do, as it stands in the table: 1 for `Track:1`.
     """
-    names, schema, found = run.model.graph.entities, run.schema[question.relation], []
-    if len(question.arguments) != schema.arity:
-        raise DataError(f"{question}: {schema} takes {schema.arity} arguments, not {len(question.arguments)}")
-    for position, (name, column_type) in enumerate(zip(question.arguments, run.column_types(schema.name), strict=True)):
-        found.append([0 if name is None else names.id(name)])
-        if name is not None and column_type is not None and not name.startswith(column_type.prefix):
-            column = schema.roles[position] if schema.roles else f"position {position}"
-            near = " or ".join(map(repr, _nearest(name, column_type, names)))
-            hint = f"; did you mean {near}?" if near else ""
-            raise DataError(
-                f"{question}: {column} holds entities of kind {column_type.entity_type!r}, and {name!r} is none{hint}"
-            )
-    return np.array(found, np.int32)
+    prefix = "" if column_type is None else column_type.prefix
+    if name in entities and name.startswith(prefix):
+        return entities.id(name)
+    if prefix and prefix + name in entities:
+        return entities.id(prefix + name)
+    if name in entities and column_type is not None:
+        value = name.partition(":")[2]
+        hint = f"; did you mean {prefix + value!r}?" if prefix + value in entities else ""
+        raise DataError(f"{column} holds entities of type {column_type.entity_type!r}, and {name!r} is not one{hint}")
+    if not prefix:
+        raise UnknownNameError("entity", name, entities)
+    values = (entities[one].removeprefix(prefix) for one in entities.beginning_with(prefix).tolist())
+    raise UnknownNameError(f"value of {column}", name, values)
 
 
-def _nearest(name: str, column_type: ColumnType, names: Vocabulary) -> tuple[str, ...]:
-    """Return the names of a kind that may have been meant: the same value above all."""
-    same = column_type.prefix + name.partition(":")[2]
-    if same in names:
-        return (same,)
-    return nearest_names(name, (other for other in names if other.startswith(column_type.prefix)))
+def find_entities(
+    arguments: tuple[str | None, ...],
+    relation: RelationSchema,
+    column_types: tuple[ColumnType | None, ...],
+    entities: Vocabulary,
+) -> Ids:
+    """Return the entities of arguments, int32[arity, 1]; where there is none it holds 0, which is not looked at."""
+    if len(arguments) != relation.arity:
+        raise DataError(f"{relation} takes {relation.arity} arguments, not {len(arguments)}")
+    found = [
+        0 if name is None else find_entity(name, column_type, entities, column)
+        for name, column_type, column in zip(arguments, column_types, _columns(relation), strict=True)
+    ]
+    return np.array(found, np.int32)[:, None]
+
+
+def with_entities_found(expression: Expression, column_types: ColumnTypes, entities: Vocabulary) -> Expression:
+    """Return an expression whose constants are names of entities, where they were values as they stand in a table."""
+    made: dict[Expression, Expression] = {}
+    for node in post_order(expression, lambda node: node.children):
+        changed: Mapping[str, object] = {name: made[part] for name, part in vars(node).items() if name in _OPERANDS}
+        if isinstance(node, SelectConstant) and node.entity not in entities:
+            column_type = column_types_of(node.child, column_types)[node.dropped]
+            column = _columns(node.child.schema)[node.dropped]
+            changed = {**changed, "entity": entities[find_entity(node.entity, column_type, entities, column)]}
+        made[node] = replace(node, **changed) if node.children else node  # type: ignore[type-var]
+    return made[expression]
+
+
+def _columns(relation: RelationSchema) -> list[str]:
+    return list(relation.roles or (f"position {position}" for position in range(relation.arity)))
