@@ -115,7 +115,7 @@ def measure(names: Iterable[str]) -> dict[str, Any]:
 
 def _size(split: Split) -> dict[str, Any]:
     found = describe(split).to_json()
-    del found["origin"]
+    del found["source"]
     found["arity"] = {str(arity): count for arity, count in found["arity"].items()}
     if split.derivations:
         found |= {f"test_by_{key}": _test_by(split, key) for key in ("operation", "depth")}
