@@ -152,7 +152,7 @@ def check_sources(run: Run, made: SynthDataset, names: list[str]) -> int:
                 asked = [None if place == position else entity for place, entity in enumerate(fact)]
                 mine = run.query(_query(derived, asked), 50, "closed")
                 if derived.operation == "rename":
-                    theirs_asked = [asked[derived.places[place]] for place in range(derived.arity)]  # type: ignore[attr-defined]
+                    theirs_asked = [asked[derived.inverse[place]] for place in range(derived.arity)]  # type: ignore[attr-defined]
                 else:
                     theirs_asked = list(asked)
                     theirs_asked.insert(derived.dropped, derived.entity)  # type: ignore[attr-defined]

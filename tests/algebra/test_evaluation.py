@@ -139,7 +139,7 @@ def test_laws(seed: int, count: Callable[[int, int], int]) -> None:
         everywhere = {position: position for position in range(arity)}
         both = a.join(b, on=everywhere)
         equal = [
-            (a.permute(*order).permute(*a.permute(*order).places), a),
+            (a.permute(*order).permute(*a.permute(*order).inverse), a),
             ((a - b) | both, a),
             (a - (a - b), both),
             (both, b.join(a, on=everywhere)),
@@ -183,7 +183,7 @@ def test_known_results_are_not_evaluated_again() -> None:
 
 def test_a_product_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("relatum.algebra.evaluation.free", lambda: 100)
-    with pytest.raises(DataError, match="product would make 4 tuples and take"):
+    with pytest.raises(DataError, match="product would give 4 tuples and take"):
         evaluate(knows * knows, GRAPH)
 
 

@@ -94,7 +94,7 @@ def test_arity_roles_and_depth(expression: Expression, arity: int, roles: tuple[
         (lambda: knows.join(knows, on={}), "join takes at least one pair"),
         (lambda: knows.join(person, on=1), "person/1 has positions 0 to 0, not 1"),
         (lambda: Join(knows, knows, ((0, 0), (1, 0))), "join names position 0 of knows/2 twice"),
-        (lambda: Relation("sold"), "a relation is made from a RelationSchema, not from 'sold'"),  # type: ignore[arg-type]
+        (lambda: Relation("sold"), "a relation takes a RelationSchema, not 'sold'"),  # type: ignore[arg-type]
         (lambda: Union(knows, "knows"), "union takes expressions, not 'knows'"),  # type: ignore[arg-type]
         (lambda: Product(None, knows), "product takes expressions, not None"),  # type: ignore[arg-type]
         (lambda: Rename(knows.schema, (1, 0)), "permute takes expressions, not"),  # type: ignore[arg-type]
@@ -119,7 +119,7 @@ def test_roles_and_numbers_build_equal_nodes() -> None:
 def test_the_permutation_of_the_paper_is_the_inverse() -> None:
     renamed = sold.permute(2, 0, 1)
     assert renamed.roles == ("item", "seller", "buyer")
-    assert renamed.places == (1, 2, 0)  # t(X, Y, Z) if and only if sold(Y, Z, X)
+    assert renamed.inverse == (1, 2, 0)  # t(X, Y, Z) if and only if sold(Y, Z, X)
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_a_target_is_looked_at_before_the_work(shop_run: Path, shop: Path, tmp_p
     path = Path(shutil.copy(shop, tmp_path))
     before = path.read_bytes()
     code, _, err = run("predict", str(shop_run), "--relation", "sold", "--table", "SALES", "--to", str(path))
-    assert (code, "there is a table 'SALES' already" in err) == (2, True)
+    assert (code, "table 'SALES' already exists" in err) == (2, True)
     code, _, err = run("predict", str(shop_run), "--relation", "sold", "--table", "sales", "--to", str(path), "--replace")
     assert (code, "table 'sales' has other columns: it lacks score, probability" in err) == (2, True)
     assert path.read_bytes() == before

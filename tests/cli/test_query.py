@@ -85,7 +85,7 @@ def test_define_then_ask_by_name(run: Run, trained: str) -> None:
         ("", "expected a relation or an operation"),
         ("select[2 = coffe](sold)", "unknown entity 'coffe'; did you mean 'coffee'?"),
         ("union(sold, buyer)", "two relations of one arity"),
-        ("product(sold, sold)", "product cannot be asked of an embedding"),
+        ("product(sold, sold)", "a model cannot evaluate product"),
     ],
 )
 def test_a_mistake_is_one_line_that_says_where(run: Run, trained: str, text: str, said: str) -> None:
@@ -123,7 +123,7 @@ def test_rules_of_a_run_have_the_model_s_evidence_and_a_picture(run: Run, traine
     assert (code, found["observed"], found["evidence"]) == (0, 0.9, ["tuples", "model"])
     (rule,) = found["rules"]
     assert (rule["head"], rule["kind"], rule["body"]) == ("buyer", "equal", "project[0, 2](bought)")
-    assert rule["model"].keys() == {"facts", "non_facts", "on_facts", "on_non_facts", "correlation"}
+    assert rule["model"].keys() == {"facts", "negatives", "on_facts", "on_negatives", "correlation"}
     assert rule["examples"]["both"]
 
 

@@ -47,7 +47,7 @@ def test_json_is_one_object_that_adds_up(run: Run, tmp_path: Path) -> None:
         (("--set", "skew=1"), "skew: must be at least 0 and below 1"),
         (("--set", "skew"), "write name=value"),
         (("--seed", "-1"), "seed"),
-        (("--preset", "small", "--set", "arities={2=1}"), "could be held out"),
+        (("--preset", "small", "--set", "arities={2=1}"), "cannot hold out any tuple"),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:

@@ -33,5 +33,5 @@ def test_every_question_is_in_the_part_of_its_relation_s_training_facts() -> Non
 def test_without_training_facts_it_is_an_error_of_one_line() -> None:
     graph = Hypergraph.of([("is", "a"), ("is", "b")])
     case = made_case("m-distmult", graph)
-    with pytest.raises(DataError, match="the training facts are not known"):
+    with pytest.raises(DataError, match="relations needs the training facts"):
         breakdown(rank(case.model, case.parameters(), graph, None), SIZE, graph.schema)

@@ -9,17 +9,17 @@ import pytest
 import torch
 
 from relatum import DataError, KnownAnswers
-from relatum.inference.calibration import Calibration, Labelled, fit_calibration, label, reliability
+from relatum.inference.calibration import Calibration, CalibrationSample, draw_sample, fit_calibration, reliability
 from support.made_models import made_case, made_graph
 
 
-def drawn(counts: list[int], slopes: list[float], offsets: list[float], seed: int = 0) -> Labelled:
+def drawn(counts: list[int], slopes: list[float], offsets: list[float], seed: int = 0) -> CalibrationSample:
     """Return facts whose truth is drawn by known slopes and offsets."""
     chance = np.random.default_rng(seed)
     relation = np.repeat(np.arange(len(counts)), counts)
     score = chance.normal(3, 2, len(relation))
     truth = Calibration(np.array(slopes), np.array(offsets)).probability(relation, score)
-    return Labelled(relation, score, chance.random(len(relation)) < truth, np.ones(len(relation)))
+    return CalibrationSample(relation, score, chance.random(len(relation)) < truth, np.ones(len(relation)))
 
 
 def test_a_fit_finds_the_slopes_and_offsets_that_made_the_facts() -> None:
@@ -52,18 +52,22 @@ def test_plain_facts_beside_guesses_are_calibrated_too() -> None:
     plain = chance.random(20_000) < 0.5
     score = chance.normal(np.where(true & plain, 12, 0) + np.where(true & ~plain, 1, 0), 1)
     half = np.arange(20_000) < 10_000
-    made = Labelled(np.zeros(20_000, np.int64), score, true, np.ones(20_000))
-    first, second = (Labelled(*(getattr(made, f.name)[part] for f in fields(Labelled))) for part in (half, ~half))
+    made = CalibrationSample(np.zeros(20_000, np.int64), score, true, np.ones(20_000))
+    first, second = (
+        CalibrationSample(*(getattr(made, f.name)[part] for f in fields(CalibrationSample))) for part in (half, ~half)
+    )
     found = fit_calibration(first, 1)
     assert reliability(found, second).error < 0.02
     grid = found.probability(0, np.linspace(-10, 30, 200))
     assert (np.diff(grid) >= 0).all()
 
 
-def test_a_relation_with_non_facts_alone_has_the_scale_that_they_tell() -> None:
+def test_a_relation_with_negatives_alone_has_the_scale_that_they_tell() -> None:
     facts = drawn([20_000], [1.0], [-3.0])
-    strange = Labelled(np.ones(50, np.int64), np.full(50, 500.0), np.zeros(50, np.bool_), np.ones(50))
-    both = Labelled(*(np.concatenate([getattr(part, f.name) for part in (facts, strange)]) for f in fields(Labelled)))
+    strange = CalibrationSample(np.ones(50, np.int64), np.full(50, 500.0), np.zeros(50, np.bool_), np.ones(50))
+    both = CalibrationSample(
+        *(np.concatenate([getattr(part, f.name) for part in (facts, strange)]) for f in fields(CalibrationSample))
+    )
     found = fit_calibration(both, 2)
     assert found.probability(1, 500.0) < 0.4
     assert found.probability(1, 510.0) > 0.8
@@ -71,28 +75,30 @@ def test_a_relation_with_non_facts_alone_has_the_scale_that_they_tell() -> None:
 
 def test_facts_that_are_wholly_apart_have_a_finite_fit() -> None:
     score = np.array([0.0, 1.0, 9.0, 10.0] * 50)
-    found = fit_calibration(Labelled(np.zeros(200, np.int64), score, score > 5, np.ones(200)), 1)
+    found = fit_calibration(CalibrationSample(np.zeros(200, np.int64), score, score > 5, np.ones(200)), 1)
     assert np.isfinite(found.slope).all()
     assert np.all((found.probability(0, np.array([0.0, 10.0])) > 0.5) == [False, True])
 
 
 def test_a_score_that_says_the_opposite_is_not_turned_round() -> None:
     score = np.arange(200.0)
-    found = fit_calibration(Labelled(np.zeros(200, np.int64), score, score < 100, np.ones(200)), 1)
+    found = fit_calibration(CalibrationSample(np.zeros(200, np.int64), score, score < 100, np.ones(200)), 1)
     assert found.slope[0] == 0
     assert found.probability(0, 0.0) == found.probability(0, 199.0)
 
 
 def test_the_numbers_are_what_they_are_called() -> None:
     calibration = Calibration(np.array([0.0]), np.array([np.log(3.0)]))  # always 0.75
-    facts = Labelled(np.zeros(4, np.int64), np.arange(4.0), np.array([True, True, True, False]), np.array([1, 1, 1, 3.0]))
+    facts = CalibrationSample(
+        np.zeros(4, np.int64), np.arange(4.0), np.array([True, True, True, False]), np.array([1, 1, 1, 3.0])
+    )
     trust = reliability(calibration, facts)
     assert trust.brier == pytest.approx((3 * 0.25**2 + 3 * 0.75**2) / 6)
     assert trust.error == pytest.approx(0.25)
     assert trust.curve == [(pytest.approx(0.75), pytest.approx(0.5), pytest.approx(1.0))]
 
 
-def test_non_facts_differ_from_a_fact_in_one_entity_and_are_never_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_negatives_differ_from_a_fact_in_one_entity_and_are_never_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """On few entities, where a blind draw would soon hit a fact."""
     graph = made_graph(entities=6, facts=40)
     case = made_case("m-distmult", graph)
@@ -103,7 +109,7 @@ def test_non_facts_differ_from_a_fact_in_one_entity_and_are_never_known(monkeypa
         return torch.zeros(len(relations))
 
     monkeypatch.setattr("relatum.inference.calibration.score", recording)
-    made = label(case.model, {}, graph, KnownAnswers(graph), graph)
+    made = draw_sample(case.model, {}, graph, KnownAnswers(graph), graph)
     facts = {tuple(row) for block in graph.blocks.values() for row in np.stack(block.rows).T.tolist()}
     assert {fact for fact, true in zip(seen, made.true, strict=True) if true} == facts
     false = [fact for fact, true in zip(seen, made.true, strict=True) if not true]
@@ -114,11 +120,11 @@ def test_non_facts_differ_from_a_fact_in_one_entity_and_are_never_known(monkeypa
         assert min(sum(a != b for a, b in zip(fact, other, strict=True)) for other in near) == 1
 
 
-def test_as_many_non_facts_as_facts_weigh_in() -> None:
+def test_as_many_negatives_as_facts_weigh_in() -> None:
     graph = made_graph(entities=40, facts=30)
     case = made_case("m-distmult", graph)
     known = KnownAnswers(graph)
-    made = label(case.model, case.model.encode(case.parameters()), graph, known, graph)
+    made = draw_sample(case.model, case.model.encode(case.parameters()), graph, known, graph)
     for number, schema in enumerate(graph.schema):
         chosen = made.relation == number
         size = graph.table(schema.name).columns.shape[1]
@@ -129,7 +135,7 @@ def test_as_many_non_facts_as_facts_weigh_in() -> None:
     assert np.isfinite(made.score).all()
 
 
-GOOD = {"slope": [1, 2], "offset": [0, 0], "said": [0.0, 1.0], "meant": [0.0, 1.5]}
+GOOD = {"slope": [1, 2], "offset": [0, 0], "raw_logits": [0.0, 1.0], "calibrated_logits": [0.0, 1.5]}
 
 
 @pytest.mark.parametrize(
@@ -137,17 +143,23 @@ GOOD = {"slope": [1, 2], "offset": [0, 0], "said": [0.0, 1.0], "meant": [0.0, 1.
     [
         {},
         {**GOOD, "offset": "x"},
+        {**GOOD, "version": 3},
         {**GOOD, "slope": [1.0]},
         {**GOOD, "slope": [1, np.inf]},
-        {**GOOD, "said": []},
-        {**GOOD, "said": [0.0]},
-        {**GOOD, "meant": [2.0, 1.0]},
+        {**GOOD, "raw_logits": []},
+        {**GOOD, "raw_logits": [0.0]},
+        {**GOOD, "calibrated_logits": [2.0, 1.0]},
     ],
 )
 def test_a_damaged_calibration_is_refused(data: dict[str, object]) -> None:
     with pytest.raises(DataError, match="calibration"):
         Calibration.from_json(data, 2)
+
+
+def test_a_calibration_comes_back_from_its_file_and_from_the_old_keys() -> None:
     good = Calibration(np.array([1.0, 2.0]), np.array([0.0, 3.5]))
     again = Calibration.from_json(good.to_json(), 2)
     assert np.array_equal(again.slope, good.slope)
     assert np.array_equal(again.offset, good.offset)
+    old = Calibration.from_json({"slope": [1, 2], "offset": [0, 0], "said": [0.0, 1.0], "meant": [0.0, 1.5]}, 2)
+    assert old.to_json() == {**GOOD, "version": 2}

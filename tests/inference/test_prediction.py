@@ -34,7 +34,7 @@ def slow_truth(
 ) -> list[tuple[float, Fact, int]]:
     """Return every new answer to every question: minus its score, fact, position; best first."""
     known, best = KnownAnswers(case.graph), dict[Fact, tuple[float, int]]()
-    for position, columns in enumerate(asked.asked):
+    for position, columns in enumerate(asked.by_position):
         mine = None if allowed is None else allowed[position]
         there = known.lookup(np.full(columns.shape[1], relation, np.int32), columns, position)
         wide = torch.from_numpy(columns.astype(np.int64))
@@ -93,7 +93,7 @@ def test_every_fact_one_entity_away_is_looked_at(model: str) -> None:
 
 def test_questions_are_distinct_and_all_there() -> None:
     facts = np.array([[0, 0, 1, 0], [2, 2, 2, 3]], np.int32)  # one of them twice
-    asked = questions_around(facts).asked
+    asked = questions_around(facts).by_position
     assert [columns.tolist() for columns in asked] == [[[0, 0], [2, 3]], [[0, 1], [0, 0]]]
     assert len(questions_around(facts)) == 4
     every = AllQuestions([np.array([3, 5], np.int32), np.array([7], np.int32), np.array([1, 2], np.int32)])

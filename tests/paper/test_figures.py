@@ -18,7 +18,7 @@ from matplotlib.colors import to_rgb
 from relatum import DataError
 from relatum.models import MODELS
 from relatum.paper.figure_style import STYLES, styled
-from relatum.paper.figures import Made, draw_time, make_figures, mean_reached
+from relatum.paper.figures import FigureFiles, draw_time, make_figures, mean_reached
 from relatum.runs.results import Point, read_results
 from support.made_results import parts, write_result
 
@@ -36,7 +36,7 @@ def write_all(folder: Path) -> None:
         write_result(folder, f"w{window}", "jf17k", "reale", [0.4], valid=0.1, settings={"window": window, "dim": 200})
 
 
-def made(folder: Path, out: Path) -> dict[str, Made]:
+def made(folder: Path, out: Path) -> dict[str, FigureFiles]:
     return {one.name: one for one in make_figures(read_results(folder).results, out)}
 
 
@@ -111,11 +111,11 @@ def test_what_is_not_there_is_left_out_and_named(tmp_path: Path) -> None:
     write_result(tmp_path / "results", "new", "jf17k", "reale", [0.5], course=COURSE, **BY)
     write_result(tmp_path / "results", "old", "jf17k", "hype", [0.5], by_arity=BY["by_arity"])
     found = made(tmp_path / "results", tmp_path / "out")
-    assert found["jf17k-window"] == Made(
+    assert found["jf17k-window"] == FigureFiles(
         "jf17k-window", (), ("no two results of ReAlE on jf17k differ in their window alone",)
     )
-    assert found["jf17k-learning"].left_out == ("HypE: old does not tell the course of training",)
-    assert found["jf17k-time"].left_out == ("HypE: old does not tell the course of training",)
+    assert found["jf17k-learning"].left_out == ("HypE: old does not record the history of training",)
+    assert found["jf17k-time"].left_out == ("HypE: old does not record the history of training",)
     assert found["jf17k-parts"].left_out == ("HypE: old has no metrics by relation size",)
     assert all(found[f"jf17k-{kind}"].files for kind in ("learning", "time", "parts"))
     assert [found[data].files for data in ("fb-auto", "m-fb15k")] == [(), ()]

@@ -108,7 +108,7 @@ def test_a_page_is_filled_between_its_marks_and_nowhere_else(tmp_path: Path) -> 
         "before\n<!-- tables -->\n**new**\n\n| a | b |\n| --- | ---: |\n| c | 2 |\n<!-- /tables -->\nafter\n"
     )
     page.write_text("<!-- tables -->\nno end\n")
-    with pytest.raises(DataError, match="between which tables could stand"):
+    with pytest.raises(DataError, match="between which tables are written"):
         fill_page(page, [])
     assert page.read_text() == "<!-- tables -->\nno end\n"
 

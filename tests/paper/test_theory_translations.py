@@ -92,7 +92,7 @@ def test_two_positions_of_a_larger_relation_make_a_cycle_too() -> None:
     rows = [("sold", "shop", one, "2020", other) for one, other in ["ab", "bc", "cd", "da"]]
     found = find_cycle(Hypergraph.of([*rows, ("sold", "shop", "b", "2021", "a")]))
     assert found is not None
-    assert (found.places, found.others) == ((1, 3), ("shop", "2020"))
+    assert (found.positions, found.others) == ((1, 3), ("shop", "2020"))
     assert set(found.forward) == set(rows)
     broken = [*rows[:3], ("sold", "shop", "d", "2021", "a")]
     assert find_cycle(Hypergraph.of(broken)) is None, "the other entities differ, so it is no cycle"

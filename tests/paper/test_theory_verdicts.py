@@ -18,7 +18,7 @@ def test_the_document_holds_the_table_of_verdicts() -> None:
     assert as_markdown() in DOCUMENT
 
 
-@pytest.mark.parametrize("verdict", VERDICTS, ids=lambda verdict: verdict.place)
+@pytest.mark.parametrize("verdict", VERDICTS, ids=lambda verdict: verdict.where)
 def test_the_function_and_the_test_of_a_claim_exist(verdict: Verdict) -> None:
     module, _, function = verdict.code.rpartition(".")
     assert callable(getattr(importlib.import_module(module), function))
@@ -37,4 +37,4 @@ def test_every_theorem_and_lemma_of_the_paper_has_one_verdict() -> None:
     operations = ["Renaming", "Projection", "Selection 1", "Selection 2", "Set Union", "Set Difference"]
     expected = ["Theorem 1 (Expressivity)", "Theorem 2", "Lemma 2.1", "Lemma 2.2"]
     expected += [f"Theorem ({name})" for name in [*operations, "HypE Selection 1 (a)", "HypE Selection 1 (b)"]]
-    assert [verdict.place for verdict in VERDICTS] == expected
+    assert [verdict.where for verdict in VERDICTS] == expected

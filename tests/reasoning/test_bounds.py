@@ -1,4 +1,4 @@
-"""Heights rise with scores, also where a calibration means the same by all of them."""
+"""Comparable logits rise with scores, also where a calibration gives all of them one probability."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from support.dense_degrees import random_model
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.5, 40.0])
-def test_scores_that_mean_the_same_are_told_apart(slope: float) -> None:
+def test_scores_of_equal_probability_keep_their_order(slope: float) -> None:
     model, _ = random_model(random.Random(0))
     relations = len(model.schema)
     flat = Calibration(np.full(relations, slope), np.zeros(relations), np.array([-9.0, 9.0]), np.array([1.0, 1.0]))
     scores = np.linspace(0, model.scale, 1000, dtype=np.float32).astype(np.float64)
-    heights = ComparableScores(model, flat).of(0, scores)
-    assert (np.diff(heights) > 0).all()
-    np.testing.assert_allclose(ComparableScores(model, flat).truth(heights), flat.probability(0, scores), rtol=1e-6)
+    logits = ComparableScores(model, flat).logits(0, scores)
+    assert (np.diff(logits) > 0).all()
+    np.testing.assert_allclose(ComparableScores(model, flat).probability(logits), flat.probability(0, scores), rtol=1e-6)

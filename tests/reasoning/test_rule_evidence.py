@@ -42,12 +42,12 @@ def test_a_rule_that_holds_is_agreed_with_more(reasoner: Reasoner) -> None:
     assert false.correlation is not None
     assert true.correlation > 0.5 > false.correlation
     assert true.on_facts < false.on_facts
-    assert 0 < true.non_facts <= true.facts <= 200
+    assert 0 < true.negatives <= true.facts <= 200
 
 
 def test_a_relation_agrees_with_itself(reasoner: Reasoner) -> None:
     same = model_evidence(reasoner, rule(reasoner, "a", "a"))
-    assert same.on_facts == same.on_non_facts == 0
+    assert same.on_facts == same.on_negatives == 0
     assert same.correlation == pytest.approx(1)
 
 

@@ -16,10 +16,10 @@ from relatum.inference.calibration import Calibration
 from relatum.models.base import Parameters
 from relatum.models.reale import ReAlE
 from relatum.reasoning import branching
-from relatum.reasoning.bounds import ComparableScores, Values
+from relatum.reasoning.bounds import ComparableScores, PlanValues
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.plan import Atom, Exists, Max, Plan, plan_of, projected_variables
-from relatum.reasoning.search import best, exact
+from relatum.reasoning.search import best, evaluate_plan
 from support.dense_degrees import Degrees, degrees, random_model
 from support.random_expressions import random_expression
 
@@ -41,13 +41,13 @@ def variables(expression: Expression) -> int:
 def test_exact_values_are_those_of_the_meaning(sigma: str, count: Count) -> None:
     for seed in range(count(60, 2000)):
         expression, model, tables = asked(seed, sigma)
-        meant = degrees(expression, model, tables)
-        tuples = np.array(list(np.ndindex(meant.shape)), np.int64).T
+        expected_values = degrees(expression, model, tables)
+        tuples = np.array(list(np.ndindex(expected_values.shape)), np.int64).T
         columns = torch.zeros(variables(expression), tuples.shape[1], dtype=torch.int64)
         columns[: len(tuples)] = torch.from_numpy(tuples)
-        values = Values(model, tables, ComparableScores(model))
-        found = values.heights.truth(exact(values, plan_of(expression), columns))
-        np.testing.assert_allclose(found, meant.ravel(), atol=1e-5, err_msg=str(expression))
+        values = PlanValues(model, tables, ComparableScores(model))
+        found = values.comparable.probability(evaluate_plan(values, plan_of(expression), columns))
+        np.testing.assert_allclose(found, expected_values.ravel(), atol=1e-5, err_msg=str(expression))
 
 
 @pytest.mark.parametrize("sigma", ["sigmoid", "tanh"])
@@ -55,20 +55,22 @@ def test_best_assignments_are_those_of_the_meaning(sigma: str, count: Count) -> 
     for seed in range(count(60, 2000)):
         chance = random.Random(-seed)
         expression, model, tables = asked(seed, sigma)
-        meant = degrees(expression, model, tables)
+        expected_values = degrees(expression, model, tables)
         open_ = sorted(chance.sample(range(expression.arity), chance.randint(1, expression.arity)))
         columns = torch.zeros(variables(expression), 1, dtype=torch.int64)
         given = [chance.randrange(4) for _ in range(expression.arity)]
         columns[: expression.arity, 0] = torch.tensor(given)
         slices = tuple(slice(None) if position in open_ else given[position] for position in range(expression.arity))
-        expected = np.sort(meant[slices].ravel())[::-1]
+        expected = np.sort(expected_values[slices].ravel())[::-1]
         k = chance.choice([1, 3, 1000])
-        values = Values(model, tables, ComparableScores(model))
+        values = PlanValues(model, tables, ComparableScores(model))
         found = best(values, plan_of(expression), columns, open_, k)
         assert found.proven
-        np.testing.assert_allclose(values.heights.truth(found.heights), expected[:k], atol=1e-5, err_msg=str(expression))
-        for tuple_, height in zip(found.columns[: expression.arity].T.tolist(), found.heights, strict=True):
-            assert abs(meant[tuple(tuple_)] - values.heights.truth(height)) < 1e-5
+        np.testing.assert_allclose(
+            values.comparable.probability(found.logits), expected[:k], atol=1e-5, err_msg=str(expression)
+        )
+        for tuple_, logit in zip(found.columns[: expression.arity].T.tolist(), found.logits, strict=True):
+            assert abs(expected_values[tuple(tuple_)] - values.comparable.probability(logit)) < 1e-5
             assert all(tuple_[position] == given[position] for position in range(expression.arity) if position not in open_)
 
 
@@ -80,17 +82,17 @@ def test_calibrated_scores_of_two_relations_meet_as_probabilities() -> None:
     expression = one.project(*range(arity)) | other.project(*range(arity))
     draw = np.random.default_rng(0)
     calibration = Calibration(draw.random(len(model.schema)) * 3, draw.normal(size=len(model.schema)))
-    heights = ComparableScores(model, calibration)
+    comparable = ComparableScores(model, calibration)
     columns = torch.zeros(variables(expression), 1, dtype=torch.int64)
-    found = best(Values(model, tables, heights), plan_of(expression), columns, [0], 6)
+    found = best(PlanValues(model, tables, comparable), plan_of(expression), columns, [0], 6)
     sides = [
         calibration.probability(
             model.schema.id(side.name), model.scale * degrees(side.project(*range(arity)), model, tables)
         )
         for side in (one, other)
     ]
-    meant = np.maximum(*sides)[(slice(None), *(0,) * (arity - 1))]
-    np.testing.assert_allclose(heights.truth(found.heights), np.sort(meant)[::-1], atol=1e-6)
+    expected_values = np.maximum(*sides)[(slice(None), *(0,) * (arity - 1))]
+    np.testing.assert_allclose(comparable.probability(found.logits), np.sort(expected_values)[::-1], atol=1e-6)
 
 
 def test_a_search_that_is_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,23 +104,26 @@ def test_a_search_that_is_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> 
         widest = max((Relation(relation) for relation in model.schema), key=lambda one: one.arity)
         if widest.arity < 3:
             continue
-        meant = np.sort(degrees(widest, model, tables).ravel())[::-1]
-        values = Values(model, tables, ComparableScores(model))
+        expected_values = np.sort(degrees(widest, model, tables).ravel())[::-1]
+        values = PlanValues(model, tables, ComparableScores(model))
         columns = torch.zeros(widest.arity, 1, dtype=torch.int64)
         found = best(values, plan_of(widest), columns, range(widest.arity), 3)
-        truth = values.heights.truth(found.heights)
+        truth = values.comparable.probability(found.logits)
         if found.proven:
-            np.testing.assert_allclose(truth, meant[:3], atol=1e-5)
+            np.testing.assert_allclose(truth, expected_values[:3], atol=1e-5)
         else:
             unproven += 1
-            assert values.heights.truth(np.array([found.missed]))[0] >= meant[0] - 1e-5 or truth[0] >= meant[0] - 1e-5
+            assert (
+                values.comparable.probability(np.array([found.missed]))[0] >= expected_values[0] - 1e-5
+                or truth[0] >= expected_values[0] - 1e-5
+            )
     assert unproven
 
 
 def test_products_and_boundless_expressions_are_refused() -> None:
     model, _ = random_model(random.Random(1))
     one: Expression = Relation(model.schema["all"])
-    with pytest.raises(DataError, match="product cannot be asked of an embedding"):
+    with pytest.raises(DataError, match="a model cannot evaluate product"):
         plan_of(one * one)
     for _ in range(30):
         one = one | one
@@ -127,7 +132,7 @@ def test_products_and_boundless_expressions_are_refused() -> None:
 
 
 def value_of(node: Plan, assigned: dict[int, int], ranges: dict[int, list[int]], dense: dict[str, Degrees]) -> float:
-    """Return the height of an assignment, by trying everything in the ranges of what is projected away."""
+    """Return the logit of an assignment, by trying everything in the ranges of what is projected away."""
     if isinstance(node, Atom):
         places = [assigned[term] if isinstance(term, int) else int(term[1:]) for term in node.arguments]
         return float(dense[node.expression.name][tuple(places)])
@@ -154,34 +159,34 @@ def test_ranges_and_what_is_left_out_are_kept_to(sigma: str, alike: bool, count:
         flat = Calibration(  # of which most scores mean the same
             np.ones(len(model.schema)), np.zeros(len(model.schema)), np.array([-1.0, 1e9]), np.array([0.5, 0.5])
         )
-        heights = ComparableScores(model, flat if chance.random() < 0.5 or sigma == "exp" else None)
+        comparable = ComparableScores(model, flat if chance.random() < 0.5 or sigma == "exp" else None)
         dense = {
-            one.name: heights.of(model.schema.id(one.name), model.scale * degrees(Relation(one), model, tables))
+            one.name: comparable.logits(model.schema.id(one.name), model.scale * degrees(Relation(one), model, tables))
             for one in model.schema
         }
         ranges = {variable: sorted(chance.sample(range(4), chance.randint(1, 4))) for variable in range(size)}
         open_ = sorted(chance.sample(range(expression.arity), chance.randint(1, expression.arity)))
         given = {variable: chance.randrange(4) for variable in range(expression.arity)}
         excluded = {tuple(chance.choice(ranges[one]) for one in open_) for _ in range(chance.randint(0, 3))}
-        meant = {
+        expected_values = {
             choice: value_of(node, given | dict(zip(open_, choice, strict=True)), ranges, dense)
             for choice in itertools.product(*(ranges[one] for one in open_))
             if choice not in excluded
         }
         columns = torch.zeros(size, 1, dtype=torch.int64)
         columns[: expression.arity, 0] = torch.tensor([given[one] for one in range(expression.arity)])
-        values = Values(model, tables, heights, {one: torch.tensor(ids) for one, ids in ranges.items()})
+        values = PlanValues(model, tables, comparable, {one: torch.tensor(ids) for one, ids in ranges.items()})
         k = chance.choice([1, 3, 1000])
         found = best(values, node, columns, open_, k, excluded)
         assert found.proven
         close = {"rtol": 1e-4, "atol": 1e-4} if sigma == "exp" else {"rtol": 0.0, "atol": 1e-5}
-        expected = sorted(meant.values(), reverse=True)[:k]
-        np.testing.assert_allclose(found.heights, expected, **close, err_msg=str(expression))
+        expected = sorted(expected_values.values(), reverse=True)[:k]
+        np.testing.assert_allclose(found.logits, expected, **close, err_msg=str(expression))
         keys = list(map(tuple, found.columns[open_].T.tolist()))
         assert len(set(keys)) == len(keys)
-        np.testing.assert_allclose(found.heights, [meant[key] for key in keys], **close, err_msg=str(expression))
-        for (one, height), (other, next_) in itertools.pairwise(zip(keys, found.heights, strict=True)):
-            assert height > next_ or one < other  # ties: smaller ids first
+        np.testing.assert_allclose(found.logits, [expected_values[key] for key in keys], **close, err_msg=str(expression))
+        for (one, logit), (other, next_) in itertools.pairwise(zip(keys, found.logits, strict=True)):
+            assert logit > next_ or one < other  # ties: smaller ids first
 
 
 def test_a_search_that_is_stopped_says_what_it_may_have_missed() -> None:
@@ -191,22 +196,22 @@ def test_a_search_that_is_stopped_says_what_it_may_have_missed() -> None:
         model, tables = random_model(chance, entities=7)
         widest = max((Relation(relation) for relation in model.schema), key=lambda one: one.arity)
         expression = widest.project(0)
-        meant = degrees(expression, model, tables)
-        values, limit = Values(model, tables, ComparableScores(model)), Limit(1e-9)
+        expected_values = degrees(expression, model, tables)
+        values, limit = PlanValues(model, tables, ComparableScores(model)), Limit(1e-9)
         columns = torch.zeros(variables(expression), 1, dtype=torch.int64)
         found = best(values, plan_of(expression), columns, [0], 3, (), limit)
         assert limit.stopped
-        truth = values.heights.truth(found.heights)
+        truth = values.comparable.probability(found.logits)
         assert len(truth)
-        assert (truth <= meant[found.columns[0].numpy()] + 1e-5).all()
-        assert max(truth[0], *values.heights.truth(np.array([found.missed]))) >= meant.max() - 1e-5
+        assert (truth <= expected_values[found.columns[0].numpy()] + 1e-5).all()
+        assert max(truth[0], *values.comparable.probability(np.array([found.missed]))) >= expected_values.max() - 1e-5
         stopped += not found.proven
     assert stopped
 
 
 def test_no_assignments_have_no_values() -> None:
     model, tables = random_model(random.Random(0))
-    values = Values(model, tables, ComparableScores(model))
+    values = PlanValues(model, tables, ComparableScores(model))
     for relation in model.schema:
         node = plan_of(Relation(relation).project(0))
-        assert exact(values, node, torch.zeros(relation.arity + 1, 0, dtype=torch.int64)).shape == (0,)
+        assert evaluate_plan(values, node, torch.zeros(relation.arity + 1, 0, dtype=torch.int64)).shape == (0,)

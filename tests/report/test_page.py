@@ -63,7 +63,7 @@ def test_a_report_says_what_was_learned(trained: Path) -> None:
         "which gives 13 questions, and all 15 entities are ranked",
         f"The mean reciprocal rank (MRR) is {metrics.mrr:.3f} (95 % interval",
         "Columns with most errors (8 of 8; 100 % of the loss)",
-        "Measured precision: of 15 predictions made in the same way with the test facts hidden,",
+        "Measured precision: of 15 predictions found in the same way with the test facts hidden,",
         "No fact occurs twice",
         f"by permuting or dropping columns {check_quality(run.split).leakage.facts} entities that occur once",
         "percentage points on average",
@@ -172,7 +172,7 @@ def test_relations_that_were_made_are_measured_by_how(tmp_path: Path) -> None:
     made = {"sold": Derivation("elementary", 0), "bought": Derivation("rename", 1), "buyer": Derivation("project", 2)}
     save_derivations(tmp_path / "data", made)
     page = checked(report_page(fit(spec_of(str(tmp_path / "data")), tmp_path / "run")))
-    for words in ("By how a relation was made", "elementary 3", "rename 6", "project 4", "By depth"):
+    for words in ("By last operation", "elementary 3", "rename 6", "project 4", "By depth"):
         assert words in page.text, words
 
 

@@ -33,7 +33,7 @@ BOUGHT = rule("permute[1, 0, 2](sold)")
 
 def test_a_rule_reads_as_algebra_and_as_datalog() -> None:
     assert str(BOUGHT) == "bought = permute[1, 0, 2](sold)"
-    assert BOUGHT.told == str(BOUGHT)  # no roles are known
+    assert BOUGHT.display == str(BOUGHT)  # no roles are known
     assert BOUGHT.datalog == "bought(X, Y, Z) <- sold(Y, X, Z)"
     read = parse_datalog(BOUGHT.datalog, GRAPH.schema)
     assert list(evaluate(read, GRAPH)) == list(evaluate(BOUGHT.body, GRAPH))
@@ -60,5 +60,5 @@ def test_examples_are_those_of_the_three_parts() -> None:
 def test_predictions_are_what_the_head_lacks() -> None:
     assert list(predictions(BOUGHT, GRAPH)) == [("sam", "alex", "book")]
     assert list(predictions(replace(BOUGHT, kind=RuleKind.CONTAINS), GRAPH)) == [("sam", "alex", "book")]
-    with pytest.raises(DataError, match="predicts no tuple"):
+    with pytest.raises(DataError, match="predicts no facts"):
         predictions(replace(BOUGHT, kind=RuleKind.WITHIN), GRAPH)

@@ -101,8 +101,8 @@ def test_what_cannot_be_asked_is_refused(run: Run, monkeypatch: pytest.MonkeyPat
         run.predict("sold", min_probability=1.5)
     with pytest.raises(SettingError, match="min_score"):
         run.predict("sold", min_score=float("nan"))
-    monkeypatch.setattr(prediction, "EXACT_LIMIT", 15**3 - 1)
-    with pytest.raises(DataError, match="sold: 3,375 facts are too many to try, 3,374 can be"):
+    monkeypatch.setattr(prediction, "EXHAUSTIVE_LIMIT", 15**3 - 1)
+    with pytest.raises(DataError, match="sold: cannot try all 3,375 facts, only 3,374"):
         run.predict("sold", exact=True)
 
 

@@ -77,15 +77,15 @@ def test_files_and_runs_give_the_same_result(runs: Path, tmp_path: Path) -> None
         run.trained_on,
         run.mean("mrr"),
     )
-    assert [[point.mrr for point in course] for course in file.courses] == [
-        [point.mrr for point in course] for course in run.courses
+    assert [[point.mrr for point in course] for course in file.histories] == [
+        [point.mrr for point in course] for course in run.histories
     ]
 
 
 def test_older_results_without_a_course_are_read(tmp_path: Path) -> None:
     write_result(tmp_path, "old", "jf17k", "hype", [0.5, 0.6])
     (old,) = read_results(tmp_path).results
-    assert old.courses == [[], []]
+    assert old.histories == [[], []]
     assert old.mean("by_relation_size", "1-9", "mrr") is None
     assert (old.mean("mrr"), old.spread("hits@1")) == (pytest.approx(0.55), 0.0)
 
@@ -124,7 +124,7 @@ SPEC_ = {"data": "jf17k", "model": {"name": "hype"}}
 )
 def test_damaged_results_are_refused_with_their_file(tmp_path: Path, whole: dict[str, Any]) -> None:
     (tmp_path / "odd.json").write_text(json.dumps(whole))
-    with pytest.raises(DataError, match=r"odd\.json: looks like"):
+    with pytest.raises(DataError, match=r"odd\.json: not a "):
         read_results(tmp_path)
 
 

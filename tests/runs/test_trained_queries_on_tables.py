@@ -140,5 +140,5 @@ def test_exp_has_differences_by_the_exact_reading_of_a_calibrated_run(tmp_path: 
         assert one.probability == pytest.approx(min(left, 1 - right))
         assert one.closed is None
         assert one.slack is None
-    with pytest.raises(SettingError, match="exp has none"):
+    with pytest.raises(SettingError, match="sigma = exp does not have"):
         run.query(text, mode="closed")

@@ -249,7 +249,7 @@ def test_every_model_can_be_updated(name: str, new_facts: Path, tmp_path: Path) 
         ("customer\tzoe\n", DataError, "{}: customer is a defined relation: its facts follow from those of others"),
         ("", DataError, "{}: there are no facts in it"),
         ("sold\tdrew\talex\tbook\n", DataError, "{}: nothing is new, for the run knows all of its 1 facts already"),
-        ("sold\tdrew\n\n", DataError, "{}:2: blank line (--blank-lines or Layout(blank_lines=True) passes over such lines)"),
+        ("sold\tdrew\n\n", DataError, "{}:2: blank line; Layout(blank_lines=True) skips them"),
     ],
 )
 def test_what_cannot_be_folded_in_is_refused_and_nothing_is_written(

@@ -132,7 +132,7 @@ def _(expression: Rename, facts: dict[str, Tuples]) -> Tuples:
     found: Tuples = set()
     for inner in naive(expression.child, facts):
         outer = [""] * len(inner)
-        for position, place in enumerate(expression.places):
+        for position, place in enumerate(expression.inverse):
             outer[place] = inner[position]
         found.add(tuple(outer))
     return found

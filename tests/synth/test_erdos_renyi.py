@@ -10,7 +10,7 @@ import pytest
 
 from relatum.data.hypergraph import Block
 from relatum.errors import SettingError
-from relatum.synth.erdos_renyi import EdgeKind, draw_count, possible_edges, random_blocks
+from relatum.synth.erdos_renyi import RandomRelation, draw_count, possible_edges, random_blocks
 
 
 def rows(block: Block) -> list[tuple[int, ...]]:
@@ -24,7 +24,7 @@ def repeats_in(block: Block) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("skew", [0.0, 0.7])
 def test_facts_are_distinct_sorted_and_of_their_relations_arity(seed: int, skew: float) -> None:
-    kinds = [EdgeKind.expecting(200 if arity > 1 else 20, arity, 60) for arity in (3, 2, 2, 4, 1)]
+    kinds = [RandomRelation.expecting(200 if arity > 1 else 20, arity, 60) for arity in (3, 2, 2, 4, 1)]
     blocks = random_blocks(60, kinds, np.random.default_rng(seed), repeats=0.2, skew=skew, narrow=0.5, domain=6)
     assert [block.arity for block in blocks] == [1, 2, 3, 4]
     for block in blocks:
@@ -37,7 +37,7 @@ def test_facts_are_distinct_sorted_and_of_their_relations_arity(seed: int, skew:
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
 def test_exactly_the_stated_share_of_tuples_repeats_an_entity_and_always_at_one_pair_of_positions(share: float) -> None:
-    kinds = [EdgeKind.expecting(400, arity, 500) for arity in (2, 3, 5)]
+    kinds = [RandomRelation.expecting(400, arity, 500) for arity in (2, 3, 5)]
     for block in random_blocks(500, kinds, np.random.default_rng(1), repeats=share, skew=0.5):
         doubled = repeats_in(block)
         assert doubled.sum() == round(len(block) * share)
@@ -52,17 +52,17 @@ def test_exactly_the_stated_share_of_tuples_repeats_an_entity_and_always_at_one_
 
 
 def test_probability_one_makes_every_edge_of_every_relation() -> None:
-    (block,) = random_blocks(6, [EdgeKind(2, 1.0), EdgeKind(2, 1.0)], np.random.default_rng(0))
+    (block,) = random_blocks(6, [RandomRelation(2, 1.0), RandomRelation(2, 1.0)], np.random.default_rng(0))
     assert rows(block) == [(label, a, b) for label in range(2) for a in range(6) for b in range(6) if a != b]
 
 
 def test_probability_zero_makes_none() -> None:
-    assert [len(block) for block in random_blocks(6, [EdgeKind(3, 0.0)], np.random.default_rng(0))] == [0]
+    assert [len(block) for block in random_blocks(6, [RandomRelation(3, 0.0)], np.random.default_rng(0))] == [0]
 
 
 @pytest.mark.parametrize(("entities", "arity"), [(40, 2), (1_000, 3), (1_000_000, 3), (1_000_000, 6)])
 def test_counts_are_binomial_however_many_edges_are_possible(entities: int, arity: int) -> None:
-    kind = EdgeKind.expecting(300, arity, entities)
+    kind = RandomRelation.expecting(300, arity, entities)
     rng = np.random.default_rng(7)
     drawn = np.array([draw_count(entities, kind, rng) for _ in range(4_000)])
     variance = 300 * (1 - kind.probability)
@@ -76,7 +76,7 @@ def test_possible_edges_are_ordered_choices_of_distinct_entities() -> None:
 
 
 def test_without_skew_all_entities_are_alike_and_with_it_they_are_not() -> None:
-    kind = [EdgeKind.expecting(20_000, 2, 1_000)]
+    kind = [RandomRelation.expecting(20_000, 2, 1_000)]
     (even,) = random_blocks(1_000, kind, np.random.default_rng(0))
     (uneven,) = random_blocks(1_000, kind, np.random.default_rng(0), skew=0.7)
     even_degrees, uneven_degrees = (np.bincount(block.columns.ravel(), minlength=1_000) for block in (even, uneven))
@@ -88,7 +88,7 @@ def test_without_skew_all_entities_are_alike_and_with_it_they_are_not() -> None:
 
 
 def test_a_narrow_position_holds_few_entities() -> None:
-    kinds = [EdgeKind.expecting(500, 3, 2_000) for _ in range(10)]
+    kinds = [RandomRelation.expecting(500, 3, 2_000) for _ in range(10)]
     (block,) = random_blocks(2_000, kinds, np.random.default_rng(3), narrow=1.0, domain=7, repeats=0.1)
     for label in range(10):
         columns = block.columns[:, block.relations == label]
@@ -97,14 +97,14 @@ def test_a_narrow_position_holds_few_entities() -> None:
 
 
 def test_what_cannot_be_made_is_refused() -> None:
-    with pytest.raises(SettingError, match="could not be made without repeating"):
-        random_blocks(3, [EdgeKind(2, 1.0)], np.random.default_rng(0), repeats=0.9)
-    with pytest.raises(SettingError, match="would make"):
-        random_blocks(1_000_000, [EdgeKind(2, 1.0)], np.random.default_rng(0))
+    with pytest.raises(SettingError, match="tuples without repeats"):
+        random_blocks(3, [RandomRelation(2, 1.0)], np.random.default_rng(0), repeats=0.9)
+    with pytest.raises(SettingError, match="would give"):
+        random_blocks(1_000_000, [RandomRelation(2, 1.0)], np.random.default_rng(0))
 
 
 def test_the_same_generator_gives_the_same_facts_and_another_gives_others() -> None:
-    kinds = [EdgeKind.expecting(100, 3, 200)]
+    kinds = [RandomRelation.expecting(100, 3, 200)]
     first, again, other = (
         rows(random_blocks(200, kinds, np.random.default_rng(seed), repeats=0.1)[0]) for seed in (4, 4, 5)
     )
@@ -113,7 +113,7 @@ def test_the_same_generator_gives_the_same_facts_and_another_gives_others() -> N
 
 def test_large_hypergraphs_are_made_without_a_loop_over_tuples(count: Callable[[int, int], int]) -> None:
     tuples = count(200_000, 10_000_000)
-    kinds = [EdgeKind.expecting(tuples / 20, arity, tuples // 10) for arity in (2, 3) for _ in range(10)]
+    kinds = [RandomRelation.expecting(tuples / 20, arity, tuples // 10) for arity in (2, 3) for _ in range(10)]
     start = time.perf_counter()
     blocks = random_blocks(tuples // 10, kinds, np.random.default_rng(0), repeats=0.1, skew=0.5)
     assert time.perf_counter() - start < 60  # seconds; 10 million took 6 on two slow processors

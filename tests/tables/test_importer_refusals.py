@@ -95,7 +95,10 @@ SOURCES: dict[str, tuple[Callable[[Path], str], str]] = {
     "damaged DuckDB": (damaged_duckdb, "d.duckdb"),
     "no whole row": (lambda f: make(f, "x.csv", "a,b\n" + "1,\n,2\n" * 9), "no row has a value in every column"),
     "no tables": (lambda f: database(f, "CREATE TABLE t (a); DROP TABLE t;"), "no tables"),
-    "key to no table": (lambda f: database(f, NOWHERE.format("nowhere", "id")), "refers to table 'nowhere', which is not"),
+    "key to no table": (
+        lambda f: database(f, NOWHERE.format("nowhere", "id")),
+        "refers to table 'nowhere', which does not exist",
+    ),
     "key to no column": (lambda f: database(f, NOWHERE.format("items", "x")), "refers to column 'x' of 'items'"),
     "bad text in SQLite": (
         lambda f: database(f, "CREATE TABLE t (a TEXT, b TEXT); INSERT INTO t VALUES (CAST(x'ff' AS TEXT), 'b');"),

@@ -103,7 +103,7 @@ def test_a_new_table_is_made_and_is_there_once(place: Place) -> None:
     write(table(), place.to)
     assert place.ask("SELECT * FROM new") == [(3, 0.5), (4, 0.5)]
     before = place.state()
-    with pytest.raises(DataError, match=r"there is a table 'new' already \(--append adds, --replace replaces\)"):
+    with pytest.raises(DataError, match=r"table 'new' already exists; set append"):
         write(table(), place.to)
     assert place.state() == before
 

@@ -126,7 +126,7 @@ def test_a_killed_writer_leaves_all_or_nothing(ending: str, tmp_path: Path, coun
 def test_files_are_not_overwritten_unless_asked(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     write(table(), path)
-    with pytest.raises(DataError, match=r"out\.csv: already exists \(--replace replaces it\)"):
+    with pytest.raises(DataError, match=r"out\.csv: already exists; set replace"):
         write(table(["other"]), path)
     with pytest.raises(SettingError, match="appended to a table of a database, not to a file"):
         write(table(["other"]), path, append=True)

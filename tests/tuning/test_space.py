@@ -45,8 +45,8 @@ def test_what_is_read_is_written_as_it_can_be_read_again() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("training.learning_rate", "say training.learning_rate"),
-        ("training.learning_rate=", "say training.learning_rate"),
+        ("training.learning_rate", "write training.learning_rate"),
+        ("training.learning_rate=", "write training.learning_rate"),
         ("training.rat=1,2", "did you mean learning_rate"),
         ("model.wide=1,2", "no such setting"),
         ("model.window.x=1,2", "no such setting"),
@@ -59,10 +59,10 @@ def test_what_is_read_is_written_as_it_can_be_read_again() -> None:
         ("training.learning_rate=0..1", "above 0"),
         ("training.learning_rate=a..b", "from one float"),
         ("training.batch_size=1.5..8", "from one int"),
-        ("training.loss=1..2", "is no number"),
+        ("training.loss=1..2", "is not a number"),
         ("training.loss=softmax,marign", "must be one of"),
         ("training.batch_size=16,0", "at least 1"),
-        ("training.batch_size=16,16", "there twice"),
+        ("training.batch_size=16,16", "given twice"),
         ("training.batch_size=16,,32", "missing or"),
         ("training.batch_size=[1]", "neither a number nor a word"),
         ("model.window=2,3", "must divide"),
@@ -74,7 +74,7 @@ def test_what_cannot_be_is_refused(text: str, message: str) -> None:
 
 
 def test_one_setting_is_searched_once() -> None:
-    with pytest.raises(SettingError, match="there twice"):
+    with pytest.raises(SettingError, match="names a setting twice"):
         read_space(["training.learning_rate=1,2", "training.learning_rate=3,4"], BASE)
 
 

@@ -234,10 +234,10 @@ def test_a_folder_belongs_to_one_study(tmp_path: Path) -> None:
         require_folder(tmp_path, plan(RATES, epochs=3))
     (tmp_path / "torn").mkdir()
     (tmp_path / "torn" / "study.json").write_text("{")
-    with pytest.raises(RelatumError, match="cannot be read"):
+    with pytest.raises(RelatumError, match="not valid JSON"):
         require_folder(tmp_path / "torn", plan(RATES))
     with pytest.raises(RelatumError, match=r"search = .*in_relation_share"):
         require_folder(tmp_path, plan("training.in_relation_share=0.0,0.5"))
     (tmp_path / "full" / "of things").mkdir(parents=True)
-    with pytest.raises(RelatumError, match="something else"):
+    with pytest.raises(RelatumError, match="already holds other files"):
         require_folder(tmp_path / "full", plan(RATES))

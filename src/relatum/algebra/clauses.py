@@ -1,10 +1,10 @@
 """Expressions as conjunctive clauses, and clauses as expressions.
 
-A question is asked from the top down: which rules give the tuples of an expression that fit these terms? Selections thus
+Goals are answered from the top down: which rules give the tuples of an expression that fit these terms? Selections thus
 become constants and repeated variables of stored relations, projections become variables that the head does not name, and
 every operand that is a plain conjunction becomes part of the rule it is in. What cannot (a union or a difference within a
 join, anything but an atom behind `not`) is given a definition of its own, always in terms of distinct variables. Equal
-definitions are one. This makes the rules a normal form: reading them as an expression, and asking again, gives the same.
+definitions are one. This makes the rules a normal form: reading them as an expression and rewriting that gives the same.
 """
 
 from __future__ import annotations
@@ -88,31 +88,33 @@ def variables(*atoms: Atom) -> tuple[int, ...]:
 
 
 def definitions_of(expression: Expression) -> list[Definition]:
-    """Return the definitions that give the expression, each numbered and placed above those that use it; it is the last."""
-    asking = _Asking()
-    answer = asking.number(asking.answer((expression, tuple(range(expression.arity)))))
-    definitions = list(asking.numbers)
+    """Return the definitions that give the expression, each before those that use it; it is the last."""
+    rewriting = _Rewriting()
+    answer = rewriting.number(rewriting.answer((expression, tuple(range(expression.arity)))))
+    definitions = list(rewriting.numbers)
 
     def used(number: int) -> list[int]:
         return [atom.predicate for rule in definitions[number] for atom in rule.atoms if isinstance(atom.predicate, int)]
 
     order = post_order(answer, used)
-    places = {number: place for place, number in enumerate(order)}
+    numbers = {number: index for index, number in enumerate(order)}
 
-    def placed(atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
-        return tuple(Atom(places[atom.predicate], atom.terms) if isinstance(atom.predicate, int) else atom for atom in atoms)
+    def renumbered(atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
+        return tuple(
+            Atom(numbers[atom.predicate], atom.terms) if isinstance(atom.predicate, int) else atom for atom in atoms
+        )
 
     return [
-        tuple(Rule(rule.head, placed(rule.positives), placed(rule.negatives)) for rule in definitions[number])
+        tuple(Rule(rule.head, renumbered(rule.positives), renumbered(rule.negatives)) for rule in definitions[number])
         for number in order
     ]
 
 
-class _Asking:
+class _Rewriting:
     """Answers goals: an expression and one term for each of its columns.
 
     What answers a node yields the goals that it depends on, and is sent their rules. So goals wait on a list and not on
-    Python's stack, and each is answered once, however often it is asked.
+    Python's stack, and each is answered once, however often it is needed.
     """
 
     def __init__(self) -> None:
@@ -127,21 +129,21 @@ class _Asking:
         while waiting:
             goal, steps = waiting[-1]
             try:
-                asked = next(steps) if known is None else steps.send(known)
+                needed = next(steps) if known is None else steps.send(known)
             except StopIteration as done:
                 waiting.pop()
                 known = answers[goal] = _normal(done.value)
                 continue
-            known = answers.get(asked)
+            known = answers.get(needed)
             if known is None:
-                waiting.append((asked, _rules(*asked, self)))
+                waiting.append((needed, _rules(*needed, self)))
         return answers[goal]
 
     def number(self, definition: Definition) -> int:
         """Return the number of a definition, a new one if it is new."""
         return self.numbers.setdefault(definition, len(self.numbers))
 
-    def ask(self, expression: Expression, terms: Sequence[Term]) -> Steps[Definition]:
+    def rules(self, expression: Expression, terms: Sequence[Term]) -> Steps[Definition]:
         """Return the rules for terms with any variables; what the rules hide is new."""
         names = _head(terms)
         numbers: dict[Term, int] = {name: number for number, name in enumerate(names)}
@@ -150,7 +152,7 @@ class _Asking:
 
     def conjunction(self, expression: Expression, terms: Sequence[Term]) -> Steps[tuple[Atom, ...]]:
         """Return atoms that together hold for the terms: those of the only rule, or one of a definition."""
-        rules = yield from self.ask(expression, terms)
+        rules = yield from self.rules(expression, terms)
         if len(rules) == 1 and not rules[0].negatives:
             return rules[0].positives
         return ((yield from self.defined(expression, terms)),)
@@ -160,11 +162,11 @@ class _Asking:
 
         A definition has at least one column. Where all terms are entities, it is defined for any.
         """
-        asked = terms if _head(terms) else [next(self.fresh) for _ in terms]
-        rules = yield from self.ask(expression, asked)
+        columns = terms if _head(terms) else [next(self.fresh) for _ in terms]
+        rules = yield from self.rules(expression, columns)
         head = tuple(name for name in variables(*rules[0].positives) if name in rules[0].head)
         number = self.number(_normal(replace(rule, head=head) for rule in rules))
-        given = dict(zip(asked, terms, strict=True))
+        given = dict(zip(columns, terms, strict=True))
         return Atom(number, tuple(given[name] for name in head))
 
 
@@ -177,56 +179,56 @@ def _head(terms: Sequence[Term]) -> tuple[int, ...]:
 
 
 @singledispatch
-def _rules(node: Expression, terms: tuple[Term, ...], asking: _Asking) -> Steps[Definition]:
+def _rules(node: Expression, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
     """Return the rules that give the tuples of a node that fit the terms; by default those of its only child."""
     (child,) = node.children
-    rules = yield from asking.ask(child, _inner(node, terms, asking.fresh))
+    rules = yield from rewriting.rules(child, _inner(node, terms, rewriting.fresh))
     return tuple(replace(rule, head=_head(terms)) for rule in rules)
 
 
 @_rules.register
-def _(node: Relation, terms: tuple[Term, ...], asking: _Asking) -> Steps[Definition]:
+def _(node: Relation, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
     yield from ()
     return (Rule(_head(terms), (Atom(node, terms),)),)
 
 
 @_rules.register
-def _(node: Union, terms: tuple[Term, ...], asking: _Asking) -> Steps[Definition]:
-    left = yield from asking.ask(node.left, terms)
-    right = yield from asking.ask(node.right, terms)
+def _(node: Union, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
+    left = yield from rewriting.rules(node.left, terms)
+    right = yield from rewriting.rules(node.right, terms)
     return left + right
 
 
 @_rules.register
-def _(node: Difference, terms: tuple[Term, ...], asking: _Asking) -> Steps[Definition]:
+def _(node: Difference, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
     # A negated atom names exactly the variables of the positive ones: what hides some has a definition of its own.
-    rules = yield from asking.ask(node.left, terms)
+    rules = yield from rewriting.rules(node.left, terms)
     rule = rules[0]
     if len(rules) > 1 or rule.hides:
-        rule = Rule(_head(terms), ((yield from asking.defined(node.left, terms)),))
-    rules = yield from asking.ask(node.right, terms)
+        rule = Rule(_head(terms), ((yield from rewriting.defined(node.left, terms)),))
+    rules = yield from rewriting.rules(node.right, terms)
     negated = rules[0].positives[0]
     if len(rules) > 1 or len(rules[0].atoms) > 1 or rules[0].hides:
-        negated = yield from asking.defined(node.right, terms)
+        negated = yield from rewriting.defined(node.right, terms)
     return (replace(rule, negatives=(*rule.negatives, negated)),)
 
 
 @_rules.register(Product)
 @_rules.register(Join)
-def _(node: Product | Join, terms: tuple[Term, ...], asking: _Asking) -> Steps[Definition]:
+def _(node: Product | Join, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
     lefts = terms[: node.left.arity]
     rights = list(terms[node.left.arity :])
     for p, q in node.pairs if isinstance(node, Join) else ():
         rights.insert(q, lefts[p])  # pairs come in the order of q, so every earlier column is in place
-    positives = yield from asking.conjunction(node.left, lefts)
-    positives += yield from asking.conjunction(node.right, rights)
+    positives = yield from rewriting.conjunction(node.left, lefts)
+    positives += yield from rewriting.conjunction(node.right, rights)
     return (Rule(_head(terms), positives),)
 
 
 @singledispatch
 def _inner(node: Expression, terms: tuple[Term, ...], fresh: Iterator[int]) -> list[Term]:
     """Return the terms of the child's columns, given those of a node with one child."""
-    raise TypeError(f"{type(node).__name__} has no reading as rules")
+    raise TypeError(f"{type(node).__name__} cannot be written as rules")
 
 
 @_inner.register(Rename)

@@ -28,52 +28,52 @@ def column_types_of(expression: Expression, stored: ColumnTypes) -> Columns:
     """Return the column type of each column, None where nothing is known of it."""
     found: dict[Expression, Columns] = {}
     for node in post_order(expression, lambda node: node.children):
-        found[node] = _domains(node, stored, *(found[child] for child in node.children))
+        found[node] = _column_types(node, stored, *(found[child] for child in node.children))
     return found[expression]
 
 
 @singledispatch
-def _domains(node: Expression, stored: ColumnTypes, *operands: Columns) -> Columns:
+def _column_types(node: Expression, stored: ColumnTypes, *operands: Columns) -> Columns:
     raise TypeError(f"{type(node).__name__} is not an operation with columns")
 
 
-@_domains.register
+@_column_types.register
 def _(node: Relation, stored: ColumnTypes) -> Columns:
     return stored.get(node.name, (None,) * node.arity)
 
 
-@_domains.register
+@_column_types.register
 def _(node: Rename, stored: ColumnTypes, child: Columns) -> Columns:
     return tuple(child[position] for position in node.permutation)
 
 
-@_domains.register
+@_column_types.register
 def _(node: Project, stored: ColumnTypes, child: Columns) -> Columns:
     return tuple(child[position] for position in node.positions)
 
 
-@_domains.register(SelectEqual)
-@_domains.register(SelectConstant)
+@_column_types.register(SelectEqual)
+@_column_types.register(SelectConstant)
 def _(node: SelectEqual | SelectConstant, stored: ColumnTypes, child: Columns) -> Columns:
     return child[: node.dropped] + child[node.dropped + 1 :]
 
 
-@_domains.register
+@_column_types.register
 def _(node: Union, stored: ColumnTypes, left: Columns, right: Columns) -> Columns:
     return tuple(map(_either, left, right))
 
 
-@_domains.register
+@_column_types.register
 def _(node: Difference, stored: ColumnTypes, left: Columns, right: Columns) -> Columns:
     return left
 
 
-@_domains.register
+@_column_types.register
 def _(node: Product, stored: ColumnTypes, left: Columns, right: Columns) -> Columns:
     return left + right
 
 
-@_domains.register
+@_column_types.register
 def _(node: Join, stored: ColumnTypes, left: Columns, right: Columns) -> Columns:
     return left + tuple(right[position] for position in node.rest)
 

@@ -87,20 +87,20 @@ def parse_datalog(text: str, schema: Schema) -> Expression:
     pending = Counter(rule.head.word.name for rule in rules)
     defined: dict[str, Expression] = {}
 
-    def meaning(literal: _Literal) -> Expression:
+    def resolve(literal: _Literal) -> Expression:
         name = literal.word.name
         if pending[name]:
-            raise reader.error(f"{name!r} is used before its last rule: rules cannot be recursive", literal.word.place)
+            raise reader.error(f"{name!r} is used before its last rule: rules cannot be recursive", literal.word.offset)
         if name not in defined and name not in schema:
             error = UnknownNameError("relation", name, [*schema.names, *defined])
-            raise reader.error(error, literal.word.place)
+            raise reader.error(error, literal.word.offset)
         found = defined[name] if name in defined else Relation(schema[name])
         _check_arity(reader, literal, found)
         return found
 
     for rule in rules:
         name = rule.head.word.name
-        found = _expression(reader, rule, [meaning(literal) for literal in rule.body])
+        found = _expression(reader, rule, [resolve(literal) for literal in rule.body])
         if name in defined:
             _check_arity(reader, rule.head, defined[name])
             found = defined[name] | found
@@ -115,7 +115,7 @@ class _Literal:
 
     word: Word
     terms: tuple[Term, ...]
-    places: tuple[int, ...]
+    offsets: tuple[int, ...]
     negated: bool = False
 
 
@@ -135,10 +135,10 @@ def _read_rules(reader: Reader) -> Iterator[_TextRule]:
         body: list[_Literal] = []
         while not body or reader.take(","):
             reader.skip()
-            negated = _NOT.match(reader.text, reader.place) is not None
-            reader.place += len("not") * negated
+            negated = _NOT.match(reader.text, reader.offset) is not None
+            reader.offset += len("not") * negated
             body.append(_read_literal(reader, numbers, unnamed, negated))
-            behind = reader.place
+            behind = reader.offset
         yield _TextRule(head, body)
         more = _rule_follows(reader, behind)
 
@@ -147,9 +147,9 @@ def _rule_follows(reader: Reader, behind: int) -> bool:
     """Return whether there is another rule, on a new line or after a full stop, behind the one that ends at `behind`."""
     stopped = reader.take(".")
     reader.skip()
-    if reader.place == len(reader.text):
+    if reader.offset == len(reader.text):
         return False
-    if not stopped and "\n" not in reader.text[behind : reader.place]:
+    if not stopped and "\n" not in reader.text[behind : reader.offset]:
         raise reader.error("expected ',' before another condition, or a full stop or a new line before another rule")
     return True
 
@@ -157,42 +157,42 @@ def _rule_follows(reader: Reader, behind: int) -> bool:
 def _read_literal(reader: Reader, numbers: dict[str, int], unnamed: Iterator[int], negated: bool = False) -> _Literal:
     word = reader.word("a relation")
     if not word.quoted and re.search(r"\s", word.name):
-        raise reader.error("a relation whose name holds a space is put in quotes", word.place)
+        raise reader.error("a relation whose name holds a space is put in quotes", word.offset)
     reader.expect("(")
-    terms, places = list[Term](), list[int]()
+    terms, offsets = list[Term](), list[int]()
     while not terms or reader.expect(",", ")") == ",":
         term = reader.word("a variable or an entity")
-        places.append(term.place)
+        offsets.append(term.offset)
         if not term.quoted and _is_variable(term.name):
             if not term.name.isidentifier():
-                raise reader.error(f"{term.name!r} starts as variables do: put the name of an entity in quotes", term.place)
+                raise reader.error(f"{term.name!r} starts as variables do: put the name of an entity in quotes", term.offset)
             terms.append(next(unnamed) if term.name == "_" else numbers.setdefault(term.name, len(numbers)))
         elif fault := fault_of(term.name):
-            raise reader.error(fault, term.place)
+            raise reader.error(fault, term.offset)
         else:
             terms.append(term.name)
-    return _Literal(word, tuple(terms), tuple(places), negated)
+    return _Literal(word, tuple(terms), tuple(offsets), negated)
 
 
-def _expression(reader: Reader, rule: _TextRule, meanings: list[Expression]) -> Expression:
+def _expression(reader: Reader, rule: _TextRule, operands: list[Expression]) -> Expression:
     """Return the expression of one rule, given those of the relations in its body."""
-    goals = [(found, literal.terms) for found, literal in zip(meanings, rule.body, strict=True)]
+    goals = [(found, literal.terms) for found, literal in zip(operands, rule.body, strict=True)]
     positives = [goal for goal, literal in zip(goals, rule.body, strict=True) if not literal.negated]
     negatives = [goal for goal, literal in zip(goals, rule.body, strict=True) if literal.negated]
     bound = {term for _, terms in positives for term in terms if isinstance(term, int)}
     head = _head(reader, rule.head)
     for literal in (rule.head, *rule.body):
-        for term, place in zip(literal.terms, literal.places, strict=True):
+        for term, offset in zip(literal.terms, literal.offsets, strict=True):
             if isinstance(term, int) and term >= 0 and term not in bound:
-                raise reader.error("this variable must also stand in a condition without 'not'", place)
+                raise reader.error("this variable must also be in a condition without 'not'", offset)
     return conjunction(head, positives, negatives)
 
 
 def _head(reader: Reader, literal: _Literal) -> list[int]:
     found: list[int] = []
-    for term, place in zip(literal.terms, literal.places, strict=True):
+    for term, offset in zip(literal.terms, literal.offsets, strict=True):
         if isinstance(term, str) or term < 0 or term in found:
-            raise reader.error("a head holds distinct variables, and nothing else", place)
+            raise reader.error("a head holds distinct variables, and nothing else", offset)
         found.append(term)
     return found
 
@@ -200,4 +200,4 @@ def _head(reader: Reader, literal: _Literal) -> list[int]:
 def _check_arity(reader: Reader, literal: _Literal, expression: Expression) -> None:
     if len(literal.terms) != expression.arity:
         reason = f"{literal.word.name!r} takes {expression.arity} terms, not {len(literal.terms)}"
-        raise reader.error(reason, literal.word.place)
+        raise reader.error(reason, literal.word.offset)

@@ -144,7 +144,7 @@ def _joined(node: Expression, left: Ids, rest: Ids, left_keys: Index, right_keys
 def _check_room(node: Expression, tuples: int) -> None:
     size = tuples * (8 * node.arity + 32)  # the columns twice, and the indexes by which they are gathered
     if size > free():
-        raise DataError(f"{node.operation} would make {tuples:,} tuples and take {size / 1e9:.1f} GB, more than is free")
+        raise DataError(f"{node.operation} would give {tuples:,} tuples and take {size / 1e9:.1f} GB, more than is free")
 
 
 def _numbered(left: Ids, right: Ids, graph: Hypergraph) -> tuple[Index, Index]:
@@ -171,7 +171,7 @@ def _distinct(columns: Ids) -> Ids:
 
 
 def _without(columns: Ids, position: int) -> list[Ids]:
-    return [column for place, column in enumerate(columns) if place != position]
+    return [column for other, column in enumerate(columns) if other != position]
 
 
 def _take(columns: Sequence[Ids] | Ids, chosen: Index) -> Ids:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from relatum.algebra.lexer import as_written
-from relatum.algebra.node import Node, Place, post_order
+from relatum.algebra.node import Node, PositionOrRole, post_order
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError
@@ -53,27 +53,27 @@ class Expression(Node):
         """The operands, from left to right; a stored relation has none."""
         return self._operands
 
-    def permute(self, *places: Place) -> Rename:
+    def permute(self, *positions: PositionOrRole) -> Rename:
         """Return the same columns in another order: all of them, as they are wanted; the paper's renaming."""
-        return Rename(self, tuple(map(self.position, places)))
+        return Rename(self, tuple(map(self.position, positions)))
 
-    def project(self, *places: Place) -> Project:
+    def project(self, *positions: PositionOrRole) -> Project:
         """Return only the given columns, in the given order."""
-        return Project(self, tuple(map(self.position, places)))
+        return Project(self, tuple(map(self.position, positions)))
 
-    def select(self, place: Place, entity: str) -> SelectConstant:
-        """Return the tuples that hold `entity` at `place`; the column, which would hold nothing else, is dropped."""
-        return SelectConstant(self, self.position(place), entity)
+    def select(self, position: PositionOrRole, entity: str) -> SelectConstant:
+        """Return the tuples that hold `entity` at `position`; the column, which would hold nothing else, is dropped."""
+        return SelectConstant(self, self.position(position), entity)
 
-    def select_equal(self, dropped: Place, kept: Place) -> SelectEqual:
-        """Return the tuples that hold the same entity at both places; the first of the two columns is dropped."""
+    def select_equal(self, dropped: PositionOrRole, kept: PositionOrRole) -> SelectEqual:
+        """Return the tuples that hold the same entity at both positions; the first of the two columns is dropped."""
         return SelectEqual(self, self.position(dropped), self.position(kept))
 
     # The paper's own words.
     rename, where, where_equal = permute, select, select_equal
 
-    def join(self, other: Expression, on: Place | Mapping[Place, Place]) -> Join:
-        """Return the tuples of this and `other` that agree on `on`: one place for both, or our places to theirs."""
+    def join(self, other: Expression, on: PositionOrRole | Mapping[PositionOrRole, PositionOrRole]) -> Join:
+        """Return the tuples of this and `other` that agree on `on`: one position for both, or our positions to theirs."""
         matches = on if isinstance(on, Mapping) else {on: on}
         return Join(self, other, tuple((self.position(mine), other.position(theirs)) for mine, theirs in matches.items()))
 
@@ -99,14 +99,14 @@ class Expression(Node):
             if isinstance(part, str):
                 pieces.append(part)
                 continue
-            pieces.append(part._head([_places(child, roles) for child in part.children]))
+            pieces.append(part._head([_position_names(child, roles) for child in part.children]))
             if part.children:
                 first, *rest = part.children
                 waiting += [")", *(one for child in reversed(rest) for one in (child, ", ")), first, "("]
         return "".join(pieces)
 
-    def _head(self, places: list[list[str]]) -> str:
-        """Return what stands before the operands, whose positions are called `places`."""
+    def _head(self, names: list[list[str]]) -> str:
+        """Return what is written before the operands, whose positions are called `names`."""
         return self.operation  # union, difference and product take nothing but their operands
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ class Relation(Expression):
     def __post_init__(self) -> None:
         if not isinstance(self.schema, RelationSchema):
             raise DataError(
-                f"a relation is made from a RelationSchema, not from {self.schema!r}: "
+                f"a relation takes a RelationSchema, not {self.schema!r}: "
                 "Relation(split.schema['sold']), or run['sold'] of a run"
             )
         self._become(self.schema, (), (self.schema,))
@@ -137,7 +137,7 @@ class Relation(Expression):
         """The name under which the facts are stored."""
         return self.schema.name
 
-    def _head(self, places: list[list[str]]) -> str:
+    def _head(self, names: list[list[str]]) -> str:
         return as_written(self.name, quote=self.name in OPERATIONS)
 
 
@@ -146,7 +146,7 @@ class Rename(Expression):
     """The columns of `child` in another order: column i of the result is column `permutation[i]`. Roles move along.
 
     This is how `Project` counts too, and how a list of roles reads. The paper counts the other way round, t(x) if and
-    only if s(x[pi(0)], ..., x[pi(n - 1)]): its pi is `places`, the inverse.
+    only if s(x[pi(0)], ..., x[pi(n - 1)]): its pi is `inverse`, the inverse.
     """
 
     operation: ClassVar[str] = "permute"
@@ -162,12 +162,12 @@ class Rename(Expression):
         self._derive((self.child,), [roles[position] for position in self.permutation], self.permutation)
 
     @property
-    def places(self) -> tuple[int, ...]:
-        """Where each column of the child stands in the result: the paper's pi."""
+    def inverse(self) -> tuple[int, ...]:
+        """The position in the result of each column of the child: the paper's pi."""
         return tuple(sorted(range(self.arity), key=self.permutation.__getitem__))
 
-    def _head(self, places: list[list[str]]) -> str:
-        return f"permute[{', '.join(places[0][position] for position in self.permutation)}]"
+    def _head(self, names: list[list[str]]) -> str:
+        return f"permute[{', '.join(names[0][position] for position in self.permutation)}]"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,8 +186,8 @@ class Project(Expression):
         roles = _roles(self.child)
         self._derive((self.child,), [roles[position] for position in self.positions], self.positions)
 
-    def _head(self, places: list[list[str]]) -> str:
-        return f"project[{', '.join(places[0][position] for position in self.positions)}]"
+    def _head(self, names: list[list[str]]) -> str:
+        return f"project[{', '.join(names[0][position] for position in self.positions)}]"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -208,8 +208,8 @@ class SelectEqual(Expression):
         self._set(dropped=dropped, kept=kept)
         self._derive((self.child,), _without(_roles(self.child), dropped), dropped, kept)
 
-    def _head(self, places: list[list[str]]) -> str:
-        return f"select_equal[{places[0][self.dropped]}, {places[0][self.kept]}]"
+    def _head(self, names: list[list[str]]) -> str:
+        return f"select_equal[{names[0][self.dropped]}, {names[0][self.kept]}]"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -237,9 +237,9 @@ class SelectConstant(Expression):
         self._set(dropped=dropped)
         self._derive((self.child,), _without(_roles(self.child), dropped), dropped, self.entity)
 
-    def _head(self, places: list[list[str]]) -> str:
+    def _head(self, names: list[list[str]]) -> str:
         # Bare digits would be read rightly, but a person would take them for a position.
-        return f"select[{places[0][self.dropped]} = {as_written(self.entity, quote=self.entity.isdecimal())}]"
+        return f"select[{names[0][self.dropped]} = {as_written(self.entity, quote=self.entity.isdecimal())}]"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -320,27 +320,28 @@ class Join(Expression):
         matched = {q for _, q in self.pairs}
         return [position for position in range(self.right.arity) if position not in matched]
 
-    def _head(self, places: list[list[str]]) -> str:
-        return f"join[{', '.join(f'{places[0][p]} = {places[1][q]}' for p, q in self.pairs)}]"
+    def _head(self, names: list[list[str]]) -> str:
+        return f"join[{', '.join(f'{names[0][p]} = {names[1][q]}' for p, q in self.pairs)}]"
 
 
 def expanded(expression: Expression, definitions: Mapping[str, Expression]) -> Expression:
     """Return the expression with relations that are defined replaced by what defines them."""
-    made: dict[Expression, Expression] = {}
+    replaced: dict[Expression, Expression] = {}
     for node in post_order(expression, lambda node: node.children):
         if isinstance(node, Relation):
-            made[node] = definitions.get(node.name, node)
+            replaced[node] = definitions.get(node.name, node)
         else:
-            operands = {name: made[part] for name, part in vars(node).items() if name in _OPERANDS}
-            made[node] = replace(node, **operands)  # type: ignore[type-var]
-    return made[expression]
+            operands = {name: replaced[part] for name, part in vars(node).items() if name in _OPERANDS}
+            replaced[node] = replace(node, **operands)  # type: ignore[type-var]
+    return replaced[expression]
 
 
-def _places(operand: Expression, roles: bool) -> list[str]:
+def _position_names(operand: Expression, roles: bool) -> list[str]:
     """Return how the positions of an operand are called; a role that is a number would be read as one."""
     named = operand.roles if roles else None
     return [
-        as_written(named[place]) if named and not named[place].isdecimal() else str(place) for place in range(operand.arity)
+        as_written(named[position]) if named and not named[position].isdecimal() else str(position)
+        for position in range(operand.arity)
     ]
 
 

@@ -24,10 +24,10 @@ def as_written(name: str, *, quote: bool = False) -> str:
 
 
 class Word(NamedTuple):
-    """A name as it was read: what it says, where it starts, and whether it stood in quotes."""
+    """A name as it was read: its text, its offset, and whether it was in quotes."""
 
     name: str
-    place: int
+    offset: int
     quoted: bool
 
 
@@ -35,25 +35,25 @@ class Reader:
     """Reads a text from left to right; errors point at the line, if there are several, and the column."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.place = text, 0
+        self.text, self.offset = text, 0
 
-    def error(self, reason: object, place: int | None = None) -> DataError:
-        """Return the error that says what is wrong at `place`, or where the reader stands."""
-        place = self.place if place is None else place
-        start = self.text.rfind("\n", 0, place) + 1
+    def error(self, reason: object, offset: int | None = None) -> DataError:
+        """Return the error that says what is wrong at `offset`, or where the reader is."""
+        offset = self.offset if offset is None else offset
+        start = self.text.rfind("\n", 0, offset) + 1
         line = self.text[start:].split("\n", 1)[0]
-        number = f" line {self.text.count(chr(10), 0, place) + 1}," if "\n" in self.text.strip() else ""
-        return DataError(f"{line!r},{number} column {place - start + 1}: {reason}")
+        number = f" line {self.text.count(chr(10), 0, offset) + 1}," if "\n" in self.text.strip() else ""
+        return DataError(f"{line!r},{number} column {offset - start + 1}: {reason}")
 
     def ahead(self, sign: str) -> bool:
         """Return whether `sign` comes next, after any space."""
         self.skip()
-        return self.text.startswith(sign, self.place)
+        return self.text.startswith(sign, self.offset)
 
     def take(self, sign: str) -> bool:
         """Step over `sign` if it comes next, and return whether it did."""
         if found := self.ahead(sign):
-            self.place += len(sign)
+            self.offset += len(sign)
         return found
 
     def expect(self, *signs: str) -> str:
@@ -69,14 +69,14 @@ class Reader:
         Within quotes a backslash stands before a quote or a backslash.
         """
         self.skip()
-        start = self.place
+        start = self.offset
         if found := _QUOTED.match(self.text, start):
-            self.place = found.end()
+            self.offset = found.end()
             return Word(re.sub(r"\\(.)", r"\1", found[1]), start, True)
         if self.text.startswith('"', start):
             raise self.error("this quote is never closed")
         if (found := _BARE.match(self.text, start)) and found[0].strip():
-            self.place = found.end()
+            self.offset = found.end()
             return Word(found[0].strip(), start, False)
         raise self.error(f"expected {what}")
 
@@ -85,17 +85,17 @@ class Reader:
         try:
             return schema[word.name]
         except RelatumError as error:
-            raise self.error(error, word.place) from None
+            raise self.error(error, word.offset) from None
 
     def end(self) -> None:
         """Refuse anything but space in the rest of the text."""
         self.skip()
-        if self.place < len(self.text):
+        if self.offset < len(self.text):
             raise self.error("nothing should follow")
 
     def skip(self) -> None:
         """Step over space."""
-        self.place = _SPACE.match(self.text, self.place).end()  # type: ignore[union-attr]
+        self.offset = _SPACE.match(self.text, self.offset).end()  # type: ignore[union-attr]
 
 
 Arguments = tuple[str | None, ...]  # in the order of the positions; None is open
@@ -116,22 +116,22 @@ def read_arguments(reader: Reader, relation: RelationSchema, free: set[int] | No
         if found:
             reader.expect(",")
         argument, start = _argument(reader)
-        place: int | str = len(found)
+        position_or_role: int | str = len(found)
         if reader.ahead("="):
             if argument is None:
-                raise reader.error("before '=' stands a role or a position, not ?", start)
+                raise reader.error("before '=' must be a role or a position, not ?", start)
             reader.expect("=")
-            place, (argument, _), named = argument, _argument(reader), True
-        if isinstance(place, int) and place >= relation.arity:
+            position_or_role, (argument, _), named = argument, _argument(reader), True
+        if isinstance(position_or_role, int) and position_or_role >= relation.arity:
             raise reader.error(f"{relation} takes {relation.arity} arguments, and here is one more", start)
-        position = relation.position(place)
+        position = relation.position(position_or_role)
         if position in found:
             raise reader.error(f"position {position} of {relation} is given twice", start)
         found[position] = argument
     reader.expect(")")
     left = set(range(relation.arity)) - found.keys()
     if left and (free is None or not named):
-        raise reader.error(f"{relation} takes {relation.arity} arguments, not {len(found)}", reader.place - 1)
+        raise reader.error(f"{relation} takes {relation.arity} arguments, not {len(found)}", reader.offset - 1)
     if free is not None:
         free |= left
     return tuple(found.get(position) for position in range(relation.arity))
@@ -143,6 +143,6 @@ def write_arguments(arguments: Arguments) -> str:
 
 
 def _argument(reader: Reader) -> tuple[str | None, int]:
-    """Return the entity, or None for an open position, and where it stands."""
+    """Return the entity, or None for an open position, and its offset."""
     word = reader.word("an entity or ?")
-    return (None if word.name == "?" and not word.quoted else word.name), word.place
+    return (None if word.name == "?" and not word.quoted else word.name), word.offset

@@ -8,9 +8,9 @@ from typing import ClassVar, TypeVar
 from relatum.data.schema import RelationSchema
 from relatum.errors import DataError
 
-__all__ = ["Node", "Place", "post_order"]
+__all__ = ["Node", "PositionOrRole", "post_order"]
 
-Place = int | str  # a position, from 0, or a role
+PositionOrRole = int | str  # a position, from 0, or a role
 Visited = TypeVar("Visited", bound=Hashable)
 
 
@@ -38,9 +38,9 @@ class Node:
         """The roles of the columns, where they are known."""
         return self.schema.roles
 
-    def position(self, place: Place) -> int:
-        """Return the position, from 0, that `place` means: a position itself, its digits, or a role."""
-        return self.schema.position(place)
+    def position(self, position: PositionOrRole) -> int:
+        """Return the position, from 0, that a position, its digits, or a role means."""
+        return self.schema.position(position)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Node):
@@ -61,7 +61,7 @@ class Node:
         return self._hash
 
     def _become(self, schema: RelationSchema, operands: tuple[Node, ...], own: tuple[Hashable, ...]) -> None:
-        """Set what follows from the fields, once: as properties they would be worked out anew at every level above."""
+        """Set what follows from the fields, once: as properties they would be computed again at every level above."""
         self._set(
             schema=schema,
             depth=1 + max(operand.depth for operand in operands) if operands else 0,

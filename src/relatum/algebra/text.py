@@ -77,7 +77,7 @@ def _open(reader: Reader, word: Word) -> _Operation:
     """Return the operation that `word` opens, read up to its first operand."""
     name = _SPELLINGS.get(word.name, word.name)
     if name not in _FORMS:
-        raise reader.error(UnknownNameError("operation", word.name, _FORMS), word.place)
+        raise reader.error(UnknownNameError("operation", word.name, _FORMS), word.offset)
     operation = _Operation(reader, word, _FORMS[name])
     if reader.take("["):
         while not reader.take("]"):
@@ -93,7 +93,7 @@ def _open(reader: Reader, word: Word) -> _Operation:
 
 @dataclass(slots=True)
 class _Operation:
-    """An operation that is being read: its own word, what stands in its square brackets, and its operands so far."""
+    """An operation that is being read: its own word, its arguments in square brackets, and its operands so far."""
 
     reader: Reader
     word: Word
@@ -106,13 +106,13 @@ class _Operation:
         try:
             return self.form.node(*self.operands, *values)
         except RelatumError as error:
-            raise self.reader.error(error, self.word.place) from None
+            raise self.reader.error(error, self.word.offset) from None
 
     def position(self, word: Word, operand: int = 0) -> int:
         try:
             return self.operands[operand].position(word.name)
         except RelatumError as error:
-            raise self.reader.error(error, word.place) from None
+            raise self.reader.error(error, word.offset) from None
 
     def singles(self) -> tuple[int, ...]:
         """Return the arguments as positions."""
@@ -128,7 +128,7 @@ class _Operation:
         return found
 
     def misshapen(self) -> RelatumError:
-        return self.reader.error(f"{self.word.name} is written {self.form.example}", self.word.place)
+        return self.reader.error(f"{self.word.name} is written {self.form.example}", self.word.offset)
 
 
 def _nothing(operation: _Operation) -> tuple[()]:

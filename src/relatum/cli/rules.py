@@ -96,13 +96,13 @@ def _evidence(reasoner: Reasoner | None, rule: Rule) -> ModelEvidence | None:
 
 def _show(found: list[Rule], evidence: list[ModelEvidence | None], *, model: bool) -> None:
     heads = ["rule", "support", "confidence", "coverage"]
-    heads += ["model differs", "on non-facts", "correlation"] if model else []
+    heads += ["model differs", "on negatives", "correlation"] if model else []
     rows = []
     for rule, one in zip(found, evidence, strict=True):
-        row = [rule.told, str(rule.support), percent(rule.confidence), percent(rule.coverage)]
+        row = [rule.display, str(rule.support), percent(rule.confidence), percent(rule.coverage)]
         if model:
             correlation = "-" if one is None or one.correlation is None else f"{one.correlation:.2f}"
-            row += ["-", "-", "-"] if one is None else [f"{one.on_facts:.3f}", f"{one.on_non_facts:.3f}", correlation]
+            row += ["-", "-", "-"] if one is None else [f"{one.on_facts:.3f}", f"{one.on_negatives:.3f}", correlation]
         rows.append(row)
     if rows:
         print_table("rules", heads, rows, heads[1:])

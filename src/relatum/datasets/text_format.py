@@ -239,11 +239,11 @@ def _split_line(raw: bytes, layout: Layout) -> list[str] | None:
     if not raw.strip():
         if layout.blank_lines:
             return None
-        raise DataError("blank line (--blank-lines or Layout(blank_lines=True) passes over such lines)")
+        raise DataError("blank line; Layout(blank_lines=True) skips them")
     if raw.startswith(b"#"):
         if layout.comments:
             return None
-        raise DataError("comment (--comments or Layout(comments=True) passes over such lines)")
+        raise DataError("comment; Layout(comments=True) skips them")
     try:
         fields = raw.decode().split("\t")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Metrics by arity, position, relation, whether all entities were seen, and by how large and how made relations are."""
+"""Metrics by arity, position, relation, seen or unseen entities, size of the relation, and its derivation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from relatum.data.schema import Schema
 from relatum.errors import DataError, UnknownNameError
 from relatum.inference.ranking import Metrics, Ranks
 
-__all__ = ["KEYS", "MADE", "SIZE", "breakdown", "macro_mrr"]
+__all__ = ["DERIVATION_KEYS", "KEYS", "SIZE", "breakdown", "macro_mrr"]
 
 KEYS = ("arity", "position", "relation", "seen")
 SIZE = "size"  # of the relation, in training facts
-MADE = ("operation", "depth")  # of datasets whose relations were made by relational algebra
+DERIVATION_KEYS = ("operation", "depth")  # of datasets whose relations were derived by relational algebra
 
 _SIZES = {"0": 0, "1-9": 1, "10-99": 10, "100-999": 100, "1000+": 1000}  # where each begins
 
@@ -32,17 +32,17 @@ def breakdown(
 
     Args:
         ranks: the questions.
-        key: one of `KEYS`, or of `MADE` if derivations are given, or `SIZE` if the training facts are.
+        key: one of `KEYS`, or of `DERIVATION_KEYS` if derivations are given, or `SIZE` if the training facts are.
         schema: of the facts.
-        derivations: how relations came to be, by name; questions about others are left out.
+        derivations: how relations were derived, by name; questions about others are left out.
         train: the training facts, over the same schema.
     """
-    if key in MADE:
-        return _by_origin(ranks, key, schema, derivations or {})
+    if key in DERIVATION_KEYS:
+        return _by_derivation(ranks, key, schema, derivations or {})
     if key == SIZE:
         return _by_size(ranks, schema, train)
     if key not in KEYS:
-        raise UnknownNameError("breakdown", key, (*KEYS, SIZE, *MADE))
+        raise UnknownNameError("breakdown", key, (*KEYS, SIZE, *DERIVATION_KEYS))
     labels = ~ranks.unseen if key == "seen" else getattr(ranks, key)
     found = {}
     for label in np.unique(labels).tolist():
@@ -57,9 +57,9 @@ def breakdown(
     return found
 
 
-def _by_origin(ranks: Ranks, key: str, schema: Schema, derivations: Mapping[str, Derivation]) -> dict[str, Metrics]:
+def _by_derivation(ranks: Ranks, key: str, schema: Schema, derivations: Mapping[str, Derivation]) -> dict[str, Metrics]:
     if not derivations:
-        raise DataError(f"by {key}: nobody knows how the relations of this dataset were made (it has no derivations.json)")
+        raise DataError(f"by {key}: this dataset has no derivations.json, so results cannot be broken down by {key}")
     labels = [getattr(derivations[relation.name], key) if relation.name in derivations else None for relation in schema]
     order = (ELEMENTARY, *OPERATIONS) if key == "operation" else sorted({label for label in labels if label is not None})
     found = {}
@@ -72,7 +72,7 @@ def _by_origin(ranks: Ranks, key: str, schema: Schema, derivations: Mapping[str,
 
 def _by_size(ranks: Ranks, schema: Schema, train: Hypergraph | None) -> dict[str, Metrics]:
     if train is None:
-        raise DataError(f"by {SIZE}: the training facts are not known")
+        raise DataError(f"by {SIZE}: breaking results down by the size of relations needs the training facts")
     facts = [len(train.table(relation.name)) for relation in schema]
     steps = np.searchsorted(list(_SIZES.values()), facts, side="right") - 1
     labels = steps[ranks.relation]

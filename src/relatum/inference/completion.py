@@ -12,12 +12,12 @@ from torch import Tensor
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
-from relatum.inference.asking import Asking
+from relatum.inference.candidates import CandidateScorer
 from relatum.models.base import Model, Parameters, rows
 
-__all__ = ["EXACT_LIMIT", "best_facts"]
+__all__ = ["EXHAUSTIVE_LIMIT", "best_facts"]
 
-EXACT_LIMIT = 2_000_000_000  # facts that may be tried: seconds to a minute
+EXHAUSTIVE_LIMIT = 2_000_000_000  # facts that may be tried: seconds to a minute
 
 _QUERIES = 1024  # met with all entities at once
 _ROUNDS = 5  # in which a beam is improved
@@ -41,36 +41,36 @@ def best_facts(
         model: the model.
         tables: what `model.encode` gave.
         relation: the relation's id.
-        columns: int64[arity, 1], the given entities; what stands at an open position is not looked at.
+        columns: int64[arity, 1], the given entities; an open position is ignored.
         positions: the open positions, at least one.
         k: how many facts.
         excluded: facts that are left out.
         beam: how many partial facts are kept at each step; None tries all facts.
-        allowed: for each position the entities that can stand there, ascending; None are all.
+        allowed: for each position the allowed entities, ascending; None allows all.
     """
-    search = _Search(Asking(model, tables, relation, excluded, allowed), k)
-    return search.exact(columns, positions) if beam is None else search.by_beam(columns, positions, max(beam, k))
+    search = _Search(CandidateScorer(model, tables, relation, excluded, allowed), k)
+    return search.exhaustive(columns, positions) if beam is None else search.by_beam(columns, positions, max(beam, k))
 
 
 class _Search:
-    def __init__(self, asking: Asking, k: int) -> None:
-        self.asking, self.k = asking, k
+    def __init__(self, scorer: CandidateScorer, k: int) -> None:
+        self.scorer, self.k = scorer, k
 
-    def exact(self, columns: Tensor, positions: list[int]) -> tuple[Tensor, Tensor]:
+    def exhaustive(self, columns: Tensor, positions: list[int]) -> tuple[Tensor, Tensor]:
         """Meet every filling of all open positions but the last with all entities."""
         *first, last = positions
         best, scores = columns[:, :0], torch.empty(0)
-        fillings = itertools.product(*(self.asking.entities(position).tolist() for position in first))
+        fillings = itertools.product(*(self.scorer.entities(position).tolist() for position in first))
         while part := list(itertools.islice(fillings, _QUERIES)):
-            asked = columns.repeat(1, len(part))
-            asked[first] = torch.tensor(part, dtype=torch.int64).T
-            found = self._filled(asked, last, self.k)
+            questions = columns.repeat(1, len(part))
+            questions[first] = torch.tensor(part, dtype=torch.int64).T
+            found = self._filled(questions, last, self.k)
             best, scores = _good(torch.cat([best, found[0]], 1), torch.cat([scores, found[1]]), self.k)
             best, scores = _best(best, scores, self.k)
         return best, scores
 
     def by_beam(self, columns: Tensor, positions: list[int], beam: int) -> tuple[Tensor, Tensor]:
-        """Fill one position after the other, the rest held by a mean entity, then each anew for as long as that helps."""
+        """Fill one position after the other, the rest held by a mean entity, then each again for as long as that helps."""
         tables, held = self._with_means(positions)
         found = columns.clone()
         found[positions] = held[:, None]
@@ -88,20 +88,20 @@ class _Search:
         return found[:, : self.k], scores[: self.k]
 
     def _filled(
-        self, asked: Tensor, position: int, k: int, *, tables: Parameters | None = None, known: bool = True
+        self, questions: Tensor, position: int, k: int, *, tables: Parameters | None = None, known: bool = True
     ) -> tuple[Tensor, Tensor]:
         """Return the facts that the k best entities at a position make of each partial fact, and their scores."""
-        most = max(1, min(k, self.asking.count(position)))
-        entities, scores = self.asking.top(position, asked.numpy().astype(np.int32), most, tables=tables, known=known)
-        made = np.repeat(asked.numpy(), most, axis=1)
-        made[position] = entities.ravel()
-        there = made[position] >= 0
-        return torch.from_numpy(made[:, there]), torch.from_numpy(scores.ravel()[there])
+        most = max(1, min(k, self.scorer.count(position)))
+        entities, scores = self.scorer.top(position, questions.numpy().astype(np.int32), most, tables=tables, known=known)
+        filled = np.repeat(questions.numpy(), most, axis=1)
+        filled[position] = entities.ravel()
+        there = filled[position] >= 0
+        return torch.from_numpy(filled[:, there]), torch.from_numpy(scores.ravel()[there])
 
     def _with_means(self, positions: list[int]) -> tuple[Parameters, Tensor]:
         """Return tables with an entity more for each position, the mean of those known there, and the ids of these."""
-        model, tables = self.asking.model, dict(self.asking.tables)
-        facts = model.graph.table(model.schema[self.asking.relation].name).columns
+        model, tables = self.scorer.model, dict(self.scorer.tables)
+        facts = model.graph.table(model.schema[self.scorer.relation].name).columns
         for name in model.entity_tables:
             table = tables[name]
             means = []

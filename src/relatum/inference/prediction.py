@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from relatum.arrays import Float32, Int64
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
-from relatum.inference.asking import Asking, Scores
+from relatum.inference.candidates import CandidateScorer
 from relatum.models.base import Model, Parameters
 
 __all__ = ["AllQuestions", "ListedQuestions", "NewFacts", "Part", "Questions", "best_new_facts", "cut", "questions_around"]
@@ -24,7 +24,7 @@ Part = tuple[int, Ids]  # an open position, and questions int32[arity, n]
 
 
 class Questions(Protocol):
-    """Questions about one relation, each with one open position; what stands there is not looked at."""
+    """Questions about one relation, each with one open position; the entity there is ignored."""
 
     def __len__(self) -> int: ...
 
@@ -36,14 +36,14 @@ class Questions(Protocol):
 class ListedQuestions:
     """Questions by open position, int32[arity, n] each."""
 
-    asked: Sequence[Ids]
+    by_position: Sequence[Ids]
 
     def __len__(self) -> int:
-        return sum(columns.shape[1] for columns in self.asked)
+        return sum(columns.shape[1] for columns in self.by_position)
 
     def parts(self, size: int) -> Iterator[Part]:
         """Yield them position by position."""
-        return cut(enumerate(self.asked), size)
+        return cut(enumerate(self.by_position), size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,35 +56,35 @@ class AllQuestions:
         return math.prod(len(ids) for ids in self.allowed[:-1])
 
     def parts(self, size: int) -> Iterator[Part]:
-        """Yield them in the order of their entities; none is made before it is asked for."""
+        """Yield them in the order of their entities; each is built when it is needed."""
         *given, _ = self.allowed
         for start in range(0, len(self), size):
             numbers = np.arange(start, min(start + size, len(self)))
-            places = np.unravel_index(numbers, [len(ids) for ids in given]) if given else ()
-            rows = [ids[place] for ids, place in zip(given, places, strict=True)]
+            indices = np.unravel_index(numbers, [len(ids) for ids in given]) if given else ()
+            rows = [ids[index] for ids, index in zip(given, indices, strict=True)]
             yield len(given), np.stack([*rows, np.zeros(len(numbers), np.int32)])
 
 
 def questions_around(facts: Ids) -> ListedQuestions:
     """Return every distinct question that facts, int32[arity, n], answer: those that opening one position of each gives."""
-    asked = []
+    by_position = []
     for position in range(len(facts)):
         opened = facts.copy()
         opened[position] = 0
         order = np.lexsort(opened[::-1])
         distinct = differs_from_previous([column[order] for column in opened])
-        asked.append(opened[:, order[distinct]])
-    return ListedQuestions(asked)
+        by_position.append(opened[:, order[distinct]])
+    return ListedQuestions(by_position)
 
 
-def cut(asked: Iterable[Part], size: int) -> Iterator[Part]:
+def cut(parts: Iterable[Part], size: int) -> Iterator[Part]:
     """Yield parts that have at most `size` questions each."""
-    for position, columns in asked:
+    for position, columns in parts:
         for start in range(0, columns.shape[1], size):
             yield position, columns[:, start : start + size]
 
 
-_WIDTH = 16  # answers that every question is asked for; if the last may not be the last that counts, times as many more
+_WIDTH = 16  # answers that every question is questions for; if the last may not be the last that counts, times as many more
 _ANSWERS = 1 << 15  # to all questions of a part
 
 
@@ -93,8 +93,8 @@ class NewFacts:
     """Facts, int32[arity, n], best first; of each the position whose entity was found, and the score."""
 
     columns: Ids
-    positions: npt.NDArray[np.int64]
-    scores: Scores
+    positions: Int64
+    scores: Float32
 
 
 @torch.no_grad()
@@ -114,50 +114,50 @@ def best_new_facts(
     """Return the best facts among the answers to questions, at most `most` and all distinct, smaller ids first on ties.
 
     The score of a fact that answers several questions is the best that it was found with; these differ by rounding alone.
-    First every question is asked for a few answers. Only one whose last answer could still be among the best is asked again
-    for more, and there are few of these: each has as many answers among the best already.
+    First every question gets a few answers. Only one whose last answer could still be among the best is answered again
+    with more, and there are few of these: each has as many answers among the best already.
 
     Args:
         model: the model.
         tables: what `model.encode` gave.
         relation: the relation's id.
-        questions: what is asked.
+        questions: the questions.
         known: the facts that are left out.
         most: how many facts are wanted.
         answers: how many answers to a question count; by default as many as there are.
         least: the score that a fact has at least.
-        allowed: for each position the entities that can stand there, ascending; None are all.
-        advance: is told how many questions are done with.
+        allowed: for each position the allowed entities, ascending; None allows all.
+        advance: called with how many questions are done.
     """
-    asking = Asking(model, tables, relation, known, allowed)
+    scorer = CandidateScorer(model, tables, relation, known, allowed)
     limit = min(most if answers is None else answers, model.num_entities)
     width = min(_WIDTH, limit)
     best = _Best(model.schema[relation].arity, most, least)
     parts = questions.parts(_ANSWERS // width)
     while True:
-        again = _asked_once(asking, best, parts, width, advance, final=width == limit)
+        again = _answer_once(scorer, best, parts, width, advance, final=width == limit)
         if not again:
             return best.facts
         width = min(width * _WIDTH, limit)
         parts = cut(_joined(again), max(1, _ANSWERS // width))
 
 
-def _asked_once(
-    asking: Asking, best: _Best, parts: Iterator[Part], width: int, advance: Callable[[int], object], *, final: bool
+def _answer_once(
+    scorer: CandidateScorer, best: _Best, parts: Iterator[Part], width: int, advance: Callable[[int], object], *, final: bool
 ) -> list[Part]:
-    """Ask every question for so many answers, offer these, and return the questions that must be asked for more."""
-    waiting: list[tuple[int, Ids, Scores]] = []
-    for position, asked in parts:
-        found, scores = asking.top(position, asked, width)
-        best.offer(position, asked, found, scores)
+    """Offer the best answers to every question, so many each, and return the questions that need more."""
+    waiting: list[tuple[int, Ids, Float32]] = []
+    for position, questions in parts:
+        found, scores = scorer.top(position, questions, width)
+        best.offer(position, questions, found, scores)
         last = scores[:, -1]  # minus infinity if the question has no more answers
         unsettled = np.isfinite(last) & (last >= best.bar) & (not final)
-        waiting.append((position, asked[:, unsettled], last[unsettled]))
+        waiting.append((position, questions[:, unsettled], last[unsettled]))
         advance(int(np.count_nonzero(~unsettled)))
     best.settle()
-    again = [(position, asked[:, last >= best.bar]) for position, asked, last in waiting]
-    advance(sum(asked.shape[1] for _, asked, _ in waiting) - sum(asked.shape[1] for _, asked in again))
-    return [(position, asked) for position, asked in again if asked.shape[1]]
+    again = [(position, questions[:, last >= best.bar]) for position, questions, last in waiting]
+    advance(sum(questions.shape[1] for _, questions, _ in waiting) - sum(questions.shape[1] for _, questions in again))
+    return [(position, questions) for position, questions in again if questions.shape[1]]
 
 
 class _Best:
@@ -167,22 +167,22 @@ class _Best:
         self._most = most
         self.bar = np.float64(least)  # a plain float would be rounded to the type of the scores that are compared with it
         self.facts = NewFacts(np.empty((arity, 0), np.int32), np.empty(0, np.int64), np.empty(0, np.float32))
-        self._offered: list[NewFacts] = []
+        self._pending: list[NewFacts] = []
         self._waiting = 0
 
-    def offer(self, position: int, asked: Ids, found: Ids, scores: Scores) -> None:
+    def offer(self, position: int, questions: Ids, found: Ids, scores: Float32) -> None:
         """Take the answers `found` to questions, [n, k], that are good enough to be among the best so far."""
         question, rank = np.nonzero((found >= 0) & (scores >= self.bar))
-        columns = asked[:, question]
+        columns = questions[:, question]
         columns[position] = found[question, rank]
-        self._offered.append(NewFacts(columns, np.full(len(question), position), scores[question, rank]))
+        self._pending.append(NewFacts(columns, np.full(len(question), position), scores[question, rank]))
         self._waiting += len(question)
         if self._waiting >= self._most:
             self.settle()
 
     def settle(self) -> None:
         """Choose the best of what there is, and raise the bar to the last of them."""
-        every = [self.facts, *self._offered]
+        every = [self.facts, *self._pending]
         columns = np.concatenate([facts.columns for facts in every], axis=1)
         positions = np.concatenate([facts.positions for facts in every])
         scores = np.concatenate([facts.scores for facts in every])
@@ -191,7 +191,7 @@ class _Best:
         order = order[differs_from_previous([column[order] for column in columns])]
         order = order[np.argsort(-scores[order], kind="stable")][: self._most]
         self.facts = NewFacts(columns[:, order], positions[order], scores[order])
-        self._offered, self._waiting = [], 0
+        self._pending, self._waiting = [], 0
         if len(order) == self._most:
             self.bar = max(self.bar, np.float64(self.facts.scores[-1]))
 

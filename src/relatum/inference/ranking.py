@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from relatum.arrays import Bool, Float64, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.inference.scoring import count_better
@@ -18,8 +18,6 @@ from relatum.progress import progress
 
 __all__ = ["HITS", "Metrics", "Ranks", "mrr_interval", "rank"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 HITS = (1, 3, 10)
 
@@ -28,40 +26,40 @@ HITS = (1, 3, 10)
 class Ranks:
     """One row per question: how its true answer fared, and what the question was.
 
-    With b candidates that score above the true answer and e others that score exactly as much, the best place that a sort
+    With b candidates that score above the true answer and e others that score exactly as much, the best rank that a sort
     could give it is 1 + b (optimistic), the worst 1 + b + e (pessimistic), and the mean over all orders of the equal ones
     1 + b + e / 2 (realistic).
 
     Attributes:
         better: b.
         equal: e.
-        fact: which fact was asked about; the questions of one fact share the number.
+        fact: the number of the fact; the questions of one fact share the number.
         relation: the id of its relation.
         arity: its arity.
         position: the open position.
         unseen: whether the fact holds an entity that never occurs in the training facts.
     """
 
-    better: Ints
-    equal: Ints
-    fact: Ints
-    relation: Ints
-    arity: Ints
-    position: Ints
-    unseen: npt.NDArray[np.bool_]
+    better: Int64
+    equal: Int64
+    fact: Int64
+    relation: Int64
+    arity: Int64
+    position: Int64
+    unseen: Bool
 
     @property
-    def optimistic(self) -> Floats:
+    def optimistic(self) -> Float64:
         """Ranks with ties in favour of the true answer."""
         return (1 + self.better).astype(np.float64)
 
     @property
-    def pessimistic(self) -> Floats:
+    def pessimistic(self) -> Float64:
         """Ranks with ties against the true answer."""
         return (1 + self.better + self.equal).astype(np.float64)
 
     @property
-    def realistic(self) -> Floats:
+    def realistic(self) -> Float64:
         """Mean ranks over all orders of ties."""
         return 1 + self.better + self.equal / 2
 
@@ -73,7 +71,7 @@ class Ranks:
         """What is reported of these questions."""
         return Metrics.of(self)
 
-    def where(self, chosen: npt.NDArray[np.bool_]) -> Ranks:
+    def where(self, chosen: Bool) -> Ranks:
         """Return the chosen questions."""
         return Ranks(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
 
@@ -138,8 +136,8 @@ def rank(
     Args:
         model: the model.
         parameters: its parameters.
-        facts: the held-out facts; repeated facts are asked about as often as they are there.
-        known: answers that do not count as better, other than the one asked for; None ranks raw.
+        facts: the held-out facts; repeated facts count as often as they occur.
+        known: answers that do not count as better, other than the right one; None ranks raw.
         train: the training facts, to tell which questions hold an entity that was never seen.
     """
     seen = train.degrees() > 0 if train is not None else np.ones(len(facts.entities), np.bool_)
@@ -153,12 +151,12 @@ def rank(
             size = columns.shape[1]
             if not size:
                 continue
-            asked = torch.from_numpy(columns.astype(np.int64)).to(device)
+            questions = torch.from_numpy(columns.astype(np.int64)).to(device)
             relations = np.full(size, number, np.int32)
-            strange: npt.NDArray[np.bool_] = np.logical_not(seen[columns].all(axis=0))
+            unseen: Bool = np.logical_not(seen[columns].all(axis=0))
             for position in range(schema.arity):
                 answers = known.lookup(relations, columns, position) if known is not None else nothing_excluded(size)
-                better, equal = count_better(model, tables, number, asked, position, answers)
+                better, equal = count_better(model, tables, number, questions, position, answers)
                 parts.append(
                     Ranks(
                         better=better,
@@ -167,7 +165,7 @@ def rank(
                         relation=relations.astype(np.int64),
                         arity=np.full(size, schema.arity),
                         position=np.full(size, position),
-                        unseen=strange,
+                        unseen=unseen,
                     )
                 )
             done += size
@@ -188,10 +186,10 @@ def mrr_interval(ranks: Ranks, share: float = 0.95, resamples: int = 1000, seed:
     _, fact = np.unique(ranks.fact, return_inverse=True)
     gains = np.bincount(fact, 1 / ranks.realistic)
     counts = np.bincount(fact)
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     found = np.empty(resamples)
     for number in range(resamples):
-        drawn = chance.integers(0, len(gains), len(gains))
+        drawn = rng.integers(0, len(gains), len(gains))
         found[number] = gains[drawn].sum() / counts[drawn].sum()
     low, high = np.quantile(found, [(1 - share) / 2, (1 + share) / 2])
     return float(low), float(high)

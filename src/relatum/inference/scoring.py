@@ -1,4 +1,4 @@
-"""Asking a model: scores, counts of better candidates and best answers, written once against the contract.
+"""Scores of a model: of facts, counts of better candidates and best answers, written once against the contract.
 
 A score that is not a finite number is an error that names the relation; it is never ranked.
 """
@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.arrays import Int64
 from relatum.data.schema import RelationSchema
 from relatum.errors import NumericError
 from relatum.kernels.filters import Excluded, excluded_part
@@ -44,7 +44,7 @@ def count_better(
     position: int,
     excluded: Excluded,
     candidates: Tensor | None = None,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Int64, Int64]:
     """Return, for facts of one relation, how many entities at `position` score above the one there, and how many equal.
 
     Args:
@@ -54,15 +54,15 @@ def count_better(
         columns: int64[arity, n], the facts; the questions are what they are with `position` open.
         position: the open position.
         excluded: entities that are not counted, for each question.
-        candidates: the candidate side, if not that of all entities; what stands at `position` and what is excluded are then
+        candidates: the candidate side, if not that of all entities; what stands at `position` and what is excluded are
             indices among the candidates.
     """
     combine = model.combine(tables)
     counts = np.empty((2, columns.shape[1]), np.int64)
     with _naming(model.schema[relation]):
-        for part, queries, offered in _sides(model, tables, relation, columns, position, candidates):
+        for part, queries, side in _sides(model, tables, relation, columns, position, candidates):
             targets = columns[position, part]
-            counts[:, part] = combine.count_better(queries, offered, targets, excluded_part(excluded, part))
+            counts[:, part] = combine.count_better(queries, side, targets, excluded_part(excluded, part))
     return counts[0], counts[1]
 
 
@@ -79,7 +79,7 @@ def top(
 ) -> tuple[Tensor, Tensor]:
     """Return the k best entities at `position` and their scores, [n, k] both, best first; -1 where there are no more.
 
-    A caller that asks often gives the candidate side, and then says who the candidates are.
+    `candidates` is the candidate side, if not that of all entities; the entities are then indices among them.
     """
     if not columns.shape[1]:
         return columns.new_empty(0, k), torch.empty(0, k)
@@ -89,8 +89,8 @@ def top(
             combine.top(queries, candidates, k, excluded_part(excluded, part))
             for part, queries, candidates in _sides(model, tables, relation, columns, position, candidates)
         ]
-    places, scores = zip(*found, strict=True)
-    return torch.cat(places), torch.cat(scores)
+    indices, scores = zip(*found, strict=True)
+    return torch.cat(indices), torch.cat(scores)
 
 
 def _sides(
@@ -104,8 +104,8 @@ def _sides(
     size = max(1, budget() // max(1, row))
     for start in range(0, columns.shape[1], size):
         part = slice(start, start + size)
-        asked = columns[:, part]
-        yield part, model.queries(tables, one.expand(asked.shape[1]), asked, position), candidates
+        questions = columns[:, part]
+        yield part, model.queries(tables, one.expand(questions.shape[1]), questions, position), candidates
 
 
 @contextmanager

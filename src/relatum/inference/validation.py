@@ -9,7 +9,7 @@ import torch
 
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
-from relatum.inference.calibration import Calibration, fit_calibration, label
+from relatum.inference.calibration import Calibration, draw_sample, fit_calibration
 from relatum.inference.ranking import Metrics, rank
 from relatum.models.base import Model, Parameters
 
@@ -33,7 +33,7 @@ def calibrate(model: Model, parameters: Parameters, split: Split) -> Calibration
         return None
     with torch.no_grad():
         tables = model.encode(parameters)
-    labelled = label(model, tables, sample(split.valid, _MOST), KnownAnswers(split.train, split.valid), split.train)
+    labelled = draw_sample(model, tables, sample(split.valid, _MOST), KnownAnswers(split.train, split.valid), split.train)
     return fit_calibration(labelled, len(model.schema))
 
 

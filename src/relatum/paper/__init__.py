@@ -1,1 +1,1 @@
-"""The experiments room: what is made of finished runs: reports, tables and figures."""
+"""The paper: its published numbers, claims and theorems, beside tables and figures of results."""

@@ -1,6 +1,6 @@
 """The paper's claims about its experiments, each checked against results: it holds, fails, is undecided or not measured.
 
-A claim is a set of pairs of which one is said to be above the other. A pair is undecided where the two lie within `MARGIN`
+A claim is a set of pairs, the first above the second. A pair is undecided where the two lie within `MARGIN`
 of each other, or within the spreads over seeds of both together. One pair the other way round makes a claim fail; it holds
 when every pair is as claimed.
 """
@@ -26,7 +26,7 @@ Pairs = Sequence[tuple[str, str]]  # (above, below)
 
 
 class Verdict(StrEnum):
-    """What results say of a claim."""
+    """How a claim fares against results."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -36,7 +36,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper, what results say of it, and the results that say so."""
+    """A claim of the paper, its verdict, and the results behind it."""
 
     claim: str
     verdict: Verdict
@@ -53,7 +53,7 @@ class _Measured:
     spread: float
 
     def above(self, other: _Measured) -> bool | None:
-        """Return whether this one is above another, or None if that cannot be told."""
+        """Return whether this one is above another, or None if that is undecided."""
         apart = self.mean - other.mean
         return None if abs(apart) <= max(MARGIN, self.spread + other.spread) else apart > 0
 
@@ -78,9 +78,9 @@ def _best_system(data: str, results: Sequence[Result]) -> Claim:
     found = _of_systems(data, results, "mrr")
     ours = MODELS["reale"].title
     others = [
-        kind.title
-        for model, kind in MODELS.items()
-        if kind.title != ours and (model in TABLE_1[data] or kind.title in found)
+        model_class.title
+        for model, model_class in MODELS.items()
+        if model_class.title != ours and (model in TABLE_1[data] or model_class.title in found)
     ]
     return _judged(f"{data}: {ours} is the best system", [(ours, other) for other in others], found)
 
@@ -114,11 +114,11 @@ def _windows(results: Sequence[Result]) -> Claim:
 def _rel_er(results: Sequence[Result]) -> list[Claim]:
     claims = []
     for part in REL_ER["reale"]:
-        kind = "depth" if part.isdecimal() else "operation"
-        path = ("mrr",) if part == "all" else (f"by_{kind}", part, "mrr")
+        key = "depth" if part.isdecimal() else "operation"
+        path = ("mrr",) if part == "all" else (f"by_{key}", part, "mrr")
         printed = {MODELS[model].title: parts[part] for model, parts in REL_ER.items()}
         found = {name: one for name, one in _of_systems("rel-er", results, *path).items() if name in printed}
-        name = f"depth {part}" if kind == "depth" else part
+        name = f"depth {part}" if key == "depth" else part
         claims.append(_judged(f"rel-er, {name}: {_order(printed)}", _pairs(printed), found))
     return claims
 
@@ -157,7 +157,7 @@ def _judged(claim: str, pairs: Pairs, found: Mapping[str, _Measured]) -> Claim:
     else:
         verdict = Verdict.UNDECIDED if undecided or missing else Verdict.HOLDS
     ours = {name: one.mean for name, one in sorted(found.items(), key=lambda item: -item[1].mean)}
-    said = [", ".join(f"{name} {mean:.3f}" for name, mean in ours.items())]
+    evidence = [", ".join(f"{name} {mean:.3f}" for name, mean in ours.items())]
     for head, listed in (("against it", against), ("undecided", undecided), ("not measured", missing)):
-        said.append(f"{head}: {', '.join(listed)}" if listed else "")
-    return Claim(claim, verdict, "; ".join(filter(None, said)))
+        evidence.append(f"{head}: {', '.join(listed)}" if listed else "")
+    return Claim(claim, verdict, "; ".join(filter(None, evidence)))

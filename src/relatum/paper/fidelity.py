@@ -1,4 +1,4 @@
-"""The shape of a dataset, how far two shapes are apart, and the three things the paper asks of a made dataset."""
+"""The shape of a dataset, how far two shapes are apart, and the three things the paper asks of a synthetic dataset."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def total_variation(ours: Mapping[int, float], theirs: Mapping[int, float]) -> f
 
 def kolmogorov_smirnov(ours: Index, theirs: Index) -> float:
     """Return the largest difference between the cumulative distributions of two samples: 0 if alike, 1 if apart."""
-    places = np.union1d(ours, theirs)
-    shares = [np.searchsorted(np.sort(sample), places, side="right") / len(sample) for sample in (ours, theirs)]
+    values = np.union1d(ours, theirs)
+    shares = [np.searchsorted(np.sort(sample), values, side="right") / len(sample) for sample in (ours, theirs)]
     return float(np.abs(shares[0] - shares[1]).max())
 
 
@@ -101,7 +101,7 @@ class Criteria:
 
     @property
     def compositional(self) -> bool:
-        """Whether relations made by operations of different types are in train and in test."""
+        """Whether relations derived by operations of different types are in train and in test."""
         return all(self.mixed_tuples[part] for part in _PARTS)
 
     def to_json(self) -> dict[str, Any]:
@@ -111,23 +111,23 @@ class Criteria:
         return {**verdicts, **vars(self), "depths": depths}
 
 
-def criteria(made: SynthDataset) -> Criteria:
-    """Return what a made dataset has of the three things that the paper asks for."""
+def criteria(dataset: SynthDataset) -> Criteria:
+    """Return what a synthetic dataset has of the three things that the paper asks for."""
     operations: dict[str, Counter[str]] = {part: Counter() for part in _PARTS}
     depths: dict[str, Counter[int]] = {part: Counter() for part in _PARTS}
     for part in _PARTS:
-        for (operation, depth), count in made.counts(part).items():
+        for (operation, depth), count in dataset.counts(part).items():
             if depth:
                 operations[part][operation] += count
                 depths[part][depth] += count
-    mixed = {name: expression for name, expression in made.expressions.items() if len(_types(_nodes(expression))) > 1}
+    mixed = {name: expression for name, expression in dataset.expressions.items() if len(_types(_nodes(expression))) > 1}
     return Criteria(
         operations={part: dict(found) for part, found in operations.items()},
         depths={part: dict(sorted(found.items())) for part, found in depths.items()},
-        repeated=sum(expression.depth > 1 for expression in made.expressions.values()),
+        repeated=sum(expression.depth > 1 for expression in dataset.expressions.values()),
         mixed=len(mixed),
         sequences=len({tuple(map(_type, _deepest(expression))) for expression in mixed.values()}),
-        mixed_tuples={part: sum(len(made.split.parts[part].table(name)) for name in mixed) for part in _PARTS},
+        mixed_tuples={part: sum(len(dataset.split.parts[part].table(name)) for name in mixed) for part in _PARTS},
     )
 
 

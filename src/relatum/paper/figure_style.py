@@ -131,10 +131,10 @@ def write_figure(figure: Figure, path: Path) -> tuple[Path, Path]:
     """Return the SVG and the PNG of a figure, written beside each other; the same figure gives the same SVG."""
     path.parent.mkdir(parents=True, exist_ok=True)
     written = []
-    for kind, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
+    for suffix, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
         content = BytesIO()
-        figure.savefig(content, format=kind, dpi=_DPI, metadata=metadata)
-        target = path.with_name(f"{path.name}.{kind}")
+        figure.savefig(content, format=suffix, dpi=_DPI, metadata=metadata)
+        target = path.with_name(f"{path.name}.{suffix}")
         with atomic_file(target) as file:
             file.write(content.getvalue())
         written.append(target)

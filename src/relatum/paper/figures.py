@@ -1,6 +1,6 @@
 """Figures of results, as SVG and PNG: windows, learning curves, parts of the test, time to quality.
 
-No figure of the paper stands beside it. The paper reports test MRRs and no times; validation is filtered by fewer facts and
+The figures show no values of the paper. The paper reports test MRRs and no times; validation is filtered by fewer facts and
 asks about others, so its MRR must not be read against a test MRR.
 """
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Float64
 from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.formatting import duration
@@ -38,33 +38,33 @@ with optional("matplotlib", extra="plot"):
     from matplotlib.figure import Figure
 
 __all__ = [
+    "CLOSE",
     "FIGURES",
-    "NEAR",
-    "Made",
-    "courses_of",
+    "FigureFiles",
     "draw_learning",
     "draw_parts",
     "draw_time",
     "draw_windows",
+    "histories_of",
     "make_figures",
     "mean_reached",
 ]
 
-_KINDS = {"by_arity": "arity of the fact", "by_relation_size": "training facts of the relation"}
+_BREAKDOWNS = {"by_arity": "arity of the fact", "by_relation_size": "training facts of the relation"}
 _BESIDE = 4  # systems: with more, the two panels stand one below the other
 
 
 def draw_parts(data: str, results: Sequence[Result]) -> Drawing:
     """Return two panels of bars, with the number of questions below each group and the spread over seeds on each bar."""
     systems = best_of_systems(results, data)
-    having = {kind: {model: one for model, one in systems.items() if _names(one, kind)} for kind in _KINDS}
+    having = {key: {model: one for model, one in systems.items() if _names(one, key)} for key in _BREAKDOWNS}
     left_out = tuple(
-        f"{MODELS[model].title}: {one.name} has no metrics {kind.replace('_', ' ')}"
-        for kind, found in having.items()
+        f"{MODELS[model].title}: {one.name} has no metrics {key.replace('_', ' ')}"
+        for key, found in having.items()
         for model, one in systems.items()
         if model not in found
     )
-    having = {kind: found for kind, found in having.items() if found}
+    having = {key: found for key, found in having.items() if found}
     if not having:
         return Drawing(None, left_out)
     shown = [model for model in systems if any(model in found for found in having.values())]
@@ -72,29 +72,29 @@ def draw_parts(data: str, results: Sequence[Result]) -> Drawing:
     shape = (1, len(having)) if beside else (len(having), 1)
     figure = Figure(figsize=(PAGE, 2.1 if beside else 2.0 * len(having)), layout="constrained")
     panels = figure.subplots(*shape, squeeze=False).ravel()
-    for axes, (kind, found) in zip(panels, having.items(), strict=True):
-        _draw(axes, kind, found)
+    for axes, (key, found) in zip(panels, having.items(), strict=True):
+        _draw(axes, key, found)
     figure.suptitle(f"{data}: test MRR by arity and by size of the relation", fontsize=8.5)
     bars = [Patch(**STYLES[model].of_bar) for model in shown]
     legend_below(figure, bars, [MODELS[model].title for model in shown], 5)
     return Drawing(figure, left_out)
 
 
-def _names(result: Result, kind: str) -> list[str]:
+def _names(result: Result, key: str) -> list[str]:
     """Return the parts that every run of a result has metrics of."""
-    tests = [run["test"].get(kind) for run in result.runs]
+    tests = [run["test"].get(key) for run in result.runs]
     if not all(isinstance(test, dict) for test in tests):
         return []
-    return [name for name in tests[0] if result.values(kind, name, "mrr")]
+    return [name for name in tests[0] if result.values(key, name, "mrr")]
 
 
-def _draw(axes: Axes, kind: str, systems: Mapping[str, Result]) -> None:
-    parts = list(dict.fromkeys(name for one in systems.values() for name in _names(one, kind)))
+def _draw(axes: Axes, key: str, systems: Mapping[str, Result]) -> None:
+    parts = list(dict.fromkeys(name for one in systems.values() for name in _names(one, key)))
     width = min(0.8 / len(systems), 0.35)
-    for place, (model, one) in enumerate(systems.items()):
-        where = np.arange(len(parts)) + width * (place - (len(systems) - 1) / 2)
-        means = [one.mean(kind, part, "mrr") or 0.0 for part in parts]
-        spreads = [one.spread(kind, part, "mrr") or 0.0 for part in parts]
+    for number, (model, one) in enumerate(systems.items()):
+        where = np.arange(len(parts)) + width * (number - (len(systems) - 1) / 2)
+        means = [one.mean(key, part, "mrr") or 0.0 for part in parts]
+        spreads = [one.spread(key, part, "mrr") or 0.0 for part in parts]
         axes.bar(where, means, 0.9 * width, **STYLES[model].of_bar)
         if len(systems) == 1:  # else there is no room for numbers
             for x, mean, spread in zip(where, means, spreads, strict=True):
@@ -103,11 +103,11 @@ def _draw(axes: Axes, kind: str, systems: Mapping[str, Result]) -> None:
                 )
         if any(spreads):
             axes.errorbar(where, means, spreads, fmt="none", ecolor="#777777", elinewidth=0.9, capsize=1.5)
-    counts = [max(one.mean(kind, part, "questions") or 0 for one in systems.values()) for part in parts]
+    counts = [max(one.mean(key, part, "questions") or 0 for one in systems.values()) for part in parts]
     labels = [f"{part}\n{count:,.0f}" for part, count in zip(parts, counts, strict=True)]
     axes.set_xticks(range(len(parts)), labels)
     axes.set(
-        xlabel=f"{_KINDS[kind]}, and number of questions", ylabel="test MRR", ylim=(0, 1.05), yticks=np.linspace(0, 1, 6)
+        xlabel=f"{_BREAKDOWNS[key]}, and number of questions", ylabel="test MRR", ylim=(0, 1.05), yticks=np.linspace(0, 1, 6)
     )
     axes.set_xlim(-0.6, len(parts) - 0.4)
     grid(axes)
@@ -151,11 +151,11 @@ def _alike(found: dict[Any, Result]) -> str:
     return (f", d {dim}" if dim else "") + (f", {epochs} epochs" if epochs else "")
 
 
-def courses_of(data: str, results: Sequence[Result]) -> tuple[dict[str, list[list[Point]]], tuple[str, ...]]:
+def histories_of(data: str, results: Sequence[Result]) -> tuple[dict[str, list[list[Point]]], tuple[str, ...]]:
     """Return the validations of each run of each system's best result, by model, and which systems have none and why."""
     systems = best_of_systems(results, data)
-    found = {model: one.courses for model, one in systems.items() if all(one.courses)}
-    left_out = [f"{MODELS[model].title}: {systems[model].name} does not tell the course of training" for model in systems
+    found = {model: one.histories for model, one in systems.items() if all(one.histories)}
+    left_out = [f"{MODELS[model].title}: {systems[model].name} does not record the history of training" for model in systems
                 if model not in found]  # fmt: skip
     return found, tuple(left_out)
 
@@ -166,15 +166,15 @@ _MARKERS = 8  # on a line, or up to twice as many
 
 def draw_learning(data: str, results: Sequence[Result]) -> Drawing:
     """Return the curves: means over seeds as far as all of them go, and behind a few of them a thin one for each seed."""
-    found, left_out = courses_of(data, results)
+    found, left_out = histories_of(data, results)
     if not found:
         return Drawing(None, left_out)
     figure = Figure(figsize=(COLUMN, 2.25), layout="constrained")
     axes = figure.subplots()
     if len(found) <= _FEW:
-        for model, courses in found.items():
-            _draw_seeds(axes, courses, STYLES[model].color)
-    handles = [_draw_mean(axes, courses, STYLES[model]) for model, courses in found.items()]
+        for model, histories in found.items():
+            _draw_seeds(axes, histories, STYLES[model].color)
+    handles = [_draw_mean(axes, histories, STYLES[model]) for model, histories in found.items()]
     axes.set(xlabel="epoch", ylabel="validation MRR", title=f"{data}: validation by epoch", xlim=(0, None))
     axes.locator_params(axis="x", integer=True)
     grid(axes)
@@ -182,39 +182,37 @@ def draw_learning(data: str, results: Sequence[Result]) -> Drawing:
     return Drawing(figure, left_out)
 
 
-def _draw_seeds(axes: Axes, courses: Sequence[Sequence[Point]], color: str) -> None:
-    for course in courses if len(courses) > 1 else ():
-        axes.plot([point.epoch for point in course], [point.mrr for point in course], color=color, lw=0.6, alpha=0.5)
+def _draw_seeds(axes: Axes, histories: Sequence[Sequence[Point]], color: str) -> None:
+    for history in histories if len(histories) > 1 else ():
+        axes.plot([point.epoch for point in history], [point.mrr for point in history], color=color, lw=0.6, alpha=0.5)
 
 
-def _draw_mean(axes: Axes, courses: Sequence[Sequence[Point]], style: Style) -> object:
-    by_epoch = [{point.epoch: point.mrr for point in course} for course in courses]
-    common = sorted(set.intersection(*(set(course) for course in by_epoch)))
-    means = [np.mean([course[epoch] for course in by_epoch]) for epoch in common]
+def _draw_mean(axes: Axes, histories: Sequence[Sequence[Point]], style: Style) -> object:
+    by_epoch = [{point.epoch: point.mrr for point in history} for history in histories]
+    common = sorted(set.intersection(*(set(history) for history in by_epoch)))
+    means = [np.mean([history[epoch] for history in by_epoch]) for epoch in common]
     step = max(1, len(common) // _MARKERS)
     (line,) = axes.plot(common, means, markevery=(step - 1, step), **style.of_line)
     return line
 
 
-Floats = npt.NDArray[np.float64]
-
-NEAR = 0.99  # of the best that is reached
+CLOSE = 0.99  # of the best that is reached
 _FAR_APART = 10  # times as long as the shortest: beyond, minutes are drawn logarithmically
 
 
 def draw_time(data: str, results: Sequence[Result]) -> Drawing:
-    """Return what each system had reached by when, as a mean over seeds, with a marker where it came near to its best."""
-    found, left_out = courses_of(data, results)
+    """Return what each system had reached by when, as a mean over seeds, with a marker where it came close to its best."""
+    found, left_out = histories_of(data, results)
     if not found:
         return Drawing(None, left_out)
     figure = Figure(figsize=(COLUMN, 2.25), layout="constrained")
     axes = figure.subplots()
     handles, names, ends = [], [], []
-    for model, courses in found.items():
-        minutes, reached = mean_reached(courses)
-        near = int(np.argmax(reached >= NEAR * reached[-1]))
-        handles += axes.plot(minutes, reached, drawstyle="steps-post", markevery=[near], **STYLES[model].of_line)
-        names.append(f"{MODELS[model].title}, {duration(60 * float(minutes[near]))}")
+    for model, histories in found.items():
+        minutes, reached = mean_reached(histories)
+        reached_at = int(np.argmax(reached >= CLOSE * reached[-1]))
+        handles += axes.plot(minutes, reached, drawstyle="steps-post", markevery=[reached_at], **STYLES[model].of_line)
+        names.append(f"{MODELS[model].title}, {duration(60 * float(minutes[reached_at]))}")
         ends.append(minutes[-1])
     if max(ends) > _FAR_APART * min(ends) > 0:
         axes.set_xscale("log")
@@ -225,17 +223,17 @@ def draw_time(data: str, results: Sequence[Result]) -> Drawing:
     where = f" on {machines.pop()}" if len(machines) == 1 and all(machines) else ""
     axes.set(xlabel=f"minutes{where}", ylabel="best validation MRR so far", title=f"{data}: validation by time")
     grid(axes)
-    legend_below(figure, handles, names, 2, f"markers: {100 * NEAR:g} % of the best, reached after")
+    legend_below(figure, handles, names, 2, f"markers: {100 * CLOSE:g} % of the best, reached after")
     return Drawing(figure, left_out)
 
 
-def mean_reached(courses: Sequence[Sequence[Point]]) -> tuple[Floats, Floats]:
+def mean_reached(histories: Sequence[Sequence[Point]]) -> tuple[Float64, Float64]:
     """Return minutes, and the mean over runs of the best validation by then; a run that has ended keeps what it reached.
 
     It begins when every run has been validated once.
     """
-    ends = [np.array([point.seconds for point in course]) / 60 for course in courses]
-    best = [np.maximum.accumulate([point.mrr for point in course]) for course in courses]
+    ends = [np.array([point.seconds for point in history]) / 60 for history in histories]
+    best = [np.maximum.accumulate([point.mrr for point in history]) for history in histories]
     minutes = np.unique(np.concatenate(ends))
     minutes = minutes[minutes >= max(end[0] for end in ends)]
     steps = [of[np.searchsorted(end, minutes, side="right") - 1] for end, of in zip(ends, best, strict=True)]
@@ -251,20 +249,20 @@ FIGURES: dict[str, Callable[[str, Sequence[Result]], Drawing]] = {
 
 
 @dataclass(frozen=True)
-class Made:
-    """A figure's files, and what was left out of it; without files, why it was not made."""
+class FigureFiles:
+    """A figure's files, and what was left out of it; without files, why it was not drawn."""
 
     name: str
     files: tuple[Path, ...]
     left_out: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what was made as plain data."""
+        """Return the figure as plain data."""
         return {"name": self.name, "files": [str(file) for file in self.files], "left_out": list(self.left_out)}
 
 
-def make_figures(results: Sequence[Result], out: Path) -> list[Made]:
-    """Return which figures were made of results, as `DATA-FIGURE.svg` and `.png` in a folder, and which not and why.
+def make_figures(results: Sequence[Result], out: Path) -> list[FigureFiles]:
+    """Return which figures were drawn from results, as `DATA-FIGURE.svg` and `.png` in a folder, and which not and why.
 
     Where there are results on one dataset of the paper, those on which there are none are named.
     """
@@ -272,16 +270,16 @@ def make_figures(results: Sequence[Result], out: Path) -> list[Made]:
     words = {data: file_word(data) for data in datasets}
     if len(set(words.values())) < len(words):
         raise DataError("two datasets would give their figures one name; draw them one at a time")
-    wanted = [(data, kind) for data in datasets for kind in FIGURES if kind != "window" or _has_windows(data, results)]
-    made = []
+    wanted = [(data, figure) for data in datasets for figure in FIGURES if figure != "window" or _has_windows(data, results)]
+    drawn = []
     with styled(), progress("figures", len(wanted)) as advance:
-        for data, kind in wanted:
-            drawing, name = FIGURES[kind](data, results), f"{words[data]}-{kind}"
+        for data, figure in wanted:
+            drawing, name = FIGURES[figure](data, results), f"{words[data]}-{figure}"
             files = () if drawing.figure is None else write_figure(drawing.figure, out / name)
-            made.append(Made(name, files, drawing.left_out))
+            drawn.append(FigureFiles(name, files, drawing.left_out))
             advance(1)
     absent = [data for data in TABLE_1 if data not in datasets] if TABLE_1.keys() & set(datasets) else []
-    return made + [Made(data, (), ("there are no results on it",)) for data in absent]
+    return drawn + [FigureFiles(data, (), ("there are no results on it",)) for data in absent]
 
 
 def _has_windows(data: str, results: Sequence[Result]) -> bool:

@@ -67,7 +67,7 @@ def fill_page(path: Path, tables: Iterable[Table]) -> None:
     before, begin, rest = path.read_text(encoding="utf-8").partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not begin or not end:
-        raise DataError(f"{path}: has no lines {_BEGIN.strip()} and {_END}, between which tables could stand")
+        raise DataError(f"{path}: add the lines {_BEGIN.strip()} and {_END}, between which tables are written")
     whole = before + begin + "\n".join(table.markdown() for table in tables) + end + after
     with atomic_file(path) as file:
         file.write(whole.encode())
@@ -86,10 +86,10 @@ def paper_tables(collected: Collected) -> list[Table]:
     """Return the paper's tables as far as there are results for them."""
     results = collected.results
     sigmas = {sigma: hits[0] for sigma, hits in SIGMA.items()}
-    made = sorted({one.data for one in results if _has_operations(one)})
+    synthetic = sorted({one.data for one in results if _has_operations(one)})
     tables = [
         *(_systems(data, results) for data in TABLE_1),
-        *(_rel_er(data, results, collected.datasets) for data in made),
+        *(_rel_er(data, results, collected.datasets) for data in synthetic),
         _by_setting(results, "model.sigma", "sigma", "nonlinear function", sigmas),
         _by_setting(results, "model.window", "window", "window size", dict.fromkeys(WINDOWS)),
         _datasets(collected.datasets),

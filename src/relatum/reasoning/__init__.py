@@ -1,1 +1,1 @@
-"""The reasoning room: relational algebra asked of an embedding, the rules between relations, and the theory as code."""
+"""Relational algebra on a trained model: closed forms with their bounds, plans, queries and explanations."""

@@ -1,6 +1,6 @@
 """Values of plans on an embedding, on one comparable scale, between bounds where variables are open.
 
-The complement of a height is its negative, so a difference needs nothing but minima and signs.
+The complement of a logit is its negative, so a difference needs only minima and signs.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.arrays import Float64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError
@@ -25,53 +25,52 @@ from relatum.models.reale import ReAlE
 from relatum.reasoning.closed_form import Form, closed_form
 from relatum.reasoning.plan import Atom, Exists, Max, Plan
 
-__all__ = ["ComparableScores", "Floats", "Values"]
+__all__ = ["ComparableScores", "PlanValues"]
 
-_TIE = 1e-8  # of a logit: too little to be seen, and enough to tell scores apart that mean the same
-
-Floats = npt.NDArray[np.float64]
+_TIE = 1e-8  # of a logit: too little to be seen, and enough to order scores of equal probability
 
 
 @dataclass(frozen=True, eq=False)
 class ComparableScores:
-    """Heights of the scores of a model's relations: logits of calibrated probabilities, or else degrees of truth.
+    """Scores of different relations on one scale: logits of calibrated probabilities, or centred degrees of truth.
 
-    The softmax that models are trained by leaves the degrees of different relations incomparable, so those without a
-    calibration mean little across relations; within one relation they rank alike.
+    A model is trained by softmax within one relation, so without a calibration degrees of truth can be compared only
+    within a relation.
     """
 
     model: ReAlE
     calibration: Calibration | None = None
 
-    def of(self, relation: int, scores: Floats) -> Floats:
-        """Return the heights of scores of a relation; they rise with the scores.
+    def logits(self, relation: int, scores: Float64) -> Float64:
+        """Return the comparable logits of scores of a relation; they rise with the scores.
 
-        A calibration can mean the same by many scores, where its bend or its line is flat: the higher score is then higher
-        by next to nothing.
+        Where the calibration is flat, many scores share one probability: a tiny term keeps their order.
         """
         degrees = (scores - self.model.midpoint) / self.model.scale
         if self.calibration is None:
             return degrees
-        return self.calibration.bent(relation, scores) + _TIE * (self.calibration.logit(relation, scores) + degrees)
+        return self.calibration.calibrated_logit(relation, scores) + _TIE * (
+            self.calibration.raw_logit(relation, scores) + degrees
+        )
 
-    def truth(self, heights: Floats) -> Floats:
-        """Return heights as people read them: as probabilities, or as the paper's degrees of truth."""
+    def probability(self, logits: Float64) -> Float64:
+        """Return the probabilities of logits, or the paper's degrees of truth without a calibration."""
         if self.calibration is not None:
-            return sigmoid(heights)
-        return heights + self.model.midpoint / self.model.scale
+            return sigmoid(logits)
+        return logits + self.model.midpoint / self.model.scale
 
     def require_complement(self) -> None:
         """Refuse complements where there are none: of the degrees of a model with exp."""
         if self.calibration is None and self.model.settings.sigma == "exp":
-            raise SettingError("a difference needs a complement, and exp has none; a calibrated run has one")
+            raise SettingError("a difference needs a complement, which sigma = exp does not have; use a calibrated run")
 
 
-_BYTES = 32  # of bounds from both sides and of what is made on the way
+_BYTES = 32  # of a lower and an upper bound and of intermediate results
 
 
 @dataclass(eq=False)
-class Values:
-    """Values of meanings, as heights, on one model.
+class PlanValues:
+    """Values of plans, as comparable logits, on one model.
 
     Variables are given by columns, int64[variables, n]: each column is one assignment. Where a variable is open it stands
     for each of its candidates; where it is neither given nor open, bounds say what it could do at most. The candidates of a
@@ -80,11 +79,11 @@ class Values:
 
     model: ReAlE
     tables: Parameters
-    heights: ComparableScores
+    comparable: ComparableScores
     ranges: Mapping[int, Tensor] = field(default_factory=dict)
     facts: Hypergraph | None = None  # from which searches begin
     _forms: dict[Atom, Form] = field(default_factory=dict)
-    _offered: dict[tuple[Atom, int], Tensor] = field(default_factory=dict)
+    _candidate_vectors: dict[tuple[Atom, int], Tensor] = field(default_factory=dict)
     largest: dict[tuple[Exists, tuple[int, ...]], float] = field(default_factory=dict)  # scores that took a search
 
     @property
@@ -116,56 +115,56 @@ class Values:
             agree &= column == (found.setdefault(term, column) if isinstance(term, int) else self.facts.entities.id(term))
         return {variable: column[agree] for variable, column in found.items()}
 
-    def offered(self, atom: Atom, variable: int) -> Tensor:
+    def candidate_vectors(self, atom: Atom, variable: int) -> Tensor:
         """Return what every candidate gives in each window at a variable of an atom, [candidates, windows]."""
-        if (atom, variable) not in self._offered:
+        if (atom, variable) not in self._candidate_vectors:
             entities = self.tables["entities"]
             entities = rows(entities, self.ranges[variable]) if variable in self.ranges else entities
             weights = self.form(atom).weights[atom.variables.index(variable)]
-            self._offered[atom, variable] = window_sums(entities, weights, self.model.settings.window)
-        return self._offered[atom, variable]
+            self._candidate_vectors[atom, variable] = window_sums(entities, weights, self.model.settings.window)
+        return self._candidate_vectors[atom, variable]
 
-    def given(self, atom: Atom, columns: Tensor, variables: Collection[int]) -> Tensor:
+    def given_vectors(self, atom: Atom, columns: Tensor, variables: Collection[int]) -> Tensor:
         """Return what the entities at given variables of an atom contribute, with its bias, [n, windows]."""
         form = self.form(atom)
-        places = [place for place, variable in enumerate(atom.variables) if variable in variables]
-        if not places:
+        positions = [position for position, variable in enumerate(atom.variables) if variable in variables]
+        if not positions:
             return form.bias.expand(columns.shape[1], -1)
-        entities = rows(self.tables["entities"], columns[[atom.variables[place] for place in places]])
-        products = (entities * form.weights[places][:, None]).sum(0)  # in the order in which the model adds them up
+        entities = rows(self.tables["entities"], columns[[atom.variables[position] for position in positions]])
+        products = (entities * form.weights[positions][:, None]).sum(0)  # in the order in which the model adds them up
         return form.bias + products.reshape(len(products), self.model.windows, self.model.settings.window).sum(-1)
 
-    def asked(self, atom: Atom, columns: Tensor, given: Collection[int], open_: int | None) -> tuple[Tensor, bool]:
+    def query_vectors(self, atom: Atom, columns: Tensor, given: Collection[int], open_: int | None) -> tuple[Tensor, bool]:
         """Return the query side of assignments, [n, windows], without the open variable, and whether all else is given.
 
         What is not given counts with the most that any candidate could contribute to each window.
         """
         rest = [variable for variable in atom.variables if variable != open_]
-        total = self.given(atom, columns, set(rest).intersection(given))
+        total = self.given_vectors(atom, columns, set(rest).intersection(given))
         missing = [variable for variable in rest if variable not in given]
         for variable in missing:
-            total = total + self.offered(atom, variable).amax(0)
+            total = total + self.candidate_vectors(atom, variable).amax(0)
         return total, not missing
 
-    def between(self, node: Plan, columns: Tensor, given: Collection[int], open_: int) -> tuple[Floats, Floats]:
+    def bounds(self, node: Plan, columns: Tensor, given: Collection[int], open_: int) -> tuple[Float64, Float64]:
         """Return bounds from below and from above for every candidate of the open variable, [n, candidates], or -inf.
 
         The two are equal where every other variable is given and nothing is projected.
         """
         if isinstance(node, Atom):
-            queries, whole = self.asked(node, columns, given, open_)
-            high = self.height(node, self.combine.matrix(queries, self.offered(node, open_)))
+            queries, whole = self.query_vectors(node, columns, given, open_)
+            high = self.logits(node, self.combine.matrix(queries, self.candidate_vectors(node, open_)))
             return (high if whole else _nothing(), high)
         if isinstance(node, Exists):
-            return _nothing(), self.between(node.part, columns, given, open_)[1]
-        left, right = (self.between(part, columns, given, open_) for part in (node.left, node.right))
+            return _nothing(), self.bounds(node.part, columns, given, open_)[1]
+        left, right = (self.bounds(part, columns, given, open_) for part in (node.left, node.right))
         if isinstance(node, Max):
             return np.maximum(left[0], right[0]), np.maximum(left[1], right[1])
         return np.minimum(left[0], -right[1]), np.minimum(left[1], -right[0])
 
-    def height(self, atom: Atom, scores: Tensor) -> Floats:
-        """Return the heights of scores of an atom."""
-        return self.heights.of(self.model.schema.id(atom.expression.name), scores.double().numpy())
+    def logits(self, atom: Atom, scores: Tensor) -> Float64:
+        """Return the comparable logits of scores of an atom."""
+        return self.comparable.logits(self.model.schema.id(atom.expression.name), scores.double().numpy())
 
     def form(self, atom: Atom) -> Form:
         """Return the parameters of an atom: weights[variables of the atom, dim], and a bias that holds its constants."""
@@ -182,6 +181,6 @@ class Values:
         return self._forms[atom]
 
 
-def _nothing() -> Floats:
-    """Return a bound from below that says nothing, for any number of assignments and entities."""
+def _nothing() -> Float64:
+    """Return a bound from below that excludes nothing, for any number of assignments and entities."""
     return np.full((1, 1), -np.inf)

@@ -1,8 +1,8 @@
 """The best assignments of one atom, with the best at what is projected away: by branch and bound.
 
 A node is a partial assignment: the open variables first, then the dropped ones, the one with the most candidates last, which
-a kernel meets with all of them. Nodes that can reach the most are gone on with first; those that cannot reach the best that
-was found are let go.
+a kernel meets with all of them. Nodes with the highest upper bound are expanded first; those that cannot reach the best
+found so far are pruned.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.arrays import Bool, Float64, Int64
 from relatum.data.vocabulary import Ids
 from relatum.kernels.filters import excluded_pairs, nothing_excluded
-from relatum.reasoning.bounds import Floats, Values
+from relatum.reasoning.bounds import PlanValues
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.plan import Atom
 from relatum.reasoning.upper_lines import reach_of
 
 __all__ = ["Branching"]
 
-Ints = npt.NDArray[np.int64]
 Key = tuple[int, ...]
 
-_NODES = 128  # gone on with at once
+_NODES = 128  # expanded at once
 _BYTES = 1 << 26  # of the bounds of their children
 _FRONTIER = 1 << 20  # nodes of one depth that are kept
 _SPARE = 1024  # assignments that are remembered beside the k best
@@ -36,11 +35,11 @@ _SPARE = 1024  # assignments that are remembered beside the k best
 
 @dataclass
 class _Nodes:
-    """Partial assignments of one depth: the row that each began from, places of candidates, and what it can reach."""
+    """Partial assignments of one depth: the row that each began from, indices of candidates, and what it can reach."""
 
-    rows: Ints
-    places: Ints
-    reach: Floats
+    rows: Int64
+    indices: Int64
+    reach: Float64
 
 
 @dataclass(eq=False)
@@ -51,13 +50,13 @@ class Branching:
         values: the model.
         atom: what is to be large.
         columns: int64[variables, n], the given variables of each row.
-        open_: the variables whose entities are asked for.
+        open_: the variables to be assigned.
         dropped: the variables at which the best entity will do.
         k: how many assignments.
         excluded: entities at the open variables that are left out.
     """
 
-    values: Values
+    values: PlanValues
     atom: Atom
     columns: Tensor
     open_: Sequence[int]
@@ -71,15 +70,15 @@ class Branching:
     def __post_init__(self) -> None:
         self._variables = [*self.open_, *sorted(self.dropped, key=self.values.count)]
         self._ids = [self.values.ids(one).numpy() for one in self._variables]
-        self._offered = [self.values.offered(self.atom, one) for one in self._variables]
+        self._vectors = [self.values.candidate_vectors(self.atom, one) for one in self._variables]
         given = set(range(len(self.columns))).difference(self._variables)
-        self._given = self.values.given(self.atom, self.columns, given)
+        self._given = self.values.given_vectors(self.atom, self.columns, given)
         sigma = self.values.model.settings.sigma
         self._sigma, twice = ("sigmoid", 2.0) if sigma == "tanh" else (sigma, 1.0)
         branching = len(self._variables) > 1  # else the kernel does it all
-        self._sets = [twice * one.double().numpy() for one in self._offered] if branching else []
+        self._sets = [twice * one.double().numpy() for one in self._vectors] if branching else []
         self._rows = twice * self._given.double().numpy()
-        self._hidden = self._excluded_places()
+        self._hidden = self._excluded_indices()
         self._hidden_last: dict[Key, list[int]] = {}
         for *above, last in self._hidden:
             self._hidden_last.setdefault(tuple(above), []).append(last)
@@ -103,8 +102,8 @@ class Branching:
             now, later = self._split(nodes, depth)
             if len(later.reach) and later.reach[0] > self._least:
                 frontier[depth] = later
-            if len(now.reach) and (made := self._gone_on(now, depth)) is not None:
-                frontier[depth + 1] = self._merged(frontier.get(depth + 1), made)
+            if len(now.reach) and (children := self._expand(now, depth)) is not None:
+                frontier[depth + 1] = self._merged(frontier.get(depth + 1), children)
         return self._best()
 
     def _begin_from_facts(self) -> None:
@@ -114,29 +113,29 @@ class Branching:
         numbers = {key: row for row, key in enumerate(map(tuple, self.columns[given].T.tolist()))}
         keys = np.stack([stored[one] for one in given], 1).tolist() if given else [()] * len(stored[self._variables[0]])
         rows = np.array([numbers.get(tuple(key), -1) for key in keys], np.int64)
-        there, places = rows >= 0, np.empty((len(rows), len(self._variables)), np.int64)
-        for place, (variable, ids) in enumerate(zip(self._variables, self._ids, strict=True)):
-            places[:, place], among = _places(ids, stored[variable])
+        there, indices = rows >= 0, np.empty((len(rows), len(self._variables)), np.int64)
+        for level, (variable, ids) in enumerate(zip(self._variables, self._ids, strict=True)):
+            indices[:, level], among = _indices(ids, stored[variable])
             there &= among
-        rows, places = rows[there], places[there]
+        rows, indices = rows[there], indices[there]
         if not len(rows):
             return
-        sums = self._sum(self.values.combine.pairs(self._queries(rows, places), torch.zeros(())).double().numpy())
-        self._take(rows, places, sums)
+        sums = self._sum(self.values.combine.pairs(self._queries(rows, indices), torch.zeros(())).double().numpy())
+        self._take(rows, indices, sums)
         chosen = np.argsort(-sums, kind="stable")[:_NODES]
-        rows, places = rows[chosen], places[chosen]
-        for place in range(len(self.open_), len(self._variables)):
-            queries = self._queries(rows, places, without=place)
-            found, scores = self.values.combine.top(queries, self._offered[place], 1, nothing_excluded(len(queries)))
-            places[:, place] = found[:, 0].numpy()
-            self._take(rows, places, self._sum(scores[:, 0].double().numpy()))
+        rows, indices = rows[chosen], indices[chosen]
+        for level in range(len(self.open_), len(self._variables)):
+            queries = self._queries(rows, indices, without=level)
+            found, scores = self.values.combine.top(queries, self._vectors[level], 1, nothing_excluded(len(queries)))
+            indices[:, level] = found[:, 0].numpy()
+            self._take(rows, indices, self._sum(scores[:, 0].double().numpy()))
 
-    def _queries(self, rows: Ints, places: Ints, without: int | None = None) -> Tensor:
+    def _queries(self, rows: Int64, indices: Int64, without: int | None = None) -> Tensor:
         """Return what the first assigned variables of nodes, but one, contribute together, [n, windows]."""
         queries = self._given.numpy()[rows]  # by NumPy: so little work is not worth waking threads
-        for place in range(places.shape[1]):
-            if place != without:
-                queries = queries + self._offered[place].numpy()[places[:, place]]
+        for level in range(indices.shape[1]):
+            if level != without:
+                queries = queries + self._vectors[level].numpy()[indices[:, level]]
         return torch.from_numpy(queries)
 
     def _split(self, nodes: _Nodes, depth: int) -> tuple[_Nodes, _Nodes]:
@@ -146,59 +145,59 @@ class Branching:
         now, later = _cut(nodes, slice(0, count)), _cut(nodes, slice(count, None))
         return _cut(now, now.reach > self._least_of(now, depth)), later
 
-    def _least_of(self, nodes: _Nodes, depth: int) -> Floats:
+    def _least_of(self, nodes: _Nodes, depth: int) -> Float64:
         """Return what nodes must be above: the k-th best, and what was found with the same entities at open variables."""
         if depth < len(self.open_):
             return np.full(len(nodes.reach), self._least)
         return np.array([max(self._least, self._found.get(key, (-np.inf,))[0]) for key in self._keys(nodes)])
 
-    def _gone_on(self, nodes: _Nodes, depth: int) -> _Nodes | None:
+    def _expand(self, nodes: _Nodes, depth: int) -> _Nodes | None:
         """Return the children of nodes that can reach enough; where one variable is left, take in what they reach."""
         if depth >= len(self._variables) - 1:
             self._meet(nodes, depth)
             return None
-        sums = sum((one[nodes.places[:, place]] for place, one in enumerate(self._sets[:depth])), self._rows[nodes.rows])
+        sums = sum((one[nodes.indices[:, level]] for level, one in enumerate(self._sets[:depth])), self._rows[nodes.rows])
         reach = reach_of(self._sigma, sums, self._sets[depth:])
-        self._take(nodes.rows, np.column_stack([nodes.places, reach.choice]), reach.low)
+        self._take(nodes.rows, np.column_stack([nodes.indices, reach.choice]), reach.low)
         high = np.minimum(reach.children, nodes.reach[:, None])
-        parents, places = np.nonzero(high > self._least_of(nodes, depth)[:, None])
+        parents, indices = np.nonzero(high > self._least_of(nodes, depth)[:, None])
         if not len(parents):
             return None
-        made = _Nodes(nodes.rows[parents], np.column_stack([nodes.places[parents], places]), high[parents, places])
+        children = _Nodes(nodes.rows[parents], np.column_stack([nodes.indices[parents], indices]), high[parents, indices])
         if depth + 1 == len(self.open_) and self.excluded:
-            allowed = np.array([key[1:] not in self._hidden for key in self._keys(made)], np.bool_)
-            made = _cut(made, allowed)
-        return made if len(made.reach) else None
+            allowed = np.array([key[1:] not in self._hidden for key in self._keys(children)], np.bool_)
+            children = _cut(children, allowed)
+        return children if len(children.reach) else None
 
     def _meet(self, nodes: _Nodes, depth: int) -> None:
         """Let the kernel pick the best at the last variable."""
-        queries = self._queries(nodes.rows, nodes.places)
+        queries = self._queries(nodes.rows, nodes.indices)
         if depth == len(self._variables):  # all is given
             scores = self.values.combine.pairs(queries, torch.zeros(()))
-            self._take(nodes.rows, nodes.places, self._sum(scores.double().numpy()))
+            self._take(nodes.rows, nodes.indices, self._sum(scores.double().numpy()))
             return
         last_is_open = not self.dropped
-        offered = self._offered[depth]
-        count = min(self.k if last_is_open else 1, len(offered))
+        candidates = self._vectors[depth]
+        count = min(self.k if last_is_open else 1, len(candidates))
         hidden = nothing_excluded(len(queries))
         if last_is_open and self._hidden:
             above = enumerate(self._keys(nodes, depth))
-            pairs = sorted((row, place) for row, key in above for place in self._hidden_last.get(key[1:], ()))
+            pairs = sorted((row, index) for row, key in above for index in self._hidden_last.get(key[1:], ()))
             if pairs:
                 rows, last = np.array(pairs).T
                 hidden = excluded_pairs(rows, last, len(queries))
-        found, scores = self.values.combine.top(queries, offered, count, hidden)
-        places = np.column_stack([nodes.places.repeat(count, 0), found.numpy().ravel()])
-        there = places[:, -1] >= 0
+        found, scores = self.values.combine.top(queries, candidates, count, hidden)
+        indices = np.column_stack([nodes.indices.repeat(count, 0), found.numpy().ravel()])
+        there = indices[:, -1] >= 0
         sums = self._sum(scores.double().numpy().ravel())
-        self._take(nodes.rows.repeat(count)[there], places[there], sums[there])
+        self._take(nodes.rows.repeat(count)[there], indices[there], sums[there])
 
-    def _take(self, rows: Ints, places: Ints, sums: Floats) -> None:
+    def _take(self, rows: Int64, indices: Int64, sums: Float64) -> None:
         """Remember whole assignments that are better than what was found with the same entities at open variables."""
         always = len(self._found) < self.k
         chosen = np.flatnonzero((sums >= self._least) | always)
         width = len(self.open_)
-        parts = rows[chosen].tolist(), places[chosen].tolist(), sums[chosen].tolist()
+        parts = rows[chosen].tolist(), indices[chosen].tolist(), sums[chosen].tolist()
         for row, whole, total in zip(*parts, strict=True):
             key = (row, *whole[:width])
             if key[1:] not in self._hidden and total > self._found.get(key, (-np.inf,))[0]:
@@ -214,7 +213,7 @@ class Branching:
         if nodes is not None:
             more = _Nodes(
                 np.concatenate([nodes.rows, more.rows]),
-                np.concatenate([nodes.places, more.places]),
+                np.concatenate([nodes.indices, more.indices]),
                 np.concatenate([nodes.reach, more.reach]),
             )
         order = np.argsort(-more.reach, kind="stable")
@@ -227,11 +226,13 @@ class Branching:
         whole = [one for _, one in self._found.values()]
         rows = torch.tensor([one[0] for one in whole], dtype=torch.int64)
         columns = self.columns[:, rows].clone()
-        for place, variable in enumerate(self._variables):
-            ids = self._ids[place][np.array([one[1 + place] for one in whole], np.int64)]
+        for level, variable in enumerate(self._variables):
+            ids = self._ids[level][np.array([one[1 + level] for one in whole], np.int64)]
             columns[variable] = torch.from_numpy(ids)
-        scores = self.values.combine.pairs(self.values.given(self.atom, columns, self.atom.variables), torch.zeros(()))
-        if len(self._variables) == 1:  # by the kernel's own scores, in whose last bit completions are told apart
+        scores = self.values.combine.pairs(
+            self.values.given_vectors(self.atom, columns, self.atom.variables), torch.zeros(())
+        )
+        if len(self._variables) == 1:  # by the kernel's own scores, whose last bits order completions
             scores = torch.tensor([self._score(total) for total, _ in self._found.values()], dtype=torch.float64)
         order = np.lexsort((*columns[list(self.open_)].numpy()[::-1], rows.numpy(), -scores.numpy()))[: self.k]
         chosen = torch.from_numpy(order)
@@ -239,20 +240,20 @@ class Branching:
 
     def _keys(self, nodes: _Nodes, width: int | None = None) -> list[Key]:
         width = len(self.open_) if width is None else width
-        return list(map(tuple, np.column_stack([nodes.rows, nodes.places[:, :width]]).tolist()))
+        return list(map(tuple, np.column_stack([nodes.rows, nodes.indices[:, :width]]).tolist()))
 
-    def _excluded_places(self) -> set[Key]:
-        """Return the excluded assignments as places among the candidates, where they are candidates."""
+    def _excluded_indices(self) -> set[Key]:
+        """Return the excluded assignments as indices among the candidates, where they are candidates."""
         if not self.excluded or not self.open_:
             return set()
         found = np.array(list(self.excluded), np.int64)
-        places, there = np.empty_like(found), np.ones(len(found), np.bool_)
-        for place, ids in enumerate(self._ids[: len(self.open_)]):
-            places[:, place], among = _places(ids, found[:, place])
+        indices, there = np.empty_like(found), np.ones(len(found), np.bool_)
+        for level, ids in enumerate(self._ids[: len(self.open_)]):
+            indices[:, level], among = _indices(ids, found[:, level])
             there &= among
-        return set(map(tuple, places[there].tolist()))
+        return set(map(tuple, indices[there].tolist()))
 
-    def _sum(self, scores: Floats) -> Floats:
+    def _sum(self, scores: Float64) -> Float64:
         """Return the sums of sigmas that make scores."""
         sums = scores / self.values.combine.factor
         return (sums + self.values.model.windows) / 2 if self.values.model.settings.sigma == "tanh" else sums
@@ -262,11 +263,11 @@ class Branching:
         return self.values.combine.factor * float(2 * total - self.values.model.windows if tanh else total)
 
 
-def _places(ids: Ints, entities: Ids | Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """Return where entities stand among ascending ids, and whether they do."""
-    places = np.minimum(np.searchsorted(ids, entities), len(ids) - 1)
-    return places, ids[places] == entities
+def _indices(ids: Int64, entities: Ids | Int64) -> tuple[Int64, Bool]:
+    """Return the indices of entities among ascending ids, and whether they are there."""
+    indices = np.minimum(np.searchsorted(ids, entities), len(ids) - 1)
+    return indices, ids[indices] == entities
 
 
-def _cut(nodes: _Nodes, chosen: slice | Ints | npt.NDArray[np.bool_]) -> _Nodes:
-    return _Nodes(nodes.rows[chosen], nodes.places[chosen], nodes.reach[chosen])
+def _cut(nodes: _Nodes, chosen: slice | Int64 | Bool) -> _Nodes:
+    return _Nodes(nodes.rows[chosen], nodes.indices[chosen], nodes.reach[chosen])

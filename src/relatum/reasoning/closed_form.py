@@ -1,9 +1,9 @@
 """Expressions as relation parameters: one function per theorem, with bounds, beside the trained ones.
 
-The meaning of an expression on degrees of truth: a renaming or a selection is its operand with other arguments, a projection
-the maximum over the entities at what it drops, a union the maximum, a difference the minimum of the left side and the
-complement of the right one. Every expression has three sets of parameters: the one of the theorems, whose `Bound` says what
-it promises; a lower one, which is never above the meaning; and an upper one, which is never below it.
+The exact value of an expression, on degrees of truth: a permutation or a selection is its operand with other arguments, a
+projection the maximum over the entities at what it drops, a union the maximum, a difference the minimum of the left side and
+the complement of the right one. Every expression has three sets of parameters: the one of the theorems, with a `Bound` on
+it; a lower one, which is never above the exact value; and an upper one, which is never below it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Bound", "ClosedForm", "Form", "closed_form", "closed_forms", "extend
 
 
 class Bound(Enum):
-    """How the degree of truth by a closed form stands to the one by the meaning of the expression, for every tuple."""
+    """Whether the closed form is equal to, above or below the exact value, for every tuple."""
 
     EQUAL = "equal"
     AT_LEAST = "at least"
@@ -48,7 +48,7 @@ class Bound(Enum):
 
     @classmethod
     def of_largest(cls, *operands: Bound) -> Bound:
-        """Return the bound of a projection or a union, whose closed form lies above all that it is made from."""
+        """Return the bound of a projection or a union, whose closed form lies above all its operands."""
         return cls.AT_LEAST if all(operand.never_below for operand in operands) else cls.NONE
 
     @classmethod
@@ -111,7 +111,9 @@ def closed_forms(
 def require_reale(model: Model) -> ReAlE:
     """Return the model if it is one that the theorems are about."""
     if not isinstance(model, ReAlE):
-        raise DataError(f"algebra can be asked of ReAlE only, for which it is proved; this model is {type(model).__name__}")
+        raise DataError(
+            f"relational algebra works on ReAlE only, for which it is proved; this model is {type(model).__name__}"
+        )
     return model
 
 
@@ -135,18 +137,20 @@ class _Space:
         """Refuse a node whose theorem asks for entities in [0, 1], where they are not."""
         if self.model.settings.entity_map == "none":
             raise SettingError(
-                f"{node.operation} promises something only for entities in [0, 1], and this model's entity_map is 'none'"
+                f"{node.operation} has a closed form only for entities in [0, 1], but this model's entity_map is 'none'"
             )
 
     def require_complement(self, node: Expression) -> None:
         """Refuse a node that needs the complement, where there is none."""
         if self.model.settings.sigma == "exp":
-            raise SettingError(f"{node.operation} needs a complement, and exp has none: 1 - exp(x) is not exp of a sum")
+            raise SettingError(
+                f"{node.operation} needs a complement, which sigma = exp does not have: 1 - exp(x) is not exp of a sum"
+            )
 
 
 @singledispatch
 def _form(node: Expression, space: _Space, *operands: ClosedForm) -> ClosedForm:
-    raise DataError(f"{node.operation} has no closed form: none is claimed for it, only its exact evaluation on tuples")
+    raise DataError(f"{node.operation} has no closed form; evaluate it on tuples instead")
 
 
 @_form.register
@@ -155,8 +159,8 @@ def _(node: Relation, space: _Space) -> ClosedForm:
     known = space.model.schema[node.name]
     if known.arity != node.arity:
         raise DataError(f"the expression is about {node.schema}, but the model has {known}")
-    places = space.model.position_rows(relation, 0) + torch.arange(node.arity)
-    form = Form(rows(space.tables["relations"], places), rows(space.tables["bias"], relation))
+    rows_of_relation = space.model.position_rows(relation, 0) + torch.arange(node.arity)
+    form = Form(rows(space.tables["relations"], rows_of_relation), rows(space.tables["bias"], relation))
     return ClosedForm(form, Bound.EQUAL, form, form)
 
 

@@ -1,4 +1,4 @@
-"""Why an answer is one: the value of each part of a query, who stands at what was projected away, which windows decided."""
+"""Why an answer is one: the value of each part of a query, the best entities of projections, the windows that decided."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from torch import Tensor
 
 from relatum.algebra.lexer import as_written, write_arguments
 from relatum.models.combine import SIGMAS
-from relatum.reasoning.bounds import Values
+from relatum.reasoning.bounds import PlanValues
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.plan import Atom, Exists, Max, Plan
-from relatum.reasoning.search import best, exact
+from relatum.reasoning.search import best, evaluate_plan
 
 __all__ = ["Explanation", "Window", "explain"]
 
@@ -23,7 +23,7 @@ _WINDOWS = 3
 
 @dataclass(frozen=True)
 class Window:
-    """A window that speaks for a fact: its value, and the mean of it over all entities in the place of the last one."""
+    """A window that speaks for a fact: its value, and its mean over all entities at the last variable."""
 
     number: int
     value: float
@@ -65,34 +65,34 @@ class Explanation:
 
 
 @torch.no_grad()
-def explain(values: Values, node: Plan, columns: Tensor, limit: Limit | None = None) -> Explanation:
-    """Return why the meaning has its value for one assignment, int64[variables, 1]; by the limit, as far as was found."""
+def explain(values: PlanValues, node: Plan, columns: Tensor, limit: Limit | None = None) -> Explanation:
+    """Return why a plan has its value for one assignment, int64[variables, 1]; by the limit, as far as was found."""
     limit = limit or Limit()
-    truth = float(values.heights.truth(exact(values, node, columns, limit))[0])
+    truth = float(values.comparable.probability(evaluate_plan(values, node, columns, limit))[0])
     if isinstance(node, Atom):
         return Explanation(_fact(values, node, columns), truth, _windows(values, node, columns), ())
     if isinstance(node, Exists):
         found = best(values, node.part, columns, node.variables, 1, (), limit).columns
         names = ", ".join(values.model.graph.entities[int(found[variable, 0])] for variable in node.variables)
         return Explanation(f"project: the best is with {names}", truth, (), (explain(values, node.part, found, limit),))
-    said = "union: the larger of" if isinstance(node, Max) else "difference: the smaller of the first and 1 - the second"
-    return Explanation(said, truth, (), tuple(explain(values, part, columns, limit) for part in (node.left, node.right)))
+    text = "union: the larger of" if isinstance(node, Max) else "difference: the smaller of the first and 1 - the second"
+    return Explanation(text, truth, (), tuple(explain(values, part, columns, limit) for part in (node.left, node.right)))
 
 
-def _fact(values: Values, atom: Atom, columns: Tensor) -> str:
+def _fact(values: PlanValues, atom: Atom, columns: Tensor) -> str:
     names = values.model.graph.entities
     arguments = (names[int(columns[term, 0])] if isinstance(term, int) else term for term in atom.arguments)
     return as_written(atom.expression.name) + write_arguments(tuple(arguments))
 
 
-def _windows(values: Values, atom: Atom, columns: Tensor) -> tuple[Window, ...]:
+def _windows(values: PlanValues, atom: Atom, columns: Tensor) -> tuple[Window, ...]:
     last = atom.variables[-1] if atom.variables else None
     if last is None:
         return ()
     sigma = SIGMAS[values.model.settings.sigma]
-    queries, _ = values.asked(atom, columns, atom.variables, last)
-    offered = values.offered(atom, last)
-    here = sigma(values.given(atom, columns, atom.variables))[0]
-    usual = sigma(queries + offered).mean(0)
+    queries, _ = values.query_vectors(atom, columns, atom.variables, last)
+    candidates = values.candidate_vectors(atom, last)
+    here = sigma(values.given_vectors(atom, columns, atom.variables))[0]
+    usual = sigma(queries + candidates).mean(0)
     chosen = torch.argsort(here - usual, descending=True, stable=True)[:_WINDOWS].tolist()
     return tuple(Window(window, float(here[window]), float(usual[window])) for window in chosen)

@@ -16,7 +16,7 @@ class Limit:
 
     Args:
         seconds: how long from now; None is no limit.
-        advance: is told, whenever a search looks at the clock, how many milliseconds have passed since the last time.
+        advance: called, whenever a search looks at the clock, with the milliseconds since the last time.
     """
 
     def __init__(self, seconds: float | None = None, advance: Callable[[int], None] | None = None) -> None:
@@ -29,7 +29,7 @@ class Limit:
         self._whole: Limit | None = None
 
     def reached(self) -> bool:
-        """Return whether the time is over; `stopped` then remembers that a search was told so."""
+        """Return whether the time is over; `stopped` then remembers that a search ended early."""
         now = time.monotonic()
         if self._advance is not None and (passed := int(1000 * (now - self._last))):
             self._advance(passed)
@@ -40,16 +40,16 @@ class Limit:
         return over
 
     def stop(self) -> None:
-        """Remember that a search was told to stop."""
+        """Remember that a search ended early."""
         self.stopped = True
         if self._whole is not None:
             self._whole.stop()
 
     def part(self, share: float) -> Limit:
         """Return a limit for a part of the work, which may take a share of the time that is left."""
-        made = Limit(None, self._advance)
-        made._whole = self
+        part = Limit(None, self._advance)
+        part._whole = self
         if self._end != math.inf:
             now = time.monotonic()
-            made._end = now + share * max(0.0, self._end - now)
-        return made
+            part._end = now + share * max(0.0, self._end - now)
+        return part

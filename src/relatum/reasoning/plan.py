@@ -1,8 +1,8 @@
-"""What an expression means on an embedding: maxima, minima and complements of scores, with variables for its columns.
+"""Plans: how to evaluate an expression on a model, by maxima, minima and complements of scores.
 
-Renamings and selections leave no trace but in which variable stands where, for their closed forms are exact; so what is left
-of an expression is a tree of four kinds of node. An `Atom` is one stored relation with its arguments, variables and
-constants; `Largest` is a union; `Less` a difference; `Some` a projection: the maximum over what it drops.
+A column of the expression is a variable. Permutations and selections only decide which variable is at which position, so a
+plan is a tree of four node types: `Atom`, a stored relation with its arguments (variables and constants); `Max`, a union;
+`AndNot`, a difference; `Exists`, a projection: the maximum over the columns that it drops.
 """
 
 from __future__ import annotations
@@ -25,7 +25,18 @@ from relatum.algebra.expression import (
 from relatum.algebra.node import post_order
 from relatum.errors import DataError
 
-__all__ = ["AndNot", "Atom", "Exists", "Max", "Plan", "Term", "as_atom", "most_projected", "plan_of", "projected_variables"]
+__all__ = [
+    "AndNot",
+    "Atom",
+    "Exists",
+    "Max",
+    "Plan",
+    "Term",
+    "as_atom",
+    "max_projected_variables",
+    "plan_of",
+    "projected_variables",
+]
 
 _MOST_NODES, _MOST_DEPTH = 1000, 100
 
@@ -76,7 +87,7 @@ Plan = Atom | Max | AndNot | Exists
 
 
 def as_atom(node: Plan) -> tuple[Atom, tuple[int, ...]] | None:
-    """Return an atom and the variables that are projected away from it, if a meaning is nothing else."""
+    """Return an atom and the variables that are projected away from it, if a plan is nothing else."""
     dropped: tuple[int, ...] = ()
     while isinstance(node, Exists):
         dropped += node.variables
@@ -85,7 +96,7 @@ def as_atom(node: Plan) -> tuple[Atom, tuple[int, ...]] | None:
 
 
 def projected_variables(node: Plan) -> list[int]:
-    """Return the variables that a meaning ranges over by itself."""
+    """Return the variables that a plan ranges over by itself."""
     if isinstance(node, Atom):
         return []
     if isinstance(node, Exists):
@@ -93,71 +104,71 @@ def projected_variables(node: Plan) -> list[int]:
     return projected_variables(node.left) + projected_variables(node.right)
 
 
-def most_projected(node: Plan) -> int:
+def max_projected_variables(node: Plan) -> int:
     """Return how many variables are ranged over at once, at most."""
     if isinstance(node, Atom):
         return 0
     if isinstance(node, Exists):
-        return len(node.variables) + most_projected(node.part)
-    return max(most_projected(node.left), most_projected(node.right))
+        return len(node.variables) + max_projected_variables(node.part)
+    return max(max_projected_variables(node.left), max_projected_variables(node.right))
 
 
 def plan_of(expression: Expression) -> Plan:
-    """Return the meaning of an expression, whose columns are the variables 0 to arity - 1."""
+    """Return the plan of an expression, whose columns are the variables 0 to arity - 1."""
     sizes: dict[Expression, int] = {}
     for node in post_order(expression, lambda node: node.children):
-        sizes[node] = 1 + sum(sizes[child] for child in node.children)  # what is shared is asked wherever it stands
+        sizes[node] = 1 + sum(sizes[child] for child in node.children)  # a shared part is evaluated wherever it occurs
     if sizes[expression] > _MOST_NODES or expression.depth > _MOST_DEPTH:
         raise DataError(
-            f"an embedding can be asked expressions of up to {_MOST_NODES} operations and depth {_MOST_DEPTH}, "
-            f"and this one has {sizes[expression]} and depth {expression.depth}"
+            f"a model can evaluate expressions of up to {_MOST_NODES} operations and depth {_MOST_DEPTH}; "
+            f"this one has {sizes[expression]} operations and depth {expression.depth}"
         )
-    return _meaning(expression, tuple(range(expression.arity)), itertools.count(expression.arity))
+    return _plan(expression, tuple(range(expression.arity)), itertools.count(expression.arity))
 
 
 @singledispatch
-def _meaning(node: Expression, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    raise DataError(f"{node.operation} cannot be asked of an embedding, only of tuples: no closed form is claimed for it")
+def _plan(node: Expression, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
+    raise DataError(f"a model cannot evaluate {node.operation}: it has no closed form; evaluate it on tuples instead")
 
 
-@_meaning.register
+@_plan.register
 def _(node: Relation, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
     return Atom(node, arguments)
 
 
-@_meaning.register
+@_plan.register
 def _(node: Rename, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    return _meaning(node.child, tuple(arguments[place] for place in node.places), fresh)
+    return _plan(node.child, tuple(arguments[position] for position in node.inverse), fresh)
 
 
-@_meaning.register
+@_plan.register
 def _(node: SelectEqual, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
     kept = arguments[node.kept - (node.kept > node.dropped)]
-    return _meaning(node.child, _with(arguments, node.dropped, kept), fresh)
+    return _plan(node.child, _with(arguments, node.dropped, kept), fresh)
 
 
-@_meaning.register
+@_plan.register
 def _(node: SelectConstant, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    return _meaning(node.child, _with(arguments, node.dropped, node.entity), fresh)
+    return _plan(node.child, _with(arguments, node.dropped, node.entity), fresh)
 
 
-@_meaning.register
+@_plan.register
 def _(node: Project, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    placed = dict(zip(node.positions, arguments, strict=True))
-    dropped = {position: next(fresh) for position in range(node.child.arity) if position not in placed}
-    filled = {**placed, **dropped}
-    part = _meaning(node.child, tuple(filled[position] for position in range(node.child.arity)), fresh)
+    given = dict(zip(node.positions, arguments, strict=True))
+    dropped = {position: next(fresh) for position in range(node.child.arity) if position not in given}
+    filled = {**given, **dropped}
+    part = _plan(node.child, tuple(filled[position] for position in range(node.child.arity)), fresh)
     return Exists(node, tuple(dropped.values()), part) if dropped else part
 
 
-@_meaning.register
+@_plan.register
 def _(node: Union, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    return Max(node, _meaning(node.left, arguments, fresh), _meaning(node.right, arguments, fresh))
+    return Max(node, _plan(node.left, arguments, fresh), _plan(node.right, arguments, fresh))
 
 
-@_meaning.register
+@_plan.register
 def _(node: Difference, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    return AndNot(node, _meaning(node.left, arguments, fresh), _meaning(node.right, arguments, fresh))
+    return AndNot(node, _plan(node.left, arguments, fresh), _plan(node.right, arguments, fresh))
 
 
 def _with(arguments: tuple[Term, ...], position: int, term: Term) -> tuple[Term, ...]:

@@ -51,8 +51,8 @@ class QueryAnswer:
 
     Attributes:
         entities: the entities, in the order of the open columns.
-        probability: by the exact reading, from calibrated scores; None without a calibration.
-        degree: the degree of truth by the exact reading, from the scores as they are.
+        probability: by the exact value of the plan, from calibrated scores; None without a calibration.
+        degree: the degree of truth by the exact value of the plan, from the scores as they are.
         closed: the degree of truth by the closed form, which the bound of the query is about; None where there is none.
         known: whether the tuple follows exactly from the facts that the run was given.
         proven: whether there is surely no better answer of its kind, known or new, but those above it.
@@ -77,7 +77,7 @@ class QueryAnswer:
 
     @property
     def slack(self) -> float | None:
-        """How far the closed form lies above the exact reading."""
+        """How far the closed form lies above the exact value."""
         return None if self.closed is None else self.closed - self.degree
 
 
@@ -85,10 +85,10 @@ class QueryResult(Records[QueryAnswer]):
     """The answers to a query: the known ones, best first, and behind them the new ones, best first.
 
     Attributes:
-        query: what was asked.
-        mode: by which reading answers were ranked, `exact` or `closed`.
+        query: the query.
+        mode: how answers were ranked, `exact` or `closed`.
         bound: what the closed form promises.
-        proven: whether there are surely no better answers by that reading.
+        proven: whether there are surely no better answers in that mode.
         stopped: whether the time was over before that was certain.
     """
 

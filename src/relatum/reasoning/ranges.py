@@ -1,4 +1,4 @@
-"""What the variables of a meaning range over: the entities of their column's kind, where relations were made from tables."""
+"""What the variables of a plan range over: the entities of their column's type, where relations come from tables."""
 
 from __future__ import annotations
 

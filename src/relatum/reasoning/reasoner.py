@@ -1,4 +1,4 @@
-"""Relational algebra asked of a trained model: by closed forms with their bounds, or exactly on scores."""
+"""Relational algebra on a trained model: by closed forms with their bounds, or exactly on scores."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from relatum.algebra.evaluation import evaluate
 from relatum.algebra.expression import Expression, Relation
+from relatum.arrays import Float64
 from relatum.data.column_types import ColumnTypes
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema
@@ -18,14 +19,14 @@ from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError, UnknownNameError, whole_number
 from relatum.inference.calibration import Calibration
 from relatum.models.base import Model, Parameters
-from relatum.reasoning.bounds import ComparableScores, Floats, Values
+from relatum.reasoning.bounds import ComparableScores, PlanValues
 from relatum.reasoning.closed_form import Bound, ClosedForm, Form, closed_form, extended, require_reale
 from relatum.reasoning.explanation import Explanation, explain
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.plan import AndNot, Atom, Exists, Plan, as_atom, plan_of, projected_variables
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult
 from relatum.reasoning.ranges import ranges_of
-from relatum.reasoning.search import Best, best, best_of, exact
+from relatum.reasoning.search import Best, best, best_of, evaluate_plan
 
 __all__ = ["MODES", "Reasoner"]
 
@@ -66,7 +67,7 @@ class Reasoner:
         new_only: bool = False,
         limit: Limit | None = None,
     ) -> QueryResult:
-        """Return the k best known answers and the k best new ones, by the exact reading or by the closed form.
+        """Return the k best known answers and the k best new ones, ranked by the exact value or by the closed form.
 
         A query without an open column has one answer: how true the tuple is. Where the limit is reached, the answers are
         the best that were found.
@@ -74,22 +75,22 @@ class Reasoner:
         k = whole_number("k", k)
         if mode not in MODES:
             raise UnknownNameError("mode", mode, MODES)
-        limit, node = limit or Limit(), self.meaning(query.expression)
+        limit, node = limit or Limit(), self.plan(query.expression)
         values = self._values(query.expression, node)
         form = self._form(query.expression, required=mode == "closed")
         closed = None if form is None else _Closed(self.model, self.tables, form.form, values.ranges)
         by_closed = closed is not None and mode == "closed"
-        asked, meant = (closed.values, closed.node) if closed is not None and by_closed else (values, node)
-        columns, known = _room(node, self._ids(query)), self._known(query)
+        ranked_values, ranked_plan = (closed.values, closed.node) if closed is not None and by_closed else (values, node)
+        columns, known = _with_projected(node, self._ids(query)), self._known(query)
         found: list[tuple[Best, bool]] = []
         if not query.open:
-            found.append((best_of(asked, meant, columns, 1, limit), bool(known.shape[1])))
+            found.append((best_of(ranked_values, ranked_plan, columns, 1, limit), bool(known.shape[1])))
         else:
             if known.shape[1] and not new_only:
-                there = _room(node, torch.from_numpy(known.astype(np.int64)))
-                found.append((best_of(asked, meant, there, k, limit.part(_KNOWN_SHARE)), True))
+                there = _with_projected(node, torch.from_numpy(known.astype(np.int64)))
+                found.append((best_of(ranked_values, ranked_plan, there, k, limit.part(_KNOWN_SHARE)), True))
             excluded = set(map(tuple, known[query.open].T.tolist()))
-            found.append((best(asked, meant, columns, query.open, k, excluded, limit.part(_NEW_SHARE)), False))
+            found.append((best(ranked_values, ranked_plan, columns, query.open, k, excluded, limit.part(_NEW_SHARE)), False))
         answers = [
             answer
             for ranked, known_too in found
@@ -104,36 +105,36 @@ class Reasoner:
             answers,
         )
 
-    def probability(self, expression: Expression, tuples: Tensor, limit: Limit | None = None) -> Floats | None:
-        """Return the probabilities of tuples, int64[arity, n], by the exact reading; None without a calibration."""
+    def probability(self, expression: Expression, tuples: Tensor, limit: Limit | None = None) -> Float64 | None:
+        """Return the probabilities of tuples, int64[arity, n], by the exact value; None without a calibration."""
         if self._calibrated is None:
             return None
-        node = self.meaning(expression)
+        node = self.plan(expression)
         values = self._values(expression, node)
-        return self._calibrated.truth(exact(values, node, _room(node, tuples), limit))
+        return self._calibrated.probability(evaluate_plan(values, node, _with_projected(node, tuples), limit))
 
     def explain(self, query: Query, answer: QueryAnswer, limit: Limit | None = None) -> Explanation:
         """Return the value of each part of a query for an answer, and the windows that decided."""
-        node = self.meaning(query.expression)
+        node = self.plan(query.expression)
         ids = self._ids(query)
         ids[query.open, 0] = torch.tensor(
             [self.model.graph.entities.id(name) for name in answer.entities], dtype=torch.int64
         )
-        return explain(self._values(query.expression, node), node, _room(node, ids), limit)
+        return explain(self._values(query.expression, node), node, _with_projected(node, ids), limit)
 
-    def meaning(self, expression: Expression) -> Plan:
-        """Return the meaning of an expression, or refuse one that has none on this model."""
+    def plan(self, expression: Expression) -> Plan:
+        """Return the plan of an expression, or refuse one that this model cannot evaluate."""
         node = plan_of(expression)
-        if _takes_away(node):
+        if _has_difference(node):
             (self._calibrated or self._plain).require_complement()
         return node
 
-    def _values(self, expression: Expression, node: Plan) -> Values:
+    def _values(self, expression: Expression, node: Plan) -> PlanValues:
         ranges = ranges_of(expression, node, self.column_types, self.model.graph.entities)
-        return Values(self.model, self.tables, self._calibrated or self._plain, ranges, self.facts)
+        return PlanValues(self.model, self.tables, self._calibrated or self._plain, ranges, self.facts)
 
     def _form(self, expression: Expression, *, required: bool) -> ClosedForm | None:
-        """Return the closed form; None where there is none, and the exact reading does without."""
+        """Return the closed form; None where there is none, and the exact value needs none."""
         try:
             return closed_form(expression, self.model, self.tables)
         except SettingError:
@@ -144,7 +145,7 @@ class Reasoner:
     def _answers(
         self,
         query: Query,
-        values: Values,
+        values: PlanValues,
         node: Plan,
         closed: _Closed | None,
         ranked: Best,
@@ -155,20 +156,22 @@ class Reasoner:
     ) -> list[QueryAnswer]:
         """Return ranked assignments as answers; where they are `filled`, what is projected away is assigned too."""
         tuples, names = ranked.columns[: query.expression.arity], self.model.graph.entities
-        one, columns = as_atom(node), _room(node, tuples)
+        one, columns = as_atom(node), _with_projected(node, tuples)
         if filled and one is not None:
             node, columns = one[0], ranked.columns
         count = tuples.shape[1]
         probabilities: list[float | None] = [None] * count
         if self._calibrated is not None:
-            probabilities = self._calibrated.truth(exact(values, node, columns, limit)).tolist()
-        degrees = self._plain.truth(exact(replace(values, heights=self._plain), node, columns, limit)).tolist()
+            probabilities = self._calibrated.probability(evaluate_plan(values, node, columns, limit)).tolist()
+        degrees = self._plain.probability(
+            evaluate_plan(replace(values, comparable=self._plain), node, columns, limit)
+        ).tolist()
         entities = [tuple(names[entity] for entity in each) for each in tuples[query.open].T.tolist()]
-        said: list[float | None] = [None] * count if closed is None else closed.degrees(tuples).tolist()
-        proven = (ranked.heights >= ranked.missed).tolist()
+        closed_degrees: list[float | None] = [None] * count if closed is None else closed.degrees(tuples).tolist()
+        proven = (ranked.logits >= ranked.missed).tolist()
         return [
             QueryAnswer(*row[:-1], known, row[-1])
-            for row in zip(entities, probabilities, degrees, said, proven, strict=True)
+            for row in zip(entities, probabilities, degrees, closed_degrees, proven, strict=True)
         ]
 
     def _ids(self, query: Query) -> Tensor:
@@ -195,23 +198,23 @@ class _Closed:
         schema = RelationSchema(free, len(form.weights))
         model, tables = extended(require_reale(model), tables, {schema: form})
         self.node = Atom(Relation(schema), tuple(range(schema.arity)))
-        self.values = Values(model, tables, ComparableScores(model), ranges)
+        self.values = PlanValues(model, tables, ComparableScores(model), ranges)
 
-    def degrees(self, tuples: Tensor) -> Floats:
-        return self.values.heights.truth(exact(self.values, self.node, tuples))
+    def degrees(self, tuples: Tensor) -> Float64:
+        return self.values.comparable.probability(evaluate_plan(self.values, self.node, tuples))
 
 
-def _room(node: Plan, tuples: Tensor) -> Tensor:
-    """Return tuples with rows for the variables that a meaning ranges over by itself."""
+def _with_projected(node: Plan, tuples: Tensor) -> Tensor:
+    """Return tuples with rows for the variables that a plan ranges over by itself."""
     rows = 1 + max([len(tuples) - 1, *projected_variables(node)])
     columns = torch.zeros(rows, tuples.shape[1], dtype=torch.int64)
     columns[: len(tuples)] = tuples
     return columns
 
 
-def _takes_away(node: Plan) -> bool:
+def _has_difference(node: Plan) -> bool:
     if isinstance(node, Atom):
         return False
     if isinstance(node, Exists):
-        return _takes_away(node.part)
-    return isinstance(node, AndNot) or _takes_away(node.left) or _takes_away(node.right)
+        return _has_difference(node.part)
+    return isinstance(node, AndNot) or _has_difference(node.left) or _has_difference(node.right)

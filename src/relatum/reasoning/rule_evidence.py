@@ -1,4 +1,4 @@
-"""What a trained model says of a rule: whether it gives tuples the same probability by the head and by the body."""
+"""How far a trained model supports a rule: whether it gives tuples the same probability by the head and by the body."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from relatum.algebra import Relation
+from relatum.arrays import Float64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
-from relatum.reasoning.bounds import Floats
 from relatum.reasoning.reasoner import Reasoner
 from relatum.rules.rule import Rule
 from relatum.rules.views import TupleKeys, found_in
@@ -26,17 +26,17 @@ class ModelEvidence:
     """How far a model agrees with a rule, on known tuples of its head and on tuples that are not known.
 
     Attributes:
-        facts: how many known tuples of the head were asked about.
-        non_facts: how many others: known ones in which one entity is replaced by another that stands at its position.
+        facts: how many known tuples of the head were compared.
+        negatives: how many others: known ones with one entity replaced by another of the relation at that position.
         on_facts: the mean absolute difference between the probabilities that head and body give to the facts.
-        on_non_facts: the same of the others.
+        on_negatives: the same of the others.
         correlation: the rank correlation of the two probabilities over all of them; None where either is constant.
     """
 
     facts: int
-    non_facts: int
+    negatives: int
     on_facts: float
-    on_non_facts: float
+    on_negatives: float
     correlation: float | None
 
     def to_json(self) -> dict[str, Any]:
@@ -45,25 +45,25 @@ class ModelEvidence:
 
 
 def model_evidence(reasoner: Reasoner, rule: Rule, *, most: int = 200, seed: int = 0) -> ModelEvidence:
-    """Return how far a calibrated model agrees with a rule; both sides are read exactly, not by their closed forms.
+    """Return how far a calibrated model agrees with a rule; both sides by exact values, not by their closed forms.
 
     Args:
         reasoner: the model, and everything known.
         rule: over relations of the model.
-        most: how many known tuples to ask about, and how many others.
+        most: how many known tuples to compare, and how many others.
         seed: of what is drawn.
     """
     rng = np.random.default_rng(seed)
     known = reasoner.facts.distinct().table(rule.head.name).columns
     if not known.shape[1]:
-        raise DataError(f"{rule.head.name}: no fact is known, so there is nothing to ask about")
+        raise DataError(f"{rule.head.name}: no known facts, so the rule cannot be checked on the model")
     facts = known[:, np.sort(rng.permutation(known.shape[1])[:most])]
-    others = _non_facts(known, facts, reasoner.facts, rng)
+    others = _negatives(known, facts, reasoner.facts, rng)
     tuples = torch.from_numpy(np.concatenate([facts, others], axis=1).astype(np.int64))
     head = Relation(RelationSchema(rule.head.name, rule.head.arity))
     found = [reasoner.probability(expression, tuples) for expression in (head, rule.body)]
     if found[0] is None or found[1] is None:
-        raise DataError("the run has no calibration, and without one scores of different relations cannot be compared")
+        raise DataError("the run has no calibration, so scores of different relations cannot be compared")
     apart = np.abs(found[0] - found[1])
     count = facts.shape[1]
     return ModelEvidence(
@@ -75,27 +75,27 @@ def model_evidence(reasoner: Reasoner, rule: Rule, *, most: int = 200, seed: int
     )
 
 
-def _non_facts(known: Ids, facts: Ids, graph: Hypergraph, rng: np.random.Generator) -> Ids:
+def _negatives(known: Ids, facts: Ids, graph: Hypergraph, rng: np.random.Generator) -> Ids:
     """Return facts of which one entity is replaced, at a random position, as far as they are not known to be true."""
-    made = facts.copy()
+    corrupted = facts.copy()
     rows = np.arange(facts.shape[1])
     positions = rng.integers(0, len(facts), len(rows))
     drawn = known[:, rng.integers(0, known.shape[1], len(rows))]
-    made[positions, rows] = drawn[positions, rows]
+    corrupted[positions, rows] = drawn[positions, rows]
     keys = TupleKeys(len(graph.entities), len(facts))
-    return made[:, ~found_in(keys.of(made), np.sort(keys.of(known)))[0]]
+    return corrupted[:, ~found_in(keys.of(corrupted), np.sort(keys.of(known)))[0]]
 
 
-def _rank_correlation(one: Floats, other: Floats) -> float | None:
+def _rank_correlation(one: Float64, other: Float64) -> float | None:
     ranks = np.array([_ranks(one), _ranks(other)])
     ranks -= ranks.mean(axis=1, keepdims=True)
     size = float(np.sqrt((ranks[0] @ ranks[0]) * (ranks[1] @ ranks[1])))
     return float(ranks[0] @ ranks[1]) / size if size else None
 
 
-def _ranks(values: Floats) -> Floats:
-    """Return the place of each value in their order; equal ones share the mean of their places."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+def _ranks(values: Float64) -> Float64:
+    """Return the rank of each value; equal ones share their mean rank."""
+    _, indices, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
-    shared: Floats = (ends - (counts + 1) / 2)[places]
+    shared: Float64 = (ends - (counts + 1) / 2)[indices]
     return shared

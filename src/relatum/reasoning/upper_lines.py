@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relatum.reasoning.bounds import Floats
+from relatum.arrays import Float64, Int64
+from relatum.inference.calibration import sigmoid
 
 __all__ = ["Reach", "reach_of", "sigma_of"]
 
@@ -29,22 +30,22 @@ class Reach:
     Attributes:
         high: bounds from above, [n].
         children: the same for each candidate of the first variable, [n, candidates].
-        choice: the places of candidates that were the best together so far, [n, variables].
+        choice: the indices of candidates that were the best together so far, [n, variables].
         low: the sums with these, [n].
     """
 
-    high: Floats
-    children: Floats
-    choice: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
-    low: Floats
+    high: Float64
+    children: Float64
+    choice: Int64
+    low: Float64
 
 
-def sigma_of(sigma: str, values: Floats) -> Floats:
+def sigma_of(sigma: str, values: Float64) -> Float64:
     """Return sigma of values, `sigmoid` or `exp`."""
-    return np.asarray(np.exp(values) if sigma == "exp" else 1 / (1 + np.exp(-np.clip(values, -700, 700))))
+    return np.exp(values) if sigma == "exp" else sigmoid(values)
 
 
-def reach_of(sigma: str, given: Floats, sets: Sequence[Floats]) -> Reach:
+def reach_of(sigma: str, given: Float64, sets: Sequence[Float64]) -> Reach:
     """Return how large the sum over windows of sigma(given + one row of each set) can be.
 
     Args:
@@ -65,7 +66,7 @@ def reach_of(sigma: str, given: Floats, sets: Sequence[Floats]) -> Reach:
         rest = rest + sum(gain.max(1) for gain in gains[1:])
         np.fmin(children, rest[:, None] + gains[0], out=children)  # what is too large for a number bounds nothing
         np.fmin(high, children.max(1), out=high)
-        inside = given + sum(one[best[:, place]] for place, one in enumerate(sets))
+        inside = given + sum(one[best[:, variable]] for variable, one in enumerate(sets))
         sums = sigma_of(sigma, inside).sum(1)
         better = sums > low
         low[better], choice[better] = sums[better], best[better]
@@ -73,7 +74,7 @@ def reach_of(sigma: str, given: Floats, sets: Sequence[Floats]) -> Reach:
     return Reach(high, children, choice, low)
 
 
-def _slopes(sigma: str, at: Floats, least: Floats, most: Floats) -> Floats:
+def _slopes(sigma: str, at: Float64, least: Float64, most: Float64) -> Float64:
     """Return the slopes of the lowest concave curve above sigma, from `least` to `most`."""
     bottom = sigma_of(sigma, least)
     if sigma == "exp":  # the chord
@@ -83,21 +84,21 @@ def _slopes(sigma: str, at: Floats, least: Floats, most: Floats) -> Floats:
     left, right = np.maximum(least, 0), np.maximum(most, 0)
     for _ in range(_HALVINGS):
         middle = (left + right) / 2
-        height = sigma_of(sigma, middle)
-        further = height * (1 - height) * (middle - least) > height - bottom
+        value = sigma_of(sigma, middle)
+        further = value * (1 - value) * (middle - least) > value - bottom
         left, right = np.where(further, middle, left), np.where(further, right, middle)
     touching = np.maximum(at, (left + right) / 2)
-    height = sigma_of(sigma, touching)
-    chord = (height - bottom) / np.maximum(touching - least, 1e-9)
-    flat = height * (1 - height)
+    value = sigma_of(sigma, touching)
+    chord = (value - bottom) / np.maximum(touching - least, 1e-9)
+    flat = value * (1 - value)
     return np.where((at > right) | (least >= 0), flat, np.minimum(chord, _STEEPEST))
 
 
-def _intercepts(sigma: str, slopes: Floats, least: Floats, most: Floats) -> Floats:
+def _intercepts(sigma: str, slopes: Float64, least: Float64, most: Float64) -> Float64:
     """Return how high lines of given slopes must lie to be nowhere below sigma, from `least` to `most`."""
     ends = [sigma_of(sigma, end) - slopes * end for end in (least, most)]
     if sigma == "exp":
         return np.asarray(np.maximum(*ends))
-    height = (1 + np.sqrt(1 - np.clip(slopes / _STEEPEST, 1e-12, 1))) / 2
-    touching = np.clip(np.log(height / np.maximum(1 - height, 1e-300)), least, most)
+    value = (1 + np.sqrt(1 - np.clip(slopes / _STEEPEST, 1e-12, 1))) / 2
+    touching = np.clip(np.log(value / np.maximum(1 - value, 1e-300)), least, most)
     return np.asarray(np.maximum(np.maximum(*ends), sigma_of(sigma, touching) - slopes * touching))

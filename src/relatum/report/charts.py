@@ -1,7 +1,7 @@
 """Small charts as SVG: curves, an interval in a row of a table, bars, and a reliability curve.
 
-They are drawn by hand: they need no script and no network, take their colours from the page, by day and by night, and say in
-words what they show.
+They are drawn by hand: they need no script and no network, take their colours from the page, by day and night, and describe
+themselves in words.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def curve(title: str, across: str, points: Points, digits: int, marked: int | No
         across: what the horizontal axis counts.
         points: (across, value), in order; at least one.
         digits: how many digits of a value are written behind the point.
-        marked: the place of the point that is labelled, by default the last.
+        marked: the index of the point that is labelled, by default the last.
         zero: whether the vertical axis begins at 0.
     """
     width, height = 340.0, 190.0
-    place = len(points) - 1 if marked is None else marked
+    index = len(points) - 1 if marked is None else marked
     values = [value for _, value in points]
     low, high = (0.0 if zero else min(values)), max(values)
     if high == low:
@@ -42,13 +42,13 @@ def curve(title: str, across: str, points: Points, digits: int, marked: int | No
     x = Axis(min(0.0, points[0][0]), points[-1][0] or 1.0, 40, width - 14)
     y = Axis(low, high, height - 32, 22)
     parts = [*_levels(y, x), *_feet(x, height, across)]
-    line = " ".join(f"{x.at(a):.1f},{y.at(b):.1f}" for a, b in _thinned(points))
+    line = " ".join(f"{x.at(a):.1f},{y.at(b):.1f}" for a, b in _downsampled(points))
     parts.append(_element("polyline", points=line, class_="line"))
-    told = points[place]
-    parts.append(_labelled(x.at(told[0]), y.at(told[1]), f"{told[1]:.{digits}f}", left=x.at(told[0]) > width / 2))
+    shown = points[index]
+    parts.append(_labelled(x.at(shown[0]), y.at(shown[1]), f"{shown[1]:.{digits}f}", left=x.at(shown[0]) > width / 2))
     first, last = points[0], points[-1]
-    said = f"From {first[1]:.{digits}f} at {first[0]:g} {across} to {last[1]:.{digits}f} at {last[0]:g} {across}."
-    return _drawing(title, said, width, height, *parts)
+    description = f"From {first[1]:.{digits}f} at {first[0]:g} {across} to {last[1]:.{digits}f} at {last[0]:g} {across}."
+    return _drawing(title, description, width, height, *parts)
 
 
 def interval_line(value: float, bounds: tuple[float, float] | None) -> Markup:
@@ -75,9 +75,9 @@ def reliability_curve(points: Sequence[tuple[float, float, float]]) -> Markup:
     x, y = Axis(0, 1, 44, width - 16), Axis(0, 1, height - 46, 14)
     parts = []
     for value in (0, 0.25, 0.5, 0.75, 1):
-        place = y.at(value)
-        parts.append(_element("line", x1=x.start, x2=x.end, y1=place, y2=place, class_="level"))
-        parts.append(_element("text", f"{100 * value:g} %", x=x.start - 6, y=place + 4, text_anchor="end"))
+        level = y.at(value)
+        parts.append(_element("line", x1=x.start, x2=x.end, y1=level, y2=level, class_="level"))
+        parts.append(_element("text", f"{100 * value:g} %", x=x.start - 6, y=level + 4, text_anchor="end"))
         parts.append(_element("text", f"{100 * value:g} %", x=x.at(value), y=y.start + 18, text_anchor="middle"))
     parts.append(_element("line", x1=x.at(0), y1=y.at(0), x2=x.at(1), y2=y.at(1), class_="ideal"))
     turn = _along(x, y, 0.31)
@@ -89,8 +89,10 @@ def reliability_curve(points: Sequence[tuple[float, float, float]]) -> Markup:
     for predicted, observed, share in points:
         parts.append(_element("circle", cx=x.at(predicted), cy=y.at(observed), r=max(15 * share**0.5, 1.5), class_="mass"))
     parts.append(_element("text", "predicted probability", x=x.end + 12, y=height - 8, text_anchor="end"))
-    told = "; ".join(f"predicted {percent(predicted)}, observed {percent(observed)}" for predicted, observed, _ in points)
-    return _drawing("Observed share of true facts by predicted probability", f"{told}.", width, height, *parts)
+    description = "; ".join(
+        f"predicted {percent(predicted)}, observed {percent(observed)}" for predicted, observed, _ in points
+    )
+    return _drawing("Observed share of true facts by predicted probability", f"{description}.", width, height, *parts)
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -143,11 +145,13 @@ def _feet(x: Axis, height: float, across: str) -> list[Markup]:
 
 def _labelled(x: float, y: float, label: str, *, left: bool) -> Markup:
     """Return a dot with its value above it, to the left or to the right."""
-    text = _element("text", label, x=x + (4 if left else -4), y=y - 9, text_anchor="end" if left else "start", class_="told")
+    text = _element(
+        "text", label, x=x + (4 if left else -4), y=y - 9, text_anchor="end" if left else "start", class_="label"
+    )
     return Markup().join([_element("circle", cx=x, cy=y, r=3.2, class_="dot"), text])
 
 
-def _thinned(points: Points) -> Points:
+def _downsampled(points: Points) -> Points:
     step = -(-len(points) // _MOST_POINTS)
     return [*points[:-1:step], points[-1]]
 

@@ -100,7 +100,7 @@ def _connected(edges: Sequence[Edge]) -> list[list[Edge]]:
 
 
 class _Group:
-    """Connected edges, and the places of what they connect: by layer from left to right, by row from top to bottom."""
+    """Connected edges, and the coordinates of what they connect: by layer from left to right, by row from top to bottom."""
 
     def __init__(self, edges: list[Edge]) -> None:
         self.edges = edges
@@ -116,16 +116,16 @@ class _Group:
             for node in row:
                 self.tops[node], y = y, y + self.heights[node] + _BETWEEN
         self.lefts, self.rights, x = list[float](), list[float](), _MARGIN
-        for place, row in enumerate(layers.rows):
+        for number, row in enumerate(layers.rows):
             self.lefts.append(x)
             self.rights.append(x + max([_width(node) for node in row if isinstance(node, str)], default=0.0))
-            x = self.rights[-1] + self._labels(place, True) + self._labels(place + 1, False) + _SLOPE
+            x = self.rights[-1] + self._labels(number, True) + self._labels(number + 1, False) + _SLOPE
         self.width, self.height = self.rights[-1] + _MARGIN, max(sizes) + 2 * _MARGIN
 
     def picture(self) -> Picture:
         found = Picture(width=self.width, height=self.height)
-        for name, place in self.layers.layer.items():
-            found.boxes.append(Box(name, self.lefts[place], self.tops[name], _width(name), self.heights[name]))
+        for name, number in self.layers.layer.items():
+            found.boxes.append(Box(name, self.lefts[number], self.tops[name], _width(name), self.heights[name]))
         for name, numbers in self.arriving.items():
             numbers.sort(key=lambda number: self._middle(self._neighbour(number)))
             for lane, number in enumerate(numbers):
@@ -159,11 +159,11 @@ class _Group:
     def _height(self, node: Node) -> float:
         return max(_BOX, _LANE * len(self.arriving[node]) + 7) if isinstance(node, str) else _LANE
 
-    def _labels(self, place: int, backward: bool) -> float:
+    def _labels(self, number: int, backward: bool) -> float:
         """Return the width of the longest label that arrives at a layer, from the left or backwards, from the right."""
         edges = enumerate(self.edges)
         mine = (edge for number, edge in edges if (number in self.layers.backward) == backward)
-        return _CHARACTER * max((len(edge.label) for edge in mine if self.layers.layer[edge.target] == place), default=0)
+        return _CHARACTER * max((len(edge.label) for edge in mine if self.layers.layer[edge.target] == number), default=0)
 
 
 def _width(name: str) -> float:
@@ -193,13 +193,13 @@ class Layers:
         ends = [link[::-1] if number in backward else link for number, link in enumerate(links)]
         layer = _longest(ends)
         rows: list[list[Node]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
-        for name, place in layer.items():
-            rows[place].append(name)
+        for name, column in layer.items():
+            rows[column].append(name)
         routes = list[list[Node]]()
         for number, (left, right) in enumerate(ends):
-            passed: list[Node] = [(number, place) for place in range(layer[left] + 1, layer[right])]
-            for place, node in enumerate(passed, layer[left] + 1):
-                rows[place].append(node)
+            passed: list[Node] = [(number, column) for column in range(layer[left] + 1, layer[right])]
+            for column, node in enumerate(passed, layer[left] + 1):
+                rows[column].append(node)
             routes.append([left, *passed, right])
         _untangle(rows, routes)
         return cls(layer, rows, routes, backward)
@@ -249,9 +249,9 @@ def _untangle(rows: list[list[Node]], routes: Sequence[Sequence[Node]]) -> None:
             beside[other].append(one)
     for sweep in range(_SWEEPS):
         for before, row in pairwise(rows if sweep % 2 == 0 else rows[::-1]):
-            places = {node: (number + 0.5) / len(before) for number, node in enumerate(before)}
+            ranks = {node: (number + 0.5) / len(before) for number, node in enumerate(before)}
             middles = dict[Node, float]()
             for number, node in enumerate(row):
-                linked = [places[other] for other in beside[node] if other in places]
+                linked = [ranks[other] for other in beside[node] if other in ranks]
                 middles[node] = sum(linked) / len(linked) if linked else (number + 0.5) / len(row)
             row.sort(key=middles.__getitem__)

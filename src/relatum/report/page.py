@@ -48,7 +48,7 @@ def page_of(study: Study) -> str:
 @cache
 def _environment() -> Environment:
     """Return the templates with what they can call; whatever they are given is escaped, and is text that does nothing."""
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader(__package__ or "relatum.report"),
         autoescape=True,
         extensions=["jinja2.ext.do"],
@@ -58,7 +58,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters |= {
+    environment.filters |= {
         "count": count,
         "duration": lambda seconds: _unbroken(duration(seconds)),
         "listed": listed,
@@ -69,7 +69,7 @@ def _environment() -> Environment:
         "shortened": shortened,
         "unbroken": _unbroken,
     }
-    made.globals |= {
+    environment.globals |= {
         "around": AROUND,
         "bar": charts.bar,
         "interval_line": charts.interval_line,
@@ -78,7 +78,7 @@ def _environment() -> Environment:
         "rule_graph": _rule_graph,
         "version": __version__,
     }
-    return made
+    return environment
 
 
 def _finalized(value: Any) -> Any:
@@ -111,7 +111,7 @@ def shortened(name: str, longest: int = _LONGEST) -> str:
 
 def _rule_graph(rules: tuple[Rule, ...]) -> tuple[Markup, int]:
     """Return the picture of the surest rules that can be read in one, and how many they are."""
-    drawn = [rule for rule in rules if len(rule.told) <= _LONGEST_DRAWN][:_DRAWN]
+    drawn = [rule for rule in rules if len(rule.display) <= _LONGEST_DRAWN][:_DRAWN]
     if not drawn:
         return Markup(""), 0
     title = "Relations as boxes, with arrows from those of a rule's right side to its left side"
@@ -119,15 +119,15 @@ def _rule_graph(rules: tuple[Rule, ...]) -> tuple[Markup, int]:
     return Markup(image), len(drawn)  # noqa: S704 - every text in it is escaped where it is drawn
 
 
-def _learning_curves(course: TrainingHistory) -> list[tuple[str, Markup]]:
+def _learning_curves(history: TrainingHistory) -> list[tuple[str, Markup]]:
     """Return the curves of the loss and of the validation MRR by epoch, with what they are called."""
     found = []
-    if course.losses:
-        points = [(moment.epoch, moment.value) for moment in course.losses]
+    if history.losses:
+        points = [(point.epoch, point.value) for point in history.losses]
         digits = 2 if points[-1][1] < 100 else 0
         found.append(("Training loss", charts.curve("Training loss", "epochs", points, digits)))
-    if course.scores:
-        points = [(moment.epoch, moment.value) for moment in course.scores]
-        best = course.scores.index(course.best) if course.best in course.scores else None
+    if history.scores:
+        points = [(point.epoch, point.value) for point in history.scores]
+        best = history.scores.index(history.best) if history.best in history.scores else None
         found.append(("Validation MRR", charts.curve("Validation MRR", "epochs", points, 3, best, zero=True)))
     return found

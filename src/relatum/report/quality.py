@@ -1,4 +1,4 @@
-"""How good a run is, by parts of the questions that were asked of it, and where it fails; as plain data."""
+"""How good a run is, by parts of the questions, and where it fails; as plain data."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from relatum.arrays import Bool, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.inference import scoring
 from relatum.inference.ranking import Ranks, mrr_interval
@@ -18,9 +18,9 @@ __all__ = ["Breakdown", "ColumnErrors", "Errors", "Measured", "Quality", "WorstF
 
 _LISTED = 25  # relations that have a row of their own
 _WORST_COLUMNS, _WORST_FACTS, _ABOVE = 12, 10, 3
-_PLACES = ((1, 1), (2, 3), (4, 10), (11, 100), (101, 1000), (1001, None))
+_RANK_RANGES = ((1, 1), (2, 3), (4, 10), (11, 100), (101, 1000), (1001, None))
 
-Chosen = npt.NDArray[np.bool_]
+Chosen = Bool
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Breakdown:
 
 @dataclass(frozen=True)
 class Quality:
-    """How good a run is on the facts of a part: over all, where right answers stand, and by parts of the questions."""
+    """How good a run is on the facts of a part: over all, where right answers rank, and by parts of the questions."""
 
     part: str
     overall: Measured
@@ -107,24 +107,24 @@ def quality_of(run: Trained, part: str, ranks: Ranks) -> Quality:
     arities: dict[str, Chosen] = {str(arity): ranks.arity == arity for arity in np.unique(ranks.arity)}
     if ranks.unseen.any() and not ranks.unseen.all():
         arities |= {"all entities seen in training": ~ranks.unseen, "with an unseen entity": ranks.unseen}
-    positions: dict[str, Chosen] = {str(place): ranks.position == place for place in np.unique(ranks.position)}
+    positions: dict[str, Chosen] = {str(position): ranks.position == position for position in np.unique(ranks.position)}
     return Quality(
         part,
         _measured("all", ranks),
-        _places(ranks),
+        _rank_ranges(ranks),
         (
             _by_relation(run, ranks),
             _by("By number of entities", "entities", arities, ranks),
             _by("By hidden position", "position", positions, ranks),
-            *_by_origin(run, ranks),
+            *_by_derivation(run, ranks),
         ),
     )
 
 
-def _places(ranks: Ranks) -> tuple[tuple[str, float], ...]:
-    """Return which share of the right answers stands where."""
+def _rank_ranges(ranks: Ranks) -> tuple[tuple[str, float], ...]:
+    """Return the share of right answers in each range of ranks."""
     found = []
-    for first, last in _PLACES:
+    for first, last in _RANK_RANGES:
         inside = (ranks.realistic >= first) & ((ranks.realistic < last + 1) if last else True)
         name = f"{first:,}" if first == last else f"{first:,} – {last:,}" if last else f"{first:,} and beyond"
         found.append((name, float(np.mean(inside))))
@@ -147,15 +147,15 @@ def _by_relation(run: Trained, ranks: Ranks) -> Breakdown:
     return _by(title, "relation", parts, ranks)
 
 
-def _by_origin(run: Trained, ranks: Ranks) -> list[Breakdown]:
-    """Return the metrics by how relations were made, where that is known: by their last operation, and by depth."""
+def _by_derivation(run: Trained, ranks: Ranks) -> list[Breakdown]:
+    """Return the metrics by how relations were derived, where that is known: by their last operation, and by depth."""
     derivations, schema = run.split.derivations, run.model.schema
     found = []
-    for key, title in (("operation", "By how a relation was made"), ("depth", "By depth")):
-        made = {name: getattr(origin, key) for name, origin in derivations.items() if name in schema}
+    for key, title in (("operation", "By last operation"), ("depth", "By depth")):
+        labels = {name: getattr(derivation, key) for name, derivation in derivations.items() if name in schema}
         parts: dict[str, Chosen] = {}
-        for label in sorted(set(made.values())):
-            chosen = np.isin(ranks.relation, [schema.id(name) for name, own in made.items() if own == label])
+        for label in sorted(set(labels.values())):
+            chosen = np.isin(ranks.relation, [schema.id(name) for name, own in labels.items() if own == label])
             if chosen.any():
                 parts[str(label)] = chosen
         if parts:
@@ -188,7 +188,7 @@ def errors_of(run: Trained, facts: Hypergraph, ranks: Ranks) -> Errors | None:
     )
 
 
-def _worst(run: Trained, facts: Hypergraph, ranks: Ranks, column: npt.NDArray[np.int64]) -> tuple[WorstFact, ...]:
+def _worst(run: Trained, facts: Hypergraph, ranks: Ranks, column: Int64) -> tuple[WorstFact, ...]:
     seen = np.flatnonzero(~ranks.unseen & (ranks.better > 0))
     order = seen[np.argsort(-ranks.realistic[seen], kind="stable")]
     _, first = np.unique(column[order], return_index=True)
@@ -200,8 +200,8 @@ def _worst(run: Trained, facts: Hypergraph, ranks: Ranks, column: npt.NDArray[np
         name = facts.schema[relation].name
         fact = facts.table(name).columns[:, ranks.fact[question] - starts[relation], None]
         known = run.known.lookup(np.array([relation], np.int32), fact.astype(np.int32), position)
-        asked, k = torch.from_numpy(fact.astype(np.int64)), min(_ABOVE, int(ranks.better[question]))
-        best, _ = scoring.top(run.model, run.tables, relation, asked, position, k, known)
+        question_columns, k = torch.from_numpy(fact.astype(np.int64)), min(_ABOVE, int(ranks.better[question]))
+        best, _ = scoring.top(run.model, run.tables, relation, question_columns, position, k, known)
         entities = [names[one] for one in fact[:, 0].tolist()]
         others = [[*entities[:position], names[one], *entities[position + 1 :]] for one in best[0].tolist() if one >= 0]
         above = tuple(values_of(run, name, other)[position] for other in others)

@@ -20,7 +20,7 @@ from relatum.rules import Rule, RuleKind
 __all__ = ["draw_rules", "drawing_for", "rules_dot", "rules_image", "rules_svg"]
 
 _FOOT = 26  # room for the key
-_KEY = "line: is made from; dashes: is taken away; dots: contains, or lies within"
+_KEY = "line: is derived from; dashes: is subtracted; dots: contains, or lies within"
 _STROKES = {"solid": "", "less": ' stroke-dasharray="7 4"', "bound": ' stroke-dasharray="1.5 4" stroke-linecap="round"'}
 _DOT_STYLES = {"solid": "solid", "less": "dashed", "bound": "dotted"}
 _HALO = 'stroke="white" stroke-width="2" paint-order="stroke"'  # lines that cross a label stop short of it
@@ -57,18 +57,18 @@ def rules_svg(rules: Iterable[Rule]) -> str:
 
 def rules_image(rules: Iterable[Rule], title: str, description: str) -> str:
     """Return the picture of rules as an element of a page, which styles it; title and description are for the blind."""
-    told = f"<title>{_text(title)}</title><desc>{_text(description)}</desc>"
-    return _svg(arrange(_edges_of(rules)), 'class="rules" role="img"', told)
+    labels = f"<title>{_text(title)}</title><desc>{_text(description)}</desc>"
+    return _svg(arrange(_edges_of(rules)), 'class="rules" role="img"', labels)
 
 
 def rules_dot(rules: Iterable[Rule]) -> str:
     """Return the graph of rules as text for Graphviz, which lays it out itself."""
     edges = _edges_of(rules)
-    number = {name: place for place, name in enumerate(dict.fromkeys(name for e in edges for name in (e.source, e.target)))}
-    lines = [f"  n{place} [label={_quoted(name)}];" for name, place in number.items()]
+    number = {name: index for index, name in enumerate(dict.fromkeys(name for e in edges for name in (e.source, e.target)))}
+    lines = [f"  n{index} [label={_quoted(name)}];" for name, index in number.items()]
     for edge in edges:
-        told = f"label={_quoted(edge.label)}, style={_DOT_STYLES[edge.style]}"
-        lines.append(f"  n{number[edge.source]} -> n{number[edge.target]} [{told}];")
+        attributes = f"label={_quoted(edge.label)}, style={_DOT_STYLES[edge.style]}"
+        lines.append(f"  n{number[edge.source]} -> n{number[edge.target]} [{attributes}];")
     return "\n".join(["digraph rules {", "  rankdir=LR;", "  node [shape=box];", *lines, "}", ""])
 
 

@@ -42,13 +42,13 @@ class NewPredictions:
     Attributes:
         relations: how many relations were searched.
         groups: by relation its roles and its predictions.
-        made: how many were made in the same way with the test facts held back; None where there are none.
+        tried: how many were found in the same way with the test facts held back; None where there are none.
         right: how many of these are test facts.
     """
 
     relations: int
     groups: tuple[tuple[str, tuple[str, ...], tuple[Prediction, ...]], ...]
-    made: int | None
+    tried: int | None
     right: int
 
 
@@ -56,7 +56,7 @@ class NewPredictions:
 class Study:
     """A run as its report shows it; None stands for what could not be measured for want of facts.
 
-    Where a relation has roles, its entities are the values of their columns, without their kind.
+    Where a relation has roles, its entities are the values of their columns, without the prefix of their type.
     """
 
     model: str
@@ -73,10 +73,10 @@ class Study:
     new: NewPredictions
     rules: tuple[Rule, ...]
     defined: bool
-    health: DataQuality
+    data_quality: DataQuality
     calibrated: bool
     reliability: Reliability | None
-    course: TrainingHistory
+    history: TrainingHistory
     settings: Mapping[str, Mapping[str, Any]]
     provenance: Mapping[str, Mapping[str, Any]]
 
@@ -104,10 +104,10 @@ def study_of(run: Trained) -> Study:
         new=_new_predictions(run, stored),
         rules=tuple(mine_rules(run.facts)),
         defined=bool(run.definitions),
-        health=check_quality(split),
+        data_quality=check_quality(split),
         calibrated=run.calibration is not None,
         reliability=None if part is None else run.reliability(part),
-        course=run.history,
+        history=run.history,
         settings=_sections(spec.to_dict()),
         provenance={
             "Versions and machine": {
@@ -146,7 +146,7 @@ def _new_predictions(run: Trained, stored: Hypergraph) -> NewPredictions:
         return NewPredictions(len(names), groups, None, 0)
     given = Hypergraph.union([run.split.train, run.split.valid])
     tried = predict(run, names, _KEPT, around=AROUND, per_question=1, given=given)
-    right = sum(one.entities in set(run.split.test.table(name)) for name, made in tried.items() for one in made)
+    right = sum(one.entities in set(run.split.test.table(name)) for name, found in tried.items() for one in found)
     return NewPredictions(len(names), groups, sum(map(len, tried.values())), right)
 
 

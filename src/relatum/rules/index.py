@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from relatum.algebra import Relation, evaluate
+from relatum.arrays import Float64, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema
 from relatum.data.sorting import spread
@@ -21,7 +21,7 @@ __all__ = ["Head", "Measured", "Store", "candidates", "measure"]
 
 
 class Store:
-    """The distinct facts of a hypergraph by relation, with an index of the pairs of entities that stand together.
+    """The distinct facts of a hypergraph by relation, with an index of the pairs of entities that occur together.
 
     The index holds each pair of each ordered pair of columns: 12 bytes times the facts times the square of their arity.
     """
@@ -63,24 +63,24 @@ class Store:
             return
         index = self._pairs if len(target) > 1 else self._singles
         prefixes = [np.sort(self.keys.of(target[:width])) for width in range(1, len(target) + 1)]
-        for relation, places in index.lookup(prefixes[index.width - 1], covered, inside):
+        for relation, positions in index.lookup(prefixes[index.width - 1], covered, inside):
             if relation != without:
-                for found in self._extended(prefixes, relation, places, covered, inside):
+                for found in self._extended(prefixes, relation, positions, covered, inside):
                     yield View(self.graph.schema[relation], found)
 
     def _extended(
-        self, prefixes: list[Keys], relation: int, places: tuple[int, ...], covered: float, inside: float
+        self, prefixes: list[Keys], relation: int, positions: tuple[int, ...], covered: float, inside: float
     ) -> Iterator[tuple[int, ...]]:
-        if len(places) == len(prefixes):
-            yield places
+        if len(positions) == len(prefixes):
+            yield positions
             return
-        columns, wanted = self.columns[relation], prefixes[len(places)]
-        so_far = self.keys.of(columns[list(places)])
+        columns, wanted = self.columns[relation], prefixes[len(positions)]
+        so_far = self.keys.of(columns[list(positions)])
         for column in range(len(columns)):
-            if column not in places:
-                keys = so_far + self.keys.at(len(places), columns[column])
+            if column not in positions:
+                keys = so_far + self.keys.at(len(positions), columns[column])
                 if _enough(wanted, keys, covered, inside):
-                    yield from self._extended(prefixes, relation, (*places, column), covered, inside)
+                    yield from self._extended(prefixes, relation, (*positions, column), covered, inside)
 
 
 def _enough(wanted: Keys, keys: Keys, covered: float, inside: float) -> bool:
@@ -91,16 +91,16 @@ def _enough(wanted: Keys, keys: Keys, covered: float, inside: float) -> bool:
 
 
 class _Index:
-    """Where each entity, or each pair of entities, stands: in which columns of which relations."""
+    """The columns and relations in which each entity, or each pair of entities, occurs."""
 
     def __init__(self, store: Store, width: int) -> None:
         self.width = width
         self.slots: list[tuple[int, tuple[int, ...]]] = []
         keys, sizes = [np.empty(0, np.uint64)], list[int]()
         for relation, columns in enumerate(store.columns):
-            for places in itertools.permutations(range(len(columns)), width) if columns.size else ():
-                self.slots.append((relation, places))
-                keys.append(np.unique(store.keys.of(columns[list(places)])))
+            for positions in itertools.permutations(range(len(columns)), width) if columns.size else ():
+                self.slots.append((relation, positions))
+                keys.append(np.unique(store.keys.of(columns[list(positions)])))
                 sizes.append(len(keys[-1]))
         joined = np.concatenate(keys)
         order = np.argsort(joined)
@@ -109,11 +109,11 @@ class _Index:
         self._slots = np.repeat(np.arange(len(sizes), dtype=np.int32), self.sizes)[order]
 
     def lookup(self, wanted: Keys, covered: float, inside: float) -> list[tuple[int, tuple[int, ...]]]:
-        """Return the columns in which enough of the `wanted` keys stand, or whose keys are for enough of them wanted."""
+        """Return the columns that hold enough of the `wanted` keys, or of whose keys enough are wanted."""
         distinct, repeats = np.unique(wanted, return_counts=True)
         starts, stops = (np.searchsorted(self._keys, distinct, side=side) for side in ("left", "right"))
         slots = self._slots[spread(starts, stops - starts)]
-        weights: npt.NDArray[np.float64] = np.repeat(repeats, stops - starts).astype(np.float64)
+        weights: Float64 = np.repeat(repeats, stops - starts).astype(np.float64)
         rows = np.bincount(slots, weights, minlength=len(self.slots))
         keys = np.bincount(slots, minlength=len(self.slots))
         enough = (rows >= covered * len(wanted)) | (keys >= inside * self.sizes)
@@ -144,9 +144,9 @@ class Measured:
     """
 
     view: View
-    reasons: npt.NDArray[np.int64]
+    reasons: Int64
     outside: Keys
-    rows: npt.NDArray[np.int64]
+    rows: Int64
 
     @cached_property
     def support(self) -> int:
@@ -163,9 +163,9 @@ def measure(view: View, head: Head, store: Store) -> Measured:
     """Return where the tuples of a view are."""
     columns = view.columns(store.columns_of(view.relation))
     keys, first, counts = np.unique(store.keys.of(columns), return_index=True, return_counts=True)
-    inside, places = found_in(keys, head.keys)
+    inside, indices = found_in(keys, head.keys)
     reasons = np.zeros(len(head), np.int64)
-    reasons[places[inside]] = counts[inside]
+    reasons[indices[inside]] = counts[inside]
     return Measured(view, reasons, keys[~inside], first[~inside])
 
 
@@ -182,8 +182,8 @@ def candidates(head: Head, store: Store, avoiding: Head | None = None) -> list[V
     for view in store.search(head.columns, covered=_COVERED, inside=_INSIDE, without=head.relation):
         found.append(view)
         columns = store.columns_of(view.relation)
-        if len(view.places) < len(columns):
-            keys = store.keys.of(columns[list(view.places)])
+        if len(view.positions) < len(columns):
+            keys = store.keys.of(columns[list(view.positions)])
             wanted, _ = found_in(keys, head.keys)
             unwanted = ~wanted if avoiding is None else found_in(keys, avoiding.keys)[0]
             found += with_conditions(view, columns, wanted, unwanted)

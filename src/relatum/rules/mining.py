@@ -24,12 +24,12 @@ def mine_rules(
 ) -> list[Rule]:
     """Return rules about the relations of a hypergraph, those that equal something first, then by weight of evidence.
 
-    A head has one equality at most: the simplest that fits. Only where there is none is it said what it contains and what
-    it lies within, and of that only what does not follow from the rest. A renaming is said of one of its two relations.
+    A head has one equality at most: the simplest that fits. Only where there is none are there rules on what it contains
+    and what it lies within, without those that follow from the rest. A renaming is a rule about one of its two relations.
 
     Args:
         graph: the stored facts, which are taken to be true.
-        observed: the share of the true facts that are stored; where it is not given, it is what `estimate_observed` says.
+        observed: the share of the true facts that are stored; by default that of `estimate_completeness`.
         heads: the relations to find rules about; all by default.
         least: the least number of stored tuples of a head.
     """

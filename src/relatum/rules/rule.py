@@ -1,4 +1,4 @@
-"""A rule: that a relation equals, contains or lies within an expression over other relations, and what speaks for it."""
+"""A rule: that a relation equals, contains or lies within an expression over other relations, and its evidence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Examples", "Rule", "RuleKind", "examples", "predictions"]
 
 
 class RuleKind(StrEnum):
-    """How a head stands to a body."""
+    """How a head relates to a body."""
 
     EQUAL = "="
     CONTAINS = "contains"
@@ -31,7 +31,7 @@ class Rule:
     Attributes:
         head: the relation.
         body: the expression.
-        kind: how the one stands to the other, if every true fact were stored.
+        kind: how head and body relate, if every true fact were stored.
         support: how many stored tuples both have.
         confidence: the share of the body's tuples that are in the head.
         coverage: the share of the head's tuples that are in the body.
@@ -50,18 +50,18 @@ class Rule:
         return f"{Relation(self.head)} {self.kind} {self.body}"
 
     @property
-    def told(self) -> str:
+    def display(self) -> str:
         """The rule as people read it, with roles where they are known: `bought = permute[buyer, seller](sold)`."""
         return f"{Relation(self.head)} {self.kind} {self.body.text(roles=True)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as people read it, and what speaks for it."""
         own = ("support", "confidence", "coverage", "evidence")
-        return {"rule": self.told, **{name: getattr(self, name) for name in own}}
+        return {"rule": self.display, **{name: getattr(self, name) for name in own}}
 
     @property
     def datalog(self) -> str:
-        """The rule as Datalog, for one that gives tuples of its head; one that only says where they lie is written with ->.
+        """The rule as Datalog, for one that gives tuples of its head; one that only bounds them is written with ->.
 
         `bought(X, Y) -> sold(Y, X, Z)` says that for every X and Y that are in `bought` there is a Z. Only a body that is
         a single atom can be written so.
@@ -70,7 +70,7 @@ class Rule:
         if self.kind != RuleKind.WITHIN:
             return text
         if any(len(node.children) > 1 for node in self._nodes):
-            raise DataError(f"{self}: only a body of one relation can be read from the head to the body")
+            raise DataError(f"{self}: only a body of one relation can be written from head to body")
         return text.replace(" <- ", " -> ", 1)
 
     @property
@@ -98,7 +98,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Examples:
-    """A few tuples, by name, that speak for a rule, and a few that do not."""
+    """A few tuples, by name, that support a rule, and a few that do not."""
 
     both: list[tuple[str, ...]]
     only_body: list[tuple[str, ...]]
@@ -114,7 +114,7 @@ def examples(rule: Rule, graph: Hypergraph, most: int = 3) -> Examples:
 
 
 def predictions(rule: Rule, graph: Hypergraph) -> TupleTable:
-    """Return the tuples that a rule says its head should have, and that are not stored; a `within` rule says nothing."""
+    """Return the tuples that a rule predicts for its head and that are not stored; a `within` rule predicts none."""
     if rule.kind == RuleKind.WITHIN:
-        raise DataError(f"{rule}: a rule that only bounds its head predicts no tuple of it")
+        raise DataError(f"{rule}: a `within` rule only bounds its head and predicts no facts")
     return evaluate(Difference(rule.body, Relation(graph.schema[rule.head.name])), graph)

@@ -1,4 +1,4 @@
-"""Saying each thing once: which hypothesis stands for a head, and which of two rules that say the same."""
+"""One rule for each claim: which hypothesis a head gets, and which of two equivalent rules is kept."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["choose_rules", "deduplicate"]
 def choose_rules(rivals: Mapping[int, list[Hypothesis]], store: Store) -> tuple[dict[int, Hypothesis], Callable[[int], int]]:
     """Return the hypothesis of each head, and a function that is the same for relations that are renamings of each other.
 
-    The best hypotheses come first. One that goes back to a renaming of the head itself says nothing, and the next one takes
-    its place.
+    The best hypotheses come first. One that goes back to a renaming of the head itself claims nothing; the next one counts
+    instead.
     """
     parents: dict[int, int] = {}
 
@@ -38,19 +38,19 @@ def choose_rules(rivals: Mapping[int, list[Hypothesis]], store: Store) -> tuple[
 
 
 def deduplicate(rules: Iterable[Rule]) -> list[Rule]:
-    """Return the rules without those that say from the outer relation what another says from the inner one."""
+    """Return the rules without those that state from the outer relation what another states from the inner one."""
     found: dict[object, Rule] = {}
     for rule in sorted(rules, key=lambda rule: rule.kind != RuleKind.WITHIN):
-        found.setdefault(_said(rule), rule)
+        found.setdefault(_claim(rule), rule)
     return list(found.values())
 
 
-def _said(rule: Rule) -> object:
-    """Return what a rule says: the same for `t within permute[1, 2, 0](a)` and `a contains permute[2, 0, 1](t)`."""
+def _claim(rule: Rule) -> object:
+    """Return what a rule claims: the same for `t within permute[1, 2, 0](a)` and `a contains permute[2, 0, 1](t)`."""
     body = rule.body
-    child, places = (body.child, body.permutation) if isinstance(body, Rename) else (body, tuple(range(body.arity)))
+    child, permutation = (body.child, body.permutation) if isinstance(body, Rename) else (body, tuple(range(body.arity)))
     if rule.kind == RuleKind.EQUAL or not isinstance(child, Relation):
         return rule
     if rule.kind == RuleKind.WITHIN:
-        return rule.head.name, child.name, places
-    return child.name, rule.head.name, tuple(sorted(range(len(places)), key=places.__getitem__))
+        return rule.head.name, child.name, permutation
+    return child.name, rule.head.name, tuple(sorted(range(len(permutation)), key=permutation.__getitem__))

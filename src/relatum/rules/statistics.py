@@ -14,18 +14,19 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
+
+from relatum.arrays import Float64, Int64
 
 __all__ = ["MOST_OBSERVED", "deficit", "evidence", "observed_share", "reach"]
 
-Counts = npt.NDArray[np.int64]
+Counts = Int64
 
 MOST_OBSERVED = 0.98  # even of complete data one fact in fifty may be wrong or missing
 _LEAST_OBSERVED = 0.3  # below, what is observed of two relations hardly meets
 
 _CLEAR = 8.0  # nats: a chance of one in three thousand
 _LIKELY = 2.0  # nats: enough for a share that nothing speaks against
-_NEAR = 0.03  # peaks that are this near are one
+_ONE_PEAK = 0.03  # peaks this close count as one
 
 
 def deficit(k: float, n: float, share: float) -> float:
@@ -86,12 +87,12 @@ def observed_share(counts: Iterable[tuple[int, int]], otherwise: float = MOST_OB
     peaks = [
         share
         for share, gain, is_clear in zip(shares, gains, clear, strict=True)
-        if is_clear and gain == gains[np.abs(shares - share) <= _NEAR + 0.005].max()
+        if is_clear and gain == gains[np.abs(shares - share) <= _ONE_PEAK + 0.005].max()
     ]
     return float(peaks[-1]) if peaks else otherwise
 
 
-def _gain(ratios: npt.NDArray[np.float64]) -> float:
+def _gain(ratios: Float64) -> float:
     """Return how much better a mixture explains all counts than the uniform share alone, at the best mixing weight."""
     factors = np.exp(np.minimum(ratios, 50))
     weight = 0.2

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.algebra import Expression, Project, Relation, Rename, SelectConstant, SelectEqual
+from relatum.arrays import Bool, Float64, Int64
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Ids, Vocabulary
 
-__all__ = ["Condition", "Flags", "Keys", "TupleKeys", "View", "found_in", "with_conditions"]
+__all__ = ["Bool", "Condition", "Keys", "TupleKeys", "View", "found_in", "with_conditions"]
 
 Keys = npt.NDArray[np.uint64]
-Flags = npt.NDArray[np.bool_]
 
 _SEED = 20_240_229  # any fixed number: the same tuples have the same keys in every process
 
@@ -48,12 +48,12 @@ class TupleKeys:
         return found
 
 
-def found_in(keys: Keys, known: Keys) -> tuple[Flags, npt.NDArray[np.int64]]:
-    """Return whether each key is among the sorted `known` ones, and where it stands or would stand."""
-    places = np.searchsorted(known, keys)
+def found_in(keys: Keys, known: Keys) -> tuple[Bool, Int64]:
+    """Return whether each key is among the sorted `known` ones, and its index, or where it would be inserted."""
+    indices = np.searchsorted(known, keys)
     if not len(known):
-        return np.zeros(len(keys), np.bool_), places
-    return known[np.minimum(places, len(known) - 1)] == keys, places
+        return np.zeros(len(keys), np.bool_), indices
+    return known[np.minimum(indices, len(known) - 1)] == keys, indices
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -64,18 +64,18 @@ class Condition:
     entity: int = -1
     other: int = -1
 
-    def holds(self, columns: Ids) -> Flags:
+    def holds(self, columns: Ids) -> Bool:
         """Return which rows meet the condition."""
-        found: Flags = columns[self.column] == (self.entity if self.other < 0 else columns[self.other])
+        found: Bool = columns[self.column] == (self.entity if self.other < 0 else columns[self.other])
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The rows of a relation that meet the conditions, of which the columns `places` are kept, in this order."""
+    """The rows of a relation that meet the conditions, of which the columns `positions` are kept, in this order."""
 
     relation: RelationSchema
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     conditions: tuple[Condition, ...] = ()
 
     @property
@@ -83,12 +83,12 @@ class View:
         """How many operations its expression has."""
         left = self.relation.arity - len(self.conditions)
         kept = [column for column in range(self.relation.arity) if column not in self._dropped]
-        return len(self.conditions) + (len(self.places) < left or list(self.places) != kept)
+        return len(self.conditions) + (len(self.positions) < left or list(self.positions) != kept)
 
     @property
     def is_renaming(self) -> bool:
         """Whether it has all tuples and columns of its relation, so that the relation can as well be read off it."""
-        return not self.conditions and len(self.places) == self.relation.arity
+        return not self.conditions and len(self.positions) == self.relation.arity
 
     @property
     def _dropped(self) -> set[int]:
@@ -100,7 +100,7 @@ class View:
 
     def columns(self, columns: Ids) -> Ids:
         """Return the view's columns of the rows that meet the conditions; repeats are kept."""
-        kept = columns[list(self.places)]
+        kept = columns[list(self.positions)]
         if not self.conditions:
             return kept
         return kept[:, np.logical_and.reduce([condition.holds(columns) for condition in self.conditions])]
@@ -110,25 +110,23 @@ class View:
         found: Expression = Relation(self.relation)
         left = list(range(self.relation.arity))
         for condition in self.conditions:
-            place = left.index(condition.column)
+            position = left.index(condition.column)
             if condition.other < 0:
-                found = SelectConstant(found, place, entities[condition.entity])
+                found = SelectConstant(found, position, entities[condition.entity])
             else:
-                found = SelectEqual(found, place, left.index(condition.other))
+                found = SelectEqual(found, position, left.index(condition.other))
             left.remove(condition.column)
-        positions = tuple(left.index(column) for column in self.places)
-        if positions == tuple(range(len(left))):
+        order = tuple(left.index(column) for column in self.positions)
+        if order == tuple(range(len(left))):
             return found
-        return Rename(found, positions) if len(positions) == len(left) else Project(found, positions)
+        return Rename(found, order) if len(order) == len(left) else Project(found, order)
 
-
-Floats = npt.NDArray[np.float64]
 
 _TINY = 1e-12  # stands for 0 in a logarithm that is multiplied by 0
 _CLEAR = 3.0  # nats beyond what the best of so many conditions gains by chance
 
 
-def with_conditions(view: View, columns: Ids, wanted: Flags, unwanted: Flags) -> Iterator[View]:
+def with_conditions(view: View, columns: Ids, wanted: Bool, unwanted: Bool) -> Iterator[View]:
     """Yield the view with one condition, with two, ..., as long as the next one tells wanted rows from unwanted ones.
 
     Args:
@@ -139,7 +137,7 @@ def with_conditions(view: View, columns: Ids, wanted: Flags, unwanted: Flags) ->
     """
     rows = np.flatnonzero(wanted | unwanted)
     while True:
-        free = [column for column in range(len(columns)) if column not in {*view.places, *_columns(view)}]
+        free = [column for column in range(len(columns)) if column not in {*view.positions, *_columns(view)}]
         best = max(_conditions(view, free, columns[:, rows], wanted[rows]), default=None)
         if best is None or best[0] <= 0:
             return
@@ -152,27 +150,27 @@ def _columns(view: View) -> list[int]:
     return [condition.column for condition in view.conditions]
 
 
-def _conditions(view: View, free: list[int], columns: Ids, wanted: Flags) -> Iterator[tuple[float, Condition]]:
+def _conditions(view: View, free: list[int], columns: Ids, wanted: Bool) -> Iterator[tuple[float, Condition]]:
     """Yield what conditions gain, less what the best of as many would gain by chance; of constants only the best."""
     many, hits = len(wanted), int(np.count_nonzero(wanted))
     if not 0 < hits < many:
         return
     for column in free:
-        values, places = np.unique(columns[column], return_inverse=True)
-        all_rows = np.bincount(places).astype(np.float64)
-        good_rows = np.bincount(places, wanted).astype(np.float64)
+        values, indices = np.unique(columns[column], return_inverse=True)
+        all_rows = np.bincount(indices).astype(np.float64)
+        good_rows = np.bincount(indices, wanted).astype(np.float64)
         gains = _gain(good_rows, all_rows, hits, many)
         best = int(np.argmax(gains))
         yield float(gains[best]) - math.log(len(values)) - _CLEAR, Condition(column, entity=int(values[best]))
     for column in free:
-        for other in (*view.places, *(later for later in free if later > column)):
+        for other in (*view.positions, *(later for later in free if later > column)):
             same = columns[column] == columns[other]
             good_rows, all_rows = (np.array([np.count_nonzero(rows)], np.float64) for rows in (same & wanted, same))
             gain = float(_gain(good_rows, all_rows, hits, many)[0])
             yield gain - math.log(len(columns) ** 2) - _CLEAR, Condition(column, other=other)
 
 
-def _gain(hits: Floats, rows: Floats, all_hits: int, all_rows: int) -> Floats:
+def _gain(hits: Float64, rows: Float64, all_hits: int, all_rows: int) -> Float64:
     """Return how many nats knowing each condition tells about which rows are wanted; 0 where it speaks against them."""
     total = np.zeros_like(hits)
     for count, margin, part in (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from relatum.algebra import Expression
-from relatum.algebra.node import Place
+from relatum.algebra.node import PositionOrRole
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult
 from relatum.runs.trained import Trained
 
@@ -19,19 +19,19 @@ class BoundExpression:
     run: Trained
     expression: Expression
 
-    def permute(self, *positions: Place) -> BoundExpression:
+    def permute(self, *positions: PositionOrRole) -> BoundExpression:
         """Return the same columns in another order."""
         return replace(self, expression=self.expression.permute(*positions))
 
-    def project(self, *positions: Place) -> BoundExpression:
+    def project(self, *positions: PositionOrRole) -> BoundExpression:
         """Return only the given columns, in the given order."""
         return replace(self, expression=self.expression.project(*positions))
 
-    def select(self, position: Place, entity: str) -> BoundExpression:
+    def select(self, position: PositionOrRole, entity: str) -> BoundExpression:
         """Return the tuples that hold `entity` at `position`; the column is dropped."""
         return replace(self, expression=self.expression.select(position, entity))
 
-    def select_equal(self, dropped: Place, kept: Place) -> BoundExpression:
+    def select_equal(self, dropped: PositionOrRole, kept: PositionOrRole) -> BoundExpression:
         """Return the tuples that hold the same entity at both positions; the first of the two columns is dropped."""
         return replace(self, expression=self.expression.select_equal(dropped, kept))
 

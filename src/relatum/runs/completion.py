@@ -9,14 +9,15 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from relatum.arrays import Float32
 from relatum.data.hypergraph import Block, Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, whole_number
 from relatum.inference import scoring
-from relatum.inference.asking import Asking, Scores
-from relatum.inference.completion import EXACT_LIMIT, best_facts
+from relatum.inference.candidates import CandidateScorer
+from relatum.inference.completion import EXHAUSTIVE_LIMIT, best_facts
 from relatum.models.reale import ReAlE
 from relatum.reasoning.closed_form import require_reale
 from relatum.reasoning.query import Query
@@ -136,7 +137,7 @@ def _new_answers(run: Trained, question: Question, given: Ids, facts: Ids, k: in
     (model, tables), relation = run.model_with_definitions, run.schema.id(question.relation)
     allowed, searched = run.allowed_entities(question.relation), sorted({*question.open, *question.free})
     sizes = (model.num_entities if ids is None else len(ids) for ids in (allowed[position] for position in searched))
-    if beam is None and math.prod(sizes) > EXACT_LIMIT:
+    if beam is None and math.prod(sizes) > EXHAUSTIVE_LIMIT:
         beam = _BEAM
     block = Block(np.full(facts.shape[1], relation, np.int32), facts)
     known = KnownAnswers(Hypergraph(run.entities, run.schema, [block]))  # other facts answer other questions
@@ -174,7 +175,7 @@ def _first_of_each(columns: Ids) -> Ids:
     return np.fromiter(seen.values(), np.int32, len(seen))
 
 
-def _answers(run: Trained, question: Question, facts: Ids, scores: Scores, sources: Sequence[str | None]) -> list[Answer]:
+def _answers(run: Trained, question: Question, facts: Ids, scores: Float32, sources: Sequence[str | None]) -> list[Answer]:
     """Return facts, int32[arity, n], as answers with their probabilities; without sources they are new."""
     count, names = len(scores), run.model.graph.entities
     found = None
@@ -206,22 +207,22 @@ def _known_facts(run: Trained, question: Question, given: Ids) -> tuple[Ids, lis
     return columns[:, order], [names[one] for one in part[order]]
 
 
-def _scores(run: Trained, relation: str, facts: Ids) -> Scores:
+def _scores(run: Trained, relation: str, facts: Ids) -> Float32:
     """Return the scores of facts, int32[arity, n]."""
     model, tables = run.model_with_definitions
     columns = torch.from_numpy(facts.astype(np.int64))
-    found: Scores = scoring.score(model, tables, torch.full((facts.shape[1],), run.schema.id(relation)), columns).numpy()
+    found: Float32 = scoring.score(model, tables, torch.full((facts.shape[1],), run.schema.id(relation)), columns).numpy()
     return found
 
 
 def _percentile(run: Trained, relation: str, fact: Ids) -> float:
     """Return the share of a fact's alternatives that it beats, in percent."""
-    asking = Asking(
+    scorer = CandidateScorer(
         *run.model_with_definitions, run.schema.id(relation), run.known_of(relation), run.allowed_entities(relation)
     )
     below = alternatives = 0.0
     for position in range(len(fact)):
-        better, equal, others = (int(counts[0]) for counts in asking.count_better(position, fact))
+        better, equal, others = (int(counts[0]) for counts in scorer.count_better(position, fact))
         alternatives += others
         below += others - better - equal / 2
     return 100 * below / alternatives if alternatives else 100.0

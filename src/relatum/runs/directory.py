@@ -53,7 +53,7 @@ SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint.safe
 ENVIRONMENT, CARD, CALIBRATION = "environment.json", "README.md", "calibration.json"
 
 _FACTS, _KEY = "facts.safetensors", {"run": "facts"}
-_OLD_FACTS, _OLD_ENVIRONMENT = "facts.columns", "provenance.json"  # what they were called
+_OLD_FACTS, _OLD_ENVIRONMENT = "facts.safetensors", "environment.json"  # what they were called
 _FORMAT, _VERSION = "relatum-environment", 1
 
 
@@ -167,7 +167,7 @@ def _card(spec: Spec, split: Split, reached: Mapping[str, str]) -> str:
 {rows}
 | seed | {spec.seed} |
 
-Settings are in `spec.toml`, versions and checksums in `environment.json`, the course of training in `journal.jsonl`. The
+Settings are in `spec.toml`, versions and checksums in `environment.json`, the history of training in `journal.jsonl`. The
 facts are in `facts.safetensors`, so this directory works by itself:
 
 ```
@@ -176,7 +176,7 @@ relatum complete RUN '{relation.name if relation else "relation"}({gaps})'
 ```
 
 Scores of one relation can be compared with each other; scores of different relations cannot. Probabilities can: they are
-fitted on validation facts against as many non-facts, which are facts with one entity replaced.
+fitted on validation facts against as many negatives, which are facts with one entity replaced.
 """
 
 

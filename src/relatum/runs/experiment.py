@@ -89,7 +89,7 @@ def read_experiments(path: Path, seeds: Iterable[int] | None = None) -> list[Exp
         points = {f"{path.stem}-{file_word(str(value))}": merged(given, nested(setting, value)) for value in values}
         found = [Experiment(name, Spec.from_dict(point), chosen) for name, point in points.items()]
         if len({_hash(one.spec.to_dict()) for one in found}) < len(values):
-            raise SettingError(f"{VARY}.{setting}: two of its values are one")
+            raise SettingError(f"{VARY}.{setting}: names a value twice")
     except SettingError as error:
         raise SettingError(f"{path}: {error}") from None
     return found
@@ -99,7 +99,7 @@ def _checked_seeds(listed: Any) -> tuple[int, ...]:
     if not isinstance(listed, list) or not listed or not all(type(seed) is int and seed >= 0 for seed in listed):
         raise SettingError("seeds: must be a list of whole numbers from 0 up, such as [0, 1, 2]")
     if len(set(listed)) < len(listed):
-        raise SettingError("seeds: one is there twice")
+        raise SettingError("seeds: names a seed twice")
     return tuple(listed)
 
 
@@ -114,7 +114,7 @@ def _varied(given: Any) -> tuple[str, list[Any]]:
         ((key, given),) = given.items()
         path = f"{path}.{key}" if path else key
     if path in ("seed", "seeds"):
-        raise SettingError(f"{VARY}: seeds are no setting to compare; say seeds = [0, 1, 2]")
+        raise SettingError(f"{VARY}: seeds are not a setting to compare; write seeds = [0, 1, 2]")
     if not isinstance(given, list) or not given or not all(isinstance(value, str | float | int) for value in given):
         raise SettingError(f"{VARY}.{path}: must be a list of values, such as [1, 2, 4]")
     return path, given

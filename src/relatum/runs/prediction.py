@@ -12,7 +12,7 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, SettingError, whole_number
-from relatum.inference.completion import EXACT_LIMIT
+from relatum.inference.completion import EXHAUSTIVE_LIMIT
 from relatum.inference.prediction import AllQuestions, NewFacts, Questions, best_new_facts, questions_around
 from relatum.progress import progress
 from relatum.runs.answers import Prediction, field_names
@@ -90,9 +90,9 @@ def _drawn(facts: Ids, most: int | None) -> Ids:
 def _every(run: Trained, relation: str, allowed: list[Ids | None]) -> Questions:
     every = np.arange(run.model.num_entities, dtype=np.int32)
     sides = [every if ids is None else ids for ids in allowed]
-    if (count := math.prod(map(len, sides))) > EXACT_LIMIT:
+    if (count := math.prod(map(len, sides))) > EXHAUSTIVE_LIMIT:
         raise DataError(
-            f"{relation}: {count:,} facts are too many to try, {EXACT_LIMIT:,} can be; search around the known ones instead"
+            f"{relation}: cannot try all {count:,} facts, only {EXHAUSTIVE_LIMIT:,}; search around known facts instead"
         )
     return AllQuestions(sides)
 

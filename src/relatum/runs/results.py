@@ -76,25 +76,24 @@ def save_results(path: Path, results: dict[str, Any]) -> None:
 def result_of(folder: Path) -> dict[str, Any]:
     """Return what one run reached on its test facts, and how."""
     run = Trained.load(folder)
-    course = run.history
+    history = run.history
     began = time.perf_counter()
     tested = run.evaluate("test")
     seconds = time.perf_counter() - began
-    trust = run.reliability("test")
+    reliability = run.reliability("test")
     keys = ("arity", "operation", "depth") if tested.derivations else ("arity",)
     parts = {**{f"by_{key}": tested.by(key) for key in keys}, "by_relation_size": tested.by(SIZE)}
     return {
         "seed": run.spec.seed,
-        "minutes_of_training": round(course.seconds / 60, 2),
-        "interruptions": course.sessions - 1,
+        "minutes_of_training": round(history.seconds / 60, 2),
+        "interruptions": history.sessions - 1,
         "seconds_of_evaluation": round(seconds, 2),
-        "epochs": course.epochs,
-        "best_epoch": course.epochs if course.best is None else course.best.epoch,
+        "epochs": history.epochs,
+        "best_epoch": history.epochs if history.best is None else history.best.epoch,
         "course": [
-            {"epoch": moment.epoch, "seconds": round(moment.seconds, 1), "valid_mrr": moment.value}
-            for moment in course.scores
+            {"epoch": point.epoch, "seconds": round(point.seconds, 1), "valid_mrr": point.value} for point in history.scores
         ],
-        "valid": None if course.best is None else {"mrr": course.best.value, "filter": "train and valid"},
+        "valid": None if history.best is None else {"mrr": history.best.value, "filter": "train and valid"},
         "test": {
             **tested.metrics.to_json(),
             "mrr_interval": tested.interval,
@@ -102,7 +101,7 @@ def result_of(folder: Path) -> dict[str, Any]:
             **{key: {one.part: one.metrics.to_json() for one in found} for key, found in parts.items()},
             "filter": "train, valid and test",
         },
-        "calibration": None if trust is None else trust.to_json(),
+        "calibration": None if reliability is None else reliability.to_json(),
     }
 
 
@@ -116,7 +115,7 @@ def measure(names: Iterable[str]) -> dict[str, Any]:
 
 def _size(split: Split) -> dict[str, Any]:
     found = describe(split).to_json()
-    del found["origin"]
+    del found["source"]
     found["arity"] = {str(arity): count for arity, count in found["arity"].items()}
     if split.derivations:
         found |= {f"test_by_{key}": _test_by(split, key) for key in ("operation", "depth")}
@@ -168,10 +167,10 @@ class Result:
         return float(np.mean(found)) if found else 0.0
 
     @property
-    def courses(self) -> list[list[Point]]:
+    def histories(self) -> list[list[Point]]:
         """The validations of each run; none of a run of which they were not kept."""
         kept = ([(one["epoch"], one["seconds"], one["valid_mrr"]) for one in run.get("course", ())] for run in self.runs)
-        return [[Point(int(epoch), float(seconds), float(mrr)) for epoch, seconds, mrr in course] for course in kept]
+        return [[Point(int(epoch), float(seconds), float(mrr)) for epoch, seconds, mrr in history] for history in kept]
 
     def values(self, *path: str) -> list[float]:
         """Return a value of the test, of each run; nothing if a run has none."""
@@ -266,13 +265,13 @@ def _checked(path: Path, whole: dict[str, Any]) -> Result:
     try:
         result = _result(path.stem, whole)
         numbers = [result.valid, *result.values("mrr"), *(run["minutes_of_training"] for run in result.runs)]
-        numbers += [point.mrr + point.seconds for course in result.courses for point in course]
+        numbers += [point.mrr + point.seconds for history in result.histories for point in history]
         sound = bool(result.runs and result.data and result.model) and all(map(math.isfinite, numbers))
         sound = sound and all(type(run["seed"]) is int for run in result.runs) and bool(result.values("mrr"))
     except (AttributeError, KeyError, TypeError, ValueError):
         sound = False
     if not sound:
-        raise DataError(f"{path}: looks like results but is none that `relatum run --results` would write")
+        raise DataError(f"{path}: not a results file of this version")
     return result
 
 
@@ -285,7 +284,7 @@ def _checked_sizes(path: Path, whole: dict[str, Any]) -> dict[str, dict[str, Any
     except (AttributeError, KeyError, TypeError, ValueError):
         sound = False
     if not sound:
-        raise DataError(f"{path}: looks like the sizes of datasets but is not; make it anew: python runs/results.py")
+        raise DataError(f"{path}: not a file of dataset sizes of this version")
     return sizes
 
 

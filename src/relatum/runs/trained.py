@@ -13,19 +13,19 @@ from torch import Tensor
 
 from relatum.algebra import Expression, Relation, evaluate, expanded, parse
 from relatum.algebra.column_types import column_types_of
+from relatum.arrays import Float64
 from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Block, Hypergraph, Split, TupleTable
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, RelatumError, UnknownNameError
-from relatum.inference.calibration import Calibration, Reliability, label, reliability
+from relatum.inference.calibration import Calibration, Reliability, draw_sample, reliability
 from relatum.inference.evaluation import Evaluation
 from relatum.inference.ranking import rank
 from relatum.models.base import Model, Parameters
 from relatum.models.store import load_model
 from relatum.progress import progress
-from relatum.reasoning.bounds import Floats
 from relatum.reasoning.closed_form import closed_form, extended, require_reale
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.query import Query, QueryResult, parse_query
@@ -165,7 +165,7 @@ class Trained:
         if self.calibration is None:
             return None
         facts = self.facts_of(part)
-        return reliability(self.calibration, label(self.model, self.tables, facts, self.known, self.split.train))
+        return reliability(self.calibration, draw_sample(self.model, self.tables, facts, self.known, self.split.train))
 
     def query(
         self,
@@ -256,7 +256,7 @@ class Trained:
                 self._extended = extended(require_reale(self.model), self.tables, forms)
         return self._extended
 
-    def probabilities(self, relation: str, columns: Tensor, scores: Floats) -> Floats | None:
+    def probabilities(self, relation: str, columns: Tensor, scores: Float64) -> Float64 | None:
         """Return how probable facts, int64[arity, n], are: by scores, or by the exact value of the relation's definition."""
         if self.calibration is None:
             return None

@@ -1,12 +1,12 @@
 """The synth room: hypergraphs whose relations are derived by relational algebra, with the expression behind each."""
 
 from relatum.synth.dataset import SynthDataset, save_synth, synthesize
-from relatum.synth.erdos_renyi import EdgeKind, random_blocks
+from relatum.synth.erdos_renyi import RandomRelation, random_blocks
 from relatum.synth.settings import PRESETS, SynthSettings, find_preset
 
 __all__ = [
     "PRESETS",
-    "EdgeKind",
+    "RandomRelation",
     "SynthDataset",
     "SynthSettings",
     "find_preset",

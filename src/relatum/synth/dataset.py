@@ -1,4 +1,4 @@
-"""A made dataset from settings and a seed, its statistics, and its folder on disk."""
+"""A synthetic dataset from settings and a seed, its statistics, and its folder on disk."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from relatum.version import __version__
 
 __all__ = ["SynthDataset", "save_synth", "synthesize"]
 
-_SPOKEN = {"relation": ELEMENTARY, "permute": "rename", "select_equal": "select"}  # as the paper counts them
+_PAPER_NAMES = {"relation": ELEMENTARY, "permute": "rename", "select_equal": "select"}  # as the paper counts them
 
 
 @dataclass(frozen=True)
 class SynthDataset:
-    """A made dataset, where its relations come from, and how it was made.
+    """A synthetic dataset, how its relations were derived, and from which settings.
 
     Attributes:
         split: train, valid and test.
-        expressions: the origin of every relation, by name, as an expression over the elementary relations.
+        expressions: the derivation of every relation, by name, as an expression over the elementary relations.
         truth: every relation with all its tuples, before sub-sampling.
         redrawn: how often a derived relation was drawn again, by reason.
-        given_up: how many of the planned derived relations could not be made, by operation.
-        settings: what it was made from.
+        given_up: how many of the planned derived relations could not be derived, by operation.
+        settings: what it was generated from.
         seed: what everything was drawn from.
     """
 
@@ -53,17 +53,17 @@ class SynthDataset:
 
     @property
     def derivations(self) -> Mapping[str, Derivation]:
-        """How every relation came to be, by name."""
+        """How every relation was derived, by name."""
         return self.split.derivations
 
     def counts(self, part: str = "test") -> dict[tuple[str, int], int]:
         """Return how many tuples a part has, by operation and depth."""
         found: Counter[tuple[str, int]] = Counter()
         for relation in self.split.schema:
-            origin = self.derivations[relation.name]
-            found[origin.operation, origin.depth] += len(self.split.parts[part].table(relation.name))
-        places = (ELEMENTARY, *OPERATIONS)
-        return dict(sorted(found.items(), key=lambda item: (places.index(item[0][0]), item[0][1])))
+            derivation = self.derivations[relation.name]
+            found[derivation.operation, derivation.depth] += len(self.split.parts[part].table(relation.name))
+        order = (ELEMENTARY, *OPERATIONS)
+        return dict(sorted(found.items(), key=lambda item: (order.index(item[0][0]), item[0][1])))
 
 
 def synthesize(
@@ -71,7 +71,7 @@ def synthesize(
 ) -> SynthDataset:
     """Return the dataset that follows from settings and seed; the same for the same two.
 
-    `advance` is told how many of the `settings.relations + settings.derived` relations have been made since the last call.
+    `advance` is called with how many of the `settings.relations + settings.derived` relations are new since the last call.
     """
     settings = settings or SynthSettings()
     if not isinstance(seed, int) or seed < 0:
@@ -82,31 +82,31 @@ def synthesize(
     derivation = derive(elementary, family_of, settings, deriving, advance)
     truth = _truth(elementary, derivation)
     expressions = {member.name: member.expression for member in derivation.members}
-    derivations = {name: _origin(expression) for name, expression in expressions.items()}
+    derivations = {name: _derivation(expression) for name, expression in expressions.items()}
     sampled = sub_sample(truth, settings.tuples, settings.kept_arities, _constants(derivation.members), sampling)
-    strata = sorted({(origin.operation, origin.depth) for origin in derivations.values()})
+    strata = sorted({(one.operation, one.depth) for one in derivations.values()})
     numbers = [strata.index((derivations[name].operation, derivations[name].depth)) for name in sampled.schema.names]
     split = replace(
-        hold_out(sampled, numbers, settings.valid, settings.test, splitting, origin="synth"), derivations=derivations
+        hold_out(sampled, numbers, settings.valid, settings.test, splitting, source="synth"), derivations=derivations
     )
-    made = SynthDataset(split, expressions, truth, derivation.redrawn, derivation.given_up, settings, seed)
-    _check_complete(made)
-    return made
+    dataset = SynthDataset(split, expressions, truth, derivation.redrawn, derivation.given_up, settings, seed)
+    _check_complete(dataset)
+    return dataset
 
 
-def save_synth(made: SynthDataset, directory: str | os.PathLike[str]) -> None:
+def save_synth(dataset: SynthDataset, directory: str | os.PathLike[str]) -> None:
     """Write a synthetic dataset and its derivations as a new directory that `load` reads; all of it or nothing.
 
     The directory may exist if it is empty.
     """
     about: dict[str, Any] = {
         "relatum": __version__,
-        "seed": made.seed,
-        "settings": made.settings.to_dict(),
-        "redrawn": dict(made.redrawn),
-        "given_up": dict(made.given_up),
+        "seed": dataset.seed,
+        "settings": dataset.settings.to_dict(),
+        "redrawn": dict(dataset.redrawn),
+        "given_up": dict(dataset.given_up),
     }
-    save(made.split, directory, extra_files={DERIVATIONS: derivations_document(made.derivations, about)})
+    save(dataset.split, directory, extra_files={DERIVATIONS: derivations_document(dataset.derivations, about)})
 
 
 def _truth(elementary: Hypergraph, derivation: DerivedRelations) -> Hypergraph:
@@ -120,8 +120,8 @@ def _truth(elementary: Hypergraph, derivation: DerivedRelations) -> Hypergraph:
     return Hypergraph.sort(elementary.entities, schema, blocks)
 
 
-def _origin(expression: Expression) -> Derivation:
-    operation = _SPOKEN.get(expression.operation, expression.operation)
+def _derivation(expression: Expression) -> Derivation:
+    operation = _PAPER_NAMES.get(expression.operation, expression.operation)
     return Derivation(operation, expression.depth, str(expression))
 
 
@@ -131,17 +131,17 @@ def _constants(members: tuple[Member, ...]) -> list[str]:
     return sorted({node.entity for node in nodes if isinstance(node, SelectConstant)})
 
 
-def _check_complete(made: SynthDataset) -> None:
-    """Refuse a dataset that cannot measure what it was made for: some operation that was made has no test tuple."""
-    if not made.settings.test:
+def _check_complete(dataset: SynthDataset) -> None:
+    """Refuse a dataset that cannot measure what it is for: some operation that was applied has no test tuple."""
+    if not dataset.settings.test:
         return
     tested: Counter[str] = Counter()
-    for (operation, _), count in made.counts().items():
+    for (operation, _), count in dataset.counts().items():
         tested[operation] += count
-    few = made.settings.derived < len(OPERATIONS)  # then some cannot be there, and nobody expects them to be
-    for operation in () if few else (name for name, weight in made.settings.operations.items() if weight):
+    few = dataset.settings.derived < len(OPERATIONS)  # then some cannot be there, and nobody expects them to be
+    for operation in () if few else (name for name, weight in dataset.settings.operations.items() if weight):
         if not tested[operation]:
             raise DataError(
-                f"no tuple of operation {operation!r} could be held out for test; take more elementary_tuples, "
+                f"cannot hold out any tuple of operation {operation!r} for test; use more elementary_tuples, "
                 f"more derived relations or more tries"
             )

@@ -1,6 +1,6 @@
 """Algorithm 3 of the paper, on relations: each derived one applies an operation to relations that are there already.
 
-How many of each operation and depth there are to be is planned beforehand, and made from the shallowest up, so that every
+How many of each operation and depth there are to be is planned beforehand, and derived from the shallowest up, so that every
 operation and every depth has its share. What an operation is applied to is drawn, and drawn again, a bounded number of
 times, when the result would be empty, small or trivial.
 """
@@ -46,7 +46,7 @@ def derive(
     rng: np.random.Generator,
     advance: Callable[[int], None] = lambda _: None,
 ) -> DerivedRelations:
-    """Return the elementary relations of `graph` and the relations derived from them; `advance` is told of each."""
+    """Return the elementary relations of `graph` and the relations derived from them; `advance` counts them."""
     pool = Pool()
     for schema in graph.schema:
         elementary = Relation(schema)
@@ -81,8 +81,8 @@ def _plan(settings: SynthSettings, rng: np.random.Generator) -> Iterator[tuple[i
     planned = [cell for cell, count in zip(cells, counts.tolist(), strict=True) for _ in range(count)]
     # Within a depth in random order: the numbers of derived relations should say nothing about their operations.
     keys = rng.random(len(planned))
-    for place in sorted(range(len(planned)), key=lambda place: (planned[place][0], keys[place])):
-        yield planned[place]
+    for index in sorted(range(len(planned)), key=lambda index: (planned[index][0], keys[index])):
+        yield planned[index]
 
 
 def _attempt(drawer: Drawer, operation: str, depth: int) -> tuple[Proposal, Ids] | Refusal:

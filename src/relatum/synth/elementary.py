@@ -1,4 +1,4 @@
-"""The elementary relations of a made dataset: random hypergraphs by Algorithm 2, cut into families."""
+"""The elementary relations of a synthetic dataset: random hypergraphs by Algorithm 2, cut into families."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
-from relatum.synth.erdos_renyi import EdgeKind, random_blocks
+from relatum.synth.erdos_renyi import RandomRelation, random_blocks
 from relatum.synth.sampling import Counts, apportion, draw_from_groups
 from relatum.synth.settings import SynthSettings
 
@@ -34,10 +34,12 @@ def draw_elementary(settings: SynthSettings, rng: np.random.Generator) -> tuple[
     ]
     sizes = _sizes(settings, arity_of, members, rng)
     share = settings.family_share if settings.family > 1 else 1.0
-    kinds = [EdgeKind.expecting(size / share, arity, settings.entities) for size, arity in zip(sizes, arity_of, strict=True)]
+    random_relations = [
+        RandomRelation.expecting(size / share, arity, settings.entities) for size, arity in zip(sizes, arity_of, strict=True)
+    ]
     blocks = random_blocks(
         settings.entities,
-        kinds,
+        random_relations,
         rng,
         repeats=settings.repeats,
         skew=settings.skew,
@@ -48,7 +50,7 @@ def draw_elementary(settings: SynthSettings, rng: np.random.Generator) -> tuple[
     starts = np.cumsum([0, *members])  # the first member of each family
     parts = []
     for block in blocks:
-        totals = np.bincount(block.relations, minlength=len(kinds))
+        totals = np.bincount(block.relations, minlength=len(random_relations))
         wanted = np.minimum(np.maximum(np.rint(totals * share).astype(np.int64), settings.least_tuples), totals)
         relations, columns = [], []
         for member in range(settings.family):

@@ -19,7 +19,7 @@ from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError
 from relatum.synth.sampling import Counts, Mask
 
-__all__ = ["EdgeKind", "draw_count", "possible_edges", "random_blocks"]
+__all__ = ["RandomRelation", "draw_count", "possible_edges", "random_blocks"]
 
 _ROUNDS = 400  # of drawing again what came up twice; a relation that needs more asks for nearly all that can be
 _LARGEST_EXACT = 1 << 53  # numpy's binomial counts in doubles
@@ -27,15 +27,15 @@ _LARGEST_COUNT = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeKind:
+class RandomRelation:
     """A relation as Algorithm 2 takes it: its arity and the probability of each possible edge."""
 
     arity: int
     probability: float
 
     @classmethod
-    def expecting(cls, tuples: float, arity: int, entities: int) -> EdgeKind:
-        """Return the kind that has `tuples` edges among `entities` entities on average."""
+    def expecting(cls, tuples: float, arity: int, entities: int) -> RandomRelation:
+        """Return the relation that has `tuples` edges among `entities` entities on average."""
         return cls(arity, min(1.0, tuples / max(possible_edges(entities, arity), 1)))
 
 
@@ -44,22 +44,22 @@ def possible_edges(entities: int, arity: int) -> int:
     return math.perm(entities, arity)
 
 
-def draw_count(entities: int, kind: EdgeKind, rng: np.random.Generator) -> int:
+def draw_count(entities: int, relation: RandomRelation, rng: np.random.Generator) -> int:
     """Return a number of edges drawn from the binomial distribution, however many are possible.
 
     Beyond 2^53 possible edges it is drawn from Poisson's distribution with the same mean, whose total distance from the
     binomial is at most the probability of an edge (Le Cam), here below 2^31 / 2^53, a quarter of a millionth.
     """
-    possible = possible_edges(entities, kind.arity)
-    mean = possible * kind.probability
+    possible = possible_edges(entities, relation.arity)
+    mean = possible * relation.probability
     if mean >= _LARGEST_COUNT:
-        raise SettingError(f"probability {kind.probability:g} at arity {kind.arity} would make {mean:.1e} tuples")
-    return int(rng.binomial(possible, kind.probability) if possible <= _LARGEST_EXACT else rng.poisson(mean))
+        raise SettingError(f"probability {relation.probability:g} at arity {relation.arity} would give {mean:.1e} tuples")
+    return int(rng.binomial(possible, relation.probability) if possible <= _LARGEST_EXACT else rng.poisson(mean))
 
 
 def random_blocks(
     entities: int,
-    kinds: Sequence[EdgeKind],
+    random_relations: Sequence[RandomRelation],
     rng: np.random.Generator,
     *,
     repeats: float = 0.0,
@@ -67,11 +67,11 @@ def random_blocks(
     narrow: float = 0.0,
     domain: int = 20,
 ) -> list[Block]:
-    """Return random facts, one block per arity, sorted and each once; relation i is `kinds[i]`.
+    """Return random facts, one block per arity, sorted and each once; relation i is `random_relations[i]`.
 
     Args:
         entities: how many there are.
-        kinds: arity and probability of each relation.
+        random_relations: arity and probability of each relation.
         rng: what everything is drawn from.
         repeats: the share of each relation's tuples that hold one entity twice, always at the same two positions, so
             that one selection finds them all. The others hold distinct entities.
@@ -83,13 +83,13 @@ def random_blocks(
     """
     names = rng.permutation(entities).astype(np.int32)  # so that the frequent ones are not those with the lowest ids
     blocks = []
-    for arity in sorted({kind.arity for kind in kinds}):
-        labels = [label for label, kind in enumerate(kinds) if kind.arity == arity]
-        counts = np.array([draw_count(entities, kinds[label], rng) for label in labels], np.int64)
+    for arity in sorted({relation.arity for relation in random_relations}):
+        labels = [label for label, relation in enumerate(random_relations) if relation.arity == arity]
+        counts = np.array([draw_count(entities, random_relations[label], rng) for label in labels], np.int64)
         doubled = np.rint(counts * repeats).astype(np.int64) if arity > 1 else np.zeros_like(counts)
         for label, count in zip(labels, counts - doubled, strict=True):
             if count > possible_edges(entities, arity):
-                raise SettingError(f"relation {label} asks for more tuples of arity {arity} than {entities} entities make")
+                raise SettingError(f"relation {label} needs more tuples of arity {arity} than {entities} entities can form")
         draw = _Drawing(entities, arity, np.array(labels, np.int32), skew, names, rng)
         draw.narrow(narrow, min(domain, entities))
         relations, columns = draw.distinct(np.stack([counts - doubled, doubled], axis=1))
@@ -113,42 +113,44 @@ class _Drawing:
         if self.arity < 3:
             return
         for relation in np.flatnonzero(self.rng.random(len(self.labels)) < share):
-            others = [place for place in range(self.arity) if place not in (self.dropped[relation], self.kept[relation])]
-            place = others[self.rng.integers(len(others))]
-            self.starts[place, relation] = self.rng.integers(self.entities)
-            self.widths[place, relation] = domain
+            others = [
+                position for position in range(self.arity) if position not in (self.dropped[relation], self.kept[relation])
+            ]
+            position = others[self.rng.integers(len(others))]
+            self.starts[position, relation] = self.rng.integers(self.entities)
+            self.widths[position, relation] = domain
 
     def distinct(self, wanted: Counts) -> tuple[Ids, Ids]:
         """Return as many facts as wanted, int64[relations, (plain, doubled)], each once and sorted."""
-        places, columns = np.empty(0, np.int32), np.empty((self.arity, 0), np.int32)
+        numbers, columns = np.empty(0, np.int32), np.empty((self.arity, 0), np.int32)
         missing = wanted
         for _ in range(_ROUNDS):
             if not missing.any():
-                return self.labels[places], columns
-            new_places, new_columns = self._draw(missing)
-            places, columns = self._merge(
-                np.concatenate([places, new_places]), np.concatenate([columns, new_columns], axis=1)
+                return self.labels[numbers], columns
+            new_numbers, new_columns = self._draw(missing)
+            numbers, columns = self._merge(
+                np.concatenate([numbers, new_numbers]), np.concatenate([columns, new_columns], axis=1)
             )
-            missing = wanted - self._counts(places, columns, len(wanted))
-        short, asked = int(missing.sum()), int(wanted.sum())
+            missing = wanted - self._counts(numbers, columns, len(wanted))
+        short, total = int(missing.sum()), int(wanted.sum())
         raise SettingError(
-            f"arity {self.arity}: {short:,} of {asked:,} tuples could not be made without repeating one; "
-            f"take more entities, fewer tuples or less skew"
+            f"arity {self.arity}: cannot draw {short:,} of {total:,} tuples without repeats; "
+            f"use more entities, fewer tuples or less skew"
         )
 
     def _draw(self, missing: Counts) -> tuple[Ids, Ids]:
         """Return the missing facts; those in which entities met by chance are left out, to be drawn again."""
         groups = np.repeat(np.arange(missing.size, dtype=np.int32), missing.ravel())
-        places, doubled = groups >> 1, (groups & 1).astype(np.bool_)
-        columns = np.empty((self.arity, len(places)), np.int32)
+        numbers, doubled = groups >> 1, (groups & 1).astype(np.bool_)
+        columns = np.empty((self.arity, len(numbers)), np.int32)
         for column, starts, widths in zip(columns, self.starts, self.widths, strict=True):
-            ranks = (self.rng.random(len(places)) ** self.exponent * widths[places]).astype(np.int64) + starts[places]
+            ranks = (self.rng.random(len(numbers)) ** self.exponent * widths[numbers]).astype(np.int64) + starts[numbers]
             np.take(self.names, ranks, mode="wrap", out=column)
         if doubled.any():
             rows = np.flatnonzero(doubled)
-            columns[self.dropped[places[rows]], rows] = columns[self.kept[places[rows]], rows]
+            columns[self.dropped[numbers[rows]], rows] = columns[self.kept[numbers[rows]], rows]
         fine = self._coincidences(columns) == doubled
-        return places[fine], columns[:, fine]
+        return numbers[fine], columns[:, fine]
 
     def _coincidences(self, columns: Ids) -> Counts:
         found = np.zeros(columns.shape[1], np.int64)
@@ -157,17 +159,17 @@ class _Drawing:
                 found += columns[p] == columns[q]
         return found
 
-    def _merge(self, places: Ids, columns: Ids) -> tuple[Ids, Ids]:
-        order = row_order((places, *columns), (len(self.labels), *[self.entities] * self.arity))
-        places = places[order]
+    def _merge(self, numbers: Ids, columns: Ids) -> tuple[Ids, Ids]:
+        order = row_order((numbers, *columns), (len(self.labels), *[self.entities] * self.arity))
+        numbers = numbers[order]
         for column in columns:
             column[:] = column[order]
-        new = differs_from_previous((places, *columns))
-        return (places, columns) if new.all() else (places[new], columns[:, new])
+        new = differs_from_previous((numbers, *columns))
+        return (numbers, columns) if new.all() else (numbers[new], columns[:, new])
 
-    def _counts(self, places: Ids, columns: Ids, relations: int) -> Counts:
-        rows = np.arange(len(places))
-        doubled: Mask = columns[self.dropped[places], rows] == columns[self.kept[places], rows]
+    def _counts(self, numbers: Ids, columns: Ids, relations: int) -> Counts:
+        rows = np.arange(len(numbers))
+        doubled: Mask = columns[self.dropped[numbers], rows] == columns[self.kept[numbers], rows]
         if self.arity == 1:
             doubled[:] = False
-        return np.bincount(2 * places + doubled, minlength=2 * relations).reshape(-1, 2)
+        return np.bincount(2 * numbers + doubled, minlength=2 * relations).reshape(-1, 2)

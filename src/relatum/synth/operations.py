@@ -43,7 +43,7 @@ class Member:
 
 
 class Pool:
-    """Relations in the order in which they were made, found by depth and by kin; no two have the same tuples."""
+    """Relations in the order in which they were derived, found by depth and by kin; no two have the same tuples."""
 
     def __init__(self) -> None:
         self.members: list[Member] = []
@@ -95,7 +95,7 @@ class Refusal(StrEnum):
 
 @dataclass(frozen=True)
 class Proposal:
-    """An expression, and the relations of the pool that it is made from."""
+    """An expression, and the relations of the pool that it is applied to."""
 
     expression: Expression
     operands: tuple[Member, ...]
@@ -152,21 +152,21 @@ def _select_constant(drawer: Drawer, depth: int) -> Proposal | Refusal:
     member = drawer.operand(depth, drawer.settings.least_arity + 1)
     if member is None:
         return Refusal.NO_OPERAND
-    places, values, counts = _frequencies(member.columns)
+    positions, values, counts = _frequencies(member.columns)
     enough = np.flatnonzero((counts >= drawer.settings.least_tuples) & (counts < len(member)))
     if not enough.size:
         return Refusal.SMALL
     # A constant is as likely as it is frequent, at whatever position, so that results are not all as small as may be.
     chosen = int(drawer.rng.choice(enough, p=counts[enough] / counts[enough].sum()))
     entity = drawer.graph.entities[int(values[chosen])]
-    return Proposal(member.expression.where(int(places[chosen]), entity), (member,))
+    return Proposal(member.expression.where(int(positions[chosen]), entity), (member,))
 
 
 def _frequencies(columns: Ids) -> tuple[Index, Ids, Index]:
     """Return position, entity and count of every entity at every position of a relation."""
     found = [np.unique(column, return_counts=True) for column in columns]
-    places = np.repeat(np.arange(len(found)), [len(values) for values, _ in found])
-    return places, np.concatenate([values for values, _ in found]), np.concatenate([counts for _, counts in found])
+    positions = np.repeat(np.arange(len(found)), [len(values) for values, _ in found])
+    return positions, np.concatenate([values for values, _ in found]), np.concatenate([counts for _, counts in found])
 
 
 def _select_equal(drawer: Drawer, depth: int) -> Proposal | Refusal:
@@ -201,7 +201,7 @@ def _mirrored(drawer: Drawer, member: Member) -> Member | None:
     """Return the same operations on another relation of the elementary one's family, or None.
 
     Among stored relations the like of it is rare, and unions below the first depth would hardly be found. Only for a chain
-    of operations on one relation: to put a relation in the place of its sibling could make two sides one.
+    of operations on one relation: replacing a relation by its sibling could make both sides equal.
     """
     chain = post_order(member.expression, lambda node: node.children)
     if len(chain) == 1 or any(len(node.children) > 1 for node in chain):

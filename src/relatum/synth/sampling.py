@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from relatum.arrays import Int64
 from relatum.data.hypergraph import Block, Hypergraph, Split
 from relatum.data.splitting import Mask, required_in_train, select_facts
 from relatum.data.vocabulary import Ids, Vocabulary
 
 __all__ = ["Counts", "Mask", "apportion", "draw_from_groups", "hold_out", "sub_sample"]
 
-Counts = npt.NDArray[np.int64]
+Counts = Int64
 
 
 def apportion(total: int, weights: Sequence[float] | npt.NDArray[np.floating | np.integer], least: int = 0) -> Counts:
@@ -59,9 +60,9 @@ def draw_from_groups(
     keys += 2.0 * groups[items]
     order = items[np.argsort(keys)]
     counts = np.bincount(groups[items], minlength=len(wanted))
-    places = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)  # place of each item in its group
+    ranks = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)  # of each item in its group
     drawn = np.zeros(len(groups), np.bool_)
-    drawn[order[places < wanted[groups[order]]]] = True
+    drawn[order[ranks < wanted[groups[order]]]] = True
     return drawn
 
 
@@ -91,11 +92,11 @@ def sub_sample(
     occurs = np.zeros(len(graph.entities), np.bool_)
     for block in blocks:
         occurs[block.columns] = True
-    places = (np.cumsum(occurs) - 1).astype(np.int32)
+    new_ids = (np.cumsum(occurs) - 1).astype(np.int32)
     names = graph.entities.names
     entities = Vocabulary(names[number] for number in np.flatnonzero(occurs).tolist())
     # Ids keep their order, so facts stay sorted.
-    return Hypergraph(entities, graph.schema, (Block(block.relations, places[block.columns]) for block in blocks))
+    return Hypergraph(entities, graph.schema, (Block(block.relations, new_ids[block.columns]) for block in blocks))
 
 
 def _quotas(graph: Hypergraph, sizes: Counts, tuples: int, arities: Mapping[int, float]) -> Counts:
@@ -109,14 +110,14 @@ def _quotas(graph: Hypergraph, sizes: Counts, tuples: int, arities: Mapping[int,
     # What one arity does not have is shared out among the others, until nothing is left to share or to give.
     while (rest := tuples - int(by_arity.sum())) > 0 and weights[by_arity < available].sum() > 0:
         by_arity += np.minimum(apportion(rest, np.where(by_arity < available, weights, 0)), available - by_arity)
-    places = np.array([relation.arity for relation in graph.schema])
+    arity_of = np.array([relation.arity for relation in graph.schema])
     for arity, count in zip(graph.blocks, by_arity.tolist(), strict=True):
-        quotas[places == arity] = apportion(count, sizes[places == arity], least=_LEAST_KEPT)
+        quotas[arity_of == arity] = apportion(count, sizes[arity_of == arity], least=_LEAST_KEPT)
     return quotas
 
 
 def hold_out(
-    graph: Hypergraph, strata: Sequence[int], valid: float, test: float, rng: np.random.Generator, origin: str = "memory"
+    graph: Hypergraph, strata: Sequence[int], valid: float, test: float, rng: np.random.Generator, source: str = "memory"
 ) -> Split:
     """Return the facts of `graph` as train, valid and test, the latter with the given shares of each stratum.
 
@@ -126,7 +127,7 @@ def hold_out(
         valid: the share of facts for valid.
         test: the share of facts for test.
         rng: what is drawn from.
-        origin: what the split is called.
+        source: what the split is called.
     """
     relations = np.concatenate([block.relations for block in graph.blocks.values()])
     groups = np.asarray(strata, np.int64)[relations]
@@ -135,7 +136,7 @@ def hold_out(
     in_test = draw_from_groups(groups, _part_of(sizes, test), rng, allowed=free)
     in_valid = draw_from_groups(groups, _part_of(sizes, valid), rng, allowed=free & ~in_test)
     train, held_valid, held_test = (select_facts(graph, mask) for mask in (~(in_test | in_valid), in_valid, in_test))
-    return Split(train, held_valid, held_test, source=origin)
+    return Split(train, held_valid, held_test, source=source)
 
 
 def _part_of(sizes: Counts, share: float) -> Counts:

@@ -18,7 +18,7 @@ __all__ = ["PRESETS", "SynthSettings", "find_preset"]
 
 @dataclass(frozen=True)
 class SynthSettings(Checked):
-    """How a dataset is made; the defaults are those of the preset `rel-er`."""
+    """How a synthetic dataset is generated; the defaults are those of the preset `rel-er`."""
 
     entities: int = setting(24_000, "how many may occur; those that no kept tuple holds are left out of the dataset", ge=1)
     skew: float = setting(
@@ -37,7 +37,7 @@ class SynthSettings(Checked):
     repeats: float = setting(0.1, "the share of elementary tuples that hold one entity twice", ge=0, le=1)
     narrow: float = setting(
         0.7,
-        "the share of elementary relations of arity 3 and more at one of whose positions only few entities stand",
+        "the share of elementary relations of arity 3 and more that have only few entities at one of their positions",
         ge=0,
         le=1,
     )

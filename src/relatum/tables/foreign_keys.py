@@ -93,4 +93,6 @@ def _targets(
             elif choices.may_take((table.name, column)):
                 missing = f"table {reference.table!r}" if other is None else f"column {target!r} of {reference.table!r}"
                 place = spoken((table.name, column))
-                raise DataError(f"foreign key {place} refers to {missing}, which is not there; --drop {place} leaves it out")
+                raise DataError(
+                    f"foreign key {place} refers to {missing}, which does not exist; drop {place} to leave it out"
+                )

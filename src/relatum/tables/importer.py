@@ -186,7 +186,7 @@ class _Assembly:
         related = [(number, each) for number, each in enumerate(self._staged) if not self._why_not(each)]
         if not related:
             reasons = "; ".join(f"{each.table.name}: {self._why_not(each)}" for each in self._staged[:3])
-            raise DataError(f"no table gives a relation ({reasons}); --keep takes columns that are left out")
+            raise DataError(f"no table gives a relation ({reasons}); keep columns that were left out")
         schema, names = self._schema([each for _, each in related])
         roles = [(each, self._roles(each, number)) for number, each in related]
         entities = number_entities(self._workspace, roles, self._null_is_value)
@@ -194,7 +194,7 @@ class _Assembly:
         with progress("arranging facts", 3) as advance:
             graph = Hypergraph.sort(entities, schema, blocks)
             if not len(graph):
-                raise DataError("no row has a value in every column that is taken (--drop leaves out, --null value keeps)")
+                raise DataError("no row has a value in every column; drop columns, or set null to value")
             advance(1)
             distinct = graph.distinct()
             advance(1)

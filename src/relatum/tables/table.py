@@ -146,7 +146,9 @@ class DatabaseTarget:
         if there is None:
             return False
         if self._mode == "new":
-            raise DataError(f"{self.origin}: there is a table {table.name!r} already (--append adds, --replace replaces)")
+            raise DataError(
+                f"{self.origin}: table {table.name!r} already exists; set append to add rows, or replace to overwrite them"
+            )
         mine, theirs = ({name.lower(): name for name in names} for names in (table.names, there))
         lacking = [name for key, name in mine.items() if key not in theirs]
         strange = [name for key, name in theirs.items() if key not in mine]

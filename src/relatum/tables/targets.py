@@ -132,7 +132,7 @@ class _FileTarget:
         if self.mode == "append":
             raise SettingError(f"{self.path}: rows can be appended to a table of a database, not to a file")
         if self.mode == "new" and self.path.exists():
-            raise DataError(f"{self.path}: already exists (--replace replaces it)")
+            raise DataError(f"{self.path}: already exists; set replace to overwrite it")
         if len(tables) != 1 and self.writer is not write_json_lines:
             raise DataError(f"{self.path}: holds one relation; for {len(tables)} of them write .jsonl or to a database")
         _check_folder(self.path)

@@ -190,7 +190,7 @@ class JsonFactsSource:
     def _fact(self, raw: bytes) -> tuple[str, Cells]:
         value = json.loads(raw.decode(), object_pairs_hook=_object, parse_constant=_refuse)
         if isinstance(value, dict) and self._key not in value:
-            raise DataError(f"no key {self._key!r} that names the relation (--relation-key says which key does)")
+            raise DataError(f"no key {self._key!r} for the relation; set relation_key to the key that names it")
         relation: Any
         rest: Any
         if isinstance(value, list) and value:

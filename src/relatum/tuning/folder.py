@@ -25,17 +25,17 @@ def require_folder(folder: Path, plan: Plan) -> None:
         try:
             before = json.loads(known.read_text(encoding="utf-8"))
         except ValueError:
-            raise RelatumError(f"{known}: cannot be read; choose another --out") from None
+            raise RelatumError(f"{known}: not valid JSON; choose another folder") from None
         if before != plan.to_json():
-            raise RelatumError(f"{folder}: holds a study with {_difference(before, plan.to_json())}; choose another --out")
+            raise RelatumError(f"{folder}: holds a study with {_difference(before, plan.to_json())}; choose another folder")
     elif folder.exists():
         others = {path.name for path in folder.iterdir()} - {path.name for path in stale_temporaries(folder)}
         if any(not name.startswith(JOURNAL) for name in others):
-            raise RelatumError(f"{folder}: already holds something else; choose another --out")
+            raise RelatumError(f"{folder}: already holds other files; choose another folder")
 
 
 def bind(folder: Path, plan: Plan, shared: Shared) -> None:
-    """Make a folder that of a study, and make it if it is not there."""
+    """Bind a folder to a study; create it if it does not exist."""
     with shared.exclusive():
         require_folder(folder, plan)  # once more: another process may have come first
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,8 +48,8 @@ def save_best(folder: Path, study: Study) -> None:
     with study.exclusive():
         best = study.best(1)
         if best:
-            said = f"# Validation MRR {best[0].value:.6f}: trial {best[0].number} of the study {study.plan.name}.\n"
-            text = said + study.spec_of(best[0].params).to_toml()
+            comment = f"# Validation MRR {best[0].value:.6f}: trial {best[0].number} of the study {study.plan.name}.\n"
+            text = comment + study.spec_of(best[0].params).to_toml()
             path = folder / BEST
             if not path.exists() or path.read_text(encoding="utf-8") != text:
                 _write(path, text)

@@ -35,7 +35,7 @@ class Plan:
         return f"relatum-{self.base.model}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return all that the study follows from; the data by its checksums, since its place differs between machines."""
+        """Return all that the study follows from; the data by its checksums, since its path differs between machines."""
         plain = self.base.to_dict()
         del plain["data"]
         return {
@@ -50,10 +50,10 @@ class Plan:
 
 def make_plan(base: Spec, search: Sequence[str], sampler: str, pruner: str, checksums: Mapping[str, str]) -> Plan:
     """Return the plan of a study; without `search`, the default space of the model."""
-    for option, value, known in (("--sampler", sampler, SAMPLERS), ("--pruner", pruner, PRUNERS)):
+    for name, value, known in (("sampler", sampler, SAMPLERS), ("pruner", pruner, PRUNERS)):
         if value not in known:
-            raise SettingError(f"{option}: must be one of {', '.join(known)}, not {value!r}")
+            raise SettingError(f"{name}: must be one of {', '.join(known)}, not {value!r}")
     space = read_space(search, base) if search else default_space(base, sampler)
     if sampler == "grid":
-        grid_points(base, space)  # refuses what is no grid
+        grid_points(base, space)  # refuses a space that is not a grid
     return Plan(base, space, sampler, pruner, checksums)

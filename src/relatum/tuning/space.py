@@ -19,7 +19,7 @@ Value = str | float | bool
 
 _RANGE = re.compile(r"(?P<low>[^,\s]+?)\s*\.\.\s*(?P<high>[^,\s]+)(?P<log>\s+log)?")
 _MOST_POINTS = 10_000
-_MOST_TRIED = 1000  # combinations in which a value is tried before it is said to fit nowhere
+_MOST_TRIED = 1000  # combinations in which a value is tried before it is refused
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ def read_space(texts: Iterable[str], base: Spec) -> tuple[Dimension, ...]:
     """
     space = tuple(_read(text, base) for text in texts)
     if not space:
-        raise SettingError("--search: there is nothing to search")
+        raise SettingError("search: names no setting")
     paths = [dimension.path for dimension in space]
     if len(set(paths)) < len(paths):
-        raise SettingError("--search: one setting is there twice")
+        raise SettingError("search: names a setting twice")
     for number, dimension in enumerate(space):
         others = space[:number] + space[number + 1 :]
         for value in dimension.values:
@@ -81,37 +81,37 @@ def grid_points(base: Spec, space: Sequence[Dimension]) -> list[dict[str, Value]
     """Return every combination of choices that can be, the last one changing fastest; a range is refused."""
     for dimension in space:
         if isinstance(dimension, Range):
-            raise SettingError(f"--search {dimension}: a grid needs choices, such as {dimension.path}={dimension.low},...")
+            raise SettingError(f"search {dimension}: a grid needs choices, such as {dimension.path}={dimension.low},...")
     if math.prod(len(dimension.values) for dimension in space) > _MOST_POINTS:
-        raise SettingError(f"--search: a grid of more than {_MOST_POINTS} points")
+        raise SettingError(f"search: the grid has more than {_MOST_POINTS} points")
     return [point for point in _combinations(space) if _error_of(base, point) is None]
 
 
 def _read(text: str, base: Spec) -> Dimension:
     path, equals, rest = (part.strip() for part in text.partition("="))
     if not equals or not rest:
-        raise SettingError(f"--search {text!r}: say training.learning_rate=0.05..1.0 log, or model.window=1,2,4")
+        raise SettingError(f"search {text!r}: write training.learning_rate=0.05..1.0 log, or model.window=1,2,4")
     path = _named_today(path, base)
-    kind = _kind_of(path, base)
+    type_ = _type_of(path, base)
     if found := _RANGE.fullmatch(rest):
-        return _range(text, path, kind, found)
+        return _range(text, path, type_, found)
     values = tuple(_value(path, part.strip()) for part in rest.split(","))
     if len(set(values)) < len(values) or "" in values:
-        raise SettingError(f"--search {text!r}: a choice is missing or there twice")
+        raise SettingError(f"search {text!r}: a choice is missing or given twice")
     return Choice(path, values)
 
 
-def _range(text: str, path: str, kind: type, found: re.Match[str]) -> Range:
-    if kind not in (int, float):
-        raise SettingError(f"--search {text!r}: {path} is no number, so it has no range; list its choices")
+def _range(text: str, path: str, type_: type, found: re.Match[str]) -> Range:
+    if type_ not in (int, float):
+        raise SettingError(f"search {text!r}: {path} is not a number, so it has no range; list its choices")
     try:
-        low, high = kind(found["low"]), kind(found["high"])
+        low, high = type_(found["low"]), type_(found["high"])
     except ValueError:
-        raise SettingError(f"--search {text!r}: from one {kind.__name__} to another, such as 1..8") from None
+        raise SettingError(f"search {text!r}: a range goes from one {type_.__name__} to another, such as 1..8") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise SettingError(f"--search {text!r}: the first number must be below the second")
+        raise SettingError(f"search {text!r}: the first number must be below the second")
     if found["log"] and low <= 0:
-        raise SettingError(f"--search {text!r}: log needs numbers above 0")
+        raise SettingError(f"search {text!r}: log needs numbers above 0")
     return Range(path, low, high, bool(found["log"]))
 
 
@@ -122,22 +122,22 @@ def _named_today(path: str, base: Spec) -> str:
     return f"{table}{dot}{name}"
 
 
-def _kind_of(path: str, base: Spec) -> type:
+def _type_of(path: str, base: Spec) -> type:
     """Return the type of the setting at a path, None left aside; a path that cannot be searched is refused."""
     table, _, key = path.partition(".")
     if table not in ("model", "training") or path == "model.name":
-        raise SettingError(f"--search {path}: only settings of model and training can be searched")
+        raise SettingError(f"search {path}: only settings of model and training can be searched")
     rules = rules_of(type(base.settings if table == "model" else base.training))
     if key not in rules:
-        apply(base, {f"{table}.{key.replace('.', '_')}": 0})  # which says what is near
+        apply(base, {f"{table}.{key.replace('.', '_')}": 0})  # raises, and names similar settings
     return rules[key].type
 
 
 def _value(path: str, text: str) -> Value:
-    """Return a value as `--set` reads it."""
+    """Return a value as a change of a spec reads it."""
     value = change_of(f"value={text}")["value"]
     if not isinstance(value, str | int | float | bool):
-        raise SettingError(f"--search {path}: {text} is neither a number nor a word")
+        raise SettingError(f"search {path}: {text} is neither a number nor a word")
     return value
 
 
@@ -148,7 +148,7 @@ def _require_possible(base: Spec, fixed: Mapping[str, Value], others: Sequence[D
         if found is None:
             return
         error = error or found
-    raise SettingError(f"--search {error}")
+    raise SettingError(f"search {error}")
 
 
 def _combinations(space: Sequence[Dimension]) -> Iterator[dict[str, Value]]:
@@ -194,7 +194,7 @@ _OTHER: Mapping[str, tuple[str, ...]] = {"tpe": ("model.input_dropout=0.0..0.5",
 
 
 def default_space(base: Spec, sampler: str) -> tuple[Dimension, ...]:
-    """Return the space of a model: its rate and what its own settings offer, as far as the base allows it."""
+    """Return the space of a model: its learning rate and what its own settings offer, as far as the base allows it."""
     texts = _ALL[sampler] + _OWN[sampler].get(base.model, _OTHER[sampler])
     return read_space(_fitting(texts, base), base)
 

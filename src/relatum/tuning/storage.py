@@ -31,7 +31,7 @@ with optional("optuna", extra="tune"):
 
 __all__ = ["BEAT", "Shared", "is_dead", "open_storage", "plain_errors", "sign_of_life"]
 
-optuna.logging.set_verbosity(optuna.logging.WARNING)  # what there is to say of a trial, relatum says itself
+optuna.logging.set_verbosity(optuna.logging.WARNING)  # relatum reports on trials itself
 
 _FIRST = b'{"op_code":'  # what a journal begins with
 _ADVISORY = 0x72656C61  # the number of the lock in PostgreSQL, by which relatum's processes know it
@@ -45,13 +45,13 @@ class Shared:
     exclusive: Callable[[], AbstractContextManager[object]]
 
 
-def open_storage(place: str) -> Shared:
-    """Return the storage at a path or `postgresql://` URL, made if it is not there."""
-    if "://" not in place:
-        return _journal(Path(place))
-    kind, _, rest = place.partition("://")
-    if kind not in ("postgresql", "postgres", "postgresql+psycopg"):
-        raise SettingError(f"--storage: the path of a journal file or a postgresql:// URL, not {kind}://...")
+def open_storage(location: str) -> Shared:
+    """Return the storage at a path or `postgresql://` URL; creates it if it does not exist."""
+    if "://" not in location:
+        return _journal(Path(location))
+    scheme, _, rest = location.partition("://")
+    if scheme not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise SettingError(f"storage: must be the path of a journal file or a postgresql:// URL, not {scheme}://...")
     return _postgres(f"postgresql+psycopg://{rest}")
 
 
@@ -124,7 +124,7 @@ def _postgres(url: str) -> Shared:
     try:
         engine = sqlalchemy.create_engine(url)
     except (ValueError, sqlalchemy.exc.ArgumentError):
-        raise SettingError("--storage: say postgresql://USER@HOST:PORT/DATABASE") from None
+        raise SettingError("storage: must be postgresql://USER@HOST:PORT/DATABASE") from None
 
     @contextmanager
     def exclusive() -> Iterator[None]:

@@ -50,7 +50,7 @@ def work(
         split: the data; its test facts are not looked at.
         most: how many trials the study is to have.
         until: by `time.monotonic()`, after which no trial is begun.
-        watch: is told of training as in `fit`. If it raises, the trial is given back, and another process can claim it.
+        watch: called during training as in `fit`. If it raises, the trial is given back, and another process can claim it.
     """
     while time.monotonic() < until and (trial := study.claim(most)) is not None:
         yield _carry_out(study, split, trial, watch)
@@ -88,7 +88,7 @@ def _carry_out(study: Study, split: Split, trial: optuna.Trial, watch: Watch) ->
         why = str(error)
         study.prune(trial)
     except optuna.exceptions.UpdateFinishedTrialError:
-        why = "given to another process: this one had shown no sign of life for too long"
+        why = "another process has taken this trial: this one sent no heartbeat for too long"
     except BaseException as error:
         study.lose(trial, blame=not isinstance(error, KeyboardInterrupt))
         raise

@@ -121,8 +121,8 @@ def separating_nalp(truth: Hypergraph) -> Separation:
         truth: the true facts; all other tuples over its entities and schema are false. Repeated facts count once.
     """
     facts = truth.distinct()
-    entities, places = len(truth.entities), sum(relation.arity for relation in truth.schema)
-    model = NaLP(facts, NaLPSettings(dim=max(1, entities, places)))  # for its places; the sizes below follow from them
+    entities, positions = len(truth.entities), sum(relation.arity for relation in truth.schema)
+    model = NaLP(facts, NaLPSettings(dim=max(1, entities, positions)))  # for its positions; the sizes below follow from them
     met, units = [torch.empty(0, dtype=torch.int64)], [torch.empty(0, dtype=torch.int64)]
     for relations, columns, numbers in numbered(facts):
         for position, column in enumerate(columns):
@@ -138,7 +138,7 @@ def separating_nalp(truth: Hypergraph) -> Separation:
     pair[filters, torch.cat(units)] = 1.0
     parameters = {
         "entities": torch.eye(entities, settings.dim),
-        "roles": torch.eye(places, settings.dim),
+        "roles": torch.eye(positions, settings.dim),
         "kernel": kernel,
         "kernel_bias": -torch.ones(settings.num_filters),
         "pair": pair,

@@ -67,13 +67,13 @@ def separating_hype(truth: Hypergraph) -> Separation:
 
 @dataclass(frozen=True, eq=False)
 class SelectionFit:
-    """The vector of t that comes nearest to the selection of s, and how near it comes.
+    """The vector of t closest to the selection of s, and how close it is.
 
     Attributes:
-        relation: the vector of t, float64[dim], the shortest of those that come equally near.
-        equations: how many tuples t was asked about.
+        relation: the vector of t, float64[dim], the shortest of those that are equally close.
+        equations: how many tuples t was fitted on.
         rank: how many of their left sides are independent.
-        residual: the length of the error over that of the scores asked for: 0 if t is the selection, 1 if it is no better
+        residual: the length of the error over that of the scores wanted: 0 if t is the selection, 1 if it is no better
             than scoring everything 0.
     """
 

@@ -42,20 +42,22 @@ class Cycle:
     Attributes:
         relation: the relation's name.
         entities: three or more names; after the last comes the first.
-        places: the positions, ascending, of an entity and of the one after it.
+        positions: the positions, ascending, of an entity and of the one after it.
         others: the entities at the remaining positions, in their order.
     """
 
     relation: str
     entities: tuple[str, ...]
-    places: tuple[int, int] = (0, 1)
+    positions: tuple[int, int] = (0, 1)
     others: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.entities) < 3:
             raise DataError(f"a cycle takes three entities or more, not {len(self.entities)}")
-        if not 0 <= self.places[0] < self.places[1] < 2 + len(self.others):
-            raise DataError(f"the two positions of a cycle ascend and are below {2 + len(self.others)}, not {self.places}")
+        if not 0 <= self.positions[0] < self.positions[1] < 2 + len(self.others):
+            raise DataError(
+                f"the two positions of a cycle ascend and are below {2 + len(self.others)}, not {self.positions}"
+            )
 
     @property
     def forward(self) -> tuple[Fact, ...]:
@@ -71,8 +73,8 @@ class Cycle:
 
     def _fact(self, one: str, other: str) -> Fact:
         names = list(self.others)
-        names.insert(self.places[0], one)
-        names.insert(self.places[1], other)
+        names.insert(self.positions[0], one)
+        names.insert(self.positions[1], other)
         return (self.relation, *names)
 
     def __str__(self) -> str:
@@ -99,23 +101,23 @@ def find_cycle(truth: Hypergraph) -> Cycle | None:
     for relation in truth.schema:
         table = truth.table(relation.name)
         facts = set(table)
-        for places in combinations(range(relation.arity), 2):
-            for others, before in _one_way(table, facts, places).items():
+        for positions in combinations(range(relation.arity), 2):
+            for others, before in _one_way(table, facts, positions).items():
                 try:
                     TopologicalSorter(before).prepare()
                 except CycleError as error:
-                    return Cycle(relation.name, tuple(error.args[1][:-1]), places, others)
+                    return Cycle(relation.name, tuple(error.args[1][:-1]), positions, others)
     return None
 
 
-def _one_way(table: TupleTable, facts: set[Fact], places: tuple[int, int]) -> dict[Fact, dict[str, list[str]]]:
+def _one_way(table: TupleTable, facts: set[Fact], positions: tuple[int, int]) -> dict[Fact, dict[str, list[str]]]:
     """Return, for the entities at the other positions, each entity's predecessors in facts whose reverse is false."""
     found: dict[Fact, dict[str, list[str]]] = {}
-    first, second = places
+    first, second = positions
     for fact in table:
         turned = list(fact)
         turned[first], turned[second] = fact[second], fact[first]
         if tuple(turned) not in facts:
-            others = tuple(name for place, name in enumerate(fact) if place not in places)
+            others = tuple(name for position, name in enumerate(fact) if position not in positions)
             found.setdefault(others, {}).setdefault(fact[second], []).append(fact[first])
     return found

@@ -1,4 +1,4 @@
-"""What became of each theorem and lemma of the paper: where its code and its test are, and whether it holds."""
+"""The verdict on each theorem and lemma of the paper: its code, its test, and whether it holds."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Verdict:
     """One claim of the paper.
 
     Attributes:
-        place: where the paper makes it.
-        claim: what it says, in a few words.
+        where: the theorem or lemma of the paper.
+        claim: the claim, in a few words.
         code: the function that makes it, or its opposite, happen.
         test: the file that shows it.
         verdict: whether it holds.
         why: one sentence.
     """
 
-    place: str
+    where: str
     claim: str
     code: str
     test: str
@@ -143,5 +143,5 @@ def as_markdown() -> str:
     """Return the verdicts as a table in Markdown, as docs/theory.md shows it."""
     lines = ["| in the paper | claim | function | test | verdict | why |", "|---|---|---|---|---|---|"]
     for one in VERDICTS:
-        lines.append(f"| {one.place} | {one.claim} | `{one.code}` | `{one.test}` | **{one.verdict}** | {one.why} |")
+        lines.append(f"| {one.where} | {one.claim} | `{one.code}` | `{one.test}` | **{one.verdict}** | {one.why} |")
     return "\n".join(line.replace("|E|", r"\|E\|") for line in lines) + "\n"
