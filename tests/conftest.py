@@ -75,6 +75,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     """Return a function that runs `relatum ARGUMENTS` and returns exit code, standard output and standard error."""
     from relatum.cli import main
 
+    monkeypatch.delenv("COLUMNS", raising=False)  # some test runners set it, and tables keep to it
+
     def call(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["relatum", *arguments])
         with pytest.raises(SystemExit) as ended:

@@ -46,6 +46,12 @@ def test_a_mistake_is_one_line_and_exit_code_2(run: Run, arguments: tuple[str, .
     assert err.count("\n") == 1
 
 
+def test_names_in_a_message_do_nothing_to_the_terminal(run: Run) -> None:
+    code, _, err = run("data", "info", "no\x1b[2Jthere/x")
+    assert code == 2
+    assert "\x1b" not in err
+
+
 def test_ctrl_c_is_said_and_ends_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
