@@ -9,7 +9,7 @@ from typing import Annotated, TextIO
 import typer
 from typer.exceptions import TyperException
 
-from relatum.cli import ask, data, query
+from relatum.cli import ask, data, lookup, query
 from relatum.cli.demo import demo
 from relatum.cli.imports import import_tables
 from relatum.cli.paper import figures, run, tables
@@ -28,7 +28,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="relatum",
-    help="Knowledge hypergraph completion: learn from facts of any arity, predict missing ones, query with relational algebra.",
+    help="Knowledge hypergraph completion: learn from facts of any arity, predict missing ones, ask relational algebra.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -39,6 +39,9 @@ for verb in (
     run,
     tune,
     update,
+    lookup.schema,
+    lookup.find,
+    lookup.similar,
     ask.evaluate,
     ask.complete,
     ask.score,
