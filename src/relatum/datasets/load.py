@@ -18,7 +18,7 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
 from relatum.datasets.text_format import Layout, TupleReader, read_roles, write_roles, write_tuples
-from relatum.errors import DataError
+from relatum.errors import DataError, nearest_names
 from relatum.files import atomic_directory, cache_directory, sha256_of
 
 __all__ = ["load", "save"]
@@ -53,9 +53,9 @@ def load(
     else:
         path = Path(source)
         if not path.exists():
-            if path.name == source and not path.suffix:  # a bare word: rather a name mistyped than a path
+            if path.name == source and nearest_names(source, DATASETS):  # a bare word: rather a name mistyped than a path
                 find_dataset(source)
-            raise DataError(f"{path}: no such file or directory")
+            raise DataError(f"{path}: no such file or directory, and no registered dataset of that name")
         dataset, files = None, _find_files(path)
     checksums = {part: sha256_of(file) for part, file in files.items()}
     if dataset is None and not layouts and not skip_bad:
