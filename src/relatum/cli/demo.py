@@ -27,7 +27,7 @@ _STEPS = (
         "complete {}/run 'matches(Real Madrid, FC Barcelona, ?, ?, ?)' -k 3",
     ),
     ("Who resembles Real Madrid? Nobody ever said what a club, a city or Spain is.", "similar {}/run 'Real Madrid' -k 5"),
-    ("Which tables can be computed from others?", "rules {}/run"),
+    ("Which tables can be computed from others?", "rules {}/data"),
     ("All of it on one page, with accuracy, calibration and new predictions.", "report {}/run"),
 )
 
