@@ -80,7 +80,7 @@ def prepared(split: Split, chosen: Mask, work: Path) -> None:
 def trained(spec: Spec, folder: Path) -> Run:
     """Return the run of a spec, made now, taken up again, or found ready."""
     if (folder / "config.json").exists():
-        return Run(folder)
+        return Run.load(folder)
     return resume(folder) if (folder / "spec.toml").exists() else fit(spec, folder)
 
 
@@ -155,7 +155,7 @@ def main() -> None:
     prepared(split, chosen, options.work)
     spec = replace(Spec.read(options.spec, options.changes), data=options.data)
     trained(replace(spec, data=str(options.work / "without")), options.work / "run")
-    whole = Run(options.full) if options.full else trained(spec, options.work / "run-all")
+    whole = Run.load(options.full) if options.full else trained(spec, options.work / "run-all")
 
     runs = {"retrained": (whole, None), "folded_in": folded(options.work, refit=False)}
     runs["folded_in_and_refitted"] = folded(options.work, refit=True)

@@ -72,7 +72,7 @@ def without(split: Split, names: list[str]) -> Split:
 def trained(data: Path, folder: Path, seed: int, changes: list[str]) -> Run:
     """Return the run that learned the data, made now, taken up again, or found ready."""
     if (folder / "config.json").exists():
-        return Run(folder)
+        return Run.load(folder)
     if (folder / "spec.toml").exists():
         return resume(folder)
     return fit(Spec.from_dict(merged({"data": str(data), "seed": seed, **SPEC}, *map(change_of, changes))), folder)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from relatum.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from relatum.api import Run, fit, open, resume, update  # noqa: A004
     from relatum.data.hypergraph import Hypergraph, Split, TupleTable
     from relatum.data.known_answers import KnownAnswers
     from relatum.data.schema import RelationSchema, Schema
@@ -28,10 +29,7 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from relatum.models import MODELS
-    from relatum.runs.fit import fit, resume
-    from relatum.runs.run import Run
     from relatum.runs.spec import Spec
-    from relatum.runs.update import update
     from relatum.tables.importer import read
 
 __all__ = [
@@ -57,6 +55,7 @@ __all__ = [
     "Vocabulary",
     "fit",
     "load",
+    "open",
     "read",
     "resume",
     "save",
@@ -64,6 +63,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "relatum.api": ("Run", "fit", "open", "resume", "update"),
     "relatum.datasets.text_format": ("Layout",),
     "relatum.data.hypergraph": ("Hypergraph", "Split", "TupleTable"),
     "relatum.data.known_answers": ("KnownAnswers",),
@@ -83,10 +83,20 @@ _HOMES = {
     ),
     "relatum.tables.importer": ("read",),
     "relatum.models": ("MODELS",),
-    "relatum.runs.fit": ("fit", "resume"),
-    "relatum.runs.run": ("Run",),
     "relatum.runs.spec": ("Spec",),
-    "relatum.runs.update": ("update",),
+}
+
+
+# What people look for under the names that other libraries give it.
+_ELSEWHERE = {
+    "TrainingSettings": "settings of training are keywords of relatum.fit: relatum.fit(data, epochs=50)",
+    "Model": "models are chosen by name: relatum.fit(data, model='reale')",
+    "pipeline": "train with relatum.fit(data, model='reale')",
+    "train": "train with relatum.fit(data)",
+    "predict": "predict with run.predict(), where run = relatum.fit(data) or relatum.open(folder)",
+    "evaluate": "evaluate with run.evaluate(), where run = relatum.fit(data) or relatum.open(folder)",
+    "load_run": "open a run with relatum.open(folder)",
+    "Dataset": "datasets are read with relatum.load(name)",
 }
 
 
@@ -94,7 +104,21 @@ def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home), name)
-    raise AttributeError(f"module 'relatum' has no attribute {name!r}")
+    raise AttributeError(f"module 'relatum' has no attribute {name!r}{_hint(name)}")
+
+
+def _hint(name: str) -> str:
+    """Return what to say to somebody who looks for a name that is not here."""
+    if name.startswith("_"):  # a program asks, not a person
+        return ""
+    if name in _ELSEWHERE:
+        return f"; {_ELSEWHERE[name]}"
+    if name.casefold() in ("reale", "hype", "hsimple", "mdistmult", "mcp", "mtransh", "rae", "nalp", "getd", "gmpnn"):
+        return f"; models are chosen by name: relatum.fit(data, model={name!r})"
+    from relatum.errors import nearest_names
+
+    near = nearest_names(name, __all__)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def __dir__() -> list[str]:

@@ -66,14 +66,14 @@ class Records(Sequence[T_co], Generic[T_co]):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Records):
             return self._rows == other._rows and self.columns == other.columns
-        return NotImplemented
+        return self._rows == tuple(other) if isinstance(other, list | tuple) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._rows)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the records as plain dicts."""
-        return [row.to_dict() for row in self._rows]
+        return [self._plain(row) for row in self._rows]
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the records as a pandas frame."""
@@ -102,14 +102,18 @@ class Records(Sequence[T_co], Generic[T_co]):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
+    def _plain(self, row: T_co) -> dict[str, Any]:  # type: ignore[misc]  # it only reads
+        """Return the values of a record by column."""
+        return row.to_dict()
+
     def _values(self, column: str) -> list[Any]:
-        return [row.to_dict()[column] for row in self._rows]
+        return [plain[column] for plain in self.to_dicts()]
 
     def __repr__(self) -> str:
         head = self.title or "records"
         if not self._rows:
             return f"{head}: none"
-        cells = [[_cut(shown(name, value)) for name, value in row.to_dict().items()] for row in self._rows[:_MOST_SHOWN]]
+        cells = [[_cut(shown(name, value)) for name, value in self._plain(row).items()] for row in self._rows[:_MOST_SHOWN]]
         widths = [max(map(len, column)) for column in zip(list(self.columns), *cells, strict=True)]
         sides = [str.rjust if kind in (int, float) else str.ljust for kind in self.columns.values()]
         table = ([*self.columns], ["-" * width for width in widths], *cells)
@@ -119,7 +123,7 @@ class Records(Sequence[T_co], Generic[T_co]):
     def _repr_html_(self) -> str:
         heads = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(shown(name, value))}</td>" for name, value in row.to_dict().items()) + "</tr>"
+            "<tr>" + "".join(f"<td>{escape(shown(name, value))}</td>" for name, value in self._plain(row).items()) + "</tr>"
             for row in self._rows[:_MOST_SHOWN]
         )
         rest = "".join(f"<p>{escape(line)}</p>" for line in self._rest())

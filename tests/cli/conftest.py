@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from relatum.runs.fit import fit
+from relatum import fit
 from relatum.runs.spec import Spec
 
 

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from relatum import load, save
+from relatum import Run as Trained
+from relatum import fit, load, save
 from relatum.inference.breakdown import breakdown, macro_mrr
-from relatum.runs.fit import fit
 from relatum.runs.journal import Journal
-from relatum.runs.run import Run as Trained
 from relatum.runs.spec import Spec
 
 Run = Callable[..., tuple[int, str, str]]
@@ -105,8 +104,8 @@ def test_evaluate_is_one_json_object_for_programs(run: Run, trained: str, split:
     assert (code, err) == (0, "")
     assert out.count("\n") == 1
     found = json.loads(out)
-    loaded = Trained(trained)
-    ranks = loaded.evaluate(split, raw=raw)
+    loaded = Trained.load(trained)
+    ranks = loaded.evaluate(split, raw=raw).ranks
     assert found.keys() == METRICS | {"mrr_interval", "mrr_macro", "by", "calibration"}
     assert {key: found[key] for key in METRICS} == ranks.metrics.to_json()
     low, high = found["mrr_interval"]
@@ -135,7 +134,7 @@ def test_evaluate_is_tables_for_people(run: Run, trained: str) -> None:
     assert (code, err) == (0, "")
     for text in ("by arity", "by relation", "bought", "test, filtered", "questions", "MRR", "Hit@10", "95 %"):
         assert text in out
-    assert f"{Trained(trained).evaluate().metrics.mrr:.4f}" in out
+    assert f"{Trained.load(trained).evaluate().metrics.mrr:.4f}" in out
     assert "valid, raw" in run("evaluate", trained, "--split", "valid", "--raw")[1]
 
 
@@ -143,9 +142,16 @@ def test_complete_lists_the_best_answers(run: Run, trained: str) -> None:
     question = "sold(drew, buyer=?, item=book)"
     code, out, err = run("complete", trained, question, "-k", "3", "--json")
     assert (code, err) == (0, "")
-    expected = Trained(trained).complete(question, 3)
+    expected = Trained.load(trained).complete(question, k=3)
     answers = [
-        {**asdict(a), "entity": a.entity, "entities": list(a.entities), "known": a.known, "source": a.source}
+        {
+            "entity": a.entity,
+            "entities": list(a.entities),
+            "score": a.score,
+            "probability": a.probability,
+            "known": a.known,
+            "source": a.source,
+        }
         for a in expected
     ]
     assert json.loads(out) == {"question": question, "answers": answers}
@@ -172,7 +178,7 @@ def test_score_scores_facts_in_their_order(run: Run, trained: str) -> None:
     facts = ["sold(drew, alex, book)", "buyer(item=tv, person=sam)"]
     code, out, err = run("score", trained, *facts, "--json")
     assert (code, err) == (0, "")
-    scores = [Trained(trained).score(fact) for fact in facts]
+    scores = [Trained.load(trained).score(fact) for fact in facts]
     expected = [{"fact": fact, **asdict(score)} for fact, score in zip(facts, scores, strict=True)]
     assert json.loads(out) == {"scores": expected}
     out = run("score", trained, *facts)[1]
@@ -202,15 +208,15 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("train", "--data", "exampel", *OUT), "unknown dataset 'exampel'; did you mean 'example'?"),
     (("train", "--data", "/no/such/place", *OUT), "/no/such/place: no such file or directory"),
     (("train", "--spec", "/no/such.toml", *OUT), "/no/such.toml: no such file"),
-    ((*TRAIN, "--out", "RUN"), "already holds something; go on with it"),
+    ((*TRAIN, "--out", "RUN"), "the directory is not empty; resume the run in it"),
     (("train", "--resume", "/no/such/run"), "/no/such/run: not a run"),
     (("train", "--resume", "RUN", "--seed", "1"), "--resume goes on with a run as it is: it takes no other option"),
     (("train", "--resume", "RUN", *OUT), "--resume goes on with a run as it is: it takes no other option"),
-    (("evaluate", "/no/such/run"), "/no/such/run: not a saved model, for config.json is missing"),
+    (("evaluate", "/no/such/run"), "/no/such/run: no such run directory"),
     (("evaluate", "RUN", "--split", "tset"), "unknown split 'tset'; did you mean 'test'?"),
     (("evaluate", "RUN", "--by", "relations"), "unknown breakdown 'relations'; did you mean 'relation'"),
     (("evaluate", "RUN", "--by", "arity,xyz"), "unknown breakdown 'xyz'; known: arity, position, relation, seen"),
-    (("complete", "/no/such/run", "sold(drew, ?, book)"), "/no/such/run: not a saved model"),
+    (("complete", "/no/such/run", "sold(drew, ?, book)"), "/no/such/run: no such run directory"),
     (("complete", "RUN", "sold(drwe, ?, book)"), "unknown entity 'drwe'; did you mean 'drew'?"),
     (("complete", "RUN", "solt(drew, ?, book)"), "unknown relation 'solt'; did you mean 'sold'?"),
     (("complete", "RUN", "sold(drew, ?)"), "column 13: sold(seller, buyer, item) takes 3 arguments, not 2"),
@@ -220,11 +226,11 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("complete", "RUN", "sold"), "column 5: expected '('"),
     (("complete", "RUN", "buyer(drew, ?)", "-k", "0"), "Invalid value for '-k'"),
     (("complete", "RUN"), "Missing argument 'question'"),
-    (("score", "RUN", "sold(drew, ?, book)"), "a fact to score has no open position"),
+    (("score", "RUN", "sold(drew, ?, book)"), "a fact to score names an entity for every position"),
     (("score", "RUN", "buyer(drew, tv)", "buyer(drew, tvv)"), "unknown entity 'tvv'; did you mean 'tv'?"),
     (("score", "RUN", "buyers(drew, tv)"), "unknown relation 'buyers'; did you mean 'buyer'?"),
     (("score", "RUN"), "Missing argument 'facts'"),
-    (("score", "/no/such/run", "buyer(drew, tv)"), "/no/such/run: not a saved model"),
+    (("score", "/no/such/run", "buyer(drew, tv)"), "/no/such/run: no such run directory"),
 ]
 
 
@@ -247,10 +253,10 @@ def test_a_run_that_is_not_done_says_how_to_go_on(run: Run, tmp_path: Path) -> N
 
     spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 2}})
     with pytest.raises(KeyboardInterrupt):
-        fit(spec, tmp_path / "run", stop)
+        fit(spec, tmp_path / "run", watch=stop)
     out = str(tmp_path / "run")
     code, _, err = run("evaluate", out)
     assert code == 2
-    assert err == f"relatum: {out}: training has not ended yet; go on with: relatum train --resume {out}\n"
+    assert err == f"relatum: {out}: training has not finished; resume it with relatum.resume, or relatum train\n"
     assert run("train", "--resume", out)[0] == 0
     assert run("evaluate", out)[0] == 0

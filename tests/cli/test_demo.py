@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from relatum.api import Run
 from relatum.cli.demo_tables import LEFT_OUT, demo_tables, write_demo_tables
-from relatum.runs.run import Run
 
 Runner = Callable[..., tuple[int, str, str]]
 
@@ -25,7 +25,7 @@ def test_the_demo_shows_every_step_and_recovers_the_row_that_was_taken_out(run: 
     assert page.read_text().startswith("<!DOCTYPE html>")
     assert str(page) in out
 
-    trained = Run(folder / "run")
+    trained = Run.load(folder / "run")
     assert ("matches", *LEFT_OUT) not in set(trained.facts)
     first, *others = trained.complete("matches(Real Madrid, FC Barcelona, ?, ?, ?)", k=5)
     assert first.entities == LEFT_OUT[2:]

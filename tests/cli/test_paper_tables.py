@@ -52,7 +52,7 @@ def test_tables_fill_a_page(run: Run, results: Path, tmp_path: Path) -> None:
 
 def test_results_and_runs_can_be_shown_together(run: Run, results: Path, tmp_path: Path) -> None:
     spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 2, "validate_every": 1}})
-    fit(spec, tmp_path / "runs" / "done")
+    fit(spec, tmp_path / "runs" / "done", progress=False)
     (tmp_path / "runs" / "begun").mkdir()
     (tmp_path / "runs" / "begun" / "spec.toml").write_text(spec.to_toml())
     code, out, err = run("tables", str(results), str(tmp_path / "runs"))
@@ -64,7 +64,7 @@ def test_results_and_runs_can_be_shown_together(run: Run, results: Path, tmp_pat
     assert list(made) == ["example-learning", "example-parts", "example-time"]
     assert all(Path(file).exists() for files in made.values() for file in files)
     code, _, err = run("tables", str(tmp_path / "runs" / "begun"))
-    assert (code, "training has not ended yet" in err) == (2, True)
+    assert (code, "training has not finished" in err) == (2, True)
 
 
 def test_figures_say_what_was_made_and_what_not(run: Run, results: Path, tmp_path: Path) -> None:

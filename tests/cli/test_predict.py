@@ -21,7 +21,7 @@ Relatum = Callable[..., tuple[int, str, str]]
 
 def test_without_a_place_to_write_the_best_are_shown(shop_run: Path, run: Relatum) -> None:
     code, out, _ = run("predict", str(shop_run), "--relation", "sold")
-    best = Run(shop_run).predict("sold", 20)
+    best = Run.load(shop_run).predict("sold", 20)
     assert code == 0
     assert out.startswith("sold(customer_id, item_code, channel, discount), new")
     assert len(best) == 20
@@ -54,7 +54,7 @@ def test_json_is_one_object(shop_run: Path, tmp_path: Path, run: Relatum) -> Non
 
 
 def test_what_is_written_is_what_was_asked_for(shop_run: Path, tmp_path: Path, run: Relatum) -> None:
-    best = Run(shop_run).predict("sold", 1000)
+    best = Run.load(shop_run).predict("sold", 1000)
     least = f"{best[9].score:.9g}"
     path = tmp_path / "best.csv"
     options = ["--relation", "sold", "--min-score", least, "--full-names", "--to", str(path)]

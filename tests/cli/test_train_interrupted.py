@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from relatum.cli.train import _Display
+from relatum import api
 from relatum.runs import fit
+from relatum.runs.training_bar import TrainingBar
 from relatum.training.loop import State
 
 Run = Callable[..., tuple[int, str, str]]
@@ -22,14 +23,15 @@ def ctrl_c_after(monkeypatch: pytest.MonkeyPatch) -> CtrlC:
     """Return a function that has Ctrl-C come right after `fit` has called the function named, until it is undone."""
 
     def interrupt(name: str) -> pytest.MonkeyPatch:
-        real = getattr(fit, name)
+        home = api if name == "load" else fit
+        real = getattr(home, name)
 
-        def interrupted(*arguments: Any) -> Any:
-            result = real(*arguments)
+        def interrupted(*arguments: Any, **named: Any) -> Any:
+            result = real(*arguments, **named)
             signal.raise_signal(signal.SIGINT)
             return result
 
-        monkeypatch.setattr(fit, name, interrupted)
+        monkeypatch.setattr(home, name, interrupted)
         return monkeypatch
 
     return interrupt
@@ -55,7 +57,7 @@ def test_while_a_run_is_begun_it_can_be_begun_again(run: Run, tmp_path: Path, ct
 def test_before_the_first_step_it_is_said_how_to_go_on(run: Run, tmp_path: Path, ctrl_c_after: CtrlC) -> None:
     folder = tmp_path / "run"
     patch = ctrl_c_after("load_state")
-    said = f"stopped; go on with: relatum train --resume {folder}\nrelatum: interrupted\n"
+    said = f"stopped; resume with: relatum train --resume {folder}\nrelatum: interrupted\n"
     assert run(*options(folder)) == (130, "", said)
     assert run("train", "--resume", str(folder)) == (130, "", said)
     assert not (folder / "checkpoint").exists()  # no step was taken first
@@ -64,7 +66,7 @@ def test_before_the_first_step_it_is_said_how_to_go_on(run: Run, tmp_path: Path,
 
 
 def test_in_training_the_step_is_ended_first_unless_asked_twice() -> None:
-    shown, state = _Display(), State({}, {})
+    shown, state = TrainingBar(), State({}, {})
     shown("epoch", state, {"loss": 1.0, "done": 0.5})
     shown.interrupt()
     with pytest.raises(KeyboardInterrupt):

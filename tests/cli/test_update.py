@@ -78,7 +78,8 @@ def test_the_new_run_answers_the_other_verbs_and_cannot_be_resumed(
     assert run("train", "--resume", out) == (
         2,
         "",
-        f"relatum: {out}: was updated after training, so no training can be gone on with; train anew instead\n",
+        f"relatum: {out}: cannot resume: this run was made by an update and has no optimizer state; "
+        "train a new run instead\n",
     )
 
 

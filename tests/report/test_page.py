@@ -50,7 +50,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_a_report_says_what_was_learned(trained: Path) -> None:
-    run = Run(trained)
+    run = Run.load(trained)
     page = checked(report_page(run))
     metrics = run.evaluate().metrics
     assert [attributes["id"] for attributes in page.all("section")] == list(SECTIONS)
@@ -82,8 +82,8 @@ def test_a_report_says_what_was_learned(trained: Path) -> None:
 
 
 def test_the_page_shows_what_was_measured(trained: Path) -> None:
-    study = study_of(Run(trained))
-    assert study == study_of(Run(trained))
+    study = study_of(Run.load(trained))
+    assert study == study_of(Run.load(trained))
     with pytest.raises(FrozenInstanceError):
         study.model = "another"  # type: ignore[misc]
     assert study.quality is not None
@@ -94,7 +94,7 @@ def test_the_page_shows_what_was_measured(trained: Path) -> None:
 
 
 def test_one_right_prediction_is_not_many(trained: Path) -> None:
-    study = study_of(Run(trained))
+    study = study_of(Run.load(trained))
     for right, words in (
         (0, "0 are test facts (0.0 %)."),
         (1, "1 is a test fact (6.7 %)."),
@@ -106,13 +106,13 @@ def test_one_right_prediction_is_not_many(trained: Path) -> None:
 def test_the_same_run_gives_the_same_bytes_and_is_only_read(trained: Path, tmp_path: Path) -> None:
     before = {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in trained.iterdir()}
     for name in ("one.html", "two.html"):
-        write_report(Run(trained), tmp_path / name)
+        write_report(Run.load(trained), tmp_path / name)
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
     assert {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in trained.iterdir()} == before
 
 
 def test_new_facts_are_the_best_new_answers(trained: Path) -> None:
-    run = Run(trained)
+    run = Run.load(trained)
     new = study_of(run).new
     assert sorted(name for name, *_ in new.groups) == sorted(one.name for one in run.schema)
     for name, roles, found in new.groups:
@@ -195,7 +195,7 @@ def test_definitions_take_part_and_a_missing_journal_is_said(trained: Path, tmp_
     shutil.copytree(trained, tmp_path / "run")
     (tmp_path / "run" / "journal.jsonl").unlink()
     (tmp_path / "run" / "provenance.json").unlink()
-    run = Run(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     run.define("got", "permute[buyer, seller, item](sold)")
     page = checked(report_page(run))
     assert "Relations that were defined on the run take part." in page.text
@@ -286,7 +286,7 @@ def test_a_damaged_journal_or_provenance_is_an_error_of_one_line(trained: Path, 
         shutil.copytree(trained, folder)
         (folder / name).write_text(text)
         with pytest.raises(DataError, match=name):
-            report_page(Run(folder))
+            report_page(Run.load(folder))
 
 
 def test_the_verb_writes_where_it_is_told_or_into_the_run(trained: Path, tmp_path: Path) -> None:

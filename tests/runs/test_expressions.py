@@ -25,7 +25,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(trained: Path, tmp_path: Path) -> Run:
     """Return a run of one's own, which may be added to."""
     shutil.copytree(trained, tmp_path / "run")
-    return Run(tmp_path / "run")
+    return Run.load(tmp_path / "run")
 
 
 def known_tuples(run: Run, expression: str) -> set[tuple[str, ...]]:
@@ -121,7 +121,7 @@ def test_an_explanation_adds_up(run: Run) -> None:
 
 def test_a_defined_relation_is_treated_like_any_other(run: Run) -> None:
     run.define("got", "permute[buyer, seller, item](sold)")
-    for again in (run, Run(run.folder)):
+    for again in (run, Run.load(run.folder)):
         assert again.schema["got"].roles == ("buyer", "seller", "item")
         mine, theirs = again.complete("got(alex, ?, book)", k=50), again.complete("sold(?, alex, book)", k=50)
         assert [(one.entity, one.known) for one in mine] == [(one.entity, one.known) for one in theirs]
@@ -146,7 +146,7 @@ def test_definitions_build_on_each_other_and_leave_what_was_trained_alone(run: R
     after = {path.name: path.read_bytes() for path in run.folder.iterdir() if path.is_file()}
     assert after.keys() - before.keys() == {"definitions.json"}
     assert all(after[name] == content for name, content in before.items())
-    again = Run(run.folder)
+    again = Run.load(run.folder)
     assert str(again.definitions["stole"]) == "difference(project[0, 2](permute[1, 0, 2](sold)), buyer)"
     assert len(again.model.schema) == 3
     assert again.evaluate().metrics == run.evaluate().metrics
@@ -175,7 +175,7 @@ def test_what_cannot_be_defined_is_refused_and_nothing_is_written(run: Run, name
 def test_damaged_definitions_are_refused(run: Run, content: str) -> None:
     (run.folder / "definitions.json").write_text(content)
     with pytest.raises(DataError, match=r"definitions\.json: damaged or foreign"):
-        Run(run.folder)
+        Run.load(run.folder)
 
 
 def test_an_unknown_mode_and_a_missing_argument_are_refused(run: Run) -> None:

@@ -19,13 +19,11 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from relatum import KnownAnswers, load, save
+from relatum import KnownAnswers, Run, fit, load, resume, save
 from relatum.errors import DataError, RelatumError
 from relatum.inference.ranking import rank
 from relatum.runs import fit as fitting
-from relatum.runs.fit import fit, resume
 from relatum.runs.journal import Journal, read_history
-from relatum.runs.run import Run
 from relatum.runs.spec import Spec
 from relatum.training.checkpoint import load_state
 from relatum.training.loop import State
@@ -99,7 +97,7 @@ def test_the_journal_tells_what_happened(trained: Path) -> None:
 def test_fit_returns_the_run_that_the_directory_holds(tmp_path: Path) -> None:
     run = fit(spec_of(epochs=1), tmp_path / "deep" / "run")
     assert run.folder == tmp_path / "deep" / "run"
-    again = Run(run.folder)
+    again = Run.load(run.folder)
     assert run.score("sold(drew, alex, book)") == again.score("sold(drew, alex, book)")
 
 
@@ -111,10 +109,10 @@ def test_the_same_spec_gives_the_same_bytes_and_another_seed_others(trained: Pat
 
 @pytest.mark.parametrize("part", ["train", "valid", "test"])
 def test_evaluation_ranks_a_part_filtered_by_all_that_is_known_or_raw(trained: Path, part: str) -> None:
-    run, split = Run(trained), load("example")
+    run, split = Run.load(trained), load("example")
     facts = split.parts[part]
     for raw in (False, True):
-        found = run.evaluate(part, raw=raw)
+        found = run.evaluate(part, raw=raw).ranks
         known = None if raw else KnownAnswers(split.train, split.valid, split.test)
         expected = rank(run.model, run.parameters, facts, known, split.train)
         assert len(found) == sum(len(fact) - 1 for fact in facts)
@@ -123,7 +121,7 @@ def test_evaluation_ranks_a_part_filtered_by_all_that_is_known_or_raw(trained: P
 
 
 def test_completing_gives_every_entity_by_its_score_and_what_is_known_first(trained: Path) -> None:
-    run, split = Run(trained), load("example")
+    run, split = Run.load(trained), load("example")
     known = {fact: part for part, graph in split.parts.items() for fact in graph}
     for question in ("sold({}, alex, book)", "sold(drew, {}, book)", "bought({}, ana, coffee)", "buyer(alex, {})"):
         answers = run.complete(question.format("?"), k=100)
@@ -142,16 +140,16 @@ def test_completing_gives_every_entity_by_its_score_and_what_is_known_first(trai
 
 
 def test_questions_can_be_asked_by_role(trained: Path) -> None:
-    run = Run(trained)
+    run = Run.load(trained)
     assert run.complete("sold(item=book, buyer=?, seller=drew)") == run.complete("sold(drew, ?, book)")
     assert run.score("sold(item=book, buyer=alex, seller=drew)") == run.score("sold(drew, alex, book)")
 
 
 def test_a_question_has_a_gap_and_a_fact_none(trained: Path) -> None:
-    run = Run(trained)
+    run = Run.load(trained)
     with pytest.raises(DataError, match="at least one position must be open"):
         run.complete("sold(drew, alex, book)")
-    with pytest.raises(DataError, match="a fact to score has no open position"):
+    with pytest.raises(DataError, match="a fact to score names an entity for every position"):
         run.score("sold(drew, ?, book)")
 
 
@@ -169,14 +167,14 @@ def test_a_run_works_after_it_has_moved_and_without_its_data(tmp_path: Path, cac
     moved = tmp_path / "else" / "where"
     moved.parent.mkdir()
     shutil.move(tmp_path / "run", moved)
-    assert asked(Run(moved)) == before
+    assert asked(Run.load(moved)) == before
     assert asked(resume(moved)) == before
 
 
 def test_a_stopped_run_goes_on_after_it_has_moved_and_without_its_data(trained: Path, tmp_path: Path, cache: Path) -> None:
     save(load("example"), tmp_path / "data")
     with pytest.raises(KeyboardInterrupt):
-        fit(spec_of(str(tmp_path / "data")), tmp_path / "run", stopping_at(4))
+        fit(spec_of(str(tmp_path / "data")), tmp_path / "run", watch=stopping_at(4))
     shutil.rmtree(tmp_path / "data")
     shutil.rmtree(cache)
     shutil.move(tmp_path / "run", tmp_path / "moved")
@@ -216,10 +214,10 @@ def test_test_facts_decide_nothing(tmp_path: Path) -> None:
 
 def test_a_directory_that_holds_something_is_refused_and_left_as_it_is(trained: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(RelatumError, match=r"already holds something; go on with it .* or choose another place"):
+    with pytest.raises(RelatumError, match=r"the directory is not empty; resume the run in it, or choose another directory"):
         fit(spec_of(), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-    with pytest.raises(RelatumError, match="already holds something"):
+    with pytest.raises(RelatumError, match="the directory is not empty"):
         fit(spec_of(), trained)
 
 
@@ -236,10 +234,10 @@ def test_data_that_is_not_there_leaves_no_directory(tmp_path: Path) -> None:
 def test_resuming_a_finished_run_trains_no_more(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path / "run")
     told: list[str] = []
-    run = resume(tmp_path / "run", lambda event, *_: told.append(event))
+    run = resume(tmp_path / "run", watch=lambda event, *_: told.append(event))
     assert not {"step", "epoch", "validation"} & set(told)
     assert events(tmp_path / "run").count("epoch") == 4
-    assert asked(run) == asked(Run(trained))
+    assert asked(run) == asked(Run.load(trained))
     for name in FILES - {"journal.jsonl"}:
         assert (tmp_path / "run" / name).read_bytes() == (trained / name).read_bytes(), name
 
@@ -253,7 +251,7 @@ def test_what_cannot_be_resumed_is_refused_in_one_sentence(trained: Path, tmp_pa
     with pytest.raises(RelatumError, match=r"its facts .* are missing or damaged"):
         resume(tmp_path / "run")
     with pytest.raises(RelatumError, match=r"its facts .* are missing or damaged"):
-        Run(tmp_path / "run").evaluate()
+        Run.load(tmp_path / "run").evaluate()
 
 
 def test_two_processes_do_not_train_one_run(trained: Path, tmp_path: Path) -> None:
@@ -289,15 +287,15 @@ def stopping_at(number: int) -> Callable[[str, State, dict[str, Any]], None]:
 
 def test_a_run_interrupted_at_any_event_ends_in_the_same_bytes(trained: Path, tmp_path: Path) -> None:
     told: list[str] = []
-    fit(spec_of(), tmp_path / "straight", lambda event, *_: told.append(event))
+    fit(spec_of(), tmp_path / "straight", watch=lambda event, *_: told.append(event))
     for number in range(len(told)):
         folder = tmp_path / str(number)
         with pytest.raises(KeyboardInterrupt):
-            fit(spec_of(), folder, stopping_at(number))
+            fit(spec_of(), folder, watch=stopping_at(number))
         state = load_state(folder / "checkpoint")
         assert state is not None
-        with pytest.raises(RelatumError, match="training has not ended yet; go on with: relatum train --resume"):
-            Run(folder)
+        with pytest.raises(RelatumError, match="training has not finished; resume it with"):
+            Run.load(folder)
         assert model_bytes(resume(folder).folder) == model_bytes(trained), told[number]
         assert visible(folder) == FILES
         assert events(folder).count("resume") == 1
@@ -306,14 +304,14 @@ def test_a_run_interrupted_at_any_event_ends_in_the_same_bytes(trained: Path, tm
 
 def test_the_history_has_no_hole_when_stopped_twice(trained: Path, tmp_path: Path) -> None:
     told: list[str] = []
-    fit(spec_of(), tmp_path / "straight", lambda event, *_: told.append(event))
+    fit(spec_of(), tmp_path / "straight", watch=lambda event, *_: told.append(event))
     for number in (place for place, event in enumerate(told) if event in ("epoch", "validation")):
         for later in range(3):
             folder = tmp_path / f"{number} {later}"
             with pytest.raises(KeyboardInterrupt):
-                fit(spec_of(), folder, stopping_at(number))
+                fit(spec_of(), folder, watch=stopping_at(number))
             with contextlib.suppress(KeyboardInterrupt):  # the last one ends before it is stopped
-                resume(folder, stopping_at(later))
+                resume(folder, watch=stopping_at(later))
             resume(folder)
             assert history(folder) == history(trained), (told[number], later)
 
@@ -349,10 +347,10 @@ def test_the_history_has_no_hole_whatever_is_being_written(
 
 def test_interrupted_again_and_again_it_still_ends_in_the_same_bytes(trained: Path, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        fit(spec_of(), tmp_path / "run", stopping_at(0))
+        fit(spec_of(), tmp_path / "run", watch=stopping_at(0))
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
-            resume(tmp_path / "run", stopping_at(1))
+            resume(tmp_path / "run", watch=stopping_at(1))
     assert model_bytes(resume(tmp_path / "run").folder) == model_bytes(trained)
 
 
@@ -423,7 +421,7 @@ def test_a_run_killed_while_it_resumes_gives_the_same_bytes_too(tmp_path: Path, 
     for number in range(count(1, 10)):
         folder = tmp_path / f"run{number}"
         with pytest.raises(KeyboardInterrupt):
-            fit(spec_of(**LONGER), folder, stopping_at(5))
+            fit(spec_of(**LONGER), folder, watch=stopping_at(5))
         for _ in range(count(1, 2)):
             kill_while_training(folder, ["--resume", str(folder)], chance)
         assert model_bytes(resume(folder).folder) == expected
@@ -438,10 +436,10 @@ def test_ctrl_c_says_how_to_go_on_and_ends_with_130(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert err.splitlines()[-2:] == [f"stopped; go on with: relatum train --resume {folder}", "relatum: interrupted"]
+    assert err.splitlines()[-2:] == [f"stopped; resume with: relatum train --resume {folder}", "relatum: interrupted"]
     assert "Traceback" not in err
     state = load_state(folder / "checkpoint")
     assert state is not None
     assert state.epoch + state.step > 0
-    with pytest.raises(RelatumError, match="training has not ended yet"):
-        Run(folder)
+    with pytest.raises(RelatumError, match="training has not finished"):
+        Run.load(folder)

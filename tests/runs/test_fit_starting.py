@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from relatum import api, fit, resume
 from relatum.errors import DataError, RelatumError, SettingError
 from relatum.models import MODELS
-from relatum.runs import fit as fitting
-from relatum.runs.fit import fit, resume
 from relatum.runs.spec import Spec
 
 
@@ -30,7 +29,7 @@ def files(folder: Path) -> dict[str, bytes]:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from relatum.runs.fit import fit
+from relatum import fit
 from relatum.runs.spec import Spec
 
 replace, (_, last, spec, folder) = Path.replace, sys.argv
@@ -59,7 +58,7 @@ def test_a_start_that_was_killed_can_be_made_again(tmp_path: Path, last: str) ->
 @pytest.mark.parametrize("name", ["provenance.json", "mine.txt", ".hidden", "notes.0123456789ab.tmp"])
 def test_what_is_somebody_elses_is_refused_and_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(RelatumError, match="already holds something"):
+    with pytest.raises(RelatumError, match="the directory is not empty"):
         fit(spec_of(), tmp_path)
     assert files(tmp_path) == {name: b"mine"}
 
@@ -67,15 +66,15 @@ def test_what_is_somebody_elses_is_refused_and_left_alone(tmp_path: Path, name: 
 def test_a_run_begun_by_another_process_while_the_data_was_read_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, load = tmp_path / "run", fitting.load
+    folder, load = tmp_path / "run", api.load
 
-    def slow(source: str) -> Any:
+    def slow(source: str, **options: Any) -> Any:
         folder.mkdir()
         (folder / "spec.toml").write_text("another's")
-        return load(source)
+        return load(source, **options)
 
-    monkeypatch.setattr(fitting, "load", slow)
-    with pytest.raises(RelatumError, match="already holds something"):
+    monkeypatch.setattr(api, "load", slow)
+    with pytest.raises(RelatumError, match="the directory is not empty"):
         fit(spec_of(), folder)
     assert (folder / "spec.toml").read_text() == "another's"
 

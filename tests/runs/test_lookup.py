@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from relatum.api import Run, fit
 from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import RelationSchema
 from relatum.errors import UnknownNameError
 from relatum.runs.answers import parse_question
-from relatum.runs.fit import fit
 from relatum.runs.lookup import describe_relations, find_entities, similar_entities
-from relatum.runs.run import Run
 from relatum.runs.spec import Spec
 
 FACTS = [
@@ -50,7 +49,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Run:
     spec = Spec.from_dict({"data": "example", "model": {"dim": 12}, "training": {"epochs": 4}})
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return Run(fit(spec, tmp_path_factory.mktemp("runs") / "example").folder)
+        return fit(spec, tmp_path_factory.mktemp("runs") / "example", progress=False)
 
 
 def test_relations_come_with_counts_columns_and_a_fact_of_theirs() -> None:
@@ -162,7 +161,7 @@ def test_similarity_is_the_cosine_of_rows_from_their_mean(trained: Run) -> None:
 
 
 def test_entities_of_the_same_type_come_first(shop_run: Path) -> None:
-    run = Run(shop_run)
+    run = Run.load(shop_run)
     entity = next(name for name in run.model.graph.entities if ":" in name)
     own = entity.partition(":")[0]
     found = similar_entities(run, entity, k=10_000)

@@ -10,7 +10,8 @@ import pytest
 from relatum import DataError, Run, SettingError, Spec, UnknownNameError, fit, load, read
 from relatum.datasets.load import save
 from relatum.runs import prediction
-from relatum.runs.prediction import Prediction, predict
+from relatum.runs.answers import Prediction
+from relatum.runs.prediction import predict
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +121,7 @@ def test_entities_of_a_table_stand_only_in_columns_of_their_kind(tmp_path: Path)
     read(tmp_path / "sales.csv", keep_ids=True).save(tmp_path / "data")
     made = fit(Spec.from_dict({"data": str(tmp_path / "data"), "training": {"epochs": 2}}), tmp_path / "run")
     (tmp_path / "data").rename(tmp_path / "moved")
-    run = Run(made.folder)  # which works by itself
+    run = Run.load(made.folder)  # which works by itself
     run.define("shopped", "select[channel = sales.channel:shop](sales)")
     sizes = {"sales": 7 * 5 * 2, "shopped": 7 * 5}
     for relation, exact in itertools.product(sizes, (False, True)):

@@ -48,7 +48,7 @@ def test_into_the_sqlite_database_that_it_came_from(shop: Path, shop_run: Path, 
     with closing(sqlite3.connect(path)) as connection:
         check(lambda sql: connection.execute(sql).fetchall(), 500)
         found = connection.execute(f"{ROWS} ORDER BY score DESC, customer_id LIMIT 3").fetchall()
-    first = Run(shop_run).predict("sold", 1)[0].entities
+    first = Run.load(shop_run).predict("sold", 1)[0].entities
     assert f"customers:{found[0][0]}" == first[0]
     assert f"items:{found[0][1]}" == first[1]
 
@@ -95,7 +95,7 @@ def test_into_a_duckdb_database(shop_run: Path, tmp_path: Path, run: Relatum) ->
 def test_every_format_holds_the_same_rows(shop_run: Path, tmp_path: Path) -> None:
     import duckdb
 
-    run = Run(shop_run)
+    run = Run.load(shop_run)
     table = predictions_table(run, "reviews", run.predict("reviews", 50))
     assert table.names == ["customer_id", "item_code", "stars", "score", "score_", "probability"]  # one was called score
     wanted = list(table.rows())
@@ -120,7 +120,7 @@ def test_every_format_holds_the_same_rows(shop_run: Path, tmp_path: Path) -> Non
 
 def test_full_names_and_relations_that_were_defined(shop_run: Path, tmp_path: Path) -> None:
     shutil.copytree(shop_run, tmp_path / "run")
-    run = Run(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
     found = run.predict("sold", 20)
     full = predictions_table(run, "sold", found, full_names=True)
     assert [row[:4] for row in full.rows()] == [one.entities for one in found]

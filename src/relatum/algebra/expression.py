@@ -126,7 +126,10 @@ class Relation(Expression):
 
     def __post_init__(self) -> None:
         if not isinstance(self.schema, RelationSchema):
-            raise DataError(f"a relation is made from a RelationSchema, not from {self.schema!r}")
+            raise DataError(
+                f"a relation is made from a RelationSchema, not from {self.schema!r}: "
+                "Relation(split.schema['sold']), or run['sold'] of a run"
+            )
         self._become(self.schema, (), (self.schema,))
 
     @property

@@ -101,14 +101,17 @@ class Reader:
 Arguments = tuple[str | None, ...]  # in the order of the positions; None is open
 
 
-def read_arguments(reader: Reader, relation: RelationSchema) -> Arguments:
+def read_arguments(reader: Reader, relation: RelationSchema, free: set[int] | None = None) -> Arguments:
     """Return the arguments that come next, by position or as role=argument, one for each position of a relation.
+
+    Where roles are named, those that are not can be left free: their positions are added to `free`, and hold None.
 
     Names that hold a comma, bracket, quote or equals sign, or a question mark alone, are put in double quotes, within which
     a backslash stands before a quote or a backslash.
     """
     reader.expect("(")
     found: dict[int, str | None] = {}
+    named = False
     while not reader.ahead(")"):
         if found:
             reader.expect(",")
@@ -118,7 +121,7 @@ def read_arguments(reader: Reader, relation: RelationSchema) -> Arguments:
             if argument is None:
                 raise reader.error("before '=' stands a role or a position, not ?", start)
             reader.expect("=")
-            place, (argument, _) = argument, _argument(reader)
+            place, (argument, _), named = argument, _argument(reader), True
         if isinstance(place, int) and place >= relation.arity:
             raise reader.error(f"{relation} takes {relation.arity} arguments, and here is one more", start)
         position = relation.position(place)
@@ -126,9 +129,12 @@ def read_arguments(reader: Reader, relation: RelationSchema) -> Arguments:
             raise reader.error(f"position {position} of {relation} is given twice", start)
         found[position] = argument
     reader.expect(")")
-    if len(found) != relation.arity:
+    left = set(range(relation.arity)) - found.keys()
+    if left and (free is None or not named):
         raise reader.error(f"{relation} takes {relation.arity} arguments, not {len(found)}", reader.place - 1)
-    return tuple(found[position] for position in range(relation.arity))
+    if free is not None:
+        free |= left
+    return tuple(found.get(position) for position in range(relation.arity))
 
 
 def write_arguments(arguments: Arguments) -> str:

@@ -31,29 +31,26 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Rank held-out facts among all entities: MRR and Hit@k, filtered by all known facts, ties by their mean rank."""
+    from relatum.api import Run
     from relatum.datasets.registry import PARTS
     from relatum.errors import UnknownNameError
-    from relatum.inference.breakdown import breakdown, macro_mrr
-    from relatum.inference.ranking import mrr_interval
-    from relatum.runs.run import Run
 
     if split not in PARTS:
         raise UnknownNameError("split", split, PARTS)
-    loaded = Run(run)
-    ranks = loaded.evaluate(split, raw=raw)
-    given = (loaded.model.schema, loaded.split.derivations, loaded.split.train)
-    parts = {key: breakdown(ranks, key, *given) for key in by.split(",") if key}
-    whole, (low, high) = ranks.metrics, mrr_interval(ranks)
-    macro = {key: macro_mrr(breakdown(ranks, key, loaded.model.schema)) for key in ("arity", "relation")}
+    loaded = Run.load(run)
+    tested = loaded.evaluate(split, raw=raw)
+    parts = {key: tested.by(key) for key in by.split(",") if key}
+    whole, (low, high) = tested.metrics, tested.interval
+    macro = {key: tested.macro_mrr(key) for key in ("arity", "relation")}
     trust = loaded.reliability(split)
     if json:
-        by_part = {key: {name: metrics.to_json() for name, metrics in found.items()} for key, found in parts.items()}
-        found = {**whole.to_json(), "mrr_interval": [low, high], "mrr_macro": macro, "by": by_part}
-        print_json({**found, "calibration": None if trust is None else trust.to_json()})
+        by_part = {key: {one.part: one.metrics.to_json() for one in found} for key, found in parts.items()}
+        plain = {**tested.to_dict(), "mrr_macro": macro, "by": by_part}
+        print_json({**plain, "calibration": None if trust is None else trust.to_json()})
         return
     heads = ("", "questions", "MRR", "Hit@1", "Hit@3", "Hit@10", "mean rank", "pessimistic MRR")
     for key, found in parts.items():
-        rows = [_row(name, metrics) for name, metrics in found.items()]
+        rows = [_row(one.part, one.metrics) for one in found]
         print_table(f"by {key}", heads, rows, heads[1:], drop=_SPARE)
     print_table(f"{split}, {'raw' if raw else 'filtered'}", heads, [_row("all", whole)], heads[1:], drop=_SPARE)
     say(f"MRR {whole.mrr:.4f}, 95 % interval {low:.4f} to {high:.4f} by resampling facts")
@@ -74,12 +71,12 @@ def complete(
     json: Json = False,
 ) -> None:
     """Fill the gaps in a fact: first the known answers, then the most likely new ones."""
+    from relatum.api import Run
     from relatum.runs.answers import parse_question
-    from relatum.runs.run import Run
 
-    loaded = Run(run)
+    loaded = Run.load(run)
     asked = parse_question(question, loaded.schema)
-    answers = loaded.complete(asked, k, new_only=new, beam=beam)
+    answers = loaded.complete(asked, k=k, new_only=new, beam=beam)
     roles = loaded.schema[asked.relation].roles
     heads = [roles[position] if roles else f"position {position}" for position in asked.open]
     if json:
@@ -101,9 +98,9 @@ def score(
     """Show how likely facts are: their probability, and the share of their one-cell variations that score lower."""
     from dataclasses import asdict
 
-    from relatum.runs.run import Run
+    from relatum.api import Run
 
-    loaded = Run(run)
+    loaded = Run.load(run)
     found = [loaded.score(fact) for fact in facts]
     if json:
         print_json({"scores": [{"fact": fact, **asdict(one)} for fact, one in zip(facts, found, strict=True)]})

@@ -13,8 +13,8 @@ from relatum.cli.output import print_json, print_table, say
 from relatum.formatting import number
 
 if TYPE_CHECKING:
+    from relatum.api import Run
     from relatum.data.hypergraph import Split
-    from relatum.runs.run import Run
 
 __all__ = ["find", "schema", "similar"]
 
@@ -77,10 +77,10 @@ def similar(
     json: Json = False,
 ) -> None:
     """Show the entities whose embeddings are most similar to that of an entity."""
+    from relatum.api import Run
     from relatum.runs.lookup import similar_entities
-    from relatum.runs.run import Run
 
-    found = similar_entities(Run(run), entity, k)
+    found = similar_entities(Run.load(run), entity, k)
     if json:
         print_json({"run": str(run), "entity": entity, "similar": [one.to_dict() for one in found]})
         return
@@ -101,10 +101,10 @@ def _is_run(source: str) -> bool:
 
 def _opened(source: str) -> Split | Run:
     """Return the run in a directory, or else the dataset of that name or path."""
+    from relatum.api import Run
     from relatum.datasets.load import load
-    from relatum.runs.run import Run
 
-    return Run(source) if _is_run(source) else load(source)
+    return Run.load(source) if _is_run(source) else load(source)
 
 
 def _command(verb: str, *arguments: str) -> str:

@@ -58,16 +58,16 @@ def run(
 
 def _carry_out(planned: Planned) -> None:
     """Train a run, or go on with it; nothing if it is done."""
+    from relatum import api
     from relatum.cli.train import carry_out
-    from relatum.runs import fit
 
     if planned.state == "done":
         return
     say(f"{planned.folder}: {planned.state}", stderr=True)
     if planned.state == "begun":
-        carry_out(planned.folder, lambda watch: fit.resume(planned.folder, watch))
+        carry_out(planned.folder, lambda: api.resume(planned.folder))
     else:
-        carry_out(planned.folder, lambda watch: fit.fit(planned.spec, planned.folder, watch))
+        carry_out(planned.folder, lambda: api.fit(planned.spec, planned.folder))
 
 
 def _numbers(text: str) -> list[int]:

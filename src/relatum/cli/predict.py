@@ -14,8 +14,8 @@ from relatum.errors import SettingError
 from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
-    from relatum.runs.prediction import Prediction
-    from relatum.runs.run import Run
+    from relatum.api import Run
+    from relatum.runs.answers import Prediction
     from relatum.tables.table import Table
 
 __all__ = ["embeddings", "predict"]
@@ -50,14 +50,14 @@ def predict(
     json: Json = False,
 ) -> None:
     """Predict new facts. Candidates differ from a known fact in one cell, or are all possible facts with --exact."""
+    from relatum.api import Run
     from relatum.runs.export import predictions_table
     from relatum.runs.prediction import predict as predict_facts
-    from relatum.runs.run import Run
     from relatum.tables.targets import target_of
 
     if to is None and (table is not None or append or replace or full_names):
         raise SettingError("--table, --append, --replace and --full-names need --to FILE_OR_URL")
-    loaded = Run(run)
+    loaded = Run.load(run)
     names = list(dict.fromkeys(relation or (one.name for one in loaded.schema)))
     wanted: dict[str, Any] = {"min_score": min_score, "min_probability": min_probability, "exact": exact}
     if to is None:
@@ -89,7 +89,7 @@ def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> 
 
     found = [one for group in predict(run, names, **wanted).values() for one in group]
     if json:
-        print_json({"predictions": [asdict(one) for one in found]})
+        print_json({"predictions": [_plain(one) for one in found]})
         return
     ends = ("score", "probability")
     if len(names) == 1:
@@ -106,6 +106,10 @@ def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> 
     print_table(f"{len(names)} relations, new", ("", "fact", *ends), rows, ends, drop=("score",))
 
 
+def _plain(one: Prediction) -> dict[str, Any]:
+    return {name: value for name, value in asdict(one).items() if name != "roles"}
+
+
 def _scores(one: Prediction) -> tuple[str, str]:
     return f"{one.score:.3f}", percent(one.probability)
 
@@ -119,10 +123,10 @@ def embeddings(
     json: Json = False,
 ) -> None:
     """Write the embeddings of a run: a table for entities, and those that the model has for relations."""
+    from relatum.api import Run
     from relatum.runs.export import save_embeddings
-    from relatum.runs.run import Run
 
-    shapes = save_embeddings(Run(run), to, format)
+    shapes = save_embeddings(Run.load(run), to, format)
     if json:
         print_json({"to": str(to), "tables": {name: list(shape) for name, shape in shapes.items()}})
         return

@@ -46,9 +46,9 @@ def query(
     json: Json = False,
 ) -> None:
     """Answer a relational-algebra query: every answer is known, or predicted with its degree of truth."""
-    from relatum.runs.run import Run
+    from relatum.api import Run
 
-    loaded = Run(run)
+    loaded = Run.load(run)
     found = loaded.query(text, k, mode.value, new_only=new, seconds=seconds or None)
     reasons = [loaded.explain(found.query, answer) for answer in found.answers] if explain else []
     if json:
@@ -70,9 +70,9 @@ def define(
     expression: Annotated[str, typer.Argument(help="Its definition, such as 'permute[1, 0, 2](sold)'.")],
 ) -> None:
     """Add a derived relation to a trained run, without training; complete, score and query can use it at once."""
-    from relatum.runs.run import Run
+    from relatum.api import Run
 
-    loaded = Run(run)
+    loaded = Run.load(run)
     loaded.define(name, expression)
     definition = loaded.definitions[name].text(roles=True)
     say(f"{loaded.schema[name]} is now {definition}")

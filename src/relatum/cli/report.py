@@ -13,10 +13,10 @@ def report(
     out: FileOut = None,
 ) -> None:
     """Write one HTML page about a run: what it knows, how good it is, what it predicts; it opens offline."""
+    from relatum.api import Run
     from relatum.report import write_report
-    from relatum.runs.run import Run
 
-    loaded = Run(run)
+    loaded = Run.load(run)
     target = run / "report.html" if out is None else out
     write_report(loaded, target)
     say(f"written to {target}")

@@ -69,15 +69,15 @@ def rules(
 
 def _opened(source: str) -> tuple[Hypergraph, Reasoner | None]:
     """Return all known facts of a run or a dataset, and what can be asked of a calibrated ReAlE."""
+    from relatum.api import Run
     from relatum.data.hypergraph import Hypergraph
     from relatum.datasets.load import load
     from relatum.models.reale import ReAlE
     from relatum.runs.directory import SPEC
-    from relatum.runs.run import Run
 
     if not (Path(source) / SPEC).exists():
         return Hypergraph.union(list(load(source).parts.values())), None
-    run = Run(source)
+    run = Run.load(source)
     asked = isinstance(run.model, ReAlE) and run.calibration is not None
     return run.facts, run.reasoner if asked else None
 

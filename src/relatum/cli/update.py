@@ -30,12 +30,10 @@ def update(
 
     By default the updated run is written to RUN-updated, beside RUN.
     """
-    from relatum.runs.directory import JOURNAL
-    from relatum.runs.journal import Journal
-    from relatum.runs.update import update as fold
+    from relatum import api
 
-    made = fold(run, new_facts, out, seed=seed, refit=refit)
-    entry = Journal(made.folder / JOURNAL).read()[-1]
+    made = api.update(run, new_facts, out, seed=seed, refit=refit)
+    entry = made.events[-1]
     if json:
         kept = {name: value for name, value in entry.items() if name not in ("event", "time")}
         print_json({"run": str(made.folder), **kept})

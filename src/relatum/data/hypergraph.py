@@ -133,6 +133,10 @@ class Hypergraph:
         start, stop = np.searchsorted(block.relations, [number, number + 1])
         return TupleTable(schema, block.columns[:, start:stop], self.entities)
 
+    def __getitem__(self, relation: str) -> TupleTable:
+        """Return the facts of one relation, as `table` does."""
+        return self.table(relation)
+
     def distinct(self) -> Hypergraph:
         """Return the same facts, each once."""
         kept = []

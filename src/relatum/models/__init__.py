@@ -13,10 +13,18 @@ from relatum.setting_names import folded
 
 __all__ = ["MODELS", "Model", "canonical_name"]
 
+
+class _Models(dict[str, type[Model]]):
+    """The models by name; a name is found whatever its case and hyphens, and an unknown one is answered with the nearest."""
+
+    def __missing__(self, name: object) -> type[Model]:
+        return self[canonical_name(name)]
+
+
 # In the order of the paper's tables.
-MODELS: dict[str, type[Model]] = {
-    model.name: model for model in (MDistMult, MCP, MTransH, RAE, NaLP, GETD, HSimplE, HypE, GMPNN, ReAlE)
-}
+MODELS: dict[str, type[Model]] = _Models(
+    (model.name, model) for model in (MDistMult, MCP, MTransH, RAE, NaLP, GETD, HSimplE, HypE, GMPNN, ReAlE)
+)
 
 
 def canonical_name(name: object) -> str:

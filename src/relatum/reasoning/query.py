@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from relatum.algebra.text import read_expression
 from relatum.data.schema import Schema
 from relatum.errors import DataError
 from relatum.reasoning.closed_form import Bound
+from relatum.records import Records
 
 __all__ = ["Query", "QueryAnswer", "QueryResult", "parse_query"]
 
@@ -30,6 +32,14 @@ class Query:
     def open(self) -> list[int]:
         """The open columns."""
         return [position for position, argument in enumerate(self.arguments) if argument is None]
+
+    @property
+    def fields(self) -> list[str]:
+        """How the entities at the open columns are called: by role where there are roles."""
+        roles = self.expression.roles
+        if roles:
+            return [roles[position] for position in self.open]
+        return ["entity"] if len(self.open) == 1 else [f"column_{position}" for position in self.open]
 
     def __str__(self) -> str:
         return f"({self.expression}){write_arguments(self.arguments)}"
@@ -61,14 +71,17 @@ class QueryAnswer:
         (entity,) = self.entities
         return entity
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is said of the tuple; its entities are named by the query."""
+        return {name: getattr(self, name) for name in ("probability", "degree", "closed", "known", "proven")}
+
     @property
     def slack(self) -> float | None:
         """How far the closed form lies above the exact reading."""
         return None if self.closed is None else self.closed - self.degree
 
 
-@dataclass(frozen=True)
-class QueryResult:
+class QueryResult(Records[QueryAnswer]):
     """The answers to a query: the known ones, best first, and behind them the new ones, best first.
 
     Attributes:
@@ -77,25 +90,32 @@ class QueryResult:
         bound: what the closed form promises.
         proven: whether there are surely no better answers by that reading.
         stopped: whether the time was over before that was certain.
-        answers: the answers.
     """
 
-    query: Query
-    mode: str
-    bound: Bound
-    proven: bool
-    stopped: bool
-    answers: list[QueryAnswer]
+    def __init__(
+        self, query: Query, mode: str, bound: Bound, proven: bool, stopped: bool, answers: Iterable[QueryAnswer]
+    ) -> None:
+        own = {"probability": float, "degree": float, "closed": float, "known": bool, "proven": bool}
+        super().__init__(answers, {**dict.fromkeys(query.fields, str), **own}, str(query))
+        self.query, self.mode, self.bound, self.proven, self.stopped = query, mode, bound, proven, stopped
+
+    def _plain(self, row: QueryAnswer) -> dict[str, Any]:
+        return {**dict(zip(self.query.fields, row.entities, strict=True)), **row.to_dict()}
+
+    @property
+    def answers(self) -> list[QueryAnswer]:
+        """All answers, as a list."""
+        return list(self)
 
     @property
     def known(self) -> list[QueryAnswer]:
         """The answers that follow from facts."""
-        return [one for one in self.answers if one.known]
+        return [one for one in self if one.known]
 
     @property
     def new(self) -> list[QueryAnswer]:
         """The answers that do not."""
-        return [one for one in self.answers if not one.known]
+        return [one for one in self if not one.known]
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as plain data."""
@@ -121,14 +141,20 @@ class QueryResult:
 
 
 def parse_query(text: str, schema: Schema) -> Query:
-    """Return the query in `text`: an expression, bare or in brackets, and arguments; without arguments all is open."""
+    """Return the query in `text`: an expression, bare or in brackets, and arguments; without arguments all is open.
+
+    Where arguments are named by role, columns that are not named are free: they are projected away.
+    """
     reader = Reader(text)
     bracketed = reader.take("(")
     expression = read_expression(reader, schema, applied=not bracketed)
     if bracketed:
         reader.expect(")")
     arguments: Arguments = (None,) * expression.arity
+    free: set[int] = set()
     if reader.ahead("("):
-        arguments = read_arguments(reader, expression.schema)
+        arguments = read_arguments(reader, expression.schema, free)
     reader.end()
-    return Query(expression, arguments)
+    kept = [position for position in range(expression.arity) if position not in free]
+    whole = expression.project(*kept) if free else expression
+    return Query(whole, tuple(arguments[position] for position in kept))

@@ -18,7 +18,7 @@ from relatum.report.rule_graph import rules_image
 from relatum.report.study import AROUND, Study, study_of
 from relatum.rules import Rule
 from relatum.runs.journal import TrainingHistory
-from relatum.runs.run import Run
+from relatum.runs.trained import Trained
 from relatum.version import __version__
 
 __all__ = ["report_page", "write_report"]
@@ -28,12 +28,12 @@ _BREAKABLE = 24  # characters of a name that stand in one line
 _DRAWN, _LONGEST_DRAWN = 24, 160  # rules in the picture, and characters of one: longer ones would make it unreadable
 
 
-def report_page(run: Run) -> str:
+def report_page(run: Trained) -> str:
     """Return the report about a run as one HTML page that needs nothing else; the same run gives the same page."""
     return page_of(study_of(run))
 
 
-def write_report(run: Run, out: str | os.PathLike[str]) -> None:
+def write_report(run: Trained, out: str | os.PathLike[str]) -> None:
     """Write the report about a run to a file, which is whole or absent."""
     page = report_page(run).encode()
     with atomic_file(Path(out)) as file:

@@ -12,7 +12,7 @@ import torch
 from relatum.data.hypergraph import Hypergraph
 from relatum.inference import scoring
 from relatum.inference.ranking import Ranks, mrr_interval
-from relatum.runs.run import Run
+from relatum.runs.trained import Trained
 
 __all__ = ["Breakdown", "ColumnErrors", "Errors", "Measured", "Quality", "WorstFact", "errors_of", "quality_of", "values_of"]
 
@@ -102,7 +102,7 @@ def _measured(name: str, ranks: Ranks) -> Measured:
     return Measured(name, len(ranks), metrics.mrr, interval, metrics.hits[1], metrics.hits[10])
 
 
-def quality_of(run: Run, part: str, ranks: Ranks) -> Quality:
+def quality_of(run: Trained, part: str, ranks: Ranks) -> Quality:
     """Return how good a run is, given the ranks of the facts of a part."""
     arities: dict[str, Chosen] = {str(arity): ranks.arity == arity for arity in np.unique(ranks.arity)}
     if ranks.unseen.any() and not ranks.unseen.all():
@@ -135,7 +135,7 @@ def _by(title: str, head: str, parts: Mapping[str, Chosen], ranks: Ranks) -> Bre
     return Breakdown(title, head, tuple(_measured(name, ranks.where(chosen)) for name, chosen in parts.items()))
 
 
-def _by_relation(run: Run, ranks: Ranks) -> Breakdown:
+def _by_relation(run: Trained, ranks: Ranks) -> Breakdown:
     schema = run.model.schema
     sizes = np.bincount(ranks.relation, minlength=len(schema))
     order = np.argsort(-sizes, kind="stable")[: int(np.sum(sizes > 0))]
@@ -147,7 +147,7 @@ def _by_relation(run: Run, ranks: Ranks) -> Breakdown:
     return _by(title, "relation", parts, ranks)
 
 
-def _by_origin(run: Run, ranks: Ranks) -> list[Breakdown]:
+def _by_origin(run: Trained, ranks: Ranks) -> list[Breakdown]:
     """Return the metrics by how relations were made, where that is known: by their last operation, and by depth."""
     derivations, schema = run.split.derivations, run.model.schema
     found = []
@@ -163,7 +163,7 @@ def _by_origin(run: Run, ranks: Ranks) -> list[Breakdown]:
     return found
 
 
-def errors_of(run: Run, facts: Hypergraph, ranks: Ranks) -> Errors | None:
+def errors_of(run: Trained, facts: Hypergraph, ranks: Ranks) -> Errors | None:
     """Return where a run errs; None if it does not."""
     lost = 1 - 1 / ranks.realistic
     if not lost.sum():
@@ -188,7 +188,7 @@ def errors_of(run: Run, facts: Hypergraph, ranks: Ranks) -> Errors | None:
     )
 
 
-def _worst(run: Run, facts: Hypergraph, ranks: Ranks, column: npt.NDArray[np.int64]) -> tuple[WorstFact, ...]:
+def _worst(run: Trained, facts: Hypergraph, ranks: Ranks, column: npt.NDArray[np.int64]) -> tuple[WorstFact, ...]:
     seen = np.flatnonzero(~ranks.unseen & (ranks.better > 0))
     order = seen[np.argsort(-ranks.realistic[seen], kind="stable")]
     _, first = np.unique(column[order], return_index=True)
@@ -210,7 +210,7 @@ def _worst(run: Run, facts: Hypergraph, ranks: Ranks, column: npt.NDArray[np.int
     return tuple(found)
 
 
-def values_of(run: Run, relation: str, entities: Iterable[str]) -> tuple[str, ...]:
+def values_of(run: Trained, relation: str, entities: Iterable[str]) -> tuple[str, ...]:
     """Return entities as the values of their columns, where these have names: 17 for `items:17`."""
     if not run.schema[relation].roles:
         return tuple(entities)

@@ -13,11 +13,10 @@ from relatum.datasets.registry import DATASETS
 from relatum.inference.calibration import Reliability
 from relatum.report.quality import Errors, Quality, errors_of, quality_of, values_of
 from relatum.rules import Rule, mine_rules
-from relatum.runs.directory import JOURNAL, SPEC, read_provenance
-from relatum.runs.journal import TrainingHistory, read_history
-from relatum.runs.prediction import Prediction, predict
-from relatum.runs.run import Run
-from relatum.runs.spec import Spec
+from relatum.runs.answers import Prediction
+from relatum.runs.journal import TrainingHistory
+from relatum.runs.prediction import predict
+from relatum.runs.trained import Trained
 
 __all__ = ["AROUND", "Known", "NewPredictions", "Study", "study_of"]
 
@@ -82,12 +81,11 @@ class Study:
     provenance: Mapping[str, Mapping[str, Any]]
 
 
-def study_of(run: Run) -> Study:
+def study_of(run: Trained) -> Study:
     """Return all that a report shows of a run."""
-    split, spec, provenance = run.split, Spec.of_run(run.folder / SPEC), read_provenance(run.folder)
-    course = read_history(run.folder / JOURNAL)
+    split, spec, provenance = run.split, run.spec, run.environment
     part = next((part for part in ("test", "valid") if len(split.parts[part])), None)
-    ranks = None if part is None else run.evaluate(part)
+    ranks = None if part is None else run.evaluate(part).ranks
     dataset = DATASETS.get(split.source)
     stored = Hypergraph.union(list(split.parts.values()))
     updates = provenance.get("updates", [])
@@ -109,7 +107,7 @@ def study_of(run: Run) -> Study:
         health=check_quality(split),
         calibrated=run.calibration is not None,
         reliability=None if part is None else run.reliability(part),
-        course=course,
+        course=run.history,
         settings=_sections(spec.to_dict()),
         provenance={
             "Versions and machine": {
@@ -121,7 +119,7 @@ def study_of(run: Run) -> Study:
     )
 
 
-def _known(run: Run, facts: Hypergraph) -> tuple[Known, ...]:
+def _known(run: Trained, facts: Hypergraph) -> tuple[Known, ...]:
     """Return the relations, those with most facts first."""
     found = []
     for relation in facts.schema:
@@ -132,7 +130,7 @@ def _known(run: Run, facts: Hypergraph) -> tuple[Known, ...]:
     return tuple(sorted(found, key=lambda one: -one.facts))
 
 
-def _new_predictions(run: Run, stored: Hypergraph) -> NewPredictions:
+def _new_predictions(run: Trained, stored: Hypergraph) -> NewPredictions:
     names = [one.name for one in _known(run, stored)[:_LARGEST] if one.facts]
     found = predict(run, names, _KEPT, around=AROUND, per_question=1)
     best = sorted((name for name in names if found[name]), key=lambda name: -(found[name][0].probability or 0.0))

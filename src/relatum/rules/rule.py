@@ -54,6 +54,11 @@ class Rule:
         """The rule as people read it, with roles where they are known: `bought = permute[buyer, seller](sold)`."""
         return f"{Relation(self.head)} {self.kind} {self.body.text(roles=True)}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as people read it, and what speaks for it."""
+        own = ("support", "confidence", "coverage", "evidence")
+        return {"rule": self.told, **{name: getattr(self, name) for name in own}}
+
     @property
     def datalog(self) -> str:
         """The rule as Datalog, for one that gives tuples of its head; one that only says where they lie is written with ->.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -17,11 +17,12 @@ from relatum.errors import DataError, whole_number
 from relatum.inference import scoring
 from relatum.inference.asking import Asking, Scores
 from relatum.inference.completion import EXACT_LIMIT, best_facts
-from relatum.runs.answers import Answer, FactScore, Question, parse_question
-from relatum.runs.kinds import allowed_entities, given_entities
-
-if TYPE_CHECKING:
-    from relatum.runs.run import Run
+from relatum.models.reale import ReAlE
+from relatum.reasoning.closed_form import require_reale
+from relatum.reasoning.query import Query
+from relatum.runs.answers import Answer, Answers, FactScore, Question, field_names
+from relatum.runs.names import find_entities
+from relatum.runs.trained import SECONDS, Trained
 
 __all__ = ["complete", "score"]
 
@@ -29,74 +30,172 @@ _BEAM = 256
 
 
 def complete(
-    run: Run, question: str | Question, k: int = 10, *, new_only: bool = False, beam: int | None = None
-) -> list[Answer]:
-    """Return what `Run.complete` does."""
+    run: Trained,
+    question: Question,
+    k: int = 10,
+    *,
+    new_only: bool = False,
+    beam: int | None = None,
+    seconds: float = SECONDS,
+) -> Answers:
+    """Return the answers to a question: the k best that are known, then the k best that are not.
+
+    Where the relation was a table, an entity stands only in a column of its type. With several open positions all facts are
+    tried where that takes no more than a minute; beyond, or if `beam` is given, partial facts are extended position by
+    position, which may miss some of the best new ones. A position that is free takes the entity that suits an answer best.
+
+    Args:
+        run: the run that is question.
+        question: at least one of its positions is open.
+        k: how many known answers, and how many new ones.
+        new_only: leave out those that are known already.
+        beam: how many partial facts are kept at each step.
+        seconds: that answers with free positions, or of a defined relation, may take.
+    """
     k = whole_number("k", k)
     if beam is not None:
         beam = whole_number("beam", beam)
-    asked = _parsed(run, question)
-    if not asked.open:
-        raise DataError(f"{asked}: at least one position must be open (a ?)")
-    given = given_entities(run, asked)
-    facts, sources = _known_facts(run, asked, given)
-    known = [] if new_only else _known_answers(run, asked, facts, sources, k)
-    return known + _new_answers(run, asked, given, facts, k, beam)
+    if not question.open:
+        raise DataError(f"{question}: at least one position must be open (a ?)")
+    schema = run.schema[question.relation]
+    roles = field_names(schema, question.open)
+    given = find_entities(question.arguments, schema, run.column_types(schema.name), run.entities)
+    reasons = isinstance(run.model, ReAlE) and beam is None
+    if reasons and (question.free or question.relation in run.definitions):
+        found = _by_reasoning(run, question, k, new_only, seconds)
+    else:
+        facts, sources = _known_facts(run, question, given)
+        known = [] if new_only else _known_answers(run, question, facts, sources, k)
+        found = known + _new_answers(run, question, given, facts, k, beam)
+    return Answers((replace(one, roles=roles) for one in found), question, roles)
 
 
-def score(run: Run, fact: str | Question) -> FactScore:
-    """Return what `Run.score` does."""
-    asked = _parsed(run, fact)
-    if asked.open:
-        raise DataError(f"{asked}: a fact to score has no open position")
-    columns = given_entities(run, asked)
-    (answer,) = _answers(run, asked, columns, _scores(run, asked.relation, columns), _known_facts(run, asked, columns)[1])
-    return FactScore(answer.score, answer.probability, _percentile(run, asked.relation, columns), answer.source)
+def score(run: Trained, question: Question) -> FactScore:
+    """Return what the run thinks of a fact."""
+    if question.open or question.free:
+        raise DataError(f"{question}: a fact to score names an entity for every position of {run.schema[question.relation]}")
+    columns = find_entities(
+        question.arguments, run.schema[question.relation], run.column_types(question.relation), run.entities
+    )
+    (one,) = _answers(
+        run, question, columns, _scores(run, question.relation, columns), _known_facts(run, question, columns)[1]
+    )
+    percentile = _percentile(run, question.relation, columns)
+    return FactScore(str(question), one.score, one.probability, percentile, one.source)
 
 
-def _known_answers(run: Run, asked: Question, facts: Ids, sources: list[str], k: int) -> list[Answer]:
+def _by_reasoning(run: Trained, question: Question, k: int, new_only: bool, seconds: float) -> list[Answer]:
+    """Return the best answers by the closed form of what is asked, those that follow from facts first.
+
+    What is free is projected away, so its entity is the best one for each answer.
+    """
+    kept = [position for position in range(len(question.arguments)) if position not in question.free]
+    expression = run.expression(question.relation)
+    query = Query(
+        expression.project(*kept) if question.free else expression, tuple(question.arguments[position] for position in kept)
+    )
+    mode = "exact" if question.free else "closed"
+    found = run.query(query, k, mode, new_only=new_only, seconds=seconds)
+    scale = require_reale(run.model).scale
+    return [
+        Answer(
+            one.entities,
+            scale * (one.degree if question.free else one.closed or 0.0),
+            one.probability,
+            _source(run, question, one.entities) if one.known else None,
+        )
+        for one in found
+    ]
+
+
+def _source(run: Trained, question: Question, entities: tuple[str, ...]) -> str:
+    """Return the first split part that holds a fact with these entities at the open positions."""
+    if question.relation in run.definitions:
+        return "derived"
+    filled = list(question.arguments)
+    for position, name in zip(question.open, entities, strict=True):
+        filled[position] = name
+    given = find_entities(tuple(filled), run.schema[question.relation], run.column_types(question.relation), run.entities)
+    parts = list(run.split.parts)
+    held = _known_facts(run, replace(question, arguments=tuple(filled)), given)[1]
+    return min(held, key=parts.index)
+
+
+def _known_answers(run: Trained, question: Question, facts: Ids, sources: list[str], k: int) -> list[Answer]:
     """Return the k best of the facts that are known; on ties smaller ids first."""
-    scores = _scores(run, asked.relation, facts)
-    order = np.argsort(-scores, kind="stable")[:k]
-    return _answers(run, asked, facts[:, order], scores[order], [sources[one] for one in order])
+    if question.free:
+        facts, sources = _with_best_free(run, question, facts, sources)
+    scores = _scores(run, question.relation, facts)
+    order = np.argsort(-scores, kind="stable")
+    order = order[_first_of_each(facts[question.open][:, order])][:k]
+    return _answers(run, question, facts[:, order], scores[order], [sources[one] for one in order])
 
 
-def _new_answers(run: Run, asked: Question, given: Ids, facts: Ids, k: int, beam: int | None) -> list[Answer]:
+def _new_answers(run: Trained, question: Question, given: Ids, facts: Ids, k: int, beam: int | None) -> list[Answer]:
     """Return the k best answers that are not among the facts that are known; on ties smaller ids first."""
-    (model, tables), relation = run.asked, run.schema.id(asked.relation)
-    allowed = allowed_entities(run, asked.relation)
-    sizes = (model.entity_count if ids is None else len(ids) for ids in (allowed[position] for position in asked.open))
+    (model, tables), relation = run.model_with_definitions, run.schema.id(question.relation)
+    allowed, searched = run.allowed_entities(question.relation), sorted({*question.open, *question.free})
+    sizes = (model.entity_count if ids is None else len(ids) for ids in (allowed[position] for position in searched))
     if beam is None and math.prod(sizes) > EXACT_LIMIT:
         beam = _BEAM
     block = Block(np.full(facts.shape[1], relation, np.int32), facts)
-    known = KnownAnswers(Hypergraph(run.model.graph.entities, run.schema, [block]))  # other facts answer other questions
+    known = KnownAnswers(Hypergraph(run.entities, run.schema, [block]))  # other facts answer other questions
     columns = torch.from_numpy(given.astype(np.int64))
-    found, scores = best_facts(model, tables, relation, columns, asked.open, k, known, beam, allowed)
-    return _answers(run, asked, found.numpy().astype(np.int32), scores.numpy(), [])
+    wanted, given_already = k, set(map(tuple, facts[question.open].T.tolist()))
+    while True:
+        found, scores = best_facts(model, tables, relation, columns, searched, wanted, known, beam, allowed)
+        best = found.numpy().astype(np.int32)
+        new = np.array([tuple(fact) not in given_already for fact in best[question.open].T.tolist()], bool)
+        order = np.flatnonzero(new)[_first_of_each(best[question.open][:, new])][:k]
+        if len(order) == k or best.shape[1] < wanted:  # with free positions several facts give the same answer
+            return _answers(run, question, best[:, order], scores.numpy()[order], [])
+        wanted *= 4
 
 
-def _answers(run: Run, asked: Question, facts: Ids, scores: Scores, sources: Sequence[str | None]) -> list[Answer]:
+def _with_best_free(run: Trained, question: Question, facts: Ids, sources: list[str]) -> tuple[Ids, list[str]]:
+    """Return one fact for each known answer, with the entities that suit it best at the free positions."""
+    (model, tables), relation = run.model_with_definitions, run.schema.id(question.relation)
+    allowed, free = run.allowed_entities(question.relation), sorted(question.free)
+    beam = _BEAM if len(free) > 1 else None
+    chosen = _first_of_each(facts[question.open])
+    found = []
+    for number in chosen:
+        columns = torch.from_numpy(facts[:, [number]].astype(np.int64))
+        best, _ = best_facts(model, tables, relation, columns, free, 1, None, beam, allowed)
+        found.append(best.numpy().astype(np.int32))
+    return np.concatenate([facts[:, :0], *found], axis=1), [sources[number] for number in chosen]
+
+
+def _first_of_each(columns: Ids) -> Ids:
+    """Return where each different tuple, int32[arity, n], stands first, ascending."""
+    seen: dict[tuple[int, ...], int] = {}
+    for number, one in enumerate(map(tuple, columns.T.tolist())):
+        seen.setdefault(one, number)
+    return np.fromiter(seen.values(), np.int32, len(seen))
+
+
+def _answers(run: Trained, question: Question, facts: Ids, scores: Scores, sources: Sequence[str | None]) -> list[Answer]:
     """Return facts, int32[arity, n], as answers with their probabilities; without sources they are new."""
     count, names = len(scores), run.model.graph.entities
     found = None
     if count:
-        found = run.probabilities(asked.relation, torch.from_numpy(facts.astype(np.int64)), scores.astype(np.float64))
+        found = run.probabilities(question.relation, torch.from_numpy(facts.astype(np.int64)), scores.astype(np.float64))
     chances = [None] * count if found is None else found.tolist()
-    entities = [tuple(names[one] for one in fact) for fact in facts[asked.open].T.tolist()]
+    entities = [tuple(names[one] for one in fact) for fact in facts[question.open].T.tolist()]
     rows = zip(entities, scores.tolist(), chances, sources or [None] * count, strict=True)
     return [Answer(*row) for row in rows]
 
 
-def _known_facts(run: Run, asked: Question, given: Ids) -> tuple[Ids, list[str]]:
+def _known_facts(run: Trained, question: Question, given: Ids) -> tuple[Ids, list[str]]:
     """Return the known facts that agree with what is given, int32[arity, n], sorted, and the part that holds each."""
-    if asked.relation in run.definitions:
-        parts = {"derived": run.table(asked.relation)}
+    if question.relation in run.definitions:
+        parts = {"derived": run.table(question.relation)}
     else:
-        parts = {part: graph.table(asked.relation) for part, graph in run.split.parts.items()}
+        parts = {part: graph.table(question.relation) for part, graph in run.split.parts.items()}
     found = []
     for table in parts.values():
         columns = table.columns
-        for position, name in enumerate(asked.arguments):
+        for position, name in enumerate(question.arguments):
             if name is not None:
                 columns = columns[:, columns[position] == given[position, 0]]
         found.append(columns)
@@ -107,24 +206,22 @@ def _known_facts(run: Run, asked: Question, given: Ids) -> tuple[Ids, list[str]]
     return columns[:, order], [names[one] for one in part[order]]
 
 
-def _scores(run: Run, relation: str, facts: Ids) -> Scores:
+def _scores(run: Trained, relation: str, facts: Ids) -> Scores:
     """Return the scores of facts, int32[arity, n]."""
-    model, tables = run.asked
+    model, tables = run.model_with_definitions
     columns = torch.from_numpy(facts.astype(np.int64))
     found: Scores = scoring.score(model, tables, torch.full((facts.shape[1],), run.schema.id(relation)), columns).numpy()
     return found
 
 
-def _percentile(run: Run, relation: str, fact: Ids) -> float:
+def _percentile(run: Trained, relation: str, fact: Ids) -> float:
     """Return the share of a fact's alternatives that it beats, in percent."""
-    asking = Asking(*run.asked, run.schema.id(relation), run.known_of(relation), allowed_entities(run, relation))
+    asking = Asking(
+        *run.model_with_definitions, run.schema.id(relation), run.known_of(relation), run.allowed_entities(relation)
+    )
     below = alternatives = 0.0
     for position in range(len(fact)):
         better, equal, others = (int(counts[0]) for counts in asking.count_better(position, fact))
         alternatives += others
         below += others - better - equal / 2
     return 100 * below / alternatives if alternatives else 100.0
-
-
-def _parsed(run: Run, question: str | Question) -> Question:
-    return parse_question(question, run.schema) if isinstance(question, str) else question

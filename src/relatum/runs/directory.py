@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from relatum.errors import DataError, RelatumError
 from relatum.files import atomic_file, stale_temporaries
 from relatum.inference.calibration import Calibration
 from relatum.kernels.parallel import threads
+from relatum.runs.journal import history_of
 from relatum.runs.spec import Spec
-from relatum.training.loop import State
 from relatum.version import __version__
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "read_provenance",
     "save_facts",
     "save_provenance",
-    "updated_card",
     "versions",
     "write_text",
 ]
@@ -128,19 +127,22 @@ def save_provenance(folder: Path, provenance: dict[str, Any]) -> None:
     write_text(folder / PROVENANCE, json.dumps(provenance, indent=2) + "\n")
 
 
-def card(spec: Spec, split: Split, state: State) -> str:
-    """Return the card of a trained run, as Markdown."""
-    score = f"{state.best_score:.4f}" if len(split.valid) else "not measured: there are no valid facts"
-    reached = f"{score} (filtered by train and valid, realistic ties), epoch {state.best_epoch} of {state.epoch}"
+def card(spec: Spec, split: Split, events: Sequence[Mapping[str, Any]]) -> str:
+    """Return the model card of a run, as Markdown, by what its journal says."""
+    if events and events[-1]["event"] == "update":
+        return _card(spec, split, _updated(events[-1]))
+    history = history_of(events)
+    score = f"{history.best.value:.4f}" if history.best else "not measured: there are no valid facts"
+    epoch = history.best.epoch if history.best else history.epochs
+    reached = f"{score} (filtered by train and valid, realistic ties), epoch {epoch} of {history.epochs}"
     return _card(spec, split, {"best validation MRR": reached})
 
 
-def updated_card(spec: Spec, split: Split, origin: str, update: Mapping[str, Any]) -> str:
-    """Return the card of a run that was made from another, `origin`, by what the journal tells of the update."""
+def _updated(update: Mapping[str, Any]) -> dict[str, str]:
     after, before = update["valid_mrr_after"], update["valid_mrr_before"]
     score = "not measured: there are no valid facts" if after is None else f"{after:.4f}, before the update {before:.4f}"
-    told = f"{update['added']:,} facts folded into {origin}; {update['new_entities']:,} new entities"
-    return _card(spec, split, {"validation MRR": score, "updated": told})
+    folded = f"{update['added']:,} facts folded into {update['from']}; {update['new_entities']:,} new entities"
+    return {"validation MRR": score, "updated": folded}
 
 
 def _card(spec: Spec, split: Split, reached: Mapping[str, str]) -> str:

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from relatum.errors import UnknownNameError
 from relatum.files import atomic_directory, require_empty
 from relatum.progress import progress
-from relatum.runs.prediction import Prediction
-from relatum.runs.run import Run
+from relatum.runs.answers import Prediction
+from relatum.runs.trained import Trained
 from relatum.tables.engine import Workspace, literal
 from relatum.tables.table import Column, Table, free_name
 from relatum.tables.values import column_of
@@ -24,7 +24,7 @@ __all__ = ["FORMATS", "predictions_table", "save_embeddings"]
 
 
 def predictions_table(
-    run: Run, relation: str, predictions: Sequence[Prediction], *, name: str | None = None, full_names: bool = False
+    run: Trained, relation: str, predictions: Sequence[Prediction], *, name: str | None = None, full_names: bool = False
 ) -> Table:
     """Return predicted facts of one relation as a table.
 
@@ -65,7 +65,7 @@ class _Embedding:
     positions: list[int] | None
 
 
-def save_embeddings(run: Run, directory: str | os.PathLike[str], format: str = "npy") -> dict[str, tuple[int, ...]]:  # noqa: A002
+def save_embeddings(run: Trained, directory: str | os.PathLike[str], format: str = "npy") -> dict[str, tuple[int, ...]]:  # noqa: A002
     """Write the embeddings of a run into a new directory, and return the shape of each table.
 
     These are the tables that scores are made from: `entities`, and what the model has for relations or for each of their
@@ -94,8 +94,8 @@ def save_embeddings(run: Run, directory: str | os.PathLike[str], format: str = "
     return {one.name: one.vectors.shape for one in found}
 
 
-def _embeddings(run: Run) -> Iterator[_Embedding]:
-    model, tables = run.asked
+def _embeddings(run: Trained) -> Iterator[_Embedding]:
+    model, tables = run.model_with_definitions
     relations = [relation.name for relation in model.schema]
     places = [(relation.name, position) for relation in model.schema for position in range(relation.arity)]
     rows: list[tuple[tuple[str, ...], list[str], list[int] | None]] = [

@@ -1,80 +1,19 @@
-"""Expressions bound to a run, and the relations that it defines."""
+"""Relations that a person has defined on a run: a file of their own, which never touches what was trained."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from relatum.algebra import Expression, expanded, parse
 from relatum.algebra.expression import OPERATIONS
-from relatum.algebra.node import Place
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError, RelatumError
 from relatum.files import atomic_file
-from relatum.reasoning.query import Query, QueryAnswer, QueryResult
 from relatum.version import __version__
 
-if TYPE_CHECKING:
-    from relatum.runs.run import Run
-
-__all__ = ["BoundExpression", "defined_schema", "load_definitions", "save_definitions", "with_definition"]
-
-
-@dataclass(frozen=True)
-class BoundExpression:
-    """An expression over the relations of a run; the methods of expressions make others, and it can be asked."""
-
-    run: Run
-    expression: Expression
-
-    def permute(self, *places: Place) -> BoundExpression:
-        """Return the same columns in another order."""
-        return replace(self, expression=self.expression.permute(*places))
-
-    def project(self, *places: Place) -> BoundExpression:
-        """Return only the given columns, in the given order."""
-        return replace(self, expression=self.expression.project(*places))
-
-    def select(self, place: Place, entity: str) -> BoundExpression:
-        """Return the tuples that hold `entity` at `place`; the column is dropped."""
-        return replace(self, expression=self.expression.select(place, entity))
-
-    def select_equal(self, dropped: Place, kept: Place) -> BoundExpression:
-        """Return the tuples that hold the same entity at both places; the first of the two columns is dropped."""
-        return replace(self, expression=self.expression.select_equal(dropped, kept))
-
-    # The paper's own words.
-    rename, where, where_equal = permute, select, select_equal
-
-    def __or__(self, other: BoundExpression) -> BoundExpression:
-        return replace(self, expression=self.expression | other.expression)
-
-    def __sub__(self, other: BoundExpression) -> BoundExpression:
-        return replace(self, expression=self.expression - other.expression)
-
-    def complete(
-        self,
-        *arguments: str | None,
-        k: int = 10,
-        mode: str = "exact",
-        new_only: bool = False,
-        seconds: float | None = 5.0,
-    ) -> QueryResult:
-        """Return the k best known and new answers; an argument for each column, None where it is open, or none at all."""
-        given = arguments or (None,) * self.expression.arity
-        return self.run.query(Query(self.expression, given), k, mode, new_only=new_only, seconds=seconds)
-
-    def score(self, *entities: str) -> QueryAnswer:
-        """Return how true one tuple is."""
-        (answer,) = self.run.query(Query(self.expression, entities)).answers
-        return answer
-
-    def define(self, name: str) -> None:
-        """Give the expression a name, under which the run knows it from now on."""
-        self.run.define(name, self.expression)
+__all__ = ["defined_schema", "load_definitions", "save_definitions", "with_definition"]
 
 
 _FILE = "definitions.json"

@@ -1,4 +1,4 @@
-"""Training as a person sees it: a directory that fills, can be stopped at any moment, and goes on from where it was."""
+"""Training as a person sees it: in memory, or into a directory that fills, can be stopped at any moment, and resumed."""
 
 from __future__ import annotations
 
@@ -6,23 +6,16 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
 from filelock import FileLock, Timeout
 
-from relatum.data.hypergraph import Hypergraph, Split
-from relatum.data.known_answers import KnownAnswers
-from relatum.datasets.load import load
+from relatum.data.hypergraph import Split
 from relatum.errors import DataError, RelatumError
 from relatum.files import stale_temporaries
-from relatum.inference.calibration import fit_calibration, label
-from relatum.inference.ranking import Metrics, rank
+from relatum.inference.validation import calibrate, validator
 from relatum.models import MODELS
-from relatum.models.base import Model, Parameters
 from relatum.models.store import save_model
 from relatum.runs.directory import (
     CALIBRATION,
@@ -41,54 +34,82 @@ from relatum.runs.directory import (
     write_text,
 )
 from relatum.runs.journal import Journal
-from relatum.runs.run import Run
 from relatum.runs.spec import Spec
+from relatum.runs.trained import Trained
 from relatum.training.checkpoint import load_state, save_state
 from relatum.training.loop import State, train
 
-__all__ = ["Watch", "fit", "resume", "sample", "validator"]
+__all__ = ["Watch", "fit_in_memory", "fit_into", "resume"]
 
 Watch = Callable[[str, State, dict[str, Any]], None]
 
 _CHECKPOINT_EVERY = 120.0  # seconds
-_VALIDATED = 4000  # facts that validation ranks at most; the same ones each time
 
 
-def fit(spec: Spec, out: str | PathLike[str], watch: Watch = lambda *_: None) -> Run:
-    """Train what `spec` says into the new directory `out`, and return the trained run.
+def fit_in_memory(spec: Spec, split: Split, watch: Watch = lambda *_: None) -> Trained:
+    """Return a model trained on a split, with nothing kept on disk."""
+    _require_facts(spec, split)
+    journal = Journal()
+    model = MODELS[spec.model](split.train, spec.settings)
+    journal.write("start", epoch=0)
 
-    The directory holds all that a trained model needs, the facts included: it works when the data has moved.
+    def note(event: str, now: State, facts: dict[str, Any]) -> None:
+        _write(journal, event, now, facts)
+        watch(event, now, facts)
+
+    trained = train(model, split.train, spec.training, spec.seed, None, validator(model, split), note)
+    return Trained(
+        model,
+        trained.best,
+        spec=spec,
+        split=split,
+        calibration=calibrate(model, trained.best, split),
+        events=journal.read(),
+        environment=provenance_of(split),
+    )
+
+
+def fit_into(folder: Path, spec: Spec, split: Callable[[], Split], watch: Watch = lambda *_: None) -> None:
+    """Train into a new directory, which then holds all that a trained model needs, the facts included.
+
+    Args:
+        folder: it must be new or empty.
+        spec: what is trained, and how.
+        split: returns the facts; it is called once the directory is known to be free.
+        watch: is told of every step, epoch and validation.
     """
-    folder = Path(out)
     _require_free(folder)
-    split = load(spec.data)
-    if not len(split.train):
-        raise DataError(f"{spec.data}: there are no facts to train on")
+    facts = split()
+    _require_facts(spec, facts)
     folder.mkdir(parents=True, exist_ok=True)
     with _held(folder):
         _require_free(folder)  # once more: another process may have begun here while this one was reading
-        save_facts(folder, split)
-        save_provenance(folder, provenance_of(split))
+        save_facts(folder, facts)
+        save_provenance(folder, provenance_of(facts))
         write_text(folder / SPEC, spec.to_toml())  # last: a directory with a spec can be resumed, one without it begun anew
-        _run(folder, spec, split, watch)
-    return Run(folder)
+        _run(folder, spec, facts, watch)
 
 
-def resume(out: str | PathLike[str], watch: Watch = lambda *_: None) -> Run:
-    """Go on with a run from its last checkpoint; what comes out is the same, to the bit, as without the break."""
-    folder = Path(out)
+def resume(folder: Path, watch: Watch = lambda *_: None) -> None:
+    """Continue a run from its last checkpoint; what comes out is the same, to the bit, as without the break."""
     if not (folder / SPEC).exists():
         raise RelatumError(f"{folder}: not a run (there is no {SPEC})")
     if read_provenance(folder).get("updates"):
-        raise RelatumError(f"{folder}: was updated after training, so no training can be gone on with; train anew instead")
+        raise RelatumError(
+            f"{folder}: cannot resume: this run was made by an update and has no optimizer state; train a new run instead"
+        )
     with _held(folder):
         _run(folder, Spec.of_run(folder / SPEC), load_facts(folder), watch)
-    return Run(folder)
+
+
+def _require_facts(spec: Spec, split: Split) -> None:
+    if not len(split.train):
+        raise DataError(f"{spec.data}: there are no facts to train on")
 
 
 def _require_free(folder: Path) -> None:
     if not is_free(folder):
-        raise RelatumError(f"{folder}: already holds something; go on with it (--resume {folder}) or choose another place")
+        raise RelatumError(f"{folder}: the directory is not empty; resume the run in it, or choose another directory")
 
 
 @contextmanager
@@ -112,12 +133,7 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
 
     def note(event: str, now: State, facts: dict[str, Any]) -> None:
         nonlocal saved
-        if event == "epoch":  # with its validation, so that no checkpoint is ahead of the journal
-            journal.write(event, epoch=now.epoch, loss=facts["loss"], done=facts["done"])
-            if facts["validation"] is not None:
-                journal.write("validation", epoch=now.epoch, **facts["validation"])
-        elif event == "end":
-            journal.write(event, epoch=now.epoch)
+        _write(journal, event, now, facts)
         if event == "validation" or time.monotonic() - saved > _CHECKPOINT_EVERY:
             save_state(folder / CHECKPOINT, now)
             saved = time.monotonic()
@@ -129,36 +145,18 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
 
     trained = train(model, split.train, spec.training, spec.seed, state, validator(model, split), note)
     save_state(folder / CHECKPOINT, trained)
-    _calibrate(folder, model, split, trained.best)
+    found = calibrate(model, trained.best, split)
+    if found is not None:
+        write_text(folder / CALIBRATION, json.dumps(found.to_json()) + "\n")
     save_model(folder, model, trained.best)  # a run with a model counts as done
-    write_text(folder / CARD, card(spec, split, trained))
+    write_text(folder / CARD, card(spec, split, journal.read()))
 
 
-def validator(model: Model, split: Split, most: int = _VALIDATED) -> Callable[[Parameters], float] | None:
-    """Return the validation MRR as a function of parameters, filtered by train and valid alone; None without valid facts."""
-    if not len(split.valid):
-        return None
-    facts = sample(split.valid, most)
-    known = KnownAnswers(split.train, split.valid)
-    return lambda parameters: Metrics.of(rank(model, parameters, facts, known)).mrr
-
-
-def _calibrate(folder: Path, model: Model, split: Split, parameters: Parameters) -> None:
-    """Fit on validation facts what turns scores into probabilities, and keep it with the run."""
-    if not len(split.valid):
-        return
-    with torch.no_grad():
-        tables = model.encode(parameters)
-    labelled = label(model, tables, sample(split.valid, _VALIDATED), KnownAnswers(split.train, split.valid), split.train)
-    found = fit_calibration(labelled, len(model.schema)).to_json()
-    write_text(folder / CALIBRATION, json.dumps(found) + "\n")
-
-
-def sample(graph: Hypergraph, most: int) -> Hypergraph:
-    """Return about `most` facts of a hypergraph, always the same."""
-    chance = np.random.default_rng(0)
-    blocks = []
-    for block in graph.blocks.values():
-        kept = chance.random(len(block)) < most / len(graph)
-        blocks.append((block.relations[kept], block.columns[:, kept]))
-    return Hypergraph.sort(graph.entities, graph.schema, blocks)
+def _write(journal: Journal, event: str, now: State, facts: dict[str, Any]) -> None:
+    """Put an event of training into the journal; an epoch with its validation, so that no checkpoint is ahead of it."""
+    if event == "epoch":
+        journal.write(event, epoch=now.epoch, loss=facts["loss"], done=facts["done"])
+        if facts["validation"] is not None:
+            journal.write("validation", epoch=now.epoch, **facts["validation"])
+    elif event == "end":
+        journal.write(event, epoch=now.epoch)

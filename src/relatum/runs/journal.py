@@ -6,27 +6,36 @@ import json
 import math
 import os
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from relatum.errors import DataError
 
-__all__ = ["HistoryPoint", "Journal", "TrainingHistory", "read_history"]
+__all__ = ["HistoryPoint", "Journal", "TrainingHistory", "history_of", "read_history"]
 
 
 class Journal:
-    """Appends events to a file; a line torn by a kill is dropped before the next one is written, and never read."""
+    """Appends events to a file; a line torn by a kill is dropped before the next one is written, and never read.
 
-    def __init__(self, path: Path) -> None:
+    Without a path, events are kept in memory.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self._mended = False
+        self._kept: list[dict[str, Any]] = []
 
     def write(self, event: str, **facts: Any) -> None:
         """Append one event with what there is to say of it and the time."""
+        record = {"event": event, "time": round(time.time(), 3), **facts}
+        if self.path is None:
+            self._kept.append(record)
+            return
         if not self._mended:
-            self._drop_torn()
-        line = json.dumps({"event": event, "time": round(time.time(), 3), **facts}, ensure_ascii=False)
+            self._drop_torn(self.path)
+        line = json.dumps(record, ensure_ascii=False)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
             file.flush()
@@ -34,18 +43,20 @@ class Journal:
 
     def read(self) -> list[dict[str, Any]]:
         """Return all events so far that are whole."""
+        if self.path is None:
+            return list(self._kept)
         if not self.path.exists():
             return []
         # Not splitlines, which also splits at signs that may stand in a text. What follows the last line feed is not whole.
         return [json.loads(line) for line in self.path.read_bytes().split(b"\n")[:-1]]
 
-    def _drop_torn(self) -> None:
+    def _drop_torn(self, path: Path) -> None:
         self._mended = True
-        if self.path.exists():
-            content = self.path.read_bytes()
+        if path.exists():
+            content = path.read_bytes()
             whole = content.rfind(b"\n") + 1
             if whole < len(content):
-                os.truncate(self.path, whole)  # written anew, a kill or a full disk could take the whole lines as well
+                os.truncate(path, whole)  # written anew, a kill or a full disk could take the whole lines as well
 
 
 @dataclass(frozen=True)
@@ -70,31 +81,36 @@ class TrainingHistory:
     @property
     def best(self) -> HistoryPoint | None:
         """The first of the best validations."""
-        return max(self.scores, key=lambda moment: moment.value, default=None)
+        return max(self.scores, key=lambda point: point.value, default=None)
 
 
 def read_history(path: Path) -> TrainingHistory:
-    """Return the course of training; the journal is only read, and nothing is known where there is none.
+    """Return the history of training; the journal is only read, and nothing is known where there is none."""
+    try:
+        return history_of(Journal(path).read())
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: not a journal of training ({type(error).__name__}: {error})") from None
+
+
+def history_of(events: Iterable[Mapping[str, Any]]) -> TrainingHistory:
+    """Return the history of training that events of a journal tell.
 
     What was trained after the last checkpoint before a break was trained again: only the second time is kept, but the time
     that both took counts.
     """
-    course, before = TrainingHistory(), 0.0
-    try:
-        for event in Journal(path).read():
-            now, kind = float(event["time"]), event["event"]
-            if kind == "update":  # this was no training, however long after it
-                continue
-            if kind in ("start", "resume"):
-                course.sessions += 1
-                course.losses = [moment for moment in course.losses if moment.epoch <= event["epoch"]]
-                course.scores = [moment for moment in course.scores if moment.epoch <= event["epoch"]]
-            else:
-                course.seconds += max(now - before, 0.0)  # clocks are set back now and then
-            before, course.epochs = now, int(event["epoch"])
-            for name, kept in (("loss", course.losses), ("score", course.scores)):
-                if isinstance(event.get(name), float | int) and math.isfinite(event[name]):
-                    kept.append(HistoryPoint(course.epochs, course.seconds, float(event[name])))
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path}: not a journal of training ({type(error).__name__}: {error})") from None
-    return course
+    history, before = TrainingHistory(), 0.0
+    for event in events:
+        now, kind = float(event["time"]), event["event"]
+        if kind == "update":  # this was no training, however long after it
+            continue
+        if kind in ("start", "resume"):
+            history.sessions += 1
+            history.losses = [point for point in history.losses if point.epoch <= event["epoch"]]
+            history.scores = [point for point in history.scores if point.epoch <= event["epoch"]]
+        else:
+            history.seconds += max(now - before, 0.0)  # clocks are set back now and then
+        before, history.epochs = now, int(event["epoch"])
+        for name, kept in (("loss", history.losses), ("score", history.scores)):
+            if isinstance(event.get(name), float | int) and math.isfinite(event[name]):
+                kept.append(HistoryPoint(history.epochs, history.seconds, float(event[name])))
+    return history

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,35 +15,14 @@ from relatum.errors import DataError, SettingError, whole_number
 from relatum.inference.completion import EXACT_LIMIT
 from relatum.inference.prediction import AllQuestions, NewFacts, Questions, best_new_facts, questions_around
 from relatum.progress import progress
-from relatum.runs.kinds import allowed_entities
+from relatum.runs.answers import Prediction, field_names
+from relatum.runs.trained import Trained
 
-if TYPE_CHECKING:
-    from relatum.runs.run import Run
-
-__all__ = ["Prediction", "predict"]
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """A fact that is not known, and what the model thinks of it.
-
-    Attributes:
-        relation: its name.
-        entities: in the order of the positions.
-        score: the model's score; comparable among facts of one relation.
-        probability: the calibrated one, comparable among all facts; None where there were no facts to calibrate with.
-        position: where the fact differs from a known one; None if all facts were tried.
-    """
-
-    relation: str
-    entities: tuple[str, ...]
-    score: float
-    probability: float | None
-    position: int | None
+__all__ = ["predict"]
 
 
 def predict(
-    run: Run,
+    run: Trained,
     relations: Sequence[str],
     top: int = 1000,
     *,
@@ -56,7 +33,10 @@ def predict(
     per_question: int | None = None,
     given: Hypergraph | None = None,
 ) -> dict[str, list[Prediction]]:
-    """Return what `Run.predict` does for each of several relations, by name and in their order.
+    """Return the best facts of relations that are not known, best first, by relation and in their order.
+
+    They are looked for around known facts: each differs from one of these in one entity. Where the relation was a table, an
+    entity stands only in a column of its type.
 
     Args:
         run: the run that predicts.
@@ -75,8 +55,8 @@ def predict(
             whole_number(name, value)
     facts_of = run.table if given is None else given.table
     known = None if given is None else KnownAnswers(given)
-    model, tables = run.asked
-    allowed = {name: allowed_entities(run, name) for name in relations}
+    model, tables = run.model_with_definitions
+    allowed = {name: run.allowed_entities(name) for name in relations}
     asked = {
         name: _every(run, name, allowed[name]) if exact else questions_around(_drawn(facts_of(name).columns, around))
         for name in allowed
@@ -107,7 +87,7 @@ def _drawn(facts: Ids, most: int | None) -> Ids:
     return facts[:, np.sort(np.random.default_rng(0).permutation(facts.shape[1])[:most])]
 
 
-def _every(run: Run, relation: str, allowed: list[Ids | None]) -> Questions:
+def _every(run: Trained, relation: str, allowed: list[Ids | None]) -> Questions:
     every = np.arange(run.model.entity_count, dtype=np.int32)
     sides = [every if ids is None else ids for ids in allowed]
     if (count := math.prod(map(len, sides))) > EXACT_LIMIT:
@@ -117,19 +97,22 @@ def _every(run: Run, relation: str, allowed: list[Ids | None]) -> Questions:
     return AllQuestions(sides)
 
 
-def _predictions(run: Run, relation: str, facts: NewFacts, min_probability: float | None, exact: bool) -> list[Prediction]:
-    names, columns = run.model.graph.entities, torch.from_numpy(facts.columns.astype(np.int64))
-    chances = run.probabilities(relation, columns, facts.scores.astype(np.float64)) if len(facts.scores) else None
-    told: list[float | None] = [None] * len(facts.scores) if chances is None else chances.tolist()
-    rows = zip(facts.columns.T.tolist(), facts.scores.tolist(), told, facts.positions.tolist(), strict=True)
+def _predictions(
+    run: Trained, relation: str, facts: NewFacts, min_probability: float | None, exact: bool
+) -> list[Prediction]:
+    names, columns = run.entities, torch.from_numpy(facts.columns.astype(np.int64))
+    found = run.probabilities(relation, columns, facts.scores.astype(np.float64)) if len(facts.scores) else None
+    probabilities: list[float | None] = [None] * len(facts.scores) if found is None else found.tolist()
+    rows = zip(facts.columns.T.tolist(), facts.scores.tolist(), probabilities, facts.positions.tolist(), strict=True)
+    roles = field_names(run.schema[relation], range(len(facts.columns)))
     return [
-        Prediction(relation, tuple(names[one] for one in entities), score, chance, None if exact else position)
-        for entities, score, chance, position in rows
-        if min_probability is None or (chance is not None and chance >= min_probability)
+        Prediction(relation, tuple(names[one] for one in entities), score, probability, None if exact else position, roles)
+        for entities, score, probability, position in rows
+        if min_probability is None or (probability is not None and probability >= min_probability)
     ]
 
 
-def _checked(run: Run, top: int, min_score: float | None, min_probability: float | None) -> float:
+def _checked(run: Trained, top: int, min_score: float | None, min_probability: float | None) -> float:
     """Return the least score that is wanted, or refuse what cannot be."""
     whole_number("top", top)
     if min_score is not None and math.isnan(min_score):
@@ -138,5 +121,5 @@ def _checked(run: Run, top: int, min_score: float | None, min_probability: float
         if not 0 <= min_probability <= 1:
             raise SettingError(f"min_probability: must be from 0 to 1, not {min_probability}")
         if run.calibration is None:
-            raise DataError(f"{run.folder}: there were no validation facts to make probabilities by; ask for a least score")
+            raise DataError(f"{run.name}: there were no validation facts to make probabilities by; ask for a least score")
     return -math.inf if min_score is None else min_score

@@ -19,13 +19,11 @@ from relatum.data.quality import describe
 from relatum.datasets.load import load
 from relatum.errors import DataError, RelatumError
 from relatum.files import atomic_file
-from relatum.inference.breakdown import SIZE, breakdown, macro_mrr
-from relatum.inference.ranking import mrr_interval
+from relatum.inference.breakdown import SIZE
 from relatum.models import MODELS
-from relatum.runs.directory import JOURNAL, SPEC, read_provenance
-from relatum.runs.journal import read_history
-from relatum.runs.run import Run
+from relatum.runs.directory import SPEC, read_provenance
 from relatum.runs.spec import Spec
+from relatum.runs.trained import Trained
 from relatum.setting_names import modern
 from relatum.version import __version__
 
@@ -77,20 +75,19 @@ def save_results(path: Path, results: dict[str, Any]) -> None:
 
 def result_of(folder: Path) -> dict[str, Any]:
     """Return what one run reached on its test facts, and how."""
-    run, course = Run(folder), read_history(folder / JOURNAL)
+    run = Trained.load(folder)
+    course = run.history
     began = time.perf_counter()
-    ranks = run.evaluate("test")
-    evaluation = time.perf_counter() - began
+    tested = run.evaluate("test")
+    seconds = time.perf_counter() - began
     trust = run.reliability("test")
-    schema, derivations = run.model.schema, run.split.derivations
-    keys = ("arity", "operation", "depth") if derivations else ("arity",)
-    parts = {f"by_{key}": breakdown(ranks, key, schema, derivations) for key in keys}
-    parts["by_relation_size"] = breakdown(ranks, SIZE, schema, train=run.split.train)
+    keys = ("arity", "operation", "depth") if tested.derivations else ("arity",)
+    parts = {**{f"by_{key}": tested.by(key) for key in keys}, "by_relation_size": tested.by(SIZE)}
     return {
-        "seed": Spec.of_run(folder / SPEC).seed,
+        "seed": run.spec.seed,
         "minutes_of_training": round(course.seconds / 60, 2),
         "interruptions": course.sessions - 1,
-        "seconds_of_evaluation": round(evaluation, 2),
+        "seconds_of_evaluation": round(seconds, 2),
         "epochs": course.epochs,
         "best_epoch": course.epochs if course.best is None else course.best.epoch,
         "course": [
@@ -99,10 +96,10 @@ def result_of(folder: Path) -> dict[str, Any]:
         ],
         "valid": None if course.best is None else {"mrr": course.best.value, "filter": "train and valid"},
         "test": {
-            **ranks.metrics.to_json(),
-            "mrr_interval": mrr_interval(ranks),
-            "mrr_macro": {key: macro_mrr(breakdown(ranks, key, schema)) for key in ("arity", "relation")},
-            **{key: {name: part.to_json() for name, part in found.items()} for key, found in parts.items()},
+            **tested.metrics.to_json(),
+            "mrr_interval": tested.interval,
+            "mrr_macro": {key: tested.macro_mrr(key) for key in ("arity", "relation")},
+            **{key: {one.part: one.metrics.to_json() for one in found} for key, found in parts.items()},
             "filter": "train, valid and test",
         },
         "calibration": None if trust is None else trust.to_json(),

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from dataclasses import dataclass, replace
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,30 +13,15 @@ import torch
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.merging import MergedSplit, merge
-from relatum.datasets.load import load
-from relatum.errors import DataError, SettingError
-from relatum.files import atomic_directory, require_empty, sha256_of
+from relatum.errors import DataError, whole_number
+from relatum.files import sha256_of
 from relatum.inference.ranking import Metrics, rank
+from relatum.inference.validation import sample, validator
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
-from relatum.models.store import save_model
-from relatum.runs.directory import (
-    CALIBRATION,
-    CARD,
-    JOURNAL,
-    SPEC,
-    read_provenance,
-    save_facts,
-    save_provenance,
-    updated_card,
-    versions,
-    write_text,
-)
-from relatum.runs.expressions import save_definitions
-from relatum.runs.fit import sample, validator
-from relatum.runs.journal import Journal
-from relatum.runs.run import Run
+from relatum.runs.directory import versions
 from relatum.runs.spec import Spec
+from relatum.runs.trained import Trained
 from relatum.training.fold_in import facts_with, fold_in
 from relatum.training.new_entities import init_new_entities
 
@@ -65,7 +47,7 @@ class Folded:
         seconds: that the fit took.
     """
 
-    trained: Run
+    trained: Trained
     wide: MergedSplit
     model: Model
     start: Parameters
@@ -120,60 +102,45 @@ def _with(facts: Hypergraph, entities: Ints) -> Hypergraph:
     return facts_with(facts, entities) if len(facts) else facts
 
 
-def update(
-    run: str | PathLike[str],
-    new_facts: str | PathLike[str],
-    out: str | PathLike[str] | None = None,
-    *,
-    seed: int = 0,
-    refit: bool = False,
-) -> Run:
-    """Fold new facts into a trained run, and return the new run that this makes; the old one stays as it is.
+def update(run: Trained, new_facts: Split, *, seed: int = 0, refit: bool = False) -> Trained:
+    """Return the run that folding new facts into a trained one makes, in memory; the old one stays as it is.
 
     Entities that stood in no training fact before get rows that are fitted to the new facts; all else is frozen. Facts among
-    known entities become known training facts. A folder's `valid` and `test` facts join those of the run; nothing is fitted
-    to them. What was done, and how it went, is the last record in the new run's journal.
+    known entities become known training facts. `valid` and `test` facts join those of the run; nothing is fitted to them.
+    What was done, and how it went, is the last record of the new run's journal.
 
     Args:
-        run: the directory of a trained run.
-        new_facts: a file of facts, or what else `relatum.load` reads; the run must know their relations.
-        out: the directory to make, new or empty; by default `RUN-updated`, beside the run.
+        run: the trained run.
+        new_facts: the facts; the run must know their relations.
         seed: of everything that is drawn.
         refit: fit also the rows of known entities that stand in more new facts than old ones.
     """
-    folder = Path(run)
-    target = _beside(folder) if out is None else Path(out)
-    if seed < 0:
-        raise SettingError(f"seed: must be a whole number from 0 up, not {seed}")
-    require_empty(target)  # before the work, and again when it is written
-    trained, spec = Run(folder), Spec.of_run(folder / SPEC)
-    given = load(new_facts, use_cache=False)
-    folded = _folded(trained, _with_more(trained, given), spec, seed, refit=refit)
-    told = {**counts_of(folded), **effect_of(folded)}
+    whole_number("seed", seed, least=0)
+    folded = _folded(run, _with_more(run, new_facts), run.spec, seed, refit=refit)
+    source = run.folder.resolve().name if run.folder is not None else run.name
     step = {
-        "from": folder.resolve().name,
-        "model": sha256_of(folder / "model.safetensors"),
-        "facts": given.source,
-        "checksums": dict(given.checksums),
+        "from": source,
+        "model": sha256_of(run.folder / "model.safetensors") if run.folder is not None else None,
+        "facts": new_facts.source,
+        "checksums": dict(new_facts.checksums),
         **counts_of(folded),
         "seed": seed,
         "versions": versions(),
     }
-    require_empty(target)
-    if target.exists():
-        target.rmdir()
-    with atomic_directory(target) as made:
-        _write(made, folded, spec, step, told)
-    return Run(target)
+    done = {"from": source, **counts_of(folded), **effect_of(folded)}
+    return Trained(
+        folded.model,
+        folded.parameters,
+        spec=run.spec,
+        split=folded.wide.split,
+        calibration=run.calibration,
+        definitions=run.definitions,
+        events=[*run.events, {"event": "update", "time": round(time.time(), 3), **done}],
+        environment={**run.environment, "updates": [*run.environment.get("updates", []), step]},
+    )
 
 
-def _beside(folder: Path) -> Path:
-    """Return the place of the new run, for a folder that may be given as `.` too."""
-    whole = folder if folder.name not in ("", "..") else folder.resolve()
-    return whole.with_name(f"{whole.name}-updated")
-
-
-def _with_more(trained: Run, given: Split) -> MergedSplit:
+def _with_more(trained: Trained, given: Split) -> MergedSplit:
     """Return the facts of a run with more; refused unless there is a new one among them."""
     for name in given.schema.names:
         if name in trained.definitions:
@@ -186,7 +153,7 @@ def _with_more(trained: Run, given: Split) -> MergedSplit:
     return wide
 
 
-def _folded(trained: Run, wide: MergedSplit, spec: Spec, seed: int, *, refit: bool) -> Folded:
+def _folded(trained: Trained, wide: MergedSplit, spec: Spec, seed: int, *, refit: bool) -> Folded:
     began = time.perf_counter()
     facts = wide.split.train
     old, now = wide.before.train.degrees(), facts.degrees()
@@ -201,7 +168,7 @@ def _folded(trained: Run, wide: MergedSplit, spec: Spec, seed: int, *, refit: bo
     return Folded(trained, wide, model, start, parameters, new, refitted, time.perf_counter() - began)
 
 
-def _with_room(trained: Run, places: Ints, count: int) -> Parameters:
+def _with_room(trained: Trained, places: Ints, count: int) -> Parameters:
     """Return a run's parameters with its entities' rows at their places among so many; the other rows are 0."""
     parameters = dict(trained.parameters)
     for name in trained.model.entity_tables:
@@ -209,20 +176,3 @@ def _with_room(trained: Run, places: Ints, count: int) -> Parameters:
         parameters[name] = torch.zeros(count, *table.shape[1:], dtype=table.dtype)
         parameters[name].index_copy_(0, torch.from_numpy(places), table)
     return parameters
-
-
-def _write(made: Path, folded: Folded, spec: Spec, step: dict[str, Any], told: dict[str, Any]) -> None:
-    """Write all that a run has, but for a checkpoint: there is no training to go on with."""
-    trained, split = folded.trained, folded.wide.split
-    save_facts(made, split)
-    save_model(made, folded.model, folded.parameters)
-    provenance = read_provenance(trained.folder)
-    save_provenance(made, {**provenance, "updates": [*provenance.get("updates", []), step]})
-    write_text(made / SPEC, spec.to_toml())
-    write_text(made / CARD, updated_card(spec, split, step["from"], told))
-    if trained.definitions:
-        save_definitions(made, trained.definitions)
-    for name in (CALIBRATION, JOURNAL):
-        if (trained.folder / name).exists():
-            shutil.copyfile(trained.folder / name, made / name)
-    Journal(made / JOURNAL).write("update", **{"from": step["from"], **told})

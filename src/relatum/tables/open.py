@@ -16,7 +16,7 @@ from relatum.tables.source import Source, SourceTable
 from relatum.tables.sqlite import SqliteSource
 from relatum.tables.text_files import DelimitedSource, JsonFactsSource
 
-__all__ = ["database_in", "open_sources"]
+__all__ = ["database_in", "is_table", "open_sources"]
 
 
 def database_in(path: Path) -> Literal["sqlite", "duckdb"] | None:
@@ -26,6 +26,17 @@ def database_in(path: Path) -> Literal["sqlite", "duckdb"] | None:
     if start.startswith(b"SQLite format 3\0"):
         return "sqlite"
     return "duckdb" if start[8:12] == b"DUCK" else None
+
+
+def is_table(source: str | os.PathLike[str]) -> bool:
+    """Return whether a path or URL is of a database or of a file of tables, and not of facts in relatum's own format."""
+    if isinstance(source, str) and "://" in source:
+        return True
+    path = Path(source)
+    if not path.is_file():
+        return False
+    unpacked = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return database_in(path) is not None or unpacked.suffix.lower() in (".csv", ".parquet", ".pq", *_JSON)
 
 
 _DELIMITED, _JSON = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson")

@@ -10,8 +10,9 @@ from typing import Any
 from relatum.data.hypergraph import Split
 from relatum.errors import NumericError, SettingError
 from relatum.extras import optional
+from relatum.inference.validation import validator
 from relatum.models import MODELS
-from relatum.runs.fit import Watch, validator
+from relatum.runs.fit import Watch
 from relatum.runs.spec import Spec
 from relatum.training.loop import State, train
 from relatum.tuning.space import Value

@@ -125,4 +125,4 @@ def test_a_damaged_calibration_is_an_error_of_one_line(run: Run, tmp_path: Path)
     for text in ("{", "{}", '{"slope": [1]}', "[]"):
         (copy / "calibration.json").write_text(text)
         with pytest.raises(DataError, match=r"calibration\.json"):
-            Run(copy).score("sold(drew, alex, book)")
+            Run.load(copy).score("sold(drew, alex, book)")

@@ -64,10 +64,10 @@ def test_a_fact_is_measured_against_alternatives_of_its_kinds(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "hint"),
-    [("sales.item:2", "; did you mean 'sales.buyer:2'\\?$"), ("sales.channel:web", "; did you mean|none$")],
+    [("sales.item:2", "; did you mean 'sales.buyer:2'\\?$"), ("sales.channel:web", "; did you mean|not one$")],
 )
 def test_an_entity_of_another_kind_is_refused(run: Run, wrong: str, hint: str) -> None:
-    reason = f"buyer holds entities of kind 'sales.buyer', and {wrong!r} is none"
+    reason = f"buyer holds entities of type 'sales.buyer', and {wrong!r} is not one"
     for ask in (run.complete, run.score):
         last = "?" if ask == run.complete else '"sales.channel:web"'
         with pytest.raises(DataError, match=reason) as caught:

@@ -31,7 +31,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run(trained: Path, tmp_path: Path) -> Run:
     shutil.copytree(trained, tmp_path / "run")
-    return Run(tmp_path / "run")
+    return Run.load(tmp_path / "run")
 
 
 def stored(run: Run, product: int) -> set[str]:

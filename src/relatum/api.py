@@ -1,0 +1,357 @@
+"""The front door: `fit` a model to facts, `open` a run, and ask it.
+
+run = relatum.fit("example", model="reale", dim=40, epochs=50)
+run.evaluate()
+run.complete("sold(drew, ?, book)")
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, overload
+
+from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.schema import RelationSchema
+from relatum.datasets.load import load
+from relatum.errors import DataError, SettingError
+from relatum.files import require_empty
+from relatum.reasoning.explanation import Explanation
+from relatum.reasoning.limit import Limit
+from relatum.reasoning.query import Query, QueryAnswer
+from relatum.records import Records
+from relatum.report.page import write_report
+from relatum.rules import Rule, estimate_completeness, mine_rules
+from relatum.runs import fit as fitting
+from relatum.runs.answers import FACT_SCORE_COLUMNS, Answers, FactScore, Predictions, Question, question_of
+from relatum.runs.bound_expression import BoundExpression
+from relatum.runs.completion import complete, score
+from relatum.runs.export import predictions_table
+from relatum.runs.fit import Watch
+from relatum.runs.prediction import predict
+from relatum.runs.saving import save_run
+from relatum.runs.spec import Spec
+from relatum.runs.trained import SECONDS, Trained
+from relatum.runs.training_bar import training_bar
+from relatum.runs.update import update as fold_in
+from relatum.tables import Imported, read, write
+from relatum.tables.open import is_table
+
+__all__ = ["Run", "facts_of", "fit", "open", "resume", "update"]
+
+PathOrText = str | os.PathLike[str]
+
+
+class Run(Trained):
+    """A trained run: everything that can be asked of it, one method each."""
+
+    def __repr__(self) -> str:
+        split, kept = self.split, f"kept in {self.folder}" if self.folder is not None else "in memory"
+        sizes = f"{len(split.train):,} training facts, {len(self.entities):,} entities"
+        listed = ", ".join(map(str, list(self.schema)[:5])) + (", ..." if len(self.schema) > 5 else "")
+        return f"Run({self.model.title} on {self.spec.data}, {sizes}, {kept})\nrelations: {listed}"
+
+    def complete(
+        self,
+        question: str | Question | Sequence[object],
+        *arguments: object,
+        k: int = 10,
+        new_only: bool = False,
+        beam: int | None = None,
+        seconds: float = SECONDS,
+        **roles: object,
+    ) -> Answers:
+        """Return the answers to a question: the k best that are known, then the k best that are not.
+
+        Ask `run.complete("sold(drew, ?, book)")`, `run.complete("sold", "drew", None, "book")` or
+        `run.complete("sold", seller="drew", buyer=None)`, where the item, which is not named, is free.
+
+        Args:
+            question: a text, or the name of a relation.
+            arguments: an entity for each position, None where it is open.
+            k: how many known answers, and how many new ones.
+            new_only: leave out those that are known already.
+            beam: with several open positions, how many partial facts are kept at each step.
+            seconds: that answers with free positions, or of a defined relation, may take.
+            roles: entities by role.
+        """
+        asked = question_of(question, arguments, roles, self.schema)
+        return complete(self, asked, k, new_only=new_only, beam=beam, seconds=seconds)
+
+    @overload
+    def score(self, fact: str | Question | tuple[object, ...], *arguments: object, **roles: object) -> FactScore: ...
+    @overload
+    def score(self, fact: list[Any]) -> Records[FactScore]: ...
+    def score(self, fact: Any, *arguments: object, **roles: object) -> FactScore | Records[FactScore]:
+        """Return what the run thinks of a fact, given as to `complete`; or of each in a list of facts."""
+        if isinstance(fact, list) and not arguments and not roles and not _is_fact(fact, self):
+            found = [score(self, question_of(one, (), {}, self.schema)) for one in fact]
+            return Records(found, FACT_SCORE_COLUMNS, "scores")
+        return score(self, question_of(fact, arguments, roles, self.schema))
+
+    def predict(
+        self,
+        relation: str | Sequence[str] | None = None,
+        top: int = 1000,
+        *,
+        min_score: float | None = None,
+        min_probability: float | None = None,
+        exact: bool = False,
+        per_question: int | None = None,
+    ) -> Predictions:
+        """Return the best facts that are not known, best first, of one relation, of several, or of all.
+
+        They are looked for around known facts: each differs from one of these in one entity. Where the relation was a table,
+        an entity stands only in a column of its type.
+
+        Args:
+            relation: the name of a relation, several names, or None for all.
+            top: how many facts of each relation at most.
+            min_score: the least score.
+            min_probability: the least probability.
+            exact: look at every fact that there could be, if there are not too many.
+            per_question: how many answers to one question count.
+        """
+        names = (
+            [one.name for one in self.schema] if relation is None else [relation] if isinstance(relation, str) else relation
+        )
+        chosen = [self.schema[name] for name in dict.fromkeys(names)]
+        found = predict(
+            self,
+            [one.name for one in chosen],
+            top,
+            min_score=min_score,
+            min_probability=min_probability,
+            exact=exact,
+            per_question=per_question,
+        )
+        ranked = [one for group in found.values() for one in group]
+        if len(chosen) > 1:  # only probabilities are comparable among relations
+            ranked.sort(key=lambda one: -(one.probability or 0.0))
+        return Predictions(ranked, chosen)
+
+    def __getitem__(self, name: str) -> BoundExpression:
+        """Return a relation, stored or defined, to ask algebra of: `run["sold"].project(0).complete()`."""
+        return BoundExpression(self, self.expression(self.schema[name].name))
+
+    def explain(self, query: str | Query, answer: QueryAnswer | None = None) -> Explanation:
+        """Return the value of each part of a query for one of its answers, by default the best, and what decided."""
+        parsed = self.parsed(query)
+        if answer is None:
+            found = self.query(parsed, 1)
+            if not found:
+                raise DataError(f"{query}: there is no answer to explain")
+            answer = found[0]
+        return self.reasoner.explain(parsed, answer, Limit(SECONDS))
+
+    def rules(self, *heads: str, completeness: float | None = None) -> Records[Rule]:
+        """Return which relations equal, contain or lie within expressions over others, by all known facts.
+
+        Args:
+            heads: the relations to explain; by default all.
+            completeness: the share of the true facts that are known; by default it is estimated.
+        """
+        facts = self.facts
+        for name in heads:
+            facts.schema[name]
+        share = estimate_completeness(facts) if completeness is None else completeness
+        columns = {"rule": str, "support": int, "confidence": float, "coverage": float, "evidence": float}
+        return Records(mine_rules(facts, observed=share, heads=list(heads) or None), columns, "rules")
+
+    def update(self, facts: Any, out: PathOrText | None = None, *, seed: int = 0, refit: bool = False) -> Run:
+        """Return the run that folding in new facts and entities makes, kept in a new directory if one is named.
+
+        This run stays as it is.
+
+        Args:
+            facts: what `fit` takes; the run must know the relations.
+            out: the directory to make, new or empty.
+            seed: of everything that is drawn.
+            refit: fit also the rows of known entities that stand in more new facts than old ones.
+        """
+        target = None if out is None else Path(out)
+        if target is not None:
+            require_empty(target)  # before the work, and again when it is written
+        made = fold_in(self, facts_of(facts, use_cache=False), seed=seed, refit=refit)
+        return _kept(made, target)
+
+    def report(self, path: PathOrText) -> Path:
+        """Write one page about the run, as HTML, and return its path."""
+        write_report(self, path)
+        return Path(path)
+
+    def export(
+        self,
+        to: PathOrText,
+        relation: str | Sequence[str] | None = None,
+        top: int = 1000,
+        *,
+        append: bool = False,
+        replace: bool = False,
+        full_names: bool = False,
+        **wanted: Any,
+    ) -> Predictions:
+        """Write the best facts that are not known to a file or database, one table a relation, and return them.
+
+        Args:
+            to: a .csv, .tsv, .jsonl or .parquet file, a SQLite or DuckDB file, or a postgresql:// URL.
+            relation: as in `predict`.
+            top: as in `predict`.
+            append: add to tables that are there.
+            replace: replace the rows of tables, or the file.
+            full_names: write entities by their whole names, not as the values of the table that they came from.
+            wanted: what else `predict` takes.
+        """
+        found = self.predict(relation, top, **wanted)
+        names = dict.fromkeys(one.relation for one in found) or dict.fromkeys(
+            [relation] if isinstance(relation, str) else []
+        )
+        tables = [
+            predictions_table(self, name, [one for one in found if one.relation == name], full_names=full_names)
+            for name in names
+        ]
+        write(tables, os.fspath(to), append=append, replace=replace)
+        return found
+
+    def _relations(self, names: str | Sequence[str] | None) -> list[RelationSchema]:
+        """Return the relations of these names, or all."""
+        chosen = [one.name for one in self.schema] if names is None else [names] if isinstance(names, str) else names
+        return [self.schema[name] for name in dict.fromkeys(chosen)]
+
+    def save(self, folder: PathOrText) -> Run:
+        """Write the run into a new directory, and return it as it is kept there."""
+        return _kept(self, Path(folder))
+
+
+def fit(
+    data: Any,
+    out: PathOrText | None = None,
+    *,
+    model: str | Mapping[str, Any] | None = None,
+    spec: Spec | None = None,
+    seed: int | None = None,
+    recipe: str | None = None,
+    progress: bool = True,
+    watch: Watch | None = None,
+    **settings: Any,
+) -> Run:
+    """Return a model that was trained on facts, in memory, or kept in a directory.
+
+    Args:
+        data: the name of a dataset, the path of a directory or file, the URL of a database, a frame, frames by name, facts
+            as tuples, a `Split`, an import, or a `Spec`, which says all of it.
+        out: the directory to make; it then holds all that the run needs. None keeps the run in memory.
+        model: the name of the model, by default ReAlE.
+        spec: what is not said is as in this spec.
+        seed: of everything that is drawn.
+        recipe: what is not said is as in this recipe: `fast`, the default, or `paper`.
+        progress: show how training goes.
+        watch: is told of every step, epoch and validation.
+        settings: settings of the model and of training by name, such as dim=40 and epochs=50.
+    """
+    if isinstance(data, Spec):
+        if spec is not None:
+            raise SettingError("spec: the data is a spec already; give one of the two")
+        spec, data = data, data.data
+    if isinstance(out, Spec):
+        raise SettingError("out: names a directory; give a spec as spec=...")
+    whole = Spec.of(data, model=model, spec=spec, seed=seed, recipe=recipe, **settings)
+    display = training_bar() if progress else nullcontext()
+    with display as shown:
+        told = _both(shown, watch)
+        if out is None:
+            return _run_of(fitting.fit_in_memory(whole, facts_of(data), told))
+        folder = Path(out)
+        fitting.fit_into(folder, whole, lambda: facts_of(data), told)
+    return Run.load(folder)
+
+
+def resume(folder: PathOrText, *, progress: bool = True, watch: Watch | None = None) -> Run:
+    """Return a run that was trained on from its last checkpoint; to the bit as if it had never stopped."""
+    display = training_bar() if progress else nullcontext()
+    with display as shown:
+        fitting.resume(Path(folder), _both(shown, watch))
+    return Run.load(folder)
+
+
+def open(folder: PathOrText) -> Run:  # noqa: A001  # the word that people look for
+    """Return the run that is kept in a directory."""
+    return Run.load(folder)
+
+
+def update(run: Run | PathOrText, facts: Any, out: PathOrText | None = None, *, seed: int = 0, refit: bool = False) -> Run:
+    """Return the run that folding new facts into a run makes; see `Run.update`.
+
+    What is made of a run that is named by its directory is kept too, by default beside it, as `RUN-updated`.
+    """
+    if isinstance(run, Run):
+        return run.update(facts, out, seed=seed, refit=refit)
+    return open(run).update(facts, _beside(Path(run)) if out is None else out, seed=seed, refit=refit)
+
+
+def facts_of(data: Any, *, use_cache: bool = True) -> Split:
+    """Return the facts that `fit` takes, as a split: by name or path, from tables, from memory."""
+    if isinstance(data, Split):
+        return data
+    if isinstance(data, Imported):
+        return data.split
+    if isinstance(data, Hypergraph):
+        return _all_train(data)
+    if isinstance(data, str | os.PathLike):
+        return read(data).split if is_table(data) else load(data, use_cache=use_cache)
+    if isinstance(data, Iterable) and not hasattr(data, "columns") and not isinstance(data, Mapping):
+        facts = list(data)
+        if facts and all(isinstance(one, tuple) and all(isinstance(name, str) for name in one) for one in facts):
+            return _all_train(Hypergraph.of(facts))
+        return read(facts).split
+    return read(data).split
+
+
+def _beside(folder: Path) -> Path:
+    """Return where an updated run goes by default, for a folder that may be given as `.` too."""
+    whole = folder if folder.name not in ("", "..") else folder.resolve()
+    return whole.with_name(f"{whole.name}-updated")
+
+
+def _all_train(graph: Hypergraph) -> Split:
+    empty = Hypergraph(graph.entities, graph.schema, ())
+    return Split(graph, empty, empty, source="memory")
+
+
+def _is_fact(given: list[Any], run: Run) -> bool:
+    """Return whether a list is one fact, a relation and its entities, and not several."""
+    return bool(given) and isinstance(given[0], str) and given[0] in run.schema
+
+
+def _kept(run: Trained, folder: Path | None) -> Run:
+    if folder is None:
+        return _run_of(run)
+    save_run(run, folder)
+    return Run.load(folder)
+
+
+def _run_of(run: Trained) -> Run:
+    """Return a trained model as a run."""
+    return Run(
+        run.model,
+        run.parameters,
+        folder=run.folder,
+        spec=run.spec,
+        split=run.split,
+        calibration=run.calibration,
+        definitions=run.definitions,
+        events=run.events,
+        environment=run.environment,
+    )
+
+
+def _both(first: Watch | None, second: Watch | None) -> Watch:
+    told = [one for one in (first, second) if one is not None]
+
+    def watch(event: str, state: Any, facts: dict[str, Any]) -> None:
+        for one in told:
+            one(event, state, facts)
+
+    return watch

@@ -1,0 +1,36 @@
+"""A run written into a directory: all that it needs, so that it works by itself when the data has moved."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from relatum.files import atomic_directory, require_empty
+from relatum.models.store import save_model
+from relatum.runs.directory import CALIBRATION, CARD, JOURNAL, SPEC, card, save_facts, save_provenance, write_text
+from relatum.runs.expressions import save_definitions
+from relatum.runs.trained import Trained
+
+__all__ = ["save_run"]
+
+
+def save_run(run: Trained, folder: Path) -> None:
+    """Write a run into a new or empty directory, whole or not at all.
+
+    There is no checkpoint in it: what was trained in memory, or updated, is not trained further.
+    """
+    require_empty(folder)
+    if folder.exists():
+        folder.rmdir()
+    with atomic_directory(folder) as made:
+        save_facts(made, run.split)
+        save_model(made, run.model, run.parameters)
+        save_provenance(made, run.environment)
+        write_text(made / SPEC, run.spec.to_toml())
+        write_text(made / CARD, card(run.spec, run.split, run.events))
+        if run.definitions:
+            save_definitions(made, run.definitions)
+        if run.calibration is not None:
+            write_text(made / CALIBRATION, json.dumps(run.calibration.to_json()) + "\n")
+        if run.events:
+            write_text(made / JOURNAL, "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in run.events))

@@ -1,0 +1,295 @@
+"""A trained model with its names, facts, calibration and definitions: what every question is asked of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from torch import Tensor
+
+from relatum.algebra import Expression, Relation, evaluate, expanded, parse
+from relatum.algebra.column_types import column_types_of
+from relatum.data.column_types import ColumnType
+from relatum.data.hypergraph import Block, Hypergraph, Split, TupleTable
+from relatum.data.known_answers import KnownAnswers
+from relatum.data.schema import Schema
+from relatum.data.vocabulary import Ids, Vocabulary
+from relatum.errors import DataError, RelatumError, UnknownNameError
+from relatum.inference.calibration import Calibration, Reliability, label, reliability
+from relatum.inference.evaluation import Evaluation
+from relatum.inference.ranking import rank
+from relatum.models.base import Model, Parameters
+from relatum.models.store import load_model
+from relatum.progress import progress
+from relatum.reasoning.bounds import Floats
+from relatum.reasoning.closed_form import closed_form, extended, require_reale
+from relatum.reasoning.limit import Limit
+from relatum.reasoning.query import Query, QueryResult, parse_query
+from relatum.reasoning.reasoner import Reasoner
+from relatum.runs.directory import JOURNAL, SPEC, load_calibration, load_facts, read_provenance
+from relatum.runs.expressions import defined_schema, load_definitions, save_definitions, with_definition
+from relatum.runs.journal import Journal, TrainingHistory, history_of, read_history
+from relatum.runs.names import find_entity, with_entities_found
+from relatum.runs.spec import Spec
+
+__all__ = ["SECONDS", "Trained"]
+
+SECONDS = 5.0  # that a query may take, and the probabilities of facts of defined relations
+
+
+class Trained:
+    """A trained model and all that belongs to it, in memory or kept in a run directory.
+
+    Args:
+        model: the model.
+        parameters: its best parameters.
+        folder: where the run is kept; None in memory. What is not given is read from there when it is needed.
+        spec: what it was made from.
+        split: the facts that it was trained, validated and is tested on.
+        calibration: what turns scores into probabilities.
+        definitions: the relations that were defined on it.
+        events: what the journal of training says.
+        environment: what it was trained on and with, and the updates since.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        parameters: Parameters,
+        *,
+        folder: Path | None = None,
+        spec: Spec | None = None,
+        split: Split | None = None,
+        calibration: Calibration | None = None,
+        definitions: Mapping[str, Expression] | None = None,
+        events: list[dict[str, Any]] | None = None,
+        environment: dict[str, Any] | None = None,
+    ) -> None:
+        self.model, self.parameters, self.folder = model, parameters, folder
+        self.tables = model.encode(parameters)
+        if folder is None:
+            self.calibration = calibration
+        for name, value in (("spec", spec), ("split", split), ("events", events), ("environment", environment)):
+            if value is not None:
+                setattr(self, name, value)
+        self.definitions: dict[str, Expression] = {}
+        self._extended: tuple[Model, Parameters] | None = None
+        self._derivations: dict[str, Hypergraph] = {}
+        self._set_definitions(dict(definitions or {}))
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> Self:
+        """Return the run that is kept in a directory."""
+        path = Path(folder)
+        if not (path / "config.json").exists():
+            if not path.is_dir():
+                raise RelatumError(f"{path}: no such run directory")
+            if (path / SPEC).exists():
+                raise RelatumError(f"{path}: training has not finished; resume it with relatum.resume, or relatum train")
+            if any(path.glob("train.*")):
+                raise RelatumError(f"{path}: a dataset, not a run; train a model on it first")
+        model, parameters = load_model(path)
+        return cls(model, parameters, folder=path, definitions=load_definitions(path, model.schema))
+
+    @cached_property
+    def spec(self) -> Spec:
+        """What the run was made from."""
+        return Spec.of_run(self._kept / SPEC)
+
+    @cached_property
+    def split(self) -> Split:
+        """The facts that the run was trained, validated and is tested on."""
+        return load_facts(self._kept)
+
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """What turns scores into probabilities, or None where there were no facts to fit it on."""
+        return load_calibration(self._kept, len(self.model.schema))
+
+    @cached_property
+    def events(self) -> list[dict[str, Any]]:
+        """What the journal says: the records of training, one after the other."""
+        return Journal(self._kept / JOURNAL).read()
+
+    @cached_property
+    def environment(self) -> dict[str, Any]:
+        """What the run was trained on and with, and the updates since."""
+        return read_provenance(self._kept)
+
+    @property
+    def history(self) -> TrainingHistory:
+        """How training went: losses, validations, time."""
+        return read_history(self.folder / JOURNAL) if self.folder is not None else history_of(self.events)
+
+    @property
+    def name(self) -> str:
+        """How errors call the run: its directory, or its data."""
+        return str(self.folder) if self.folder is not None else self.spec.data
+
+    @property
+    def entities(self) -> Vocabulary:
+        """The names of all entities."""
+        return self.model.graph.entities
+
+    @property
+    def schema(self) -> Schema:
+        """The relations that can be asked: those of the model, and behind them those that were defined."""
+        return defined_schema(self.model.schema, self.definitions)
+
+    @cached_property
+    def known(self) -> KnownAnswers:
+        """Everything known: train, valid and test."""
+        return KnownAnswers(*self.split.parts.values())
+
+    def facts_of(self, part: str) -> Hypergraph:
+        """Return the facts of a split part; there must be some."""
+        if part not in self.split.parts:
+            raise UnknownNameError("split part", part, self.split.parts)
+        facts = self.split.parts[part]
+        if not len(facts):
+            raise DataError(f"{self.name}: there are no {part} facts")
+        return facts
+
+    def evaluate(self, part: str = "test", *, raw: bool = False) -> Evaluation:
+        """Return how every position of every fact of a split part ranks, filtered by all that is known, or raw."""
+        facts, split = self.facts_of(part), self.split
+        ranks = rank(self.model, self.parameters, facts, None if raw else self.known, split.train)
+        return Evaluation(part, raw, ranks, self.model.schema, split.derivations, split.train)
+
+    def reliability(self, part: str = "test") -> Reliability | None:
+        """Return how far the probabilities of a part's facts, and of negative examples like them, can be trusted."""
+        if self.calibration is None:
+            return None
+        facts = self.facts_of(part)
+        return reliability(self.calibration, label(self.model, self.tables, facts, self.known, self.split.train))
+
+    def query(
+        self,
+        query: str | Query,
+        k: int = 10,
+        mode: str = "exact",
+        *,
+        new_only: bool = False,
+        seconds: float | None = SECONDS,
+    ) -> QueryResult:
+        """Return the k best known answers to a query of relational algebra, and behind them the k best new ones.
+
+        Args:
+            query: such as `project[0](select[2 = coffee](sold))`, all of whose columns are open, or `(...)(drew, ?)`.
+            k: how many known answers, and how many new ones.
+            mode: rank by the exact value of the query on scores, `exact`, or by its `closed` form, one derived relation.
+            new_only: leave out those that follow from what is known already.
+            seconds: when to stop with the best that was found; None is no limit.
+        """
+        asked = self.parsed(query)
+        with progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance:
+            limit = Limit(seconds, advance if seconds else None)
+            return self.reasoner.answer(asked, k, mode, new_only=new_only, limit=limit)
+
+    def parsed(self, query: str | Query) -> Query:
+        """Return a query over stored relations alone, whose names are those of entities."""
+        found = parse_query(query, self.schema) if isinstance(query, str) else query
+        expression = self._found(expanded(found.expression, self.definitions))
+        columns, types = expression.schema, column_types_of(expression, self.split.column_types)
+        names = columns.roles or [f"column {position}" for position in range(columns.arity)]
+        arguments = tuple(
+            None if name is None else self.entities[find_entity(name, one, self.entities, column)]
+            for name, one, column in zip(found.arguments, types, names, strict=True)
+        )
+        return Query(expression, arguments)
+
+    def define(self, name: str, expression: str | Expression) -> None:
+        """Add a derived relation to the run, without training: from now on it can be asked like any other."""
+        parsed = parse(expression, self.schema) if isinstance(expression, str) else expression
+        definitions = with_definition(self.definitions, name, self._found(parsed), self.model.schema)
+        closed_form(definitions[name], self.model, self.tables)  # refuses what has none before anything is written
+        if self.folder is not None:
+            save_definitions(self.folder, definitions)
+        self._set_definitions(definitions)
+
+    @property
+    def facts(self) -> Hypergraph:
+        """Everything known, and what follows from it by the definitions, over the relations that can be asked."""
+        known = self._stored
+        derived = [self._derived(name) for name in self.definitions]
+        wider = Hypergraph(known.entities, self.schema, known.blocks.values())
+        return Hypergraph.union([wider, *derived])
+
+    def table(self, relation: str) -> TupleTable:
+        """Return the facts of a relation: those known, or those that follow by its definition."""
+        return (self._derived(relation) if relation in self.definitions else self._stored).table(relation)
+
+    def column_types(self, relation: str) -> tuple[ColumnType | None, ...]:
+        """Return what the entities at each position of a relation are; None where it was not made from tables."""
+        return column_types_of(self.expression(relation), self.split.column_types)
+
+    def allowed_entities(self, relation: str) -> list[Ids | None]:
+        """Return for each position of a relation the entities that can stand there, ascending; None are all.
+
+        A column of a table holds entities of one type: a customer is never sold.
+        """
+        return [None if one is None else one.ids(self.entities) for one in self.column_types(relation)]
+
+    def expression(self, relation: str) -> Expression:
+        """Return what a relation stands for: itself, or what defines it."""
+        return self.definitions.get(relation) or Relation(self.schema[relation])
+
+    @cached_property
+    def reasoner(self) -> Reasoner:
+        """What answers queries, over the stored relations."""
+        return Reasoner(self.model, self.tables, self.calibration, self._stored, self.split.column_types)
+
+    @property
+    def model_with_definitions(self) -> tuple[Model, Parameters]:
+        """The model and its tables with a relation more for each definition."""
+        if self._extended is None:
+            self._extended = self.model, self.tables
+            if self.definitions:
+                forms = {
+                    schema: closed_form(self.definitions[schema.name], self.model, self.tables).form
+                    for schema in list(self.schema)[len(self.model.schema) :]
+                }
+                self._extended = extended(require_reale(self.model), self.tables, forms)
+        return self._extended
+
+    def probabilities(self, relation: str, columns: Tensor, scores: Floats) -> Floats | None:
+        """Return how probable facts, int64[arity, n], are: by scores, or by the exact value of the relation's definition."""
+        if self.calibration is None:
+            return None
+        if relation not in self.definitions:
+            return self.calibration.probability(self.model.schema.id(relation), scores)
+        return self.reasoner.probability(self.definitions[relation], columns, Limit(SECONDS))
+
+    def known_of(self, relation: str) -> KnownAnswers:
+        """Return what is known of a relation: its facts, or what follows from facts by its definition."""
+        return KnownAnswers(self._derived(relation)) if relation in self.definitions else self.known
+
+    @property
+    def _kept(self) -> Path:
+        if self.folder is None:
+            raise RelatumError(f"{self.name}: this run is in memory; save it first")
+        return self.folder
+
+    @cached_property
+    def _stored(self) -> Hypergraph:
+        """The facts of all parts together."""
+        return Hypergraph.union(list(self.split.parts.values()))
+
+    def _found(self, expression: Expression) -> Expression:
+        return with_entities_found(expression, self.split.column_types, self.entities)
+
+    def _set_definitions(self, definitions: dict[str, Expression]) -> None:
+        """Take definitions, and forget what was worked out by those before."""
+        self.definitions, self._extended, self._derivations = definitions, None, {}
+
+    def _derived(self, relation: str) -> Hypergraph:
+        """Return the facts that follow by definition; they are worked out once."""
+        if relation not in self._derivations:
+            columns = evaluate(self.definitions[relation], self._stored).columns
+            relations = np.full(columns.shape[1], self.schema.id(relation), np.int32)
+            self._derivations[relation] = Hypergraph(self.entities, self.schema, [Block(relations, columns)])
+        return self._derivations[relation]
