@@ -32,7 +32,7 @@ def test_the_version_is_the_package_version(run: Run) -> None:
         (("data", "info", "example", "--jsn"), "No such option: --jsn"),
         (("data", "info", "jf17"), "unknown dataset 'jf17'; did you mean 'jf17k'?"),
         (("data", "info", "nothere"), "nothere: no such file or directory, and no registered dataset of that name"),
-        (("evaluate", "nothere"), "nothere: no such directory"),
+        (("evaluate", "nothere"), "nothere: no such run directory"),
         (("evaluate", "example"), "this is a dataset, not a run; train it first: relatum train --data example --out RUN"),
         (("evaluate", "tests"), "tests: not a run directory"),
         (("train", "--data", "nothere", "--out", "r"), "nothere: no such file or directory"),

@@ -33,7 +33,7 @@ def _check_run(folder: Path) -> Path:
         command = shlex.join(["relatum", "train", "--data", str(folder), "--out", "RUN"])
         raise DataError(f"{folder}: this is a dataset, not a run; train it first: {command}")
     if not folder.exists():
-        raise DataError(f"{folder}: no such directory")
+        raise DataError(f"{folder}: no such run directory")
     raise DataError(f"{folder}: not a run directory, which relatum train would make")
 
 

@@ -53,9 +53,11 @@ def load(
     else:
         path = Path(source)
         if not path.exists():
-            if path.name == source and nearest_names(source, DATASETS):  # a bare word: rather a name mistyped than a path
-                find_dataset(source)
-            raise DataError(f"{path}: no such file or directory, and no registered dataset of that name")
+            bare = path.name == source and not path.suffix  # rather a name than a path
+            if bare and nearest_names(str(source), DATASETS):
+                find_dataset(str(source))
+            name = ", and no registered dataset of that name" if bare else ""
+            raise DataError(f"{path}: no such file or directory{name}")
         dataset, files = None, _find_files(path)
     checksums = {part: sha256_of(file) for part, file in files.items()}
     if dataset is None and not layouts and not skip_bad:
