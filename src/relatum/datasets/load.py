@@ -56,7 +56,7 @@ def load(
             bare = path.name == source and not path.suffix  # rather a name than a path
             if bare and nearest_names(str(source), DATASETS):
                 find_dataset(str(source))
-            name = ", and no registered dataset of that name" if bare else ""
+            name = f", and no registered dataset of that name; known: {', '.join(DATASETS)}" if bare else ""
             raise DataError(f"{path}: no such file or directory{name}")
         dataset, files = None, _find_files(path)
     checksums = {part: sha256_of(file) for part, file in files.items()}
