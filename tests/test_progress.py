@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from relatum import progress as module
-from relatum.progress import progress
+from relatum.progress import announce, progress
 
 
 def test_quick_work_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,3 +40,9 @@ def test_in_a_terminal_a_bar_appears_and_is_wiped(
     assert out == ""
     assert "reading" in shown
     assert "\x1b[?25h" in shown  # the cursor is given back
+
+
+def test_an_announcement_is_one_line_once_in_a_process(capsys: pytest.CaptureFixture[str]) -> None:
+    announce("tests: something that takes a while ...")
+    announce("tests: something that takes a while ...")
+    assert capsys.readouterr() == ("", "tests: something that takes a while ...\n")

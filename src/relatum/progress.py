@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["progress"]
+__all__ = ["announce", "progress"]
 
 _PATIENCE = 1.0  # seconds before a bar appears: quick work should not flicker
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
@@ -21,6 +21,17 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         yield display.advance
     finally:
         display.close()
+
+
+_announced: set[str] = set()
+
+
+def announce(what: str) -> None:
+    """Write a line about work that cannot tell how far it is, once in a process; a bar that is there goes on below it."""
+    if what not in _announced:
+        _announced.add(what)
+        sys.stderr.write(f"{what}\n")
+        sys.stderr.flush()
 
 
 class _Lines:

@@ -36,8 +36,8 @@ def test_it_says_what_became_of_every_row_and_column(run: Run, shop: Path, tmp_p
     split = load(tmp_path / "made")
     assert f"train {len(split.train):,}" in out
     for word in (
-        "What became of the rows",
-        "What became of the columns",
+        "Rows",
+        "Columns",
         "with NULL",
         "refers to items.id",
         "referred to by",

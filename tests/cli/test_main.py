@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,11 @@ def test_the_version_is_the_package_version(run: Run) -> None:
         (("data", "info"), "Missing argument 'NAME_OR_DIR'"),
         (("data", "info", "example", "--jsn"), "No such option: --jsn"),
         (("data", "info", "jf17"), "unknown dataset 'jf17'; did you mean 'jf17k'?"),
+        (("data", "info", "nothere"), "nothere: no such file or directory, and no registered dataset of that name"),
+        (("evaluate", "nothere"), "nothere: no such run directory"),
+        (("evaluate", "example"), "this is a dataset, not a run; train it first: relatum train --data example --out RUN"),
+        (("evaluate", "tests"), "tests: not a run directory"),
+        (("train", "--data", "nothere", "--out", "r"), "nothere: no such file or directory"),
         (("data", "info", "/no/such/place"), "/no/such/place: no such file or directory"),
         (("data", "info", "/dev/null/x"), "/dev/null/x"),
         (("data", "info", "example", "--skip-bad"), "layout is known"),
@@ -44,6 +50,24 @@ def test_a_mistake_is_one_line_and_exit_code_2(run: Run, arguments: tuple[str, .
     assert message in err
     assert err.startswith("relatum: ")
     assert err.count("\n") == 1
+
+
+def test_a_directory_of_facts_is_not_a_run(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "my facts"
+    folder.mkdir()
+    (folder / "train.txt").write_text("likes\tkim\ttea\n")
+    command = f"relatum train --data '{folder}' --out RUN"
+    assert run("complete", str(folder), "likes(kim, ?)") == (
+        2,
+        "",
+        f"relatum: {folder}: this is a dataset, not a run; train it first: {command}\n",
+    )
+
+
+def test_names_in_a_message_do_nothing_to_the_terminal(run: Run) -> None:
+    code, _, err = run("data", "info", "no\x1b[2Jthere/x")
+    assert code == 2
+    assert "\x1b" not in err
 
 
 def test_ctrl_c_is_said_and_ends_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

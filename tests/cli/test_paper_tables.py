@@ -57,7 +57,7 @@ def test_results_and_runs_can_be_shown_together(run: Run, results: Path, tmp_pat
     (tmp_path / "runs" / "begun" / "spec.toml").write_text(spec.to_toml())
     code, out, err = run("tables", str(results), str(tmp_path / "runs"))
     assert (code, "HypE" in out) == (0, True)
-    assert err == f"{tmp_path / 'runs' / 'begun'}: left out, for its training has not ended\n"
+    assert err == f"{tmp_path / 'runs' / 'begun'}: left out: its training has not ended\n"
     code, out, _ = run("figures", str(tmp_path / "runs" / "done"), "--out", str(tmp_path / "figures"), "--json")
     made = {one["name"]: one["files"] for one in json.loads(out)["figures"]}
     assert code == 0

@@ -23,7 +23,7 @@ def test_without_a_place_to_write_the_best_are_shown(shop_run: Path, run: Relatu
     code, out, _ = run("predict", str(shop_run), "--relation", "sold")
     best = Run.load(shop_run).predict("sold", 20)
     assert code == 0
-    assert out.startswith("sold(customer_id, item_code, channel, discount), not known")
+    assert out.startswith("sold(customer_id, item_code, channel, discount), new")
     assert len(best) == 20
     assert all(entity.replace("\t", "␉") in out for one in best for entity in one.entities[:2])
     assert len([line for line in out.splitlines() if " % " in line]) == 20
@@ -32,7 +32,7 @@ def test_without_a_place_to_write_the_best_are_shown(shop_run: Path, run: Relatu
 def test_several_relations_are_shown_by_probability(shop_run: Path, run: Relatum) -> None:
     code, out, _ = run("predict", str(shop_run), "--top", "7")
     assert code == 0
-    assert out.startswith("4 relations, not known")
+    assert out.startswith("4 relations, new")
     shares = [float(line.split()[-2]) for line in out.splitlines() if line.rstrip().endswith("%")]
     assert len(shares) == 7
     assert shares == sorted(shares, reverse=True)
@@ -79,8 +79,8 @@ def test_what_is_written_is_what_was_asked_for(shop_run: Path, tmp_path: Path, r
     [
         (["--relation", "slod"], "unknown relation 'slod'; did you mean 'sold'?"),
         (["--to", "out.csv"], "out.csv: holds one relation; for 4 of them write .jsonl or to a database"),
-        (["--table", "x"], "say where with --to"),
-        (["--replace"], "say where with --to"),
+        (["--table", "x"], "need --to FILE_OR_URL"),
+        (["--replace"], "need --to FILE_OR_URL"),
         (["--to", "out.db", "--table", "x"], "--table names the table of one relation in a database"),
         (["--to", "out.csv", "--relation", "sold", "--table", "x"], "--table names the table of one relation in a database"),
         (["--to", "out.csv", "--relation", "sold", "--append"], "not to a file"),

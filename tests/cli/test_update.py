@@ -40,7 +40,7 @@ def test_a_table_says_what_became_of_the_facts_and_how_ranks_changed(
     for before, after in (("valid_mrr_before", "valid_mrr_after"), ("own_mrr_start", "own_mrr")):
         assert f"{told[before]:.4f}   {told[after]:.4f}" in said
     assert f"1 new entity fitted in {told['seconds']:.1f} s; all other rows are as they were" in said
-    assert said.endswith(f"written to {out}; ask it with: relatum evaluate {out}\n")
+    assert said.endswith(f"written to {out}; next: relatum evaluate {out}\n")
 
 
 def test_json_is_one_object(run: Run, trained: str, new_facts: str, tmp_path: Path) -> None:

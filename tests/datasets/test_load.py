@@ -105,7 +105,7 @@ def test_skipped_lines_are_remembered_by_the_copy(shop: Path) -> None:
     ("source", "error", "reason"),
     [
         ("jf17", UnknownNameError, "unknown dataset 'jf17'; did you mean 'jf17k'"),
-        ("zzz", UnknownNameError, "known: example, jf17k"),
+        ("zzz", DataError, "known: example, jf17k"),
         ("./jf17k", DataError, "no such file or directory"),
         (Path("jf17"), DataError, "no such file or directory"),
         ("no.txt", DataError, "no such file or directory"),

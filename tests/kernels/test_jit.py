@@ -25,3 +25,14 @@ def test_a_first_run_on_a_machine_gives_the_bits_of_all_later_ones(tmp_path: Pat
 
     for candidates in ("shared", "per-fact"):
         assert trained(f"anew-{candidates}", candidates) == trained(f"cached-{candidates}", candidates)
+
+
+def test_only_the_first_run_on_a_machine_says_that_it_compiles(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    kernel = "import numpy as np; from relatum.kernels.jit import exponentials as e; e(np.zeros(3, 'f4'), np.zeros(3, 'i4'))"
+
+    def noted() -> str:
+        command = [sys.executable, "-c", kernel]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stderr
+
+    assert (noted(), noted()) == ("compiling kernels, once per machine ...\n", "")

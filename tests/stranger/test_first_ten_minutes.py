@@ -20,7 +20,7 @@ def test_a_csv_file_is_completed(home: Path, typed: Typed) -> None:
         writer = csv.writer(file)
         writer.writerow(["customer", "item", "channel"])
         writer.writerows([f"c{c}", f"i{i}", channel] for _, c, i, channel, _ in shop["sales"])
-    assert "What became of the columns" in typed("relatum", "import", "sales.csv", "--out", "data")
+    assert "Columns" in typed("relatum", "import", "sales.csv", "--out", "data")
     typed("relatum", "train", "--data", "data", "--out", "run")
     assert json.loads(typed("relatum", "evaluate", "run", "--json"))["mrr"] > 0.2
     answers = json.loads(

@@ -9,7 +9,7 @@ from typing import Annotated, TextIO
 import typer
 from typer.exceptions import TyperException
 
-from relatum.cli import ask, data, query
+from relatum.cli import ask, data, lookup, query
 from relatum.cli.demo import demo
 from relatum.cli.imports import import_tables
 from relatum.cli.paper import figures, run, tables
@@ -21,13 +21,14 @@ from relatum.cli.train import train
 from relatum.cli.tune import tune
 from relatum.cli.update import update
 from relatum.errors import RelatumError, RelatumWarning
+from relatum.formatting import visible
 from relatum.version import __version__
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="relatum",
-    help="Knowledge hypergraph completion: learn from facts of any arity, fill the gaps, ask relational algebra.",
+    help="Knowledge hypergraph completion: learn from facts of any arity, predict missing ones, ask relational algebra.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -38,6 +39,9 @@ for verb in (
     run,
     tune,
     update,
+    lookup.schema,
+    lookup.find,
+    lookup.similar,
     ask.evaluate,
     ask.complete,
     ask.score,
@@ -95,12 +99,14 @@ def _notice(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Say in one line what relatum warns of, and any other warning as Python does."""
+    """Print what relatum warns of in one line, and any other warning as Python does."""
     own = issubclass(category, RelatumWarning)
-    said = f"relatum: {message}\n" if own else warnings.formatwarning(message, category, filename, lineno, line)
-    (file or sys.stderr).write(said)
+    text = (
+        f"relatum: {visible(str(message))}\n" if own else warnings.formatwarning(message, category, filename, lineno, line)
+    )
+    (file or sys.stderr).write(text)
 
 
 def _complain(message: str) -> int:
-    sys.stderr.write(f"relatum: {' '.join(message.split())}\n")
+    sys.stderr.write(f"relatum: {visible(' '.join(message.split()))}\n")
     return 2

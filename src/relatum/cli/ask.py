@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.output import console, print_json, print_table
+from relatum.cli.options import Json, RunFolder
+from relatum.cli.output import print_json, print_table, say
 from relatum.formatting import number, percent
 
 if TYPE_CHECKING:
@@ -16,20 +16,21 @@ if TYPE_CHECKING:
     from relatum.inference.ranking import Metrics
     from relatum.runs.answers import Answer
 
-__all__ = ["Json", "RunFolder", "complete", "evaluate", "score"]
+__all__ = ["complete", "evaluate", "score"]
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory made by relatum train.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+_SPARE = ("pessimistic MRR", "mean rank", "Hit@3", "questions", "Hit@1")  # the first to go where there is no room
 
 
 def evaluate(
     run: RunFolder,
     split: Annotated[str, typer.Option(help="Which facts to rank: train, valid or test.")] = "test",
-    by: Annotated[str, typer.Option(help="By arity, position, relation, seen, size, operation, depth.")] = "arity",
+    by: Annotated[
+        str, typer.Option(help="Break down by arity, position, relation, seen, size, operation or depth.")
+    ] = "arity",
     raw: Annotated[bool, typer.Option("--raw", help="Count known answers as competitors.")] = False,
     json: Json = False,
 ) -> None:
-    """Rank held-out facts among all entities: MRR and Hit@k, by realistic ties, filtered by all that is known."""
+    """Rank held-out facts among all entities: MRR and Hit@k, filtered by all known facts, ties by their mean rank."""
     from relatum.api import Run
     from relatum.datasets.registry import PARTS
     from relatum.errors import UnknownNameError
@@ -50,10 +51,10 @@ def evaluate(
     heads = ("", "questions", "MRR", "Hit@1", "Hit@3", "Hit@10", "mean rank", "pessimistic MRR")
     for key, found in parts.items():
         rows = [_row(one.part, one.metrics) for one in found]
-        print_table(f"by {key}", heads, rows, heads[1:])
-    print_table(f"{split}, {'raw' if raw else 'filtered'}", heads, [_row("all", whole)], heads[1:])
-    console().print(f"MRR {whole.mrr:.4f}, 95 % of resampled facts between {low:.4f} and {high:.4f}; ", end="")
-    console().print(f"mean over arities {macro['arity']:.4f}, over relations {macro['relation']:.4f}")
+        print_table(f"by {key}", heads, rows, heads[1:], drop=_SPARE)
+    print_table(f"{split}, {'raw' if raw else 'filtered'}", heads, [_row("all", whole)], heads[1:], drop=_SPARE)
+    say(f"MRR {whole.mrr:.4f}, 95 % interval {low:.4f} to {high:.4f} by resampling facts")
+    say(f"mean over arities {macro['arity']:.4f}, over relations {macro['relation']:.4f}")
     if trust is not None:
         _show(trust)
 
@@ -61,15 +62,15 @@ def evaluate(
 def complete(
     run: RunFolder,
     question: Annotated[str, typer.Argument(help="A fact with open positions: 'sold(drew, ?, book)'.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many known answers, and how many new ones.")] = 10,
-    new: Annotated[bool, typer.Option("--new", help="Leave out what is known already.")] = False,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many known answers, and how many new ones, to show.")] = 10,
+    new: Annotated[bool, typer.Option("--new", help="Show new answers only.")] = False,
     beam: Annotated[
         int | None,
-        typer.Option(min=1, help="With several gaps: keep so many partial facts (else all, or 256 where all are too many)."),
+        typer.Option(min=1, help="With several gaps: how many partial facts to keep; by default all, or 256 if too many."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Fill the gaps in a fact: by what is known, and by what is not but likely."""
+    """Fill the gaps in a fact: first the known answers, then the most likely new ones."""
     from relatum.api import Run
     from relatum.runs.answers import parse_question
 
@@ -84,9 +85,9 @@ def complete(
     ends = ("score", "probability")
     if known := [answer for answer in answers if answer.known]:
         rows = [(*row, "derived" if one.source == "derived" else f"in {one.source}") for row, one in _rows(known)]
-        print_table(f"{question}, known", ("", *heads, *ends, ""), rows, ends)
+        print_table(f"{question}, known", ("", *heads, *ends, ""), rows, ends, drop=("score",))
     rows = [row for row, _ in _rows([answer for answer in answers if not answer.known])]
-    print_table(f"{question}, new", ("", *heads, *ends), rows, ends)
+    print_table(f"{question}, new", ("", *heads, *ends), rows, ends, drop=("score",))
 
 
 def score(
@@ -94,7 +95,7 @@ def score(
     facts: Annotated[list[str], typer.Argument(help="Facts such as 'sold(drew, alex, book)'.")],
     json: Json = False,
 ) -> None:
-    """Say how likely facts are: a probability, and how many of their alternatives they beat."""
+    """Show how likely facts are: their probability, and the share of their one-cell variations that score lower."""
     from dataclasses import asdict
 
     from relatum.api import Run
@@ -115,7 +116,8 @@ def score(
         for fact, one in zip(facts, found, strict=True)
     ]
     heads = ("fact", "score", "probability", "beats", "")
-    print_table("scores; a fact beats so many of those that differ in one entity", heads, rows, heads[1:4])
+    print_table("scores", heads, rows, heads[1:4], drop=("score",))
+    say("beats: the share of one-cell variations of this fact that score lower")
 
 
 def _rows(answers: list[Answer]) -> Iterator[tuple[tuple[str, ...], Answer]]:
@@ -151,7 +153,7 @@ def _show(trust: Reliability) -> None:
     ]
     heads = ("predicted", "observed", "fraction", "")
     print_table("calibration, on these facts and as many negative examples", heads, rows, heads[:3])
-    console().print(f"Brier score {trust.brier:.4f}, expected calibration error {trust.error:.4f}")
+    say(f"Brier score {trust.brier:.4f}, expected calibration error {trust.error:.4f}")
 
 
 def _row(name: str, metrics: Metrics) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relatum.cli.output import console, print_json, print_table
+from relatum.cli.options import Data, Json
+from relatum.cli.output import print_json, print_table, say
 from relatum.formatting import number, percent, share
 
 if TYPE_CHECKING:
@@ -24,18 +25,14 @@ _LEAKS = 10  # that are shown
 
 app = typer.Typer(help="List, describe, check and convert datasets.", no_args_is_help=True)
 
-Source = Annotated[str, typer.Argument(metavar="NAME_OR_DIR", help="A registered dataset, a directory or a file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 RelationColumn = Annotated[
     list[str] | None,
     typer.Option(metavar="[PART:]N", help="The column, from 0, that holds the relation; for one part, e.g. test:1."),
 ]
-IgnoreColumn = Annotated[
-    list[str] | None, typer.Option(metavar="[PART:]N", help="A column to pass over; can be given more than once.")
-]
-Comments = Annotated[bool, typer.Option("--comments", help="Pass over lines that start with '#'.")]
-BlankLines = Annotated[bool, typer.Option("--blank-lines", help="Pass over blank lines.")]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Pass over lines that are not facts, and list them.")]
+IgnoreColumn = Annotated[list[str] | None, typer.Option(metavar="[PART:]N", help="A column to ignore; can be repeated.")]
+Comments = Annotated[bool, typer.Option("--comments", help="Ignore lines that start with '#'.")]
+BlankLines = Annotated[bool, typer.Option("--blank-lines", help="Ignore blank lines.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip lines that are not facts, and list them.")]
 
 
 @app.command("list")
@@ -48,12 +45,14 @@ def list_datasets(json: Json = False) -> None:
         return
     rows = [(name, *map(number, dataset.counts), dataset.about, dataset.licence) for name, dataset in DATASETS.items()]
     counts = ("entities", "relations", "train", "valid", "test")
-    print_table("Registered datasets", ("name", *counts, "about", "licence"), rows, counts)
+    print_table(
+        "Registered datasets", ("name", *counts, "about", "licence"), rows, counts, drop=("licence", "valid", "test")
+    )
 
 
 @app.command()
 def info(
-    source: Source,
+    source: Data,
     json: Json = False,
     relation_column: RelationColumn = None,
     ignore_column: IgnoreColumn = None,
@@ -77,13 +76,13 @@ def info(
     )
     for label, value in _registered(split.source).items():
         for line in value if isinstance(value, list) else [value]:
-            console().print(f"[bold]{label}[/bold] {line}", soft_wrap=True)
+            say(f"{label}: {line}")
     _print_skipped(split.skipped)
 
 
 @app.command()
 def check(
-    source: Source,
+    source: Data,
     json: Json = False,
     relation_column: RelationColumn = None,
     ignore_column: IgnoreColumn = None,
@@ -91,7 +90,7 @@ def check(
     blank_lines: BlankLines = False,
     skip_bad: SkipBad = False,
 ) -> None:
-    """Look for what may spoil training or results: duplicates, overlaps, unseen names, leakage."""
+    """Check for problems that spoil training or results: duplicates, overlaps, unseen names, leakage."""
     from relatum.data.quality import check_quality
 
     split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
@@ -100,7 +99,7 @@ def check(
         print_json({"origin": split.source, **health.to_json()})
         return
     print_table(
-        f"Health of {split.source}",
+        f"Data quality of {split.source}",
         ("finding", "where", "count", "share"),
         _health_rows(split, health),
         ("count", "share"),
@@ -119,7 +118,7 @@ def check(
 
 @app.command()
 def convert(
-    source: Source,
+    source: Data,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The directory to make; it must not exist yet.")],
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the files.")] = False,
     relation_column: RelationColumn = None,
@@ -134,7 +133,7 @@ def convert(
     split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
     save(split, out, compress=gzip)
     sizes = ", ".join(f"{part} {number(len(graph))}" for part, graph in split.parts.items())
-    console().print(f"wrote {out}: {sizes}", markup=False, soft_wrap=True)
+    say(f"wrote {out}: {sizes}")
     _print_skipped(split.skipped)
 
 
@@ -234,15 +233,15 @@ def _print_leakage(found: Leakage) -> None:
         for leak in found.leaks[:_LEAKS]
     ]
     numbers = ("found", "test", "share", "by chance")
-    print_table(title, ("relation", "follows from", *numbers), rows, numbers)
+    print_table(title, ("relation", "follows from", *numbers), rows, numbers, drop=("test", "found"))
     if len(found.leaks) > _LEAKS:
-        console().print(f"... and {number(len(found.leaks) - _LEAKS)} more; --json lists all")
+        say(f"... and {number(len(found.leaks) - _LEAKS)} more; --json lists all")
     if not found.complete:
-        console().print("not every choice of columns was tried, for there are too many")
+        say("not every choice of columns was tried: there are too many")
 
 
 def _print_skipped(skipped: tuple[str, ...]) -> None:
     for line in skipped[:20]:
-        console().print(f"skipped {line}", markup=False, soft_wrap=True)
+        say(f"skipped {line}")
     if len(skipped) > 20:
-        console().print(f"... and {number(len(skipped) - 20)} more lines")
+        say(f"... and {number(len(skipped) - 20)} more lines")

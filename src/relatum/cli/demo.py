@@ -1,73 +1,59 @@
-"""`relatum demo`: what relatum does, shown by its own commands on data that it brings along or makes."""
+"""`relatum demo`: what relatum does, shown by its own commands on tables that it brings along."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from relatum.cli.output import console
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from relatum.cli.demo_tables import write_demo_tables
+from relatum.cli.options import NewFolder
+from relatum.cli.output import say
 
 __all__ = ["demo"]
 
 # What is about to be seen, and the command that shows it; {} is the demo's directory.
-_SHOP = (
-    ("A shop: facts with a seller, a buyer and an item.", "data info example"),
+_STEPS = (
     (
-        "Learn from them.",
-        "train --data example --set model.dim=40 --set training.epochs=200 --set training.batches_per_step=1 --out {}/shop",
+        "Three tables on football: who plays whom and where, which cities a club visits, and derbies."
+        "\nOne true row was taken out: Real Madrid - FC Barcelona.",
+        "import {}/tables/matches.csv {}/tables/visits.csv {}/tables/derbies.csv --plain --out {}/data",
     ),
-    ("From whom did alex buy the book?", "complete {}/shop 'bought(buyer=alex, seller=?, item=book)' -k 5"),
-    ("Which of two facts is more likely?", "score {}/shop 'sold(drew, alex, book)' 'sold(drew, alex, tv)'"),
+    ("Learn from them; some rows are held out to measure how well.", "train --data {}/data --out {}/run --seed {seed}"),
     (
-        "Relational algebra, asked of what was learned: who sells coffee, and why?",
-        "query {}/shop 'project[seller](select[item = coffee](sold))' -k 3 --explain",
+        "Ask for the missing row: where do Real Madrid play FC Barcelona, and in which league?",
+        "complete {}/run 'matches(Real Madrid, FC Barcelona, ?, ?, ?)' -k 3",
     ),
-)
-_MADE = (
-    (
-        "Now a made hypergraph: a dozen random relations, and forty derived from them by relational algebra.",
-        "synth --preset small --seed 7 --set tuples=10000 --out {}/made",
-    ),
-    (
-        "Learn it. Which relation is derived from which is not told.",
-        "train --data {}/made --set model.dim=200 --set training.epochs=80 --set training.batch_size=32"
-        " --set training.learning_rate=0.3 --set model.window_dropout=0.5"
-        " --set training.num_negatives=300 --set training.validate_every=20 --out {}/run",
-    ),
-    ("How well are held-out facts found among all entities, operation by operation?", "evaluate {}/run --by operation"),
-    ("Which relations are made from which?", "rules {}/run"),
-    ("All of it on one page, to open in a browser or to print.", "report {}/run"),
+    ("Who resembles Real Madrid? Nobody ever said what a club, a city or Spain is.", "similar {}/run 'Real Madrid' -k 5"),
+    ("Which tables can be computed from others?", "rules {}/data"),
+    ("All of it on one page, with accuracy, calibration and new predictions.", "report {}/run"),
 )
 
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The directory to make; it must be new or empty.")] = Path(
-        "relatum-demo"
-    ),
+    context: typer.Context,
+    out: NewFolder = Path("relatum-demo"),
+    seed: Annotated[int, typer.Option(min=0, help="The random seed of training.")] = 0,
 ) -> None:
-    """Show what relatum does: train, complete, ask, find rules, report; takes a minute on two cores."""
-    from relatum.cli import app
+    """Show what relatum does in half a minute: import, train, ask, compare, find rules, report."""
     from relatum.files import require_empty
 
     require_empty(out)
-    steps = [*_SHOP, *_MADE]
-    for number, (text, command) in enumerate(steps, start=1):
-        _show(f"{number}/{len(steps)}  {text}", [part.replace("{}", str(out)) for part in shlex.split(command)], app)
-    page = out / "run" / "report.html"
-    console().print(f"\nOpen {page}; then your own tables: relatum import --help", markup=False, soft_wrap=True)
+    write_demo_tables(out / "tables")
+    for number, (text, command) in enumerate(_STEPS, start=1):
+        arguments = [part.replace("{}", str(out)).replace("{seed}", str(seed)) for part in shlex.split(command)]
+        _show(f"{number}/{len(_STEPS)}  {text}", arguments, context)
+    say(f"\nOpen {out / 'run' / 'report.html'} in a browser.")
+    say("Now with your own data: relatum import shop.db --out data; relatum train --data data --out run")
 
 
-def _show(text: str, arguments: Sequence[str], app: Callable[..., object]) -> None:
+def _show(text: str, arguments: list[str], context: typer.Context) -> None:
     """Say what comes, print the command as a person would type it, and run it."""
-    out = console()
-    out.print(f"\n{text}", style="bold", markup=False, soft_wrap=True)
-    out.print(f"$ relatum {shlex.join(arguments)}\n", style="cyan", markup=False, soft_wrap=True)
-    code = app(list(arguments), standalone_mode=False, prog_name="relatum")
+    say(f"\n{text}", style="bold")
+    say(f"$ relatum {shlex.join(arguments)}\n", style="cyan")
+    root = context.find_root()
+    code = root.command.main(arguments, prog_name="relatum", standalone_mode=False)
     if code:
-        raise typer.Exit(int(code) if isinstance(code, int) else 1)
+        raise typer.Exit(int(code))

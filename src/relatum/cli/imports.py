@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.output import console, print_json, print_table
+from relatum.cli.options import Json, NewFolder
+from relatum.cli.output import print_json, print_table, say
 from relatum.errors import SettingError
 from relatum.formatting import number
 
@@ -27,12 +28,12 @@ def import_tables(
             metavar="SOURCE...", help="CSV, TSV, Parquet, JSON lines, SQLite or DuckDB files; a postgresql:// URL."
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The directory to make; it must be new or empty.")],
-    table: Annotated[Many, typer.Option(metavar="TABLE", help="Take this table only; can be given more than once.")] = None,
+    out: NewFolder,
+    table: Annotated[Many, typer.Option(metavar="TABLE", help="Take this table only; can be repeated.")] = None,
     columns: Annotated[
         Many, typer.Option(metavar="TABLE=A,B,...", help="Take exactly these columns, in this order.")
     ] = None,
-    relation: Annotated[Many, typer.Option(metavar="TABLE=NAME", help="What a table's relation is called.")] = None,
+    relation: Annotated[Many, typer.Option(metavar="TABLE=NAME", help="The name of a table's relation.")] = None,
     keep: Annotated[Many, typer.Option(metavar="COLUMN", help="Take a column that would be left out.")] = None,
     drop: Annotated[Many, typer.Option(metavar="COLUMN", help="Leave a column out.")] = None,
     link: Annotated[
@@ -41,19 +42,21 @@ def import_tables(
     bins: Annotated[
         Many, typer.Option(metavar="[COLUMN=]N", help="Group numbers and dates that seldom repeat into N quantiles.")
     ] = None,
-    null: Annotated[str, typer.Option(metavar="skip|value", help="Skip rows that lack a value, or make NULL one.")] = "skip",
-    keep_ids: Annotated[bool, typer.Option("--keep-ids", help="Take columns with a value of its own in every row.")] = False,
-    plain: Annotated[bool, typer.Option("--plain", help="Call entities by their value alone, whatever the column.")] = False,
+    null: Annotated[
+        str, typer.Option(metavar="skip|value", help="Skip rows with a NULL, or take NULL as a value.")
+    ] = "skip",
+    keep_ids: Annotated[bool, typer.Option("--keep-ids", help="Take unique columns, such as surrogate keys.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Name entities by their value alone, whatever the column.")] = False,
     relation_key: Annotated[str, typer.Option(metavar="KEY", help="The JSON key that names the relation.")] = "relation",
     split: Annotated[
         str, typer.Option(metavar="stratified|random", help="Hold out shares of each relation, or of all facts together.")
     ] = "stratified",
     valid: Annotated[float, typer.Option(metavar="SHARE", help="The share of facts for valid.")] = 0.1,
     test: Annotated[float, typer.Option(metavar="SHARE", help="The share of facts for test.")] = 0.1,
-    seed: Annotated[int, typer.Option(help="What the held-out facts are drawn from.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+    seed: Annotated[int, typer.Option(help="The seed by which held-out facts are drawn.")] = 0,
+    json: Json = False,
 ) -> None:
-    """Make a dataset of tables: a table is a relation, a row a fact, a column a role; foreign keys are followed."""
+    """Make a dataset from tables: a table is a relation, a row a fact, a column a role; foreign keys are followed."""
     from relatum.files import require_empty
     from relatum.tables import read
 
@@ -109,7 +112,7 @@ def _print_tables(imported: Imported, out: Path) -> None:
     split = imported.split
     sizes = ", ".join(f"{part} {number(len(graph))}" for part, graph in split.parts.items())
     names = f"{number(len(split.entities))} entities, {number(len(split.schema))} relations"
-    console().print(f"wrote {out}: {names}; {sizes}", markup=False, soft_wrap=True)
+    say(f"wrote {out}: {names}; {sizes}")
     counts = ("rows", "with NULL", "repeated", "facts")
     rows = [
         (
@@ -121,8 +124,8 @@ def _print_tables(imported: Imported, out: Path) -> None:
         )
         for each in imported.tables
     ]
-    print_table("What became of the rows", ("table", "relation", *counts, "note"), rows, counts)
-    heads = ("table", "column", "type", "became", "kind", "NULL", "distinct", "why")
+    print_table("Rows", ("table", "relation", *counts, "note"), rows, counts, drop=("repeated", "with NULL"))
+    heads = ("table", "column", "type", "role", "entity type", "NULL", "distinct", "why")
     cells = [
         (
             each.table,
@@ -136,7 +139,7 @@ def _print_tables(imported: Imported, out: Path) -> None:
         )
         for each in imported.columns
     ]
-    print_table("What became of the columns", heads, cells, ("NULL", "distinct"))
+    print_table("Columns", heads, cells, ("NULL", "distinct"), drop=("NULL", "distinct", "type"))
 
 
 def _count(value: int | None) -> str:

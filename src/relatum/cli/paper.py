@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.ask import Json
-from relatum.cli.output import console, print_json, print_table
+from relatum.cli.options import FolderOut, Json
+from relatum.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from relatum.runs.experiment import Planned
-if TYPE_CHECKING:
     from relatum.runs.results import Collected
 
 __all__ = ["Results", "figures", "read", "run", "tables"]
@@ -22,9 +21,9 @@ __all__ = ["Results", "figures", "read", "run", "tables"]
 def run(
     specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help="TOML files, such as experiments/fb-auto.toml.")],
     seeds: Annotated[str | None, typer.Option(help="Which seeds, such as 0,1,2; by default those of the file.")] = None,
-    out: Annotated[Path, typer.Option(help="Where run directories are kept.")] = Path("runs"),
+    out: FolderOut = Path("runs"),
     results: Annotated[Path | None, typer.Option(help="Write NAME.json here, with the results of all seeds.")] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only say what there is to do.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what there is to do.")] = False,
     json: Json = False,
 ) -> None:
     """Run what is missing of experiments, skip what is done, go on with what was cut short, and collect the results."""
@@ -36,7 +35,7 @@ def run(
     experiments = [one for path in specs for one in read_experiments(path, chosen)]  # all are read before any is run
     names = [experiment.name for experiment in experiments]
     if len(set(names)) < len(names):
-        raise SettingError("two specs have one name, and so would their results")
+        raise SettingError("two specs have the same name, so their results would overwrite each other")
     found: dict[str, Any] = {}
     for experiment in experiments:
         runs = list(experiment.runs(out))
@@ -64,7 +63,7 @@ def _carry_out(planned: Planned) -> None:
 
     if planned.state == "done":
         return
-    console(stderr=True).print(f"{planned.folder}: {planned.state}", markup=False, soft_wrap=True)
+    say(f"{planned.folder}: {planned.state}", stderr=True)
     if planned.state == "begun":
         carry_out(planned.folder, lambda: api.resume(planned.folder))
     else:
@@ -93,7 +92,8 @@ def _show(found: dict[str, Any]) -> None:
         spread = whole["test_mrr"]["spread"]
         mean = f"{whole['test_mrr']['mean']:.4f}" + ("" if spread is None else f" ({spread:.4f})")
         rows.append((name, "mean", mean, "", "", "", "", "", ""))
-    print_table("test facts, filtered; in brackets the spread over seeds", heads, rows, heads[1:])
+    spare = ("best epoch", "minutes", "valid MRR", "Hit@3")
+    print_table("test facts, filtered; in brackets the spread over seeds", heads, rows, heads[1:], drop=spare)
 
 
 Results = Annotated[
@@ -134,14 +134,14 @@ def tables(
     if json:
         print_json({"tables": [table.to_json() for table in found], "claims": [claim.to_json() for claim in claims]})
     elif fill is not None:
-        console().print(f"{len(whole)} tables written into {fill}", markup=False, soft_wrap=True)
+        say(f"{len(whole)} tables written into {fill}")
     else:
         for table in whole:
             if form is Format.terminal:
                 print_table(table.title, table.heads, table.rows, table.numbers)
             else:
                 text = table.markdown() if form is Format.markdown else table.latex()
-                console().print(text, markup=False, soft_wrap=True)
+                say(text)
 
 
 def read(results: list[Path] | None) -> Collected:
@@ -152,7 +152,7 @@ def read(results: list[Path] | None) -> Collected:
     places = results or [Path("results")]
     collected = read_results(*places)
     for folder in collected.unfinished:
-        console(stderr=True).print(f"{folder}: left out, for its training has not ended", markup=False, soft_wrap=True)
+        say(f"{folder}: left out: its training has not ended", stderr=True)
     if not collected.results and not collected.datasets:
         there = ", ".join(map(str, places))
         raise DataError(f"{there}: no results; make some with: relatum run SPEC --results {places[0]}")
@@ -161,7 +161,7 @@ def read(results: list[Path] | None) -> Collected:
 
 def figures(
     results: Results = None,
-    out: Annotated[Path, typer.Option(help="The folder for the files.")] = Path("figures"),
+    out: FolderOut = Path("figures"),
     json: Json = False,
 ) -> None:
     """Draw MRR by window size, learning curves, MRR by arity and relation size, and time to quality, for each dataset."""
@@ -182,4 +182,4 @@ def figures(
             said = f"{out / one.name}{kinds}" + (f"; left out: {reasons}" if reasons else "")
         else:
             said = f"not made: {one.name} ({reasons})"
-        console().print(said, markup=False, soft_wrap=True)
+        say(said)

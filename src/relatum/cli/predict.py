@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.ask import Json, RunFolder
-from relatum.cli.output import console, print_json, print_table
+from relatum.cli.options import Json, RunFolder
+from relatum.cli.output import print_json, print_table, say
 from relatum.errors import SettingError
 from relatum.formatting import count, percent
 
@@ -26,14 +26,16 @@ _SHOWN, _WRITTEN = 20, 1000  # facts of a relation, if nobody says how many
 def predict(
     run: RunFolder,
     relation: Annotated[
-        list[str] | None, typer.Option(help="Facts of this relation; may be repeated. By default of all.")
+        list[str] | None, typer.Option(help="Only facts of this relation; can be repeated. By default all relations.")
     ] = None,
     top: Annotated[
         int | None, typer.Option(min=1, help=f"How many facts of a relation: {_SHOWN}, or {_WRITTEN} with --to.")
     ] = None,
     min_score: Annotated[float | None, typer.Option(help="Only facts with at least this score.")] = None,
-    min_probability: Annotated[float | None, typer.Option(help="Only facts that are at least so probable.")] = None,
-    exact: Annotated[bool, typer.Option("--exact", help="Try every fact, not only those near known ones.")] = False,
+    min_probability: Annotated[float | None, typer.Option(help="Only facts with at least this probability.")] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Try every possible fact, not only one-cell variations of known ones.")
+    ] = False,
     to: Annotated[
         str | None,
         typer.Option(
@@ -42,21 +44,19 @@ def predict(
         ),
     ] = None,
     table: Annotated[str | None, typer.Option(help="The table of a database; by default predicted_RELATION.")] = None,
-    append: Annotated[bool, typer.Option("--append", help="Add to a table that is there.")] = False,
+    append: Annotated[bool, typer.Option("--append", help="Add to a table that exists.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the rows of a table, or the file.")] = False,
-    full_names: Annotated[
-        bool, typer.Option("--full-names", help="Write items:17, not the 17 of the table that it was in.")
-    ] = False,
+    full_names: Annotated[bool, typer.Option("--full-names", help="Write items:17 instead of the table's own 17.")] = False,
     json: Json = False,
 ) -> None:
-    """Find the best facts that are not known: those that differ from a known one in one entity, or any."""
+    """Predict new facts. Candidates differ from a known fact in one cell, or are all possible facts with --exact."""
     from relatum.api import Run
     from relatum.runs.export import predictions_table
     from relatum.runs.prediction import predict as predict_facts
     from relatum.tables.targets import target_of
 
     if to is None and (table is not None or append or replace or full_names):
-        raise SettingError("--table, --append, --replace and --full-names say how to write: say where with --to")
+        raise SettingError("--table, --append, --replace and --full-names need --to FILE_OR_URL")
     loaded = Run.load(run)
     names = list(dict.fromkeys(relation or (one.name for one in loaded.schema)))
     wanted: dict[str, Any] = {"min_score": min_score, "min_probability": min_probability, "exact": exact}
@@ -79,7 +79,7 @@ def predict(
         return
     for one in written:
         place = f"{target.origin}, table {one.name}" if target.is_database else target.origin
-        console().print(f"wrote {count(len(one), 'fact')} of {one.relation} to {place}", markup=False, soft_wrap=True)
+        say(f"wrote {count(len(one), 'fact')} of {one.relation} to {place}")
 
 
 def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> None:
@@ -95,22 +95,22 @@ def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> 
     if len(names) == 1:
         schema = run.schema[names[0]]
         heads = schema.roles or tuple(f"position {position}" for position in range(schema.arity))
-        rows = [(str(place), *one.entities, *_told(one)) for place, one in enumerate(found, start=1)]
-        print_table(f"{schema}, not known", ("", *heads, *ends), rows, ends)
+        rows = [(str(place), *one.entities, *_scores(one)) for place, one in enumerate(found, start=1)]
+        print_table(f"{schema}, new", ("", *heads, *ends), rows, ends, drop=("score",))
         return
     found.sort(key=lambda one: -(one.probability or 0.0))
     rows = [
-        (str(place), str(Question(one.relation, one.entities)), *_told(one))
+        (str(place), str(Question(one.relation, one.entities)), *_scores(one))
         for place, one in enumerate(found[: wanted["top"]], start=1)
     ]
-    print_table(f"{len(names)} relations, not known", ("", "fact", *ends), rows, ends)
+    print_table(f"{len(names)} relations, new", ("", "fact", *ends), rows, ends, drop=("score",))
 
 
 def _plain(one: Prediction) -> dict[str, Any]:
     return {name: value for name, value in asdict(one).items() if name != "roles"}
 
 
-def _told(one: Prediction) -> tuple[str, str]:
+def _scores(one: Prediction) -> tuple[str, str]:
     return f"{one.score:.3f}", percent(one.probability)
 
 
@@ -132,4 +132,4 @@ def embeddings(
         return
     for name, shape in shapes.items():
         size = " x ".join(f"{length:,}" for length in shape)
-        console().print(f"wrote {to / f'{name}.{format}'}: {size}", markup=False, soft_wrap=True)
+        say(f"wrote {to / f'{name}.{format}'}: {size}")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relatum.cli.ask import Json, RunFolder
-from relatum.cli.output import console, print_json, print_table
+from relatum.cli.options import Json, RunFolder
+from relatum.cli.output import print_json, print_table, say
 from relatum.formatting import percent
 
 if TYPE_CHECKING:
@@ -34,18 +34,18 @@ def query(
             "select drops the column it selects by, permute reorders columns, project keeps the columns it names.",
         ),
     ],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many answers: so many known ones, and so many new ones.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many known answers, and how many new ones, to show.")] = 10,
     mode: Annotated[
         Mode, typer.Option(help="Rank by the meaning on calibrated scores, or by the closed form, one derived relation.")
     ] = Mode.exact,
-    new: Annotated[bool, typer.Option("--new", help="Leave out what follows from known facts.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Show only answers that do not follow from known facts.")] = False,
     seconds: Annotated[
-        float, typer.Option(min=0, help="Stop after so many seconds with the best answers found; 0 is no limit.")
+        float, typer.Option(min=0, help="Stop after this many seconds with the best answers found so far; 0 is no limit.")
     ] = 5.0,
-    explain: Annotated[bool, typer.Option("--explain", help="Say what each part of the query is worth, and why.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the value of each part of the query, and why.")] = False,
     json: Json = False,
 ) -> None:
-    """Ask relational algebra of the embedding: every answer is known, or predicted with its degree of truth."""
+    """Answer a relational-algebra query: every answer is known, or predicted with its degree of truth."""
     from relatum.api import Run
 
     loaded = Run.load(run)
@@ -59,23 +59,23 @@ def query(
         return
     _show(text, found, seconds)
     for number, reason in enumerate(reasons, start=1):
-        console().print(f"\n{number}  {', '.join(found.answers[number - 1].entities)}", markup=False)
+        say(f"\n{number}  {', '.join(found.answers[number - 1].entities)}")
         for line in reason.lines():
-            console().print(f"   {line}", markup=False, soft_wrap=True)
+            say(f"   {line}")
 
 
 def define(
     run: RunFolder,
-    name: Annotated[str, typer.Argument(help="What the derived relation is to be called.")],
-    expression: Annotated[str, typer.Argument(help="What it is: 'permute[1, 0, 2](sold)'.")],
+    name: Annotated[str, typer.Argument(help="The name of the derived relation.")],
+    expression: Annotated[str, typer.Argument(help="Its definition, such as 'permute[1, 0, 2](sold)'.")],
 ) -> None:
-    """Add a derived relation to a trained run, without training: complete, score and query then know it."""
+    """Add a derived relation to a trained run, without training; complete, score and query can use it at once."""
     from relatum.api import Run
 
     loaded = Run.load(run)
     loaded.define(name, expression)
-    told = loaded.definitions[name].text(roles=True)
-    console().print(f"{loaded.schema[name]} is now {told}", markup=False, soft_wrap=True)
+    definition = loaded.definitions[name].text(roles=True)
+    say(f"{loaded.schema[name]} is now {definition}")
 
 
 def _show(text: str, found: QueryResult, seconds: float) -> None:
@@ -94,12 +94,12 @@ def _show(text: str, found: QueryResult, seconds: float) -> None:
         for number, one in enumerate(found.answers, start=1)
     ]
     numbers = ("probability", "degree", "closed", "slack")
-    print_table(text, ("", *heads, *numbers, ""), rows, numbers)
+    print_table(text, ("", *heads, *numbers, ""), rows, numbers, drop=("slack", "closed", "degree"))
     promise = {"equal": "equal to", "at least": "never below", "at most": "never above"}.get(found.bound.value)
-    said = f"the closed form is {promise} the exact degree" if promise else "of this query the closed form promises nothing"
-    console().print(f"ranked by the {found.mode} reading; {said}")
+    bound = f"the closed form is {promise} the exact degree" if promise else "the closed form has no bound for this query"
+    say(f"ranked by the {found.mode} reading; {bound}")
     if not all(one.proven for one in found.answers):
         why = f"stopped after {seconds:g} s" if found.stopped else "the search was cut short"
-        console().print(f"{why}: the answers marked * are the best found so far, and there may be better ones")
+        say(f"{why}: the answers marked * are the best found so far, and there may be better ones")
     elif found.stopped or not found.proven:
-        console().print("there may be more answers: the search was stopped early")
+        say("there may be more answers: the search was stopped early")

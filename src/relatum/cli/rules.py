@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.ask import Json
-from relatum.cli.output import console, print_json, print_table
+from relatum.cli.options import Json, RunOrData
+from relatum.cli.output import print_json, print_table, say
 from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
@@ -21,10 +21,8 @@ __all__ = ["rules"]
 
 
 def rules(
-    source: Annotated[
-        str, typer.Argument(metavar="RUN_OR_DATA", help="A run directory, or a dataset: a name or a directory.")
-    ],
-    relation: Annotated[list[str] | None, typer.Option(help="Only rules about this relation; may be repeated.")] = None,
+    source: RunOrData,
+    relation: Annotated[list[str] | None, typer.Option(help="Only rules about this relation; can be repeated.")] = None,
     observed: Annotated[
         float | None, typer.Option(help="The share of the true facts that are known; by default it is estimated.")
     ] = None,
@@ -34,7 +32,7 @@ def rules(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Find what relations equal, contain or lie within, from all known facts and, where there is one, the model."""
+    """Find relations that can be derived from others, by all known facts and, for a run, by its model."""
     from relatum.report.rule_graph import draw_rules, drawing_for
     from relatum.rules import estimate_completeness, mine_rules
     from relatum.rules import examples as examples_of
@@ -58,17 +56,15 @@ def rules(
         return
     _show(found, evidence, model=reasoner is not None)
     for rule, tuples in zip(found, shown, strict=False):
-        console().print(f"\n{rule}", markup=False, soft_wrap=True)
+        say(f"\n{rule}")
         for title, rows in (("both", tuples.both), ("body only", tuples.only_body), ("head only", tuples.only_head)):
             for row in rows:
-                console().print(f"  {title:9}  {', '.join(row)}", markup=False, soft_wrap=True)
-    told = "tuples and the model's calibrated scores" if reasoner is not None else "tuples alone"
+                say(f"  {title:9}  {', '.join(row)}")
+    evidence_of = "tuples and the model's calibrated scores" if reasoner is not None else "tuples alone"
     estimated = "estimated" if observed is None else "as given"
-    console().print(
-        f"{count(len(found), 'rule')}, from {told}; {percent(share, 0)} of the true facts are known ({estimated})"
-    )
+    say(f"{count(len(found), 'rule')}, from {evidence_of}; {percent(share, 0)} of the true facts are known ({estimated})")
     if draw is not None:
-        console().print(f"drawn to {draw}", markup=False, soft_wrap=True)
+        say(f"drawn to {draw}")
 
 
 def _opened(source: str) -> tuple[Hypergraph, Reasoner | None]:
@@ -105,4 +101,4 @@ def _show(found: list[Rule], evidence: list[ModelEvidence | None], *, model: boo
             row += ["-", "-", "-"] if one is None else [f"{one.on_facts:.3f}", f"{one.on_negatives:.3f}", correlation]
         rows.append(row)
     if rows:
-        print_table("rules", heads, rows, heads[1:])
+        print_table("rules", heads, rows, heads[1:], drop=("correlation", "on non-facts", "model differs", "coverage"))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relatum.cli.output import console, print_json, print_table
+from relatum.cli.options import Changes, Json, NewFolder
+from relatum.cli.output import print_json, print_table, say
 from relatum.formatting import number, share
 
 if TYPE_CHECKING:
@@ -18,15 +19,16 @@ __all__ = ["synth"]
 
 
 def synth(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The directory to make; it must be new or empty.")],
+    out: NewFolder,
     preset: Annotated[str, typer.Option(help="Settings to begin from: rel-er or small (trains in seconds).")] = "rel-er",
-    change: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting, such as derived=50.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of everything that is drawn.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+    change: Changes = None,
+    seed: Annotated[int, typer.Option(min=0, help="The random seed.")] = 0,
+    json: Json = False,
 ) -> None:
-    """Make a dataset of random and derived relations, with the expression behind each in derivations.json."""
+    """Make a synthetic hypergraph: random relations and others derived from them, with expressions in derivations.json.
+
+    Settings for --set are such as derived=50 or tuples=10000.
+    """
     from relatum.files import require_empty
     from relatum.progress import progress
     from relatum.synth import find_preset, save_synth, synthesize
@@ -72,13 +74,13 @@ def _print_tables(made: SynthDataset, out: Path) -> None:
     split = made.split
     sizes = ", ".join(f"{part} {number(len(graph))}" for part, graph in split.parts.items())
     names = f"{number(len(split.entities))} entities, {number(len(split.schema))} relations"
-    console().print(f"wrote {out}: {names}; {sizes}; kept of {number(len(made.truth))}", markup=False, soft_wrap=True)
+    say(f"wrote {out}: {names}; {sizes}; kept of {number(len(made.truth))}")
     _print_operations(made)
     _print_depths(made)
     _print_arities(made)
     for label, counts in (("drawn again", made.redrawn), ("given up", made.given_up)):
-        said = ", ".join(f"{reason} {number(count)}" for reason, count in counts.items()) or "nothing"
-        console().print(f"{label}: {said}", markup=False, soft_wrap=True)
+        reasons = ", ".join(f"{reason} {number(count)}" for reason, count in counts.items()) or "nothing"
+        say(f"{label}: {reasons}")
 
 
 def _print_operations(made: SynthDataset) -> None:

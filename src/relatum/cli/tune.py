@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import time
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.ask import Json
-from relatum.cli.output import print_json, print_table
+from relatum.cli.options import Changes, FolderOut, Json
+from relatum.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from relatum.runs.spec import Spec
@@ -25,7 +26,7 @@ _TRIALS = 20  # where there is no grid to go through
 
 
 def tune(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the study and its best.toml are kept.")],
+    out: FolderOut,
     data: Annotated[str | None, typer.Option(metavar="NAME_OR_DIR", help="What to learn from.")] = None,
     model: Annotated[str | None, typer.Option(help="The model; by default that of the spec, or reale.")] = None,
     trials: Annotated[
@@ -42,9 +43,7 @@ def tune(
         ),
     ] = None,
     spec: Annotated[Path | None, typer.Option(help="A TOML file with settings to begin from.")] = None,
-    change: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as training.epochs=20.")
-    ] = None,
+    change: Changes = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs of each trial, at most.")] = None,
     minutes: Annotated[float | None, typer.Option(help="Begin no trial after so many minutes.", min=0)] = None,
     storage: Annotated[
@@ -52,9 +51,9 @@ def tune(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Search for settings by validation MRR, and write the best as a spec; test facts are never looked at.
+    """Search for settings by validation MRR and write the best to best.toml; test facts are never used.
 
-    The same command goes on with a study that was stopped. Run several times at once, its processes share the trials.
+    Repeat the command to resume a study. Processes that run it at the same time share the trials.
     """
     from relatum.datasets.load import load
     from relatum.errors import DataError
@@ -116,7 +115,7 @@ class _Interrupt:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         signal.signal(signal.SIGINT, self._before)
         if kind is KeyboardInterrupt:
-            sys.stderr.write("stopped; go on with the same command\n")
+            sys.stderr.write("stopped; resume with the same command\n")
 
     def _ask(self, *_: object) -> None:
         if self._asked:
@@ -150,7 +149,7 @@ def _show(found: dict[str, Any], most: int) -> None:
     line = f"{done} of {most} trials done, {counts['pruned']} of them ended early"
     if counts["running"]:
         line += f"; {counts['running']} being run by other processes"
-    typer.echo(line)
+    say(line)
     if found["best"]:
         paths = list(found["best"][0]["settings"])
         heads = ("trial", "valid MRR", *paths)
@@ -159,7 +158,7 @@ def _show(found: dict[str, Any], most: int) -> None:
             for one in found["best"]
         ]
         print_table("the best by validation facts", heads, rows, heads)
-        typer.echo(f"train the best with: relatum train --spec {found['spec']} --out RUN")
+        say(f"train the best with: relatum train --spec {shlex.quote(found['spec'])} --out RUN")
 
 
 def _short(value: str | float) -> str:

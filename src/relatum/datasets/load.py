@@ -19,7 +19,7 @@ from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.file_types import refuse_tables
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
 from relatum.datasets.text_format import Layout, TupleReader, read_roles, write_roles, write_tuples
-from relatum.errors import DataError, RelatumError
+from relatum.errors import DataError, RelatumError, nearest_names
 from relatum.files import atomic_directory, cache_directory, sha256_of
 from relatum.progress import progress
 
@@ -56,9 +56,11 @@ def load(
         refuse_tables(source)
         path = Path(source)
         if not path.exists():
-            if path.name == source and not path.suffix:  # a bare word: rather a name mistyped than a path
-                find_dataset(source)
-            raise DataError(f"{path}: no such file or directory")
+            bare = path.name == source and not path.suffix  # rather a name than a path
+            if bare and nearest_names(str(source), DATASETS):
+                find_dataset(str(source))
+            name = f", and no registered dataset of that name; known: {', '.join(DATASETS)}" if bare else ""
+            raise DataError(f"{path}: no such file or directory{name}")
         dataset, files = None, _find_files(path)
     checksums = {part: sha256_of(file) for part, file in files.items()}
     if dataset is None and not layouts and not skip_bad:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core import event
 
 from relatum.files import cache_directory
+from relatum.progress import announce
 
 __all__ = ["TILE", "exact", "exponentials", "fastmath_inline", "reordered", "strict_inline"]
 
@@ -56,6 +58,18 @@ def _compile(function: Callable[..., Any], fastmath: bool | set[str], *, inline:
     finally:
         numba.config.CACHE_DIR = previous  # type: ignore[attr-defined]
 
+
+class _Compilation(event.Listener):
+    """Says so when kernels are really compiled, and not read from the cache: that may take half a minute."""
+
+    def on_start(self, event: event.Event) -> None:
+        announce("compiling kernels, once per machine ...")
+
+    def on_end(self, event: event.Event) -> None:
+        """Say nothing: what comes next shows that it is over."""
+
+
+event.register("numba:compile", _Compilation())  # type: ignore[no-untyped-call]
 
 _F = np.float32
 

@@ -68,11 +68,13 @@ def _position(  # type: ignore[no-untyped-def]
         sum_row(entities[c], weights[position], sums[c])
     queries, part = np.empty((count, windows), np.float32), np.empty(windows, np.float32)
     for q in range(count):
-        queries[q] = bias
+        for j in range(windows):  # whole rows at once would take seconds to compile
+            queries[q, j] = bias[j]
         for i in range(len(columns)):
             if i != position:
                 sum_row(entities[columns[i, q]], weights[i], part)
-                queries[q] += part
+                for j in range(windows):
+                    queries[q, j] += part[j]
     order, centre, half, paired, single = _plan(sums)
     sides = _query_sides(queries, order, centre, half, paired + single)
     tiles = (size + TILE - 1) // TILE
@@ -91,7 +93,8 @@ def _position(  # type: ignore[no-untyped-def]
     for q in range(count):
         for j in range(windows):
             part[order[j]] = of_queries[j, q]
-        of_bias += part
+        for j in range(windows):
+            of_bias[j] += part[j]
         for i in range(len(columns)):
             if i != position:
                 entity = columns[i, q]
@@ -109,10 +112,19 @@ def _plan(sums):  # type: ignore[no-untyped-def]
             low[j] = min(low[j], sums[c, j])
             high[j] = max(high[j], sums[c, j])
     half = (high - low) * _F(0.5)
-    window_class = np.where(half <= _PAIRED, 0, np.where(half <= _SINGLE, 1, 2))
-    order = np.argsort(window_class, kind="mergesort")
-    paired = np.sum(window_class == 0) // 2 * 2
-    single = np.sum(window_class <= 1) - paired
+    # Written out: numpy's where, argsort and sum take seconds to compile.
+    small = medium = 0
+    for j in range(windows):
+        small += half[j] <= _PAIRED
+        medium += half[j] <= _SINGLE
+    order = np.empty(windows, np.int64)
+    ends = np.array([0, small, medium])  # where the next window of each size goes
+    for j in range(windows):
+        size = 0 if half[j] <= _PAIRED else 1 if half[j] <= _SINGLE else 2
+        order[ends[size]] = j
+        ends[size] += 1
+    paired = small // 2 * 2
+    single = medium - paired
     return order, (low + half)[order], half[order], paired, single
 
 

@@ -1,0 +1,62 @@
+"""The arguments and options that verbs share, each said once."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "Changes",
+    "Data",
+    "FileOut",
+    "FolderOut",
+    "Json",
+    "NewFolder",
+    "RunFolder",
+    "RunOrData",
+    "RunOut",
+]
+
+
+def _check_run(folder: Path) -> Path:
+    """Return the directory of a run, or say what it is instead."""
+    from relatum.datasets.registry import DATASETS
+    from relatum.errors import DataError
+
+    if any((folder / name).exists() for name in ("config.json", "spec.toml")):
+        return folder
+    dataset = any(folder.glob("train.t*")) if folder.is_dir() else not folder.exists() and str(folder) in DATASETS
+    if dataset:
+        command = shlex.join(["relatum", "train", "--data", str(folder), "--out", "RUN"])
+        raise DataError(f"{folder}: this is a dataset, not a run; train it first: {command}")
+    if not folder.exists():
+        raise DataError(f"{folder}: no such run directory")
+    raise DataError(f"{folder}: not a run directory, which relatum train would make")
+
+
+RunFolder = Annotated[
+    Path, typer.Argument(metavar="RUN", callback=_check_run, help="A run directory made by relatum train.")
+]
+Data = Annotated[str, typer.Argument(metavar="NAME_OR_DIR", help="A registered dataset, a directory or a file.")]
+RunOrData = Annotated[
+    str, typer.Argument(metavar="RUN_OR_DATA", help="A run directory, or a dataset: a name, a directory or a file.")
+]
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+
+NewFolder = Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to make; it must be new or empty.")]
+RunOut = Annotated[
+    Path | None, typer.Option("--out", metavar="RUN", help="The run directory to make; it must be new or empty.")
+]
+FolderOut = Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to write into.")]
+FileOut = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="The file to write; by default report.html in the run.")
+]
+
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Change a setting, such as training.epochs=20; can be repeated."),
+]

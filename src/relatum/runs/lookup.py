@@ -1,0 +1,276 @@
+"""What is in a run or a dataset: its relations, entities by name, and entities by likeness."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from relatum.data.column_types import ColumnType
+from relatum.data.hypergraph import Hypergraph, Split, TupleTable
+from relatum.data.schema import RelationSchema, Schema
+from relatum.data.vocabulary import Vocabulary
+from relatum.errors import nearest_names, whole_number
+from relatum.formatting import visible
+from relatum.models.base import Model, Parameters
+from relatum.runs.answers import Question
+
+__all__ = [
+    "ColumnSummary",
+    "EntityColumn",
+    "EntityMatch",
+    "RelationSummary",
+    "RunLike",
+    "SimilarEntity",
+    "describe_relations",
+    "find_entities",
+    "similar_entities",
+]
+
+_EXAMPLES = 200  # facts among which a short one is taken as the example
+
+
+class RunLike(Protocol):
+    """What is read of a run: its relations, stored and defined, their facts and columns, and its embeddings."""
+
+    @property
+    def schema(self) -> Schema:
+        """The relations that can be asked."""
+        ...
+
+    @property
+    def facts(self) -> Hypergraph:
+        """All facts, those of defined relations too."""
+        ...
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+        ...
+
+    @property
+    def tables(self) -> Parameters:
+        """What scoring reads."""
+        ...
+
+    def column_types(self, relation: str) -> Sequence[ColumnType | None]:
+        """Return the type of each column of a relation."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSummary:
+    """A position of a relation: its role, and what its entities are, each None where it is not known."""
+
+    position: int
+    role: str | None
+    entity_type: str | None
+    value_type: str | None
+
+    @property
+    def name(self) -> str:
+        """The role, or else the position."""
+        return self.role or str(self.position)
+
+    def __str__(self) -> str:
+        types = [one for one in (self.entity_type, self.value_type) if one and one != "text"]
+        return self.name + (f": {', '.join(types)}" if types else "")
+
+
+@dataclass(frozen=True, slots=True)
+class RelationSummary:
+    """A relation, one of its facts, and a question that this fact answers; None where it has no facts."""
+
+    name: str
+    columns: tuple[ColumnSummary, ...]
+    facts: int
+    example: tuple[str, ...] | None
+    question: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class EntityColumn:
+    """A column that an entity stands in, by role or position, and in how many facts it does."""
+
+    relation: str
+    column: str
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityMatch:
+    """An entity found by name.
+
+    Attributes:
+        name: the entity.
+        match: how its name fits: `exact`, `prefix`, `word` (a word begins so), `substring`, or `spelling` (looks alike).
+        facts: how many facts it stands in.
+        columns: where it stands, most facts first.
+    """
+
+    name: str
+    match: str
+    facts: int
+    columns: tuple[EntityColumn, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the match as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarEntity:
+    """An entity, the cosine of its embedding and the given one's, and its type where column types are known."""
+
+    name: str
+    similarity: float
+    entity_type: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entity as plain data."""
+        return asdict(self)
+
+
+def describe_relations(source: Split | RunLike) -> list[RelationSummary]:
+    """Return what each relation of a dataset or run is: its columns, its number of facts, an example and a question."""
+    facts = _facts(source)
+    return [
+        _summary(relation, facts.table(relation.name), _column_types(source, relation.name)) for relation in facts.schema
+    ]
+
+
+def find_entities(source: Split | RunLike, text: str, k: int = 10) -> list[EntityMatch]:
+    """Return up to k entities whose name contains a text, whatever its case, the best first; names like it come last.
+
+    Exact names come before names that begin with the text, then names with a word that does, then all others; among equals
+    those with more facts. An imported name such as `items:tea` counts both as a whole and as `tea`.
+    """
+    k, facts = whole_number("k", k), _facts(source)
+    prefixes = {f"{entity_type}:" for entity_type in _entity_types(source)}
+    degrees, found = facts.degrees(), list[tuple[int, int, str]]()
+    wanted = text.casefold().strip()
+    word = re.compile(rf"(?<![^\W_]){re.escape(wanted)}")  # an underscore parts words, too
+    for entity, name in enumerate(facts.entities.names):
+        folded = name.casefold()
+        if wanted in folded:
+            type_, colon, value = folded.partition(":")
+            forms = (folded, value) if colon and name[: len(type_) + 1] in prefixes else (folded,)
+            found.append((_grade(wanted, forms, word), -int(degrees[entity]), name))
+    best = [(_GRADES[grade], name) for grade, _, name in sorted(found)[:k]]
+    if len(best) < k:
+        there = {name for _, name in best}
+        alike = nearest_names(text, (name for name in facts.entities if name not in there), k - len(best))
+        best += [("spelling", name) for name in alike]
+    return _matches(facts, best)
+
+
+def similar_entities(run: RunLike, entity: str, k: int = 10) -> list[SimilarEntity]:
+    """Return the k entities whose embeddings are nearest to an entity's, those of its own type first.
+
+    Likeness is the cosine of the rows that scoring reads, taken from their mean: the entries of many models are all
+    positive, and without that every two entities would look alike.
+    """
+    k, entities = whole_number("k", k), run.model.graph.entities
+    own = entities.id(entity)
+    rows = [run.tables[name].numpy(force=True).reshape(len(entities), -1) for name in run.model.entity_tables]
+    vectors = np.concatenate(rows, axis=1).astype(np.float64)
+    vectors -= vectors.mean(axis=0)
+    lengths = np.maximum(np.linalg.norm(vectors, axis=1), np.finfo(np.float64).tiny)
+    cosines = np.clip(vectors @ vectors[own] / (lengths * lengths[own]), -1, 1)
+    types = _types_of(entities, _entity_types(run))
+    other = np.array([one != types[own] for one in types])
+    order = [int(one) for one in np.lexsort((-cosines, other)) if one != own][:k]
+    return [SimilarEntity(entities[one], float(cosines[one]), types[one]) for one in order]
+
+
+_GRADES = ("exact", "prefix", "word", "substring")
+
+
+def _grade(wanted: str, forms: Sequence[str], word: re.Pattern[str]) -> int:
+    """Return how well a name fits, 0 for best."""
+    if wanted in forms:
+        return 0
+    if any(form.startswith(wanted) for form in forms):
+        return 1
+    return 2 if word.search(forms[0]) else 3
+
+
+def _facts(source: Split | RunLike) -> Hypergraph:
+    facts = Hypergraph.union(list(source.parts.values())) if isinstance(source, Split) else source.facts
+    return facts.distinct()
+
+
+def _column_types(source: Split | RunLike, relation: str) -> Sequence[ColumnType | None]:
+    """Return the type of each column of a relation, or nothing where they are not known."""
+    return source.column_types.get(relation, ()) if isinstance(source, Split) else source.column_types(relation)
+
+
+def _entity_types(source: Split | RunLike) -> set[str]:
+    columns = (one for relation in source.schema for one in _column_types(source, relation.name))
+    return {one.entity_type for one in columns if one is not None and one.entity_type is not None}
+
+
+def _types_of(entities: Vocabulary, known: Iterable[str]) -> list[str | None]:
+    """Return the type of each entity: the longest that its name begins with."""
+    found: list[str | None] = [None] * len(entities)
+    for entity_type in sorted(known, key=len):
+        for entity in entities.beginning_with(f"{entity_type}:").tolist():
+            found[entity] = entity_type
+    return found
+
+
+def _summary(relation: RelationSchema, table: TupleTable, types: Sequence[ColumnType | None]) -> RelationSummary:
+    roles, known = relation.roles or (None,) * relation.arity, types or (None,) * relation.arity
+    columns = tuple(
+        ColumnSummary(position, role, one.entity_type if one else None, one.value_type if one else None)
+        for position, (role, one) in enumerate(zip(roles, known, strict=True))
+    )
+    if not len(table):
+        return RelationSummary(relation.name, columns, 0, None, None)
+    example = _example(table)
+    distinct = [len(np.unique(column)) for column in table.columns]
+    position = distinct.index(max(distinct))  # where there is most to choose from
+    arguments = tuple(None if place == position else name for place, name in enumerate(example))
+    return RelationSummary(relation.name, columns, len(table), example, str(Question(relation.name, arguments)))
+
+
+def _example(table: TupleTable) -> tuple[str, ...]:
+    """Return a fact whose names can be shown as they are, if there is one among the first, and the shortest of these."""
+    few = TupleTable(table.relation, table.columns[:, :_EXAMPLES], table.entities)
+    return min(few, key=lambda fact: (any(name != visible(name) for name in fact), sum(map(len, fact)) > 60))
+
+
+def _matches(facts: Hypergraph, named: Sequence[tuple[str, str]]) -> list[EntityMatch]:
+    """Return where each entity of (match, name) stands."""
+    ids = {facts.entities.id(name): name for _, name in named}
+    wanted = np.zeros(len(facts.entities), np.bool_)
+    wanted[list(ids)] = True
+    columns: dict[int, Counter[tuple[int, int]]] = {entity: Counter() for entity in ids}
+    counts: Counter[int] = Counter()
+    for block in facts.blocks.values():
+        hits = wanted[block.columns]
+        for row in np.flatnonzero(hits.any(axis=0)).tolist():
+            relation, fact = int(block.relations[row]), block.columns[:, row].tolist()
+            counts.update({entity for entity in fact if entity in ids})
+            for position, entity in enumerate(fact):
+                if entity in ids:
+                    columns[entity][relation, position] += 1
+    found = []
+    for match, name in named:
+        entity = facts.entities.id(name)
+        there = sorted(columns[entity].items(), key=lambda item: (-item[1], item[0]))
+        stands = tuple(_entity_column(facts.schema[relation], position, n) for (relation, position), n in there)
+        found.append(EntityMatch(name, match, counts[entity], stands))
+    return found
+
+
+def _entity_column(relation: RelationSchema, position: int, facts: int) -> EntityColumn:
+    return EntityColumn(relation.name, relation.roles[position] if relation.roles else str(position), facts)

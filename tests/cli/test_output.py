@@ -1,0 +1,90 @@
+"""Tables fit into every width: numbers stay whole, text is wrapped or cut, and dropped columns are named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from rich.cells import cell_len
+
+from relatum.cli.output import console, print_table, say
+
+Runner = Callable[..., tuple[int, str, str]]
+
+HEADS = ("", "questions", "MRR", "Hit@1", "Hit@3", "Hit@10", "mean rank", "pessimistic MRR")
+ROWS = [
+    (name, f"{count:,}", "0.4621", "0.3712", "0.5023", "0.6634", f"{count / 10:,.1f}", "0.4587")
+    for name, count in (("film/actor/role", 138_504), ("a" * 90, 7), ("a name of several words that is rather long", 61_911))
+]
+HOSTILE = (
+    "\x1b[2Jgone",
+    "[red]not red[/red]",
+    "a\x07b",
+    "x" * 5_000,
+    "名前" * 40,
+    "e\u0301" * 50,
+    ":smile: :boom:",
+    "\u202etxet",
+)
+
+
+@pytest.mark.parametrize("columns", [20, 60, 80, 140])
+def test_numbers_are_never_broken_and_every_line_fits(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    print_table("evaluation", HEADS, ROWS, HEADS[1:], drop=("pessimistic MRR", "mean rank", "Hit@3"))
+    *lines, last = capsys.readouterr().out.splitlines()
+    table = [line for line in (*lines, last) if not line.startswith("not shown")]
+    assert max(map(cell_len, table)) <= columns
+    allowed = {cell for row in ROWS for cell in row[1:]}
+    assert (
+        set(re.findall(r"\d[\d,.]*", "\n".join(table).replace("Hit@10", "").replace("Hit@1", "").replace("Hit@3", "")))
+        <= allowed
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "dropped"),
+    [(140, []), (80, ["pessimistic MRR"]), (60, ["Hit@3", "mean rank", "pessimistic MRR"])],
+)
+def test_the_least_important_columns_go_first_and_are_named(
+    columns: int, dropped: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    print_table("evaluation", HEADS, ROWS, HEADS[1:], drop=("pessimistic MRR", "mean rank", "Hit@3"))
+    last = capsys.readouterr().out.splitlines()[-1]
+    expected = f"not shown, for lack of room: {', '.join(dropped)}" if dropped else ""
+    assert last.strip() == expected
+
+
+def test_text_wraps_at_words_and_long_words_are_cut_in_the_middle(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    print_table("t", ("name", "n"), [("several words that wrap", "1"), ("beginning" + "x" * 50 + "ending", "2")], ("n",))
+    out = capsys.readouterr().out
+    assert "several words that" in out
+    assert re.search(r"beginning?x*…x*ending +2", out)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 140])
+def test_hostile_names_do_nothing(columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    print_table("\x1b[31m" + "y" * 5_000, ("na\x1bme", "score"), [(name, "118.508") for name in HOSTILE], ("score",))
+    say(f"wrote {HOSTILE[0]} {HOSTILE[1]} {HOSTILE[6]}")
+    out = capsys.readouterr().out
+    assert not set("\x1b\x07\u202e") & set(out)
+    assert out.count("118.508") == len(HOSTILE)
+    assert "[red]not red[/red]" in out
+    assert ":smile: :boom:" in out
+    table = out.splitlines()[2:-1]
+    assert max(map(cell_len, table)) <= columns
+    assert len(out) < 5_000 + 12 * 4 * columns
+
+
+@pytest.mark.parametrize(("given", "width"), [("60", 60), ("", 140), ("0", 140), ("wide", 140)])
+def test_a_pipe_is_as_wide_as_it_is_asked_to_be(given: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", given)
+    assert console().width == width
