@@ -26,9 +26,9 @@ from relatum.report.page import write_report
 from relatum.rules import Rule, estimate_completeness, mine_rules
 from relatum.runs import fit as fitting
 from relatum.runs.answers import FACT_SCORE_COLUMNS, Answers, FactScore, Predictions, Question, question_of
-from relatum.runs.bound_expression import BoundExpression
 from relatum.runs.completion import complete, score
 from relatum.runs.export import predictions_table
+from relatum.runs.expressions import BoundExpression
 from relatum.runs.fit import Watch
 from relatum.runs.prediction import predict
 from relatum.runs.saving import save_run

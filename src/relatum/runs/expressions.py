@@ -1,60 +1,69 @@
-"""Relations that a person has defined on a run: a file of their own, which never touches what was trained."""
+"""An expression with the run that it is asked of: `run["sold"].permute(1, 0, 2).complete("alex", None, "book")`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
 
-from relatum.algebra import Expression, expanded, parse
-from relatum.algebra.expression import OPERATIONS
-from relatum.data.schema import RelationSchema, Schema
-from relatum.errors import DataError
-from relatum.files import read_document, write_document
-from relatum.version import __version__
+from relatum.algebra import Expression
+from relatum.algebra.node import PositionOrRole
+from relatum.reasoning.query import Query, QueryAnswer, QueryResult
+from relatum.runs.trained import Trained
 
-__all__ = ["defined_schema", "load_definitions", "save_definitions", "with_definition"]
+__all__ = ["BoundExpression"]
 
 
-_FILE = "definitions.json"
-_FORMAT, _VERSION = "relatum-definitions", 1
+@dataclass(frozen=True)
+class BoundExpression:
+    """An expression over the relations of a run; the methods of expressions make others, and it can be asked."""
 
+    run: Trained
+    expression: Expression
 
-def load_definitions(folder: Path, schema: Schema) -> dict[str, Expression]:
-    """Return the defined relations of a run, by name and in the order of definition, over those of its schema."""
-    path = folder / _FILE
-    if not path.exists():
-        return {}
+    def permute(self, *positions: PositionOrRole) -> BoundExpression:
+        """Return the same columns in another order."""
+        return replace(self, expression=self.expression.permute(*positions))
 
-    def build(content: dict[str, Any]) -> dict[str, Expression]:
-        found: dict[str, Expression] = {}
-        for one in content["definitions"]:
-            found = with_definition(found, one["name"], parse(one["expression"], schema), schema)
-        return found
+    def project(self, *positions: PositionOrRole) -> BoundExpression:
+        """Return only the given columns, in the given order."""
+        return replace(self, expression=self.expression.project(*positions))
 
-    return read_document(path, _FORMAT, _VERSION, build)
+    def select(self, position: PositionOrRole, entity: str) -> BoundExpression:
+        """Return the tuples that hold `entity` at `position`; the column is dropped."""
+        return replace(self, expression=self.expression.select(position, entity))
 
+    def select_equal(self, dropped: PositionOrRole, kept: PositionOrRole) -> BoundExpression:
+        """Return the tuples that hold the same entity at both positions; the first of the two columns is dropped."""
+        return replace(self, expression=self.expression.select_equal(dropped, kept))
 
-def with_definition(
-    definitions: Mapping[str, Expression], name: str, expression: Expression, schema: Schema
-) -> dict[str, Expression]:
-    """Return the definitions with one more, which may be made from those before it; its name must be free."""
-    if name in schema or name in definitions:
-        raise DataError(f"there is a relation {name!r} already")
-    if name in OPERATIONS:
-        raise DataError(f"{name!r} is the name of an operation")
-    found = {**definitions, name: expanded(expression, definitions)}
-    defined_schema(schema, found)  # refuses a name that no relation can have
-    return found
+    # The paper's own words.
+    rename, where, where_equal = permute, select, select_equal
 
+    def __or__(self, other: BoundExpression) -> BoundExpression:
+        return replace(self, expression=self.expression | other.expression)
 
-def defined_schema(schema: Schema, definitions: Mapping[str, Expression]) -> Schema:
-    """Return the schema of the stored relations and, behind them, of the defined ones."""
-    derived = (RelationSchema(name, one.arity, one.roles) for name, one in definitions.items())
-    return Schema([*schema, *derived])
+    def __sub__(self, other: BoundExpression) -> BoundExpression:
+        return replace(self, expression=self.expression - other.expression)
 
+    def __str__(self) -> str:
+        return self.expression.text(roles=True)
 
-def save_definitions(folder: Path, definitions: Mapping[str, Expression]) -> None:
-    """Write the definitions of a run, atomically, each over stored relations alone."""
-    listed = [{"name": name, "expression": str(one)} for name, one in definitions.items()]
-    write_document(folder / _FILE, _FORMAT, _VERSION, {"relatum": __version__, "definitions": listed})
+    def complete(
+        self,
+        *arguments: str | None,
+        k: int = 10,
+        mode: str = "exact",
+        new_only: bool = False,
+        seconds: float | None = 5.0,
+    ) -> QueryResult:
+        """Return the k best known and new answers; an argument for each column, None where it is open, or none at all."""
+        given = arguments or (None,) * self.expression.arity
+        return self.run.query(Query(self.expression, given), k, mode, new_only=new_only, seconds=seconds)
+
+    def score(self, *entities: str) -> QueryAnswer:
+        """Return how true one tuple is."""
+        (answer,) = self.run.query(Query(self.expression, entities))
+        return answer
+
+    def define(self, name: str) -> None:
+        """Give the expression a name, under which the run knows it from now on."""
+        self.run.define(name, self.expression)

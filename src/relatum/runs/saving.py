@@ -7,8 +7,8 @@ from pathlib import Path
 
 from relatum.files import atomic_directory
 from relatum.models.store import save_model
+from relatum.runs.definitions import save_definitions
 from relatum.runs.directory import CALIBRATION, CARD, JOURNAL, SPEC, card, save_environment, save_facts, write_text
-from relatum.runs.expressions import save_definitions
 from relatum.runs.trained import Trained
 
 __all__ = ["save_run"]

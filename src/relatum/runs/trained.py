@@ -30,8 +30,8 @@ from relatum.reasoning.closed_form import closed_form, extended, require_reale
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.query import Query, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
+from relatum.runs.definitions import defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.directory import JOURNAL, SPEC, load_calibration, load_facts, read_environment
-from relatum.runs.expressions import defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.journal import Journal, TrainingHistory, history_of, read_history
 from relatum.runs.names import find_entity, with_entities_found
 from relatum.runs.spec import Spec
