@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "relatum"
@@ -56,6 +59,14 @@ def test_rooms_import_only_lower_rooms() -> None:
             if own in level and level[other] >= level[own]:
                 wrong.append(f"{name} imports {other}")
     assert not wrong
+
+
+def test_modules_import_each_other_in_one_direction() -> None:
+    graph = {name: {found for found, _ in imports(path)} - {name} for name, path in modules().items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"these import each other: {' <- '.join(error.args[1])}")
 
 
 def test_private_names_stay_in_their_module() -> None:

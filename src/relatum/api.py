@@ -15,6 +15,7 @@ from typing import Any, overload
 
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import RelationSchema
+from relatum.datasets.file_types import holds_tables
 from relatum.datasets.load import load
 from relatum.errors import DataError, SettingError
 from relatum.files import require_empty
@@ -30,6 +31,14 @@ from relatum.runs.completion import complete, score
 from relatum.runs.export import predictions_table
 from relatum.runs.expressions import BoundExpression
 from relatum.runs.fit import Watch
+from relatum.runs.lookup import (
+    EntityMatch,
+    RelationSummary,
+    SimilarEntity,
+    describe_relations,
+    find_entities,
+    similar_entities,
+)
 from relatum.runs.prediction import predict
 from relatum.runs.saving import save_run
 from relatum.runs.spec import Spec
@@ -37,7 +46,6 @@ from relatum.runs.trained import SECONDS, Trained
 from relatum.runs.training_bar import training_bar
 from relatum.runs.update import update as fold_in
 from relatum.tables import Imported, read, write
-from relatum.tables.open import is_table
 
 __all__ = ["Run", "facts_of", "fit", "open", "resume", "update"]
 
@@ -159,6 +167,21 @@ class Run(Trained):
         share = estimate_completeness(facts) if completeness is None else completeness
         columns = {"rule": str, "support": int, "confidence": float, "coverage": float, "evidence": float}
         return Records(mine_rules(facts, observed=share, heads=list(heads) or None), columns, "rules")
+
+    def relations(self) -> Records[RelationSummary]:
+        """Return every relation with its columns, number of facts, an example, and a question to ask."""
+        columns = {"relation": str, "columns": str, "facts": int, "example": str, "question": str}
+        return Records(describe_relations(self), columns, "relations", plain=_relation_row)
+
+    def find(self, text: str, k: int = 10) -> Records[EntityMatch]:
+        """Return entities by a part of their name, or a name that looks like it, and the columns they stand in."""
+        columns = {"entity": str, "match": str, "facts": int, "columns": str}
+        return Records(find_entities(self, text, k), columns, f"entities like {text!r}", plain=_match_row)
+
+    def similar(self, entity: str, k: int = 10) -> Records[SimilarEntity]:
+        """Return the entities whose embeddings are nearest to that of an entity."""
+        columns = {"name": str, "similarity": float, "entity_type": str}
+        return Records(similar_entities(self, entity, k), columns, f"entities similar to {entity}")
 
     def update(self, facts: Any, out: PathOrText | None = None, *, seed: int = 0, refit: bool = False) -> Run:
         """Return the run that folding in new facts and entities makes, kept in a new directory if one is named.
@@ -300,13 +323,23 @@ def facts_of(data: Any, *, use_cache: bool = True) -> Split:
     if isinstance(data, Hypergraph):
         return _all_train(data)
     if isinstance(data, str | os.PathLike):
-        return read(data).split if is_table(data) else load(data, use_cache=use_cache)
+        return read(data).split if holds_tables(data) else load(data, use_cache=use_cache)
     if isinstance(data, Iterable) and not hasattr(data, "columns") and not isinstance(data, Mapping):
         facts = list(data)
         if facts and all(isinstance(one, tuple) and all(isinstance(name, str) for name in one) for one in facts):
             return _all_train(Hypergraph.of(facts))
         return read(facts).split
     return read(data).split
+
+
+def _relation_row(one: RelationSummary) -> dict[str, Any]:
+    columns, example = "; ".join(map(str, one.columns)), None if one.example is None else ", ".join(one.example)
+    return {"relation": one.name, "columns": columns, "facts": one.facts, "example": example, "question": one.question}
+
+
+def _match_row(one: EntityMatch) -> dict[str, Any]:
+    columns = ", ".join(f"{at.relation}.{at.column} ({at.facts:,})" for at in one.columns)
+    return {"entity": one.name, "match": one.match, "facts": one.facts, "columns": columns}
 
 
 def _beside(folder: Path) -> Path:

@@ -6,7 +6,7 @@ Any library that speaks the Arrow stream protocol takes one as it is: `polars.Da
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
@@ -41,10 +41,18 @@ class Records(Sequence[T_co], Generic[T_co]):
         columns: the columns of `to_dict` and their types: str, int, float or bool; any value may be None. They are stated
             and not looked up, so that an empty sequence has them too.
         title: what the records are, in a few words.
+        plain: makes the flat dict of a record, where its own `to_dict` is deeper.
     """
 
-    def __init__(self, rows: Iterable[T_co], columns: Mapping[str, type], title: str = "") -> None:
+    def __init__(
+        self,
+        rows: Iterable[T_co],
+        columns: Mapping[str, type],
+        title: str = "",
+        plain: Callable[[Any], dict[str, Any]] | None = None,
+    ) -> None:
         self._rows = tuple(rows)
+        self._make = plain
         self.columns = dict(columns)
         self.title = title
 
@@ -54,7 +62,7 @@ class Records(Sequence[T_co], Generic[T_co]):
     def __getitem__(self, index: slice) -> Records[T_co]: ...
     def __getitem__(self, index: int | slice) -> T_co | Records[T_co]:
         if isinstance(index, slice):
-            return Records(self._rows[index], self.columns, self.title)
+            return Records(self._rows[index], self.columns, self.title, self._plain)
         return self._rows[index]
 
     def __len__(self) -> int:
@@ -104,7 +112,7 @@ class Records(Sequence[T_co], Generic[T_co]):
 
     def _plain(self, row: T_co) -> dict[str, Any]:  # type: ignore[misc]  # it only reads
         """Return the values of a record by column."""
-        return row.to_dict()
+        return row.to_dict() if self._make is None else self._make(row)
 
     def _values(self, column: str) -> list[Any]:
         return [plain[column] for plain in self.to_dicts()]

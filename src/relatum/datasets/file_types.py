@@ -8,7 +8,7 @@ from typing import Literal
 
 from relatum.errors import DataError
 
-__all__ = ["database_in", "is_parquet", "is_postgres", "refuse_tables"]
+__all__ = ["database_in", "holds_tables", "is_parquet", "is_postgres", "refuse_tables"]
 
 _BY_ENDING = {
     ".csv": "a table of comma-separated values",
@@ -36,6 +36,14 @@ def is_parquet(path: Path) -> bool:
 def is_postgres(source: str) -> bool:
     """Return whether a text is the URL of a PostgreSQL database."""
     return source.startswith(("postgresql://", "postgres://"))
+
+
+def holds_tables(source: str | os.PathLike[str]) -> bool:
+    """Return whether a path or URL is of a database or a file of tables, and not of facts in relatum's own format."""
+    if isinstance(source, str) and "://" in source:
+        return True
+    path = Path(source)
+    return path.is_file() and _tables_in(path) is not None
 
 
 def refuse_tables(source: str | os.PathLike[str]) -> None:

@@ -17,18 +17,7 @@ from relatum.tables.source import Source, SourceTable
 from relatum.tables.sqlite import SqliteSource
 from relatum.tables.text_files import DelimitedSource, JsonFactsSource
 
-__all__ = ["is_table", "open_sources"]
-
-
-def is_table(source: str | os.PathLike[str]) -> bool:
-    """Return whether a path or URL is of a database or of a file of tables, and not of facts in relatum's own format."""
-    if isinstance(source, str) and "://" in source:
-        return True
-    path = Path(source)
-    if not path.is_file():
-        return False
-    unpacked = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    return database_in(path) is not None or unpacked.suffix.lower() in (".csv", ".parquet", ".pq", *_JSON)
+__all__ = ["open_sources"]
 
 
 _DELIMITED, _JSON = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson")
