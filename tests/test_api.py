@@ -37,7 +37,7 @@ def test_a_run_in_memory_can_be_saved_and_opened(run: Run, tmp_path: Path) -> No
     for one in (saved, again):
         assert one.score("sold(drew, alex, book)") == run.score("sold(drew, alex, book)")
         assert one.history.epochs == run.history.epochs == 4
-        assert one.environment == run.environment
+        assert run.environment.items() <= one.environment.items()
     with pytest.raises(RelatumError, match="not an empty directory"):
         run.save(tmp_path / "run")
 

@@ -28,7 +28,7 @@ from relatum.rules import Rule, estimate_completeness, mine_rules
 from relatum.runs import fit as fitting
 from relatum.runs.answers import FACT_SCORE_COLUMNS, Answers, FactScore, Predictions, Question, question_of
 from relatum.runs.completion import complete, score
-from relatum.runs.export import predictions_table
+from relatum.runs.export import predictions_table, save_embeddings
 from relatum.runs.expressions import BoundExpression
 from relatum.runs.fit import Watch
 from relatum.runs.lookup import (
@@ -242,6 +242,10 @@ class Run(Trained):
         """Return the relations of these names, or all."""
         chosen = [one.name for one in self.schema] if names is None else [names] if isinstance(names, str) else names
         return [self.schema[name] for name in dict.fromkeys(chosen)]
+
+    def save_embeddings(self, folder: PathOrText, format: str = "npy") -> dict[str, tuple[int, ...]]:  # noqa: A002
+        """Write the embeddings into a new directory, as `npy` or `parquet`, and return the shape of each table."""
+        return save_embeddings(self, folder, format)
 
     def save(self, folder: PathOrText) -> Run:
         """Write the run into a new directory, and return it as it is kept there."""

@@ -19,18 +19,24 @@ _LINE_EVERY = 10.0  # seconds, where there is no terminal
 
 
 def train(
-    data: Annotated[str | None, typer.Option(metavar="NAME_OR_DIR", help="What to learn from.")] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME_OR_DIR",
+            help="The data: the name of a dataset, a directory or file of facts, a database or a file of tables.",
+        ),
+    ] = None,
     model: Annotated[str | None, typer.Option(help="The model; by default that of the spec, or reale.")] = None,
     recipe: Annotated[str | None, typer.Option(help="Settings to begin from: fast (the default) or paper.")] = None,
     spec: Annotated[Path | None, typer.Option(help="A TOML file with settings.")] = None,
     change: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as training.epochs=20.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="The seed of everything that is drawn.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The random seed.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="RUN", help="The run directory to make.")] = None,
-    resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped.")] = None,
+    resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Resume a run that was stopped.")] = None,
 ) -> None:
-    """Train a model into a run directory; stop it with Ctrl-C and go on with --resume."""
+    """Train a model into a run directory; stop it with Ctrl-C, and resume it with --resume."""
     from relatum import api
     from relatum.errors import SettingError
     from relatum.runs.spec import Spec, merged
@@ -39,17 +45,17 @@ def train(
     given = {"data": data, "model": model, "recipe": recipe, "seed": seed}
     options = {name: value for name, value in given.items() if value is not None}
     if resume is not None and (options or change or spec or out):
-        raise SettingError("--resume goes on with a run as it is: it takes no other option")
+        raise SettingError("--resume cannot be combined with other options")
     folder = resume or out
     if folder is None:
-        raise SettingError("say where the run is to be kept: --out RUN")
+        raise SettingError("missing option --out RUN")
     if resume is not None:
         carry_out(folder, lambda: api.resume(folder))
     else:
         changes = change or []
         wanted = Spec.read(spec, changes, options) if spec else Spec.from_dict(merged(*map(change_of, changes), options))
         carry_out(folder, lambda: api.fit(wanted, folder))
-    typer.echo(f"trained into {folder}; ask it with: relatum evaluate {folder}")
+    typer.echo(f"trained into {folder}; ask it with: relatum evaluate {shlex.quote(str(folder))}")
 
 
 def carry_out(folder: Path, work: Callable[[], object]) -> None:
