@@ -72,7 +72,7 @@ def test_figures_say_what_was_made_and_what_not(run: Run, results: Path, tmp_pat
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "not made: jf17k-window (no two results of ReAlE on jf17k differ in their window alone)"
-    missing = "HypE: b does not tell the course of training"
+    missing = "HypE: b does not record the history of training"
     assert lines[1] == f"{tmp_path / 'out' / 'jf17k-learning'}.svg and .png; left out: {missing}"
     assert lines[-1] == "not made: m-fb15k (there are no results on it)"
 

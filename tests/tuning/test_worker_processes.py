@@ -110,7 +110,7 @@ def test_ctrl_c_gives_the_trial_back_and_says_how_to_go_on(
     waiting.start()
     code, out, err = relatum(capsys, monkeypatch, *TUNE, "--out", str(folder), *LONG, "--set", "training.epochs=100000")
     waiting.join()
-    assert (code, out, err) == (130, "", "stopped; go on with the same command\nrelatum: interrupted\n")
+    assert (code, out, err) == (130, "", "stopped; resume with the same command\nrelatum: interrupted\n")
     states = [one["state"] for one in records(folder) if one["op_code"] in (4, 6) and "state" in one]
     assert states == [3, 4]  # failed, and waiting to be claimed again
 

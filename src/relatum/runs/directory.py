@@ -53,7 +53,7 @@ SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint.safe
 ENVIRONMENT, CARD, CALIBRATION = "environment.json", "README.md", "calibration.json"
 
 _FACTS, _KEY = "facts.safetensors", {"run": "facts"}
-_OLD_FACTS, _OLD_ENVIRONMENT = "facts.safetensors", "environment.json"  # what they were called
+_OLD_FACTS, _OLD_ENVIRONMENT = "facts.columns", "provenance.json"  # what they were called
 _FORMAT, _VERSION = "relatum-environment", 1
 
 
