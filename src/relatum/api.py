@@ -8,15 +8,12 @@ run.complete("sold(drew, ?, book)")
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, overload
 
-from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import RelationSchema
-from relatum.datasets.file_types import holds_tables
-from relatum.datasets.load import load
 from relatum.errors import DataError, SettingError
 from relatum.files import require_empty
 from relatum.reasoning.explanation import Explanation
@@ -30,6 +27,7 @@ from relatum.runs.answers import FACT_SCORE_COLUMNS, Answers, FactScore, Predict
 from relatum.runs.completion import complete, score
 from relatum.runs.export import predictions_table, save_embeddings
 from relatum.runs.expressions import BoundExpression
+from relatum.runs.facts import facts_of
 from relatum.runs.fit import Watch
 from relatum.runs.lookup import (
     EntityMatch,
@@ -45,9 +43,9 @@ from relatum.runs.spec import Spec
 from relatum.runs.trained import SECONDS, Trained
 from relatum.runs.training_bar import training_bar
 from relatum.runs.update import update as fold_in
-from relatum.tables import Imported, read, write
+from relatum.tables import write
 
-__all__ = ["Run", "facts_of", "fit", "open", "resume", "update"]
+__all__ = ["Run", "fit", "open", "resume", "update"]
 
 PathOrText = str | os.PathLike[str]
 
@@ -318,24 +316,6 @@ def update(run: Run | PathOrText, facts: Any, out: PathOrText | None = None, *, 
     return open(run).update(facts, _beside(Path(run)) if out is None else out, seed=seed, refit=refit)
 
 
-def facts_of(data: Any, *, use_cache: bool = True) -> Split:
-    """Return the facts that `fit` takes, as a split: by name or path, from tables, from memory."""
-    if isinstance(data, Split):
-        return data
-    if isinstance(data, Imported):
-        return data.split
-    if isinstance(data, Hypergraph):
-        return _all_train(data)
-    if isinstance(data, str | os.PathLike):
-        return read(data).split if holds_tables(data) else load(data, use_cache=use_cache)
-    if isinstance(data, Iterable) and not hasattr(data, "columns") and not isinstance(data, Mapping):
-        facts = list(data)
-        if facts and all(isinstance(one, tuple) and all(isinstance(name, str) for name in one) for one in facts):
-            return _all_train(Hypergraph.of(facts))
-        return read(facts).split
-    return read(data).split
-
-
 def _relation_row(one: RelationSummary) -> dict[str, Any]:
     columns, example = "; ".join(map(str, one.columns)), None if one.example is None else ", ".join(one.example)
     return {"relation": one.name, "columns": columns, "facts": one.facts, "example": example, "question": one.question}
@@ -350,11 +330,6 @@ def _beside(folder: Path) -> Path:
     """Return where an updated run goes by default, for a folder that may be given as `.` too."""
     whole = folder if folder.name not in ("", "..") else folder.resolve()
     return whole.with_name(f"{whole.name}-updated")
-
-
-def _all_train(graph: Hypergraph) -> Split:
-    empty = Hypergraph(graph.entities, graph.schema, ())
-    return Split(graph, empty, empty, source="memory")
 
 
 def _is_fact(given: list[Any], run: Run) -> bool:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from relatum import api
-from relatum.runs import fit
+from relatum.runs import facts, fit
 from relatum.runs.training_bar import TrainingBar
 from relatum.training.loop import State
 
@@ -23,7 +22,7 @@ def ctrl_c_after(monkeypatch: pytest.MonkeyPatch) -> CtrlC:
     """Return a function that has Ctrl-C come right after `fit` has called the function named, until it is undone."""
 
     def interrupt(name: str) -> pytest.MonkeyPatch:
-        home = api if name == "load" else fit
+        home = facts if name == "load" else fit
         real = getattr(home, name)
 
         def interrupted(*arguments: Any, **named: Any) -> Any:
