@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from support import skips
+from support.command_line import Relatum
 from support.made_datasets import made, rel_er
 from support.postgres_server import database, postgres
 from support.shop_fixtures import shop, shop_run
@@ -61,6 +62,18 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     return folder
 
 
+@pytest.fixture(autouse=True)
+def default_threads() -> Iterator[None]:
+    """Undo what a test has said of threads."""
+    torch = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch else 0
+    yield
+    if torch:
+        torch.set_num_threads(before)
+    if "relatum.kernels.parallel" in sys.modules:
+        sys.modules["relatum.kernels.parallel"].set_threads(None)
+
+
 @pytest.fixture
 def benchmark_data() -> Path:
     """Return the folder of the published benchmark files, or skip the test."""
@@ -71,7 +84,7 @@ def benchmark_data() -> Path:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Relatum:
     """Return a function that runs `relatum ARGUMENTS` and returns exit code, standard output and standard error."""
     from relatum.cli import main
 

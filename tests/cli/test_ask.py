@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,14 +13,13 @@ from relatum import fit, load, save
 from relatum.inference.breakdown import breakdown, macro_mrr
 from relatum.runs.journal import Journal
 from relatum.runs.spec import Spec
-
-Run = Callable[..., tuple[int, str, str]]
+from support.command_line import Relatum
 
 METRICS = {"mrr", "hits@1", "hits@3", "hits@10", "mean_rank", "questions", "ties", "mrr_pessimistic", "mrr_optimistic"}
 SMALL = ("--set", "model.dim=20", "--set", "training.epochs=2")
 
 
-def test_train_makes_a_run_and_says_how_to_ask_it(run: Run, tmp_path: Path) -> None:
+def test_train_makes_a_run_and_says_how_to_ask_it(run: Relatum, tmp_path: Path) -> None:
     out = tmp_path / "run"
     code, said, err = run("train", "--data", "example", *SMALL, "--seed", "7", "--out", str(out))
     assert code == 0
@@ -32,7 +30,7 @@ def test_train_makes_a_run_and_says_how_to_ask_it(run: Run, tmp_path: Path) -> N
     assert (spec.data, spec.model, spec.seed, spec.settings.dim, spec.training.epochs) == ("example", "reale", 7, 20, 2)
 
 
-def test_options_come_before_changes_and_changes_before_the_file(run: Run, tmp_path: Path) -> None:
+def test_options_come_before_changes_and_changes_before_the_file(run: Relatum, tmp_path: Path) -> None:
     (tmp_path / "spec.toml").write_text(
         'data = "x"\nseed = 1\n[model]\nname = "hype"\n[training]\nepochs = 9\nbatch_size = 9\n'
     )
@@ -45,7 +43,7 @@ def test_options_come_before_changes_and_changes_before_the_file(run: Run, tmp_p
     assert (spec.training.epochs, spec.training.batch_size) == (2, 9)
 
 
-def test_an_old_name_of_a_setting_works_and_is_answered_with_one_line(run: Run, tmp_path: Path) -> None:
+def test_an_old_name_of_a_setting_works_and_is_answered_with_one_line(run: Relatum, tmp_path: Path) -> None:
     (tmp_path / "spec.toml").write_text('data = "example"\nmodel = "HypE"\n[training]\nnegatives = 9\n')
     out = str(tmp_path / "run")
     old = ("--set", "training.rate=0.25", "--set", "model.filters=3", "--spec", str(tmp_path / "spec.toml"))
@@ -62,7 +60,7 @@ def test_an_old_name_of_a_setting_works_and_is_answered_with_one_line(run: Run, 
     assert "is now called" not in run("evaluate", out)[2]
 
 
-def test_a_run_written_under_old_names_is_used_without_a_word(run: Run, tmp_path: Path) -> None:
+def test_a_run_written_under_old_names_is_used_without_a_word(run: Relatum, tmp_path: Path) -> None:
     out = tmp_path / "run"
     run("train", "--data", "example", "--model", "hype", *SMALL, "--out", str(out))
     spec, config = out / "spec.toml", out / "config.json"
@@ -81,13 +79,13 @@ def test_a_run_written_under_old_names_is_used_without_a_word(run: Run, tmp_path
 
 
 @pytest.mark.parametrize("name", ["my data", "😀"])
-def test_a_directory_of_any_name_can_be_learned_from(run: Run, tmp_path: Path, name: str) -> None:
+def test_a_directory_of_any_name_can_be_learned_from(run: Relatum, tmp_path: Path, name: str) -> None:
     save(load("example"), tmp_path / name)
     assert run("train", "--data", str(tmp_path / name), *SMALL, "--out", str(tmp_path / "my run"))[0] == 0
     assert run("evaluate", str(tmp_path / "my run"))[0] == 0
 
 
-def test_resume_goes_on_with_a_run(run: Run, tmp_path: Path) -> None:
+def test_resume_goes_on_with_a_run(run: Relatum, tmp_path: Path) -> None:
     out = str(tmp_path / "run")
     run("train", "--data", "example", *SMALL, "--out", out)
     code, said, _ = run("train", "--resume", out)
@@ -99,7 +97,7 @@ def test_resume_goes_on_with_a_run(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("split", ["train", "valid", "test"])
 @pytest.mark.parametrize("raw", [False, True])
-def test_evaluate_is_one_json_object_for_programs(run: Run, trained: str, split: str, raw: bool) -> None:
+def test_evaluate_is_one_json_object_for_programs(run: Relatum, trained: str, split: str, raw: bool) -> None:
     code, out, err = run("evaluate", trained, "--split", split, *["--raw"] * raw, "--json")
     assert (code, err) == (0, "")
     assert out.count("\n") == 1
@@ -116,7 +114,7 @@ def test_evaluate_is_one_json_object_for_programs(run: Run, trained: str, split:
     assert list(found["by"]["arity"]) == ["2", "3"]
 
 
-def test_evaluate_breaks_down_by_what_is_asked(run: Run, trained: str) -> None:
+def test_evaluate_breaks_down_by_what_is_asked(run: Relatum, trained: str) -> None:
     found = json.loads(run("evaluate", trained, "--by", "relation,position,seen,size", "--json")[1])
     assert {key: list(parts) for key, parts in found["by"].items()} == {
         "relation": ["bought", "buyer", "sold"],
@@ -129,7 +127,7 @@ def test_evaluate_breaks_down_by_what_is_asked(run: Run, trained: str) -> None:
         assert all(part.keys() == METRICS for part in parts.values())
 
 
-def test_evaluate_is_tables_for_people(run: Run, trained: str) -> None:
+def test_evaluate_is_tables_for_people(run: Relatum, trained: str) -> None:
     code, out, err = run("evaluate", trained, "--by", "arity,relation")
     assert (code, err) == (0, "")
     for text in ("by arity", "by relation", "bought", "test, filtered", "questions", "MRR", "Hit@10", "95 %"):
@@ -138,7 +136,7 @@ def test_evaluate_is_tables_for_people(run: Run, trained: str) -> None:
     assert "valid, raw" in run("evaluate", trained, "--split", "valid", "--raw")[1]
 
 
-def test_complete_lists_the_best_answers(run: Run, trained: str) -> None:
+def test_complete_lists_the_best_answers(run: Relatum, trained: str) -> None:
     question = "sold(drew, buyer=?, item=book)"
     code, out, err = run("complete", trained, question, "-k", "3", "--json")
     assert (code, err) == (0, "")
@@ -164,7 +162,7 @@ def test_complete_lists_the_best_answers(run: Run, trained: str) -> None:
         assert all(answer.entity in block and f"{answer.score:.3f}" in block for answer in shown)
 
 
-def test_complete_says_what_is_known_and_can_leave_it_out(run: Run, trained: str) -> None:
+def test_complete_says_what_is_known_and_can_leave_it_out(run: Relatum, trained: str) -> None:
     question = ("complete", trained, "sold(drew, ?, book)", "-k", "100")
     everyone = json.loads(run(*question, "--json")[1])["answers"]
     assert len(everyone) == 15
@@ -174,7 +172,7 @@ def test_complete_says_what_is_known_and_can_leave_it_out(run: Run, trained: str
     assert "known" not in run(*question, "--new")[1]
 
 
-def test_score_scores_facts_in_their_order(run: Run, trained: str) -> None:
+def test_score_scores_facts_in_their_order(run: Relatum, trained: str) -> None:
     facts = ["sold(drew, alex, book)", "buyer(item=tv, person=sam)"]
     code, out, err = run("score", trained, *facts, "--json")
     assert (code, err) == (0, "")
@@ -186,7 +184,7 @@ def test_score_scores_facts_in_their_order(run: Run, trained: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["train", "evaluate", "complete", "score"])
-def test_every_verb_has_help(run: Run, verb: str) -> None:
+def test_every_verb_has_help(run: Relatum, verb: str) -> None:
     code, out, err = run(verb, "--help")
     assert (code, err) == (0, "")
     assert verb in out
@@ -236,7 +234,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
 
 @pytest.mark.parametrize(("arguments", "message"), MISTAKES, ids=lambda value: value if isinstance(value, str) else "")
 def test_a_mistake_is_one_line_and_exit_code_2(
-    run: Run, trained: str, tmp_path: Path, arguments: tuple[str, ...], message: str
+    run: Relatum, trained: str, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     places = {"RUN": trained, "OUT": str(tmp_path / "out")}
     code, out, err = run(*(places.get(argument, argument) for argument in arguments))
@@ -247,7 +245,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_run_that_is_not_done_says_how_to_go_on(run: Run, tmp_path: Path) -> None:
+def test_a_run_that_is_not_done_says_how_to_go_on(run: Relatum, tmp_path: Path) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 

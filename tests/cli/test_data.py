@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from relatum import load
+from support.command_line import Relatum
 
-Run = Callable[..., tuple[int, str, str]]
 
-
-def test_list_shows_every_registered_dataset(run: Run) -> None:
+def test_list_shows_every_registered_dataset(run: Relatum) -> None:
     code, out, _ = run("data", "list")
     assert code == 0
     for name in ("example", "jf17k", "fb-auto", "m-fb15k", "rel-er", "wn18rr"):
@@ -21,14 +19,14 @@ def test_list_shows_every_registered_dataset(run: Run) -> None:
     assert set(json.loads(run("data", "list", "--json")[1])) >= {"jf17k", "example"}
 
 
-def test_info_is_a_table_for_people(run: Run) -> None:
+def test_info_is_a_table_for_people(run: Relatum) -> None:
     code, out, err = run("data", "info", "example")
     assert (code, err) == (0, "")
     assert "example: 15 entities, 3 relations" in out
     assert "CC BY" not in out
 
 
-def test_info_is_one_json_object_for_programs(run: Run) -> None:
+def test_info_is_one_json_object_for_programs(run: Relatum) -> None:
     found = json.loads(run("data", "info", "example", "--json")[1])
     expected = {"entities": 15, "relations": 3, "train": 28, "valid": 3, "test": 5, "arity": {"2": 12, "3": 24}}
     assert expected.items() <= found.items()
@@ -44,12 +42,12 @@ def test_info_is_one_json_object_for_programs(run: Run) -> None:
         ("wn18rr", (40943, 11, 86835, 3034, 3134)),
     ],
 )
-def test_info_of_the_published_files(run: Run, name: str, expected: tuple[int, ...], benchmark_data: Path) -> None:
+def test_info_of_the_published_files(run: Relatum, name: str, expected: tuple[int, ...], benchmark_data: Path) -> None:
     found = json.loads(run("data", "info", name, "--json")[1])
     assert tuple(found[key] for key in ("entities", "relations", "train", "valid", "test")) == expected
 
 
-def test_check_shows_findings(run: Run) -> None:
+def test_check_shows_findings(run: Relatum) -> None:
     code, out, err = run("data", "check", "example")
     assert (code, err) == (0, "")
     assert "repeated facts" in out
@@ -57,7 +55,7 @@ def test_check_shows_findings(run: Run) -> None:
     assert json.loads(run("data", "check", "example", "--json")[1])["near"]["2"] == {"near": 2, "test": 2}
 
 
-def test_leaks_are_shown_with_what_they_follow_from(run: Run, tmp_path: Path) -> None:
+def test_leaks_are_shown_with_what_they_follow_from(run: Relatum, tmp_path: Path) -> None:
     facts = [(f"a{number}", f"b{number % 7}", f"c{number % 5}") for number in range(30)]
     (tmp_path / "train.txt").write_text("".join(f"sold\t{a}\t{b}\t{c}\n" for a, b, c in facts))
     (tmp_path / "test.txt").write_text("".join(f"bought\t{b}\t{a}\t{c}\n" for a, b, c in facts[:20]))
@@ -71,7 +69,7 @@ def test_leaks_are_shown_with_what_they_follow_from(run: Run, tmp_path: Path) ->
     assert (leak["how"], leak["found"], leak["test"]) == ("permuting columns", 20, 20)
 
 
-def test_names_that_look_like_markup_are_shown_as_they_are(run: Run, tmp_path: Path) -> None:
+def test_names_that_look_like_markup_are_shown_as_they_are(run: Relatum, tmp_path: Path) -> None:
     (tmp_path / "[red]").mkdir()
     (tmp_path / "[red]" / "train.txt").write_text("[bold]x[/bold]\ta\nbroken\n")
     code, out, _ = run("data", "info", str(tmp_path / "[red]"), "--skip-bad")
@@ -80,7 +78,7 @@ def test_names_that_look_like_markup_are_shown_as_they_are(run: Run, tmp_path: P
     assert "skipped train.txt:2: relation 'broken' has no entities" in out
 
 
-def test_convert_reads_odd_layouts_and_writes_plain_ones(run: Run, tmp_path: Path) -> None:
+def test_convert_reads_odd_layouts_and_writes_plain_ones(run: Relatum, tmp_path: Path) -> None:
     source = tmp_path / "odd"
     source.mkdir()
     (source / "train.txt").write_text("# facts\ndrew\tsold\talex\n\n")
@@ -103,13 +101,13 @@ def test_convert_reads_odd_layouts_and_writes_plain_ones(run: Run, tmp_path: Pat
     assert run("data", "convert", "example", str(tmp_path / "plain"))[0] == 2
 
 
-def test_convert_keeps_roles_and_repeats_and_can_compress(run: Run, tmp_path: Path) -> None:
+def test_convert_keeps_roles_and_repeats_and_can_compress(run: Relatum, tmp_path: Path) -> None:
     assert run("data", "convert", "example", str(tmp_path / "out"), "--gzip")[0] == 0
     assert load(tmp_path / "out").schema == load("example").schema
     assert list(load(tmp_path / "out").train) == list(load("example").train)
 
 
-def test_a_bad_file_writes_nothing(run: Run, tmp_path: Path) -> None:
+def test_a_bad_file_writes_nothing(run: Relatum, tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("sold\tdrew\nmodel\n")
     code, _, err = run("data", "convert", str(tmp_path / "train.txt"), str(tmp_path / "out"))
     assert code == 2

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 from relatum.api import Run
 from relatum.cli.demo_tables import LEFT_OUT, demo_tables, write_demo_tables
+from support.command_line import Relatum
 
-Runner = Callable[..., tuple[int, str, str]]
 
-
-def test_the_demo_shows_every_step_and_recovers_the_row_that_was_taken_out(run: Runner, tmp_path: Path) -> None:
+def test_the_demo_shows_every_step_and_recovers_the_row_that_was_taken_out(run: Relatum, tmp_path: Path) -> None:
     folder = tmp_path / "the demo"
     code, out, _ = run("demo", "--out", str(folder), "--seed", "3")
     assert code == 0
@@ -53,7 +51,7 @@ def test_the_tables_hold_what_they_promise(tmp_path: Path) -> None:
             assert [tuple(row) for row in csv.reader(file)] == demo_tables()[path.stem]
 
 
-def test_the_demo_does_not_write_into_what_is_there(run: Runner, tmp_path: Path) -> None:
+def test_the_demo_does_not_write_into_what_is_there(run: Relatum, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     code, _, err = run("demo", "--out", str(tmp_path))
     assert code == 2

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from relatum.datasets.load import load
-
-Run = Callable[..., tuple[int, str, str]]
+from support.command_line import Relatum
 
 
 @pytest.fixture
@@ -30,7 +28,7 @@ def shop(tmp_path: Path) -> Path:
     return tmp_path / "shop.db"
 
 
-def test_it_says_what_became_of_every_row_and_column(run: Run, shop: Path, tmp_path: Path) -> None:
+def test_it_says_what_became_of_every_row_and_column(run: Relatum, shop: Path, tmp_path: Path) -> None:
     code, out, err = run("import", str(shop), "--out", str(tmp_path / "made"), "--bins", "4", "--relation", "sales=sold")
     assert (code, err) == (0, "")
     split = load(tmp_path / "made")
@@ -48,7 +46,7 @@ def test_it_says_what_became_of_every_row_and_column(run: Run, shop: Path, tmp_p
     assert "items:17" in split.entities
 
 
-def test_json_is_one_object_that_adds_up(run: Run, shop: Path, tmp_path: Path) -> None:
+def test_json_is_one_object_that_adds_up(run: Relatum, shop: Path, tmp_path: Path) -> None:
     code, out, err = run("import", str(shop), "--out", str(tmp_path / "made"), "--bins", "price=4", "--bins", "3", "--json")
     assert (code, err) == (0, "")
     found = json.loads(out)
@@ -62,7 +60,7 @@ def test_json_is_one_object_that_adds_up(run: Run, shop: Path, tmp_path: Path) -
     )
 
 
-def test_a_password_is_nowhere_in_what_is_written_or_printed(run: Run, database: str, tmp_path: Path) -> None:
+def test_a_password_is_nowhere_in_what_is_written_or_printed(run: Relatum, database: str, tmp_path: Path) -> None:
     import psycopg
 
     with psycopg.connect(database) as connection:
@@ -74,7 +72,7 @@ def test_a_password_is_nowhere_in_what_is_written_or_printed(run: Run, database:
     assert "s3cret" not in written + out
 
 
-def test_an_empty_directory_may_be_there_already(run: Run, shop: Path, tmp_path: Path) -> None:
+def test_an_empty_directory_may_be_there_already(run: Relatum, shop: Path, tmp_path: Path) -> None:
     (tmp_path / "made").mkdir()
     assert run("import", str(shop), "--out", str(tmp_path / "made"))[0] == 0
     assert load(tmp_path / "made").schema["sales"].arity == 2

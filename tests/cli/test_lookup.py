@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Runner = Callable[..., tuple[int, str, str]]
+from support.command_line import Relatum
 
 
 @pytest.mark.parametrize("shown", ["table", "json"])
-def test_every_suggested_question_runs(run: Runner, trained: str, shown: str) -> None:
+def test_every_suggested_question_runs(run: Relatum, trained: str, shown: str) -> None:
     code, out, err = run("schema", trained, *(["--json"] if shown == "json" else []))
     assert (code, err) == (0, "")
     if shown == "json":
@@ -29,7 +28,7 @@ def test_every_suggested_question_runs(run: Runner, trained: str, shown: str) ->
 
 
 def test_a_run_in_a_folder_with_a_difficult_name_can_be_asked_too(
-    run: Runner, trained: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Relatum, trained: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("my run's $HOME").symlink_to(trained)
@@ -38,14 +37,14 @@ def test_a_run_in_a_folder_with_a_difficult_name_can_be_asked_too(
     assert run(*shlex.split(command)[1:])[0] == 0
 
 
-def test_a_dataset_has_a_schema_before_it_is_trained(run: Runner) -> None:
+def test_a_dataset_has_a_schema_before_it_is_trained(run: Relatum) -> None:
     code, out, err = run("schema", "example")
     assert (code, err) == (0, "")
     assert "seller; buyer; item" in out
     assert "relatum complete RUN 'sold(" in out
 
 
-def test_entities_are_found_by_a_part_of_their_name(run: Runner, trained: str) -> None:
+def test_entities_are_found_by_a_part_of_their_name(run: Relatum, trained: str) -> None:
     code, out, err = run("find", trained, "DRE")
     assert (code, err) == (0, "")
     assert "drew" in out
@@ -56,7 +55,7 @@ def test_entities_are_found_by_a_part_of_their_name(run: Runner, trained: str) -
     assert "no entity" in run("find", "example", "qqqqqqqqqqq")[1]
 
 
-def test_similar_entities_come_with_their_similarity(run: Runner, trained: str) -> None:
+def test_similar_entities_come_with_their_similarity(run: Relatum, trained: str) -> None:
     found = json.loads(run("similar", trained, "drew", "-k", "3", "--json")[1])["similar"]
     assert len(found) == 3
     code, out, err = run("similar", trained, "drew", "-k", "3")
@@ -66,6 +65,6 @@ def test_similar_entities_come_with_their_similarity(run: Runner, trained: str) 
         assert f"{one['similarity']:.3f}" in out
 
 
-def test_an_unknown_entity_is_answered_with_the_nearest(run: Runner, trained: str) -> None:
+def test_an_unknown_entity_is_answered_with_the_nearest(run: Relatum, trained: str) -> None:
     code, _, err = run("similar", trained, "drow")
     assert (code, err) == (2, "relatum: unknown entity 'drow'; did you mean 'drew'?\n")

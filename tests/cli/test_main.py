@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from relatum import __version__
-
-Run = Callable[..., tuple[int, str, str]]
+from support.command_line import Relatum
 
 
 @pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("data", "--help"), ("data", "info", "--help")])
-def test_asking_for_help_is_no_mistake(run: Run, arguments: tuple[str, ...]) -> None:
+def test_asking_for_help_is_no_mistake(run: Relatum, arguments: tuple[str, ...]) -> None:
     code, out, err = run(*arguments)
     assert (code, err) == (0, "")
     assert out
 
 
-def test_the_version_is_the_package_version(run: Run) -> None:
+def test_the_version_is_the_package_version(run: Relatum) -> None:
     assert run("--version")[1] == f"relatum {__version__}\n"
 
 
@@ -44,7 +42,7 @@ def test_the_version_is_the_package_version(run: Run) -> None:
         (("data", "check", ".", "--ignore-column", "0"), "both the relation and ignored"),
     ],
 )
-def test_a_mistake_is_one_line_and_exit_code_2(run: Run, arguments: tuple[str, ...], message: str) -> None:
+def test_a_mistake_is_one_line_and_exit_code_2(run: Relatum, arguments: tuple[str, ...], message: str) -> None:
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     assert message in err
@@ -52,7 +50,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(run: Run, arguments: tuple[str, .
     assert err.count("\n") == 1
 
 
-def test_a_directory_of_facts_is_not_a_run(run: Run, tmp_path: Path) -> None:
+def test_a_directory_of_facts_is_not_a_run(run: Relatum, tmp_path: Path) -> None:
     folder = tmp_path / "my facts"
     folder.mkdir()
     (folder / "train.txt").write_text("likes\tkim\ttea\n")
@@ -64,13 +62,13 @@ def test_a_directory_of_facts_is_not_a_run(run: Run, tmp_path: Path) -> None:
     )
 
 
-def test_names_in_a_message_do_nothing_to_the_terminal(run: Run) -> None:
+def test_names_in_a_message_do_nothing_to_the_terminal(run: Relatum) -> None:
     code, _, err = run("data", "info", "no\x1b[2Jthere/x")
     assert code == 2
     assert "\x1b" not in err
 
 
-def test_ctrl_c_is_said_and_ends_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_is_said_and_ends_with_130(run: Relatum, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 

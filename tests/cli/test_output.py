@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 from rich.cells import cell_len
 
 from relatum.cli.output import console, print_table, say
-
-Runner = Callable[..., tuple[int, str, str]]
 
 HEADS = ("", "questions", "MRR", "Hit@1", "Hit@3", "Hit@10", "mean rank", "pessimistic MRR")
 ROWS = [

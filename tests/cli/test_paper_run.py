@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,7 @@ import pytest
 from relatum import Spec
 from relatum.runs.experiment import read_experiments
 from relatum.runs.journal import Journal
-
-Run = Callable[..., tuple[int, str, str]]
+from support.command_line import Relatum
 
 SPEC = """
 data = "example"
@@ -48,7 +46,7 @@ def files(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes()) for path in found}
 
 
-def test_every_seed_is_run_once_and_collected(run: Run, spec: Path, tmp_path: Path) -> None:
+def test_every_seed_is_run_once_and_collected(run: Relatum, spec: Path, tmp_path: Path) -> None:
     code, out, _ = run("run", str(spec), *options(tmp_path))
     assert code == 0
     assert "mean" in out
@@ -61,7 +59,7 @@ def test_every_seed_is_run_once_and_collected(run: Run, spec: Path, tmp_path: Pa
     assert files(tmp_path / "runs") == before
 
 
-def test_a_change_of_anything_is_another_run(run: Run, spec: Path, tmp_path: Path) -> None:
+def test_a_change_of_anything_is_another_run(run: Relatum, spec: Path, tmp_path: Path) -> None:
     def folders() -> set[Path]:
         return {planned.folder for one in read_experiments(spec) for planned in one.runs(tmp_path)}
 
@@ -87,7 +85,7 @@ def test_runs_begun_before_settings_were_renamed_keep_their_directories(
         assert [planned.folder.name for planned in experiment.runs(tmp_path)] == [folder]
 
 
-def test_what_two_experiments_have_in_common_is_run_once(run: Run, spec: Path, tmp_path: Path) -> None:
+def test_what_two_experiments_have_in_common_is_run_once(run: Relatum, spec: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.toml"
     other.write_text(SPEC.replace("[0, 1]", "[1, 2]"))
     assert run("run", str(spec), str(other), *options(tmp_path))[0] == 0
@@ -102,7 +100,7 @@ def test_what_two_experiments_have_in_common_is_run_once(run: Run, spec: Path, t
     assert plan == {"small": {str(begun): "begun"}}
 
 
-def test_the_plan_says_what_there_is_to_do(run: Run, spec: Path, tmp_path: Path) -> None:
+def test_the_plan_says_what_there_is_to_do(run: Relatum, spec: Path, tmp_path: Path) -> None:
     assert run("run", str(spec), "--seeds", "0", *options(tmp_path))[0] == 0
     code, out, _ = run("run", str(spec), "--plan", "--json", *options(tmp_path))
     assert code == 0
@@ -149,7 +147,7 @@ def test_a_spec_with_seeds_can_be_trained_alone(spec: Path) -> None:
 
 
 @pytest.mark.parametrize("seeds", ["seeds = []", "seeds = 3", "seeds = [-1]", "seeds = [true]", "seeds = [1, 1]"])
-def test_seeds_that_cannot_be_are_refused(run: Run, spec: Path, tmp_path: Path, seeds: str) -> None:
+def test_seeds_that_cannot_be_are_refused(run: Relatum, spec: Path, tmp_path: Path, seeds: str) -> None:
     spec.write_text(SPEC.replace("seeds = [0, 1]", seeds))
     code, out, err = run("run", str(spec), *options(tmp_path))
     assert (code, out) == (2, "")
@@ -157,7 +155,7 @@ def test_seeds_that_cannot_be_are_refused(run: Run, spec: Path, tmp_path: Path, 
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_bad_spec_is_refused_before_any_is_run(run: Run, spec: Path, tmp_path: Path) -> None:
+def test_a_bad_spec_is_refused_before_any_is_run(run: Relatum, spec: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text('data = "example"\n[model]\nname = "realle"\n')
     for others in (("bad.toml",), ("nowhere.toml",), ("small.toml",)):
         code, _, err = run("run", str(spec), *(str(tmp_path / other) for other in others), *options(tmp_path))
@@ -169,7 +167,7 @@ def test_a_bad_spec_is_refused_before_any_is_run(run: Run, spec: Path, tmp_path:
 SERIES = SPEC.replace("seeds = [0, 1]", "[vary]\nmodel.window = [1, 4]")
 
 
-def test_a_series_is_run_point_by_point_and_each_has_results_of_its_own(run: Run, tmp_path: Path) -> None:
+def test_a_series_is_run_point_by_point_and_each_has_results_of_its_own(run: Relatum, tmp_path: Path) -> None:
     spec = tmp_path / "windows.toml"
     spec.write_text(SERIES)
     assert run("run", str(spec), *options(tmp_path))[0] == 0
@@ -212,7 +210,7 @@ def test_a_series_can_have_seeds_and_vary_any_one_setting(tmp_path: Path) -> Non
         ("model = [1]", "model"),
     ],
 )
-def test_a_series_that_cannot_be_is_refused_before_any_is_run(run: Run, tmp_path: Path, vary: str, message: str) -> None:
+def test_a_series_that_cannot_be_is_refused_before_any_is_run(run: Relatum, tmp_path: Path, vary: str, message: str) -> None:
     spec = tmp_path / "windows.toml"
     spec.write_text(SPEC.replace("[model]", f"[vary]\n{vary}\n[model]"))
     code, out, err = run("run", str(spec), *options(tmp_path))
@@ -222,7 +220,7 @@ def test_a_series_that_cannot_be_is_refused_before_any_is_run(run: Run, tmp_path
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_series_is_no_spec_to_train(run: Run, tmp_path: Path) -> None:
+def test_a_series_is_no_spec_to_train(run: Relatum, tmp_path: Path) -> None:
     spec = tmp_path / "windows.toml"
     spec.write_text(SERIES)
     code, _, err = run("train", "--spec", str(spec), "--out", str(tmp_path / "run"))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from relatum import Spec, fit
+from support.command_line import Relatum
 from support.made_results import write_result
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -22,7 +20,7 @@ def results(tmp_path: Path) -> Path:
     return folder
 
 
-def test_tables_are_for_people_and_end_with_the_claims(run: Run, results: Path) -> None:
+def test_tables_are_for_people_and_end_with_the_claims(run: Relatum, results: Path) -> None:
     code, out, err = run("tables", str(results))
     assert (code, err) == (0, "")
     assert "0.5700" in out
@@ -31,7 +29,7 @@ def test_tables_are_for_people_and_end_with_the_claims(run: Run, results: Path) 
     assert "HypE & 0.5800 &" in run("tables", str(results), "--format", "latex")[1]
 
 
-def test_tables_are_for_programs_with_the_claims_by_themselves(run: Run, results: Path) -> None:
+def test_tables_are_for_programs_with_the_claims_by_themselves(run: Relatum, results: Path) -> None:
     code, out, err = run("tables", str(results), "--json")
     assert (code, err, out.count("\n")) == (0, "", 1)
     found = json.loads(out)
@@ -41,7 +39,7 @@ def test_tables_are_for_programs_with_the_claims_by_themselves(run: Run, results
     assert (best["verdict"], best["evidence"][:26]) == ("fails", "HypE 0.580, ReAlE 0.570; a")
 
 
-def test_tables_fill_a_page(run: Run, results: Path, tmp_path: Path) -> None:
+def test_tables_fill_a_page(run: Relatum, results: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Ours\n<!-- tables -->\n<!-- /tables -->\n")
     code, out, _ = run("tables", str(results), "--fill", str(page))
@@ -50,7 +48,7 @@ def test_tables_fill_a_page(run: Run, results: Path, tmp_path: Path) -> None:
     assert run("tables", str(results), "--fill", str(tmp_path / "none.md"))[0] == 2
 
 
-def test_results_and_runs_can_be_shown_together(run: Run, results: Path, tmp_path: Path) -> None:
+def test_results_and_runs_can_be_shown_together(run: Relatum, results: Path, tmp_path: Path) -> None:
     spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 2, "validate_every": 1}})
     fit(spec, tmp_path / "runs" / "done", progress=False)
     (tmp_path / "runs" / "begun").mkdir()
@@ -67,7 +65,7 @@ def test_results_and_runs_can_be_shown_together(run: Run, results: Path, tmp_pat
     assert (code, "training has not finished" in err) == (2, True)
 
 
-def test_figures_say_what_was_made_and_what_not(run: Run, results: Path, tmp_path: Path) -> None:
+def test_figures_say_what_was_made_and_what_not(run: Relatum, results: Path, tmp_path: Path) -> None:
     code, out, err = run("figures", str(results), "--out", str(tmp_path / "out"))
     assert (code, err) == (0, "")
     lines = out.splitlines()
@@ -78,7 +76,7 @@ def test_figures_say_what_was_made_and_what_not(run: Run, results: Path, tmp_pat
 
 
 @pytest.mark.parametrize("verb", ["tables", "figures"])
-def test_mistakes_are_one_line(run: Run, tmp_path: Path, verb: str) -> None:
+def test_mistakes_are_one_line(run: Relatum, tmp_path: Path, verb: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "torn.json").write_text("{")
     write_result(tmp_path / "bare", "x", "somewhere", "hype", [0.5])

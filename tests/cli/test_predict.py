@@ -8,15 +8,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from relatum import Run
-
-Relatum = Callable[..., tuple[int, str, str]]
+from support.command_line import Relatum
 
 
 def test_without_a_place_to_write_the_best_are_shown(shop_run: Path, run: Relatum) -> None:

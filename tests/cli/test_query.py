@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from relatum import Spec, fit
-
-Run = Callable[..., tuple[int, str, str]]
+from support.command_line import Relatum
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +23,7 @@ def trained(made: Path, tmp_path: Path) -> str:
     return str(shutil.copytree(made, tmp_path / "run"))
 
 
-def test_query_shows_answers_with_both_readings_and_the_promise(run: Run, trained: str) -> None:
+def test_query_shows_answers_with_both_readings_and_the_promise(run: Relatum, trained: str) -> None:
     code, out, _ = run("query", trained, "project[0](select[2 = coffee](sold))", "-k", "3", "--explain")
     assert code == 0
     for word in ("seller", "probability", "degree", "closed", "slack", "known", "never below the exact degree"):
@@ -34,7 +32,7 @@ def test_query_shows_answers_with_both_readings_and_the_promise(run: Run, traine
     assert "window" in out
 
 
-def test_query_as_json(run: Run, trained: str) -> None:
+def test_query_as_json(run: Relatum, trained: str) -> None:
     code, out, _ = run("query", trained, "(union(sold, bought))(drew, ?, ?)", "-k", "4", "--json", "--explain", "--new")
     assert code == 0
     found = json.loads(out)
@@ -49,7 +47,7 @@ def test_query_as_json(run: Run, trained: str) -> None:
         assert answer["explanation"]["text"].startswith("union")
 
 
-def test_query_that_is_stopped_says_so(run: Run, trained: str) -> None:
+def test_query_that_is_stopped_says_so(run: Relatum, trained: str) -> None:
     code, out, _ = run("query", trained, "project[0](sold)", "-k", "3", "--seconds", "0.000001")
     assert code == 0
     assert "known" in out
@@ -59,7 +57,7 @@ def test_query_that_is_stopped_says_so(run: Run, trained: str) -> None:
     assert "stopped" not in out
 
 
-def test_define_then_ask_by_name(run: Run, trained: str) -> None:
+def test_define_then_ask_by_name(run: Relatum, trained: str) -> None:
     code, out, _ = run("define", trained, "got", "permute[buyer, seller, item](sold)")
     assert (code, out) == (0, "got(buyer, seller, item) is now permute[buyer, seller, item](sold)\n")
     code, out, _ = run("complete", trained, "got(buyer=alex, seller=?, item=book)", "-k", "2")
@@ -88,14 +86,14 @@ def test_define_then_ask_by_name(run: Run, trained: str) -> None:
         ("product(sold, sold)", "a model cannot evaluate product"),
     ],
 )
-def test_a_mistake_is_one_line_that_says_where(run: Run, trained: str, text: str, said: str) -> None:
+def test_a_mistake_is_one_line_that_says_where(run: Relatum, trained: str, text: str, said: str) -> None:
     code, out, err = run("query", trained, text)
     assert (code, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1
 
 
-def test_a_definition_that_cannot_be_is_one_line(run: Run, trained: str) -> None:
+def test_a_definition_that_cannot_be_is_one_line(run: Relatum, trained: str) -> None:
     for name, expression in (("sold", "bought"), ("got", "renam[1, 0, 2](sold)"), ("got", "join[0 = 0](sold, sold)")):
         code, out, err = run("define", trained, name, expression)
         assert (code, out) == (2, "")
@@ -103,7 +101,7 @@ def test_a_definition_that_cannot_be_is_one_line(run: Run, trained: str) -> None
     assert not (Path(trained) / "definitions.json").exists()
 
 
-def test_rules_of_a_dataset_come_from_tuples_alone(run: Run) -> None:
+def test_rules_of_a_dataset_come_from_tuples_alone(run: Relatum) -> None:
     code, out, _ = run("rules", "example", "--examples")
     assert code == 0
     assert "bought = permute[buyer, seller, item](sold)" in out
@@ -112,7 +110,7 @@ def test_rules_of_a_dataset_come_from_tuples_alone(run: Run) -> None:
     assert "2 rules, from tuples alone" in out
 
 
-def test_rules_of_a_run_have_the_model_s_evidence_and_a_picture(run: Run, trained: str, tmp_path: Path) -> None:
+def test_rules_of_a_run_have_the_model_s_evidence_and_a_picture(run: Relatum, trained: str, tmp_path: Path) -> None:
     picture = tmp_path / "rules.svg"
     code, out, _ = run("rules", trained, "--draw", str(picture))
     assert code == 0
@@ -127,7 +125,7 @@ def test_rules_of_a_run_have_the_model_s_evidence_and_a_picture(run: Run, traine
     assert rule["examples"]["both"]
 
 
-def test_rules_know_defined_relations(run: Run, trained: str) -> None:
+def test_rules_know_defined_relations(run: Relatum, trained: str) -> None:
     assert run("define", trained, "got", "permute[1, 0, 2](sold)")[0] == 0
     code, out, _ = run("rules", trained)
     assert code == 0
@@ -135,18 +133,18 @@ def test_rules_know_defined_relations(run: Run, trained: str) -> None:
 
 
 @pytest.mark.parametrize("options", [("--relation", "bougt"), ("--observed", "3"), ("--draw", "rules.gif")])
-def test_a_mistake_about_rules_is_one_line(run: Run, trained: str, options: tuple[str, str]) -> None:
+def test_a_mistake_about_rules_is_one_line(run: Relatum, trained: str, options: tuple[str, str]) -> None:
     code, out, err = run("rules", trained, *options)
     assert (code, out) == (2, "")
     assert err.splitlines()[-1].startswith("relatum: ")
 
 
-def test_what_cannot_be_drawn_is_refused_before_any_work(run: Run, tmp_path: Path) -> None:
+def test_what_cannot_be_drawn_is_refused_before_any_work(run: Relatum, tmp_path: Path) -> None:
     code, _, err = run("rules", str(tmp_path / "no such data"), "--draw", str(tmp_path / "rules.png"))
     assert (code, err) == (2, f"relatum: {tmp_path / 'rules.png'}: rules are drawn as .svg or .dot\n")
 
 
-def test_rules_can_be_drawn_for_graphviz(run: Run, tmp_path: Path) -> None:
+def test_rules_can_be_drawn_for_graphviz(run: Relatum, tmp_path: Path) -> None:
     code, out, _ = run("rules", "example", "--draw", str(tmp_path / "rules.dot"))
     assert (code, out.splitlines()[-1]) == (0, f"drawn to {tmp_path / 'rules.dot'}")
     assert '  n0 -> n1 [label="permute[1, 0, 2]", style=solid];' in (tmp_path / "rules.dot").read_text().splitlines()

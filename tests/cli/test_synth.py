@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from relatum.data.derivations import load_derivations
 from relatum.datasets.load import load
+from support.command_line import Relatum
 
-Run = Callable[..., tuple[int, str, str]]
 
-
-def test_it_makes_a_dataset_and_prints_its_tables(run: Run, tmp_path: Path) -> None:
+def test_it_makes_a_dataset_and_prints_its_tables(run: Relatum, tmp_path: Path) -> None:
     code, out, err = run("synth", "--preset", "small", "--seed", "3", "--out", str(tmp_path / "made"))
     assert (code, err) == (0, "")
     split = load(tmp_path / "made")
@@ -26,7 +24,7 @@ def test_it_makes_a_dataset_and_prints_its_tables(run: Run, tmp_path: Path) -> N
     assert load_derivations(tmp_path / "made").keys() == set(split.schema.names)
 
 
-def test_json_is_one_object_that_adds_up(run: Run, tmp_path: Path) -> None:
+def test_json_is_one_object_that_adds_up(run: Relatum, tmp_path: Path) -> None:
     arguments = ("--preset", "small", "--set", "derived=24", "--set", "tuples=2000", "--json")
     code, out, err = run("synth", *arguments, "--out", str(tmp_path / "made"))
     assert (code, err) == (0, "")
@@ -50,7 +48,9 @@ def test_json_is_one_object_that_adds_up(run: Run, tmp_path: Path) -> None:
         (("--preset", "small", "--set", "arities={2=1}"), "cannot hold out any tuple"),
     ],
 )
-def test_a_mistake_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_a_mistake_is_one_line_and_leaves_nothing(
+    run: Relatum, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
     code, out, err = run("synth", *arguments, "--out", str(tmp_path / "made"))
     assert code == 2
     assert out == ""
@@ -59,7 +59,7 @@ def test_a_mistake_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path, argu
     assert not (tmp_path / "made").exists()
 
 
-def test_a_directory_that_is_not_empty_is_refused(run: Run, tmp_path: Path) -> None:
+def test_a_directory_that_is_not_empty_is_refused(run: Relatum, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     code, _, err = run("synth", "--preset", "small", "--out", str(tmp_path))
     assert code == 2

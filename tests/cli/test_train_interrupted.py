@@ -12,8 +12,8 @@ import pytest
 from relatum.runs import facts, fit
 from relatum.runs.training_bar import TrainingBar
 from relatum.training.loop import State
+from support.command_line import Relatum
 
-Run = Callable[..., tuple[int, str, str]]
 CtrlC = Callable[[str], pytest.MonkeyPatch]
 
 
@@ -40,20 +40,20 @@ def options(folder: Path) -> list[str]:
     return ["train", "--data", "example", "--set", "model.dim=20", "--set", "training.epochs=2", "--out", str(folder)]
 
 
-def test_while_the_data_is_read_nothing_is_left(run: Run, tmp_path: Path, ctrl_c_after: CtrlC) -> None:
+def test_while_the_data_is_read_nothing_is_left(run: Relatum, tmp_path: Path, ctrl_c_after: CtrlC) -> None:
     ctrl_c_after("load")
     assert run(*options(tmp_path / "run")) == (130, "", "relatum: interrupted\n")
     assert not (tmp_path / "run").exists()
 
 
-def test_while_a_run_is_begun_it_can_be_begun_again(run: Run, tmp_path: Path, ctrl_c_after: CtrlC) -> None:
+def test_while_a_run_is_begun_it_can_be_begun_again(run: Relatum, tmp_path: Path, ctrl_c_after: CtrlC) -> None:
     patch = ctrl_c_after("save_facts")
     assert run(*options(tmp_path / "run")) == (130, "", "relatum: interrupted\n")
     patch.undo()
     assert run(*options(tmp_path / "run"))[0] == 0
 
 
-def test_before_the_first_step_it_is_said_how_to_go_on(run: Run, tmp_path: Path, ctrl_c_after: CtrlC) -> None:
+def test_before_the_first_step_it_is_said_how_to_go_on(run: Relatum, tmp_path: Path, ctrl_c_after: CtrlC) -> None:
     folder = tmp_path / "run"
     patch = ctrl_c_after("load_state")
     said = f"stopped; resume with: relatum train --resume {folder}\nrelatum: interrupted\n"

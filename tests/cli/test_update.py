@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from relatum.runs.journal import Journal
-
-Run = Callable[..., tuple[int, str, str]]
+from support.command_line import Relatum
 
 
 @pytest.fixture
@@ -21,7 +19,7 @@ def new_facts(tmp_path: Path) -> str:
 
 
 def test_a_table_says_what_became_of_the_facts_and_how_ranks_changed(
-    run: Run, trained: str, new_facts: str, tmp_path: Path
+    run: Relatum, trained: str, new_facts: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     code, said, err = run("update", trained, new_facts, "--out", str(out))
@@ -43,7 +41,7 @@ def test_a_table_says_what_became_of_the_facts_and_how_ranks_changed(
     assert said.endswith(f"written to {out}; next: relatum evaluate {out}\n")
 
 
-def test_json_is_one_object(run: Run, trained: str, new_facts: str, tmp_path: Path) -> None:
+def test_json_is_one_object(run: Relatum, trained: str, new_facts: str, tmp_path: Path) -> None:
     code, said, _ = run("update", trained, new_facts, "--out", str(tmp_path / "out"), "--seed", "4", "--refit", "--json")
     found = json.loads(said)
     assert code == 0
@@ -59,7 +57,7 @@ def test_json_is_one_object(run: Run, trained: str, new_facts: str, tmp_path: Pa
 
 
 def test_the_new_run_answers_the_other_verbs_and_cannot_be_resumed(
-    run: Run, trained: str, new_facts: str, tmp_path: Path
+    run: Relatum, trained: str, new_facts: str, tmp_path: Path
 ) -> None:
     out = str(tmp_path / "out")
     run("update", trained, new_facts, "--out", out)
@@ -91,7 +89,7 @@ def test_the_new_run_answers_the_other_verbs_and_cannot_be_resumed(
         ("", "{}: there are no facts in it"),
     ],
 )
-def test_a_mistake_is_one_line_and_leaves_nothing(run: Run, trained: str, tmp_path: Path, text: str, said: str) -> None:
+def test_a_mistake_is_one_line_and_leaves_nothing(run: Relatum, trained: str, tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "new.txt"
     path.write_text(text)
     assert run("update", trained, str(path), "--out", str(tmp_path / "out")) == (2, "", f"relatum: {said.format(path)}\n")
@@ -99,7 +97,7 @@ def test_a_mistake_is_one_line_and_leaves_nothing(run: Run, trained: str, tmp_pa
 
 
 def test_a_missing_file_a_bad_seed_and_a_taken_place_are_refused(
-    run: Run, trained: str, new_facts: str, tmp_path: Path
+    run: Relatum, trained: str, new_facts: str, tmp_path: Path
 ) -> None:
     assert run("update", trained, str(tmp_path / "no.txt"))[2].endswith("no.txt: no such file or directory\n")
     assert run("update", trained, new_facts, "--seed", "-1")[0] == 2

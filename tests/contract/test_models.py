@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,14 +23,6 @@ from support.made_models import VARIANTS, Case, case_called, made_case, made_gra
 @pytest.fixture(params=[*MODELS, *VARIANTS])
 def case(request: pytest.FixtureRequest) -> Case:
     return case_called(request.param)
-
-
-@pytest.fixture(autouse=True)
-def default_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-    parallel.set_threads(None)
 
 
 def close(found: Tensor, expected: Tensor) -> bool:

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
-from collections.abc import Iterator
 
 import pytest
 
 from relatum.kernels import parallel
-
-
-@pytest.fixture(autouse=True)
-def default_threads() -> Iterator[None]:
-    yield
-    parallel.set_threads(None)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])

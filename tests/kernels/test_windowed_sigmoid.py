@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -16,12 +16,6 @@ from relatum.kernels.jit import TILE
 from support.kernels_known import known_of
 
 EPSILON = np.finfo(np.float32).eps
-
-
-@pytest.fixture(autouse=True)
-def default_threads() -> Iterator[None]:
-    yield
-    parallel.set_threads(None)
 
 
 def tolerance(queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:

@@ -9,8 +9,6 @@ import pytest
 
 ALLOWED = {
     "needs the published benchmark files: set RELATUM_DATA to their folder": "they are large, and not ours to publish",
-    "half a minute of training; make demo runs it anyway": "make test-full runs it",
-    "needs --full": "make test-full runs it",
 }
 """Why a test is skipped, and why that cannot be helped where everything is installed that could be."""
 

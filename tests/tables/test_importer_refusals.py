@@ -14,8 +14,7 @@ import pytest
 
 from relatum.errors import RelatumError
 from relatum.tables import read
-
-Run = Callable[..., tuple[int, str, str]]
+from support.command_line import Relatum
 
 GOOD = "seller,buyer,item\n" + "\n".join(f"s{n % 3},b{n % 4},i{n % 5}" for n in range(20)) + "\n"
 PARQUET_HEAD = b"PAR1" + b"\0" * 40
@@ -152,7 +151,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", SOURCES)
-def test_a_broken_source_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path, case: str) -> None:
+def test_a_broken_source_is_one_line_and_leaves_nothing(run: Relatum, tmp_path: Path, case: str) -> None:
     maker, said = SOURCES[case]
     source = maker(tmp_path)
     before = contents(tmp_path)
@@ -199,7 +198,7 @@ def test_a_broken_source_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path
     ],
 )
 def test_a_wrong_option_is_one_line_and_leaves_nothing(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
+    run: Relatum, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     make(tmp_path, "sales.csv", GOOD)
@@ -210,7 +209,7 @@ def test_a_wrong_option_is_one_line_and_leaves_nothing(
     assert {path.name for path in tmp_path.iterdir()} == {"sales.csv", "items.csv"}
 
 
-def test_a_directory_that_is_not_empty_is_refused_before_anything_is_read(run: Run, tmp_path: Path) -> None:
+def test_a_directory_that_is_not_empty_is_refused_before_anything_is_read(run: Relatum, tmp_path: Path) -> None:
     code, _, err = run("import", str(tmp_path / "none.csv"), "--out", make(tmp_path, "mine", "mine"))
     assert code == 2
     assert "not an empty directory" in err

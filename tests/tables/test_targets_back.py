@@ -14,10 +14,10 @@ from typing import Any
 from relatum import Run
 from relatum.runs.export import predictions_table
 from relatum.tables.targets import write
+from support.command_line import Relatum
 from support.postgres_server import PASSWORD
 from support.shop_of_four import CHANNELS, DISCOUNTS, fill, train
 
-Relatum = Callable[..., tuple[int, str, str]]
 Ask = Callable[[str], list[tuple[Any, ...]]]
 
 # Every predicted row belongs to a customer and an item, and none of them is sold already.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import torch
@@ -24,12 +22,6 @@ from support.made_models import Case, made_case, made_graph
 
 NEW = np.array([3, 4, 17], np.int64)
 TRAINING = TrainingSettings(epochs=7)
-
-
-@pytest.fixture(autouse=True)
-def default_threads() -> Iterator[None]:
-    yield
-    parallel.set_threads(None)
 
 
 @pytest.fixture

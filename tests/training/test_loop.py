@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,14 +33,6 @@ def made_graph(entities: int, facts: int) -> Hypergraph:
         for arity in (1, 2, 3)
         for _ in range(facts)
     )
-
-
-@pytest.fixture(autouse=True)
-def default_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-    parallel.set_threads(None)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,9 +19,7 @@ pytest.importorskip("optuna")
 __all__ = ["database", "postgres"]
 
 
-def test_processes_share_a_study_in_a_database(database: str, tmp_path: Path, count: Callable[[int, int], int]) -> None:
-    if not count(0, 1):
-        pytest.skip("needs --full")
+def test_processes_share_a_study_in_a_database(database: str, tmp_path: Path) -> None:
     small = ["--set", "model.dim=8", "--set", "training.num_negatives=10", "--epochs", "40", "--pruner", "none"]
     options = ["tune", "--data", "example", *small, "--trials", "8", "--storage", database, "--json"]
 
