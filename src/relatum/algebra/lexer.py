@@ -131,7 +131,11 @@ def read_arguments(reader: Reader, relation: RelationSchema, free: set[int] | No
     reader.expect(")")
     left = set(range(relation.arity)) - found.keys()
     if left and (free is None or not named):
-        raise reader.error(f"{relation} takes {relation.arity} arguments, not {len(found)}", reader.offset - 1)
+        hint = ""
+        if free is not None and relation.roles and found:
+            named_so = ", ".join(f"{relation.roles[position]}=..." for position in sorted(found))
+            hint = f"; to leave the others free, name these: {relation.name}({named_so})"
+        raise reader.error(f"{relation} takes {relation.arity} arguments, not {len(found)}{hint}", reader.offset - 1)
     if free is not None:
         free |= left
     return tuple(found.get(position) for position in range(relation.arity))

@@ -148,7 +148,7 @@ def _where(source: str | None) -> str:
 def _show(trust: Reliability) -> None:
     """Print how far probabilities can be trusted, with a bar for each range of them."""
     rows = [
-        (percent(predicted), percent(observed), percent(fraction), "\u2588" * round(40 * observed))
+        (percent(predicted), percent(observed), percent(fraction), "\u2588" * round(20 * observed))
         for predicted, observed, fraction in trust.curve
     ]
     heads = ("predicted", "observed", "fraction", "")
