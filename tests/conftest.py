@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from support import skips
 from support.command_line import Relatum
+from support.example_run import example_run
 from support.made_datasets import made, rel_er
 from support.postgres_server import database, postgres
 from support.shop_fixtures import shop, shop_run
@@ -19,6 +20,7 @@ from support.skips import pytest_sessionfinish, pytest_terminal_summary
 
 __all__ = [
     "database",
+    "example_run",
     "made",
     "postgres",
     "pytest_sessionfinish",

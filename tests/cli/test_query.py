@@ -8,19 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from relatum import Spec, fit
 from support.command_line import Relatum
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 5}})
-    return fit(spec, tmp_path_factory.mktemp("verbs") / "run").folder
-
-
 @pytest.fixture
-def trained(made: Path, tmp_path: Path) -> str:
-    return str(shutil.copytree(made, tmp_path / "run"))
+def trained(example_run: Path, tmp_path: Path) -> str:
+    return str(shutil.copytree(example_run, tmp_path / "run"))
 
 
 def test_query_shows_answers_with_both_readings_and_the_promise(run: Relatum, trained: str) -> None:

@@ -15,16 +15,10 @@ from relatum.errors import SettingError
 from relatum.reasoning.closed_form import Bound
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 20}})
-    return fit(spec, tmp_path_factory.mktemp("algebra") / "run").folder
-
-
 @pytest.fixture
-def run(trained: Path, tmp_path: Path) -> Run:
+def run(example_run: Path, tmp_path: Path) -> Run:
     """Return a run of one's own, which may be added to."""
-    shutil.copytree(trained, tmp_path / "run")
+    shutil.copytree(example_run, tmp_path / "run")
     return Run.load(tmp_path / "run")
 
 

@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relatum.api import Run, fit
+from relatum.api import Run
 from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import RelationSchema
 from relatum.errors import UnknownNameError
 from relatum.runs.answers import parse_question
 from relatum.runs.lookup import describe_relations, find_entities, similar_entities
-from relatum.runs.spec import Spec
 
 FACTS = [
     ("sold", "Drew", "alex", "green tea"),
@@ -45,11 +44,8 @@ def split_of(facts: list[tuple[str, ...]], held_out: int = 1, **more: object) ->
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    spec = Spec.from_dict({"data": "example", "model": {"dim": 12}, "training": {"epochs": 4}})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return fit(spec, tmp_path_factory.mktemp("runs") / "example", progress=False)
+def trained(example_run: Path) -> Run:
+    return Run.load(example_run)
 
 
 def test_relations_come_with_counts_columns_and_a_fact_of_theirs() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,8 @@ from relatum.runs.prediction import predict
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 20}})
-    made = fit(spec, tmp_path_factory.mktemp("predicting") / "run")
+def run(example_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    made = Run.load(shutil.copytree(example_run, tmp_path_factory.mktemp("predicting") / "run"))
     made.define("customer", "project[buyer](sold)")
     made.define("traded", "union(sold, permute[1, 0, 2](sold))")
     return made

@@ -15,9 +15,8 @@ from relatum.runs.answers import Question
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 20}})
-    return fit(spec, tmp_path_factory.mktemp("asking") / "run")
+def run(example_run: Path) -> Run:
+    return Run.load(example_run)
 
 
 def test_several_gaps_are_filled_by_the_best_of_all_facts(run: Run) -> None:

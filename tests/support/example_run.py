@@ -1,0 +1,19 @@
+"""One run on the example that many tests ask, as a fixture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import relatum
+
+
+@pytest.fixture(scope="session")
+def example_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the directory of a run on the example, trained once; to be read only, or copied."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
+        folder = tmp_path_factory.mktemp("runs") / "example"
+        relatum.fit("example", folder, dim=20, epochs=20, progress=False)
+    return folder
