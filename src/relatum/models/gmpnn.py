@@ -69,7 +69,7 @@ class Neighbourhoods:
         Args:
             entities: ids, ascending and distinct.
             count: how many layers.
-            limit: how many messages an entity takes in a layer, drawn anew for each if there are more; 0 takes all.
+            limit: how many messages an entity takes in a layer, drawn again for each if there are more; 0 takes all.
             rng: what they are drawn with.
         """
         layers: list[Layer] = []
@@ -123,7 +123,7 @@ class GMPNNSettings(Settings):
     num_layers: int = setting(1, "how many times messages are passed", ge=1)
     num_neighbors: int = setting(
         8,
-        "how many messages an entity takes in a step of training, drawn anew each time if there are more; 0 takes all."
+        "how many messages an entity takes in a step of training, drawn again each time if there are more; 0 takes all."
         " Questions are always answered with all",
         ge=0,
     )
@@ -154,12 +154,12 @@ class GMPNN(PositionalProduct, NeighbourSampling):
         return Neighbourhoods(self.graph)
 
     def init_parameters(self, rng: torch.Generator) -> Parameters:
-        """Return normal embeddings, positions near 1, and message weights that keep a message's length."""
+        """Return normal embeddings, positions around 1, and message weights that keep a message's length."""
         dim = self.settings.dim
-        near_one = normal(rng, 2, self.max_arity, dim, spread=0.1) + 1
+        around_one = normal(rng, 2, self.max_arity, dim, spread=0.1) + 1
         return {
             **self.embeddings(rng),
-            "positions": near_one,
+            "positions": around_one,
             "messages": normal(rng, self.settings.num_layers, dim, dim, spread=1.0),
         }
 

@@ -40,7 +40,7 @@ class NaLP(Model):
     def init_parameters(self, rng: torch.Generator) -> Parameters:
         """Return weights as of a usual layer, roles, and entities that are short beside them.
 
-        So a fact starts as its roles alone, and entities are told apart only as far as facts tell them apart.
+        So a fact starts as its roles alone, and entities count only as far as facts distinguish them.
         """
         dim, filters, hidden = self.settings.dim, self.settings.num_filters, self.settings.hidden_dim
         return {

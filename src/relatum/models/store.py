@@ -32,7 +32,7 @@ _FACTS = "facts/"  # tensors of a model that reads facts: facts/ARITY, int32[1 +
 
 
 def save_model(folder: Path, model: Model, parameters: Parameters) -> None:
-    """Write a model into an existing folder; each file is written beside its place and then renamed."""
+    """Write a model into an existing folder; each file is written under a temporary name and then renamed."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in parameters.items()}
     if model.reads_facts:
         for arity, block in model.graph.blocks.items():
