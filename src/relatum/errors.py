@@ -56,8 +56,8 @@ class FormatError(DataError):
 
     def __init__(self, path: Path | str, line: int | None, reason: str) -> None:
         self.path, self.line, self.reason = Path(path), line, reason
-        place = f"{path}:{line}" if line is not None else f"{path}"
-        super().__init__(f"{place}: {reason}")
+        where = f"{path}:{line}" if line is not None else f"{path}"
+        super().__init__(f"{where}: {reason}")
 
 
 class UnknownNameError(RelatumError, LookupError):
@@ -95,12 +95,12 @@ def nearest_names(name: str, known: Iterable[str], most: int = 3) -> tuple[str, 
     folded = name.casefold()
     plausible = (other for other in known if abs(len(other) - len(name)) <= 1 + len(name) // 3)
     candidates = {other: other.casefold() for other in itertools.islice(plausible, _MOST_COMPARED)}
-    near = set(difflib.get_close_matches(folded, set(candidates.values()), n=most, cutoff=0.6))
+    close = set(difflib.get_close_matches(folded, set(candidates.values()), n=most, cutoff=0.6))
 
     def unlikeness(other: str) -> tuple[float, str]:
         return -difflib.SequenceMatcher(None, folded, candidates[other]).ratio(), other
 
-    return tuple(sorted((other for other, form in candidates.items() if form in near), key=unlikeness)[:most])
+    return tuple(sorted((other for other, form in candidates.items() if form in close), key=unlikeness)[:most])
 
 
 def whole_number(path: str, value: object, least: int = 1) -> int:

@@ -87,25 +87,25 @@ class Records(Sequence[T_co], Generic[T_co]):
         """Return the records as a pandas frame."""
         with optional("pandas", extra="frames"):
             import pandas
-        kinds = {str: "string", int: "Int64", float: "float64", bool: "boolean"}
+        dtypes = {str: "string", int: "Int64", float: "float64", bool: "boolean"}
         return pandas.DataFrame(
-            {name: pandas.Series(self._values(name), dtype=kinds[kind]) for name, kind in self.columns.items()}
+            {name: pandas.Series(self._values(name), dtype=dtypes[kind]) for name, kind in self.columns.items()}
         )
 
     def to_polars(self) -> polars.DataFrame:
         """Return the records as a polars frame."""
         with optional("polars", extra="frames"):
             import polars
-        kinds: dict[type, Any] = {str: polars.String, int: polars.Int64, float: polars.Float64, bool: polars.Boolean}
-        schema = {name: kinds[kind] for name, kind in self.columns.items()}
+        dtypes: dict[type, Any] = {str: polars.String, int: polars.Int64, float: polars.Float64, bool: polars.Boolean}
+        schema = {name: dtypes[kind] for name, kind in self.columns.items()}
         return polars.DataFrame({name: self._values(name) for name in self.columns}, schema=schema)
 
     def to_arrow(self) -> pyarrow.Table:
         """Return the records as an Arrow table."""
         with optional("pyarrow", extra="frames"):
             import pyarrow
-        kinds = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}
-        return pyarrow.table({name: pyarrow.array(self._values(name), kinds[kind]) for name, kind in self.columns.items()})
+        dtypes = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}
+        return pyarrow.table({name: pyarrow.array(self._values(name), dtypes[kind]) for name, kind in self.columns.items()})
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)

@@ -107,13 +107,13 @@ def hint(name: str, names: Iterable[str], elsewhere: Mapping[str, str] | None = 
     """Return the end of a refusal: what an unknown name may mean among `names`, or in other tables (name: its path)."""
     names, elsewhere = list(names), elsewhere or {}
     word = name.casefold().replace("-", "_")
-    meant = (word, *SYNONYMS.get(word, ()))
-    near = [other for other in names if other in meant] or [path for other, path in elsewhere.items() if other in meant]
-    near = near or list(nearest_names(name, names)) or [elsewhere[other] for other in nearest_names(name, elsewhere)]
-    if not near:  # perhaps a slip in an old name or in another library's
+    words = (word, *SYNONYMS.get(word, ()))
+    similar = [other for other in names if other in words] or [path for other, path in elsewhere.items() if other in words]
+    similar = similar or list(nearest_names(name, names)) or [elsewhere[other] for other in nearest_names(name, elsewhere)]
+    if not similar:  # perhaps a slip in an old name or in another library's
         others = {**SYNONYMS, **{old: (new,) for old, new in _TRAINING.items()}}
-        near = list(dict.fromkeys(new for other in nearest_names(name, others) for new in others[other] if new in names))
-    return f"; did you mean {' or '.join(near)}?" if near else f"; known: {', '.join(names)}"
+        similar = list(dict.fromkeys(new for other in nearest_names(name, others) for new in others[other] if new in names))
+    return f"; did you mean {' or '.join(similar)}?" if similar else f"; known: {', '.join(names)}"
 
 
 def old_names(table: str, model: str) -> Mapping[str, str]:
@@ -139,10 +139,10 @@ def _with_new_names(table: str, given: Mapping[str, Any], renamed: Mapping[str, 
             if new in given:
                 raise SettingError(f"{table}.{name}: is the old name of {table}.{new}, which is given, too")
             _notice(notice, f"{table}.{name} is now called {table}.{new}")
-        meant = _values(table, new).get(value, value) if isinstance(value, str) else value
-        if meant != value:
-            _notice(notice, f"{table}.{new} = {value} is now called {meant}")
-        result[new] = meant
+        new_value = _values(table, new).get(value, value) if isinstance(value, str) else value
+        if new_value != value:
+            _notice(notice, f"{table}.{new} = {value} is now called {new_value}")
+        result[new] = new_value
     return result
 
 

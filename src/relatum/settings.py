@@ -21,7 +21,7 @@ import tomllib
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, get_args, get_origin
 
 from relatum.errors import SettingError
 
@@ -154,9 +154,9 @@ def rules_of(kind: type[Any]) -> Mapping[str, Rule]:
 
 
 def _rule(hint: Any, stated: Mapping[str, Any]) -> Rule:
-    if typing.get_origin(hint) is typing.Literal:
-        return Rule((str,), **{**stated, "choices": typing.get_args(hint)})
-    return Rule(typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,), **stated)
+    if get_origin(hint) is typing.Literal:
+        return Rule((str,), **{**stated, "choices": get_args(hint)})
+    return Rule(get_args(hint) if isinstance(hint, types.UnionType) else (hint,), **stated)
 
 
 def change_of(text: str) -> dict[str, Any]:
