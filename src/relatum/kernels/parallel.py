@@ -67,7 +67,7 @@ def run(part: Callable[[int], None], count: int) -> None:
         while (number := next(numbers)) < count:
             part(number)
 
-    # The caller works too: a small job costs one hand-over, and a pool that is busy elsewhere holds nobody up.
+    # The caller works too: a small job costs one hand-over, and a pool that is busy elsewhere holds up no caller.
     helpers = [_shared_pool().submit(work) for _ in range(min(threads(), count) - 1)]
     work()
     for helper in helpers:

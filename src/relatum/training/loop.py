@@ -57,7 +57,7 @@ def train(
         facts: the training facts; repeated ones are seen once.
         settings: how to train.
         seed: of everything that is drawn.
-        state: where to go on from; None starts anew.
+        state: where to go on from; None starts at the beginning.
         validate: returns how good parameters are, more is better; nothing else decides which are kept.
         watch: is called after each "step", "epoch" and "validation" and at the "end", with the state, from which training
             could go on, and what there is to say. An "epoch" that was validated also says what its "validation" will say:

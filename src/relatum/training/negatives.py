@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 class NegativeSampler:
     """Draws candidates by the settings: pools or replacements, or nothing where every entity is a candidate.
 
-    Most entities are no answer to a question by their type alone: nobody takes a city for a film. What is left to learn
+    Most entities are no answer to a question by their type alone: a city is no film. What is left to learn
     soon lies among the entities that the relation is known with, so a share of a pool is drawn from these.
     """
 
