@@ -72,7 +72,7 @@ class QueryAnswer:
         return entity
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is said of the tuple; its entities are named by the query."""
+        """Return the values of the tuple; its entities are named by the query."""
         return {name: getattr(self, name) for name in ("probability", "degree", "closed", "known", "proven")}
 
     @property
