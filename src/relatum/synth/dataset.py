@@ -138,7 +138,7 @@ def _check_complete(dataset: SynthDataset) -> None:
     tested: Counter[str] = Counter()
     for (operation, _), count in dataset.counts().items():
         tested[operation] += count
-    few = dataset.settings.derived < len(OPERATIONS)  # then some cannot be there, and nobody expects them to be
+    few = dataset.settings.derived < len(OPERATIONS)  # then some cannot be there, and none is required
     for operation in () if few else (name for name, weight in dataset.settings.operations.items() if weight):
         if not tested[operation]:
             raise DataError(

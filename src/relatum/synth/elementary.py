@@ -81,7 +81,7 @@ def _sizes(settings: SynthSettings, arity_of: list[int], members: list[int], rng
     drawn = rng.lognormal(0, settings.spread, len(members))
     sizes = np.zeros(len(members), np.int64)
     tuples = apportion(settings.elementary_tuples, list(settings.arities.values()))
-    # The count itself is drawn around this, so what is asked for lies a little above the least.
+    # The count itself is drawn around this, so the expected count lies a little above the least.
     least = int(np.ceil(1.5 * settings.least_tuples + 4))
     for arity, total in zip(settings.arities, tuples, strict=True):
         mine = np.flatnonzero(np.array(arity_of) == arity)

@@ -78,7 +78,7 @@ def random_blocks(
         skew: how unlike the entities are: one is among the k most frequent with probability (k / n)^(1 - skew). With 0,
             as in the paper, all are alike; towards 1 a few stand in most tuples.
         narrow: the share of relations of arity 3 and more that have one position at which only few entities stand, as
-            classes and places do in real data; without such, selection by a constant finds next to nothing.
+            classes and cities do in real data; without such, selection by a constant finds next to nothing.
         domain: how many entities those are.
     """
     names = rng.permutation(entities).astype(np.int32)  # so that the frequent ones are not those with the lowest ids
