@@ -117,8 +117,8 @@ def _hint(name: str) -> str:
         return f"; models are chosen by name: relatum.fit(data, model={name!r})"
     from relatum.errors import nearest_names
 
-    near = nearest_names(name, __all__)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+    close = nearest_names(name, __all__)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def __dir__() -> list[str]:

@@ -83,8 +83,8 @@ class Run(Trained):
             seconds: that answers with free positions, or of a defined relation, may take.
             roles: entities by role.
         """
-        asked = question_of(question, arguments, roles, self.schema)
-        return complete(self, asked, k, new_only=new_only, beam=beam, seconds=seconds)
+        parsed = question_of(question, arguments, roles, self.schema)
+        return complete(self, parsed, k, new_only=new_only, beam=beam, seconds=seconds)
 
     @overload
     def score(self, fact: str | Question | tuple[object, ...], *arguments: object, **roles: object) -> FactScore: ...
@@ -195,8 +195,8 @@ class Run(Trained):
         target = None if out is None else Path(out)
         if target is not None:
             require_empty(target)  # before the work, and again when it is written
-        made = fold_in(self, facts_of(facts, use_cache=False), seed=seed, refit=refit)
-        return _kept(made, target)
+        updated = fold_in(self, facts_of(facts, use_cache=False), seed=seed, refit=refit)
+        return _kept(updated, target)
 
     def report(self, path: PathOrText) -> Path:
         """Write one page about the run, as HTML, and return its path."""
@@ -273,7 +273,7 @@ def fit(
         seed: of everything that is drawn.
         recipe: what is not said is as in this recipe: `fast`, the default, or `paper`.
         progress: show how training goes.
-        watch: is told of every step, epoch and validation.
+        watch: is called with every step, epoch and validation.
         settings: settings of the model and of training by name, such as dim=40 and epochs=50.
     """
     if isinstance(data, Spec):
@@ -285,11 +285,11 @@ def fit(
     whole = Spec.of(data, model=model, spec=spec, seed=seed, recipe=recipe, **settings)
     display = training_bar() if progress else nullcontext()
     with display as shown:
-        told = _both(shown, watch)
+        watching = _both(shown, watch)
         if out is None:
-            return _run_of(fitting.fit_in_memory(whole, facts_of(data), told))
+            return _run_of(fitting.fit_in_memory(whole, facts_of(data), watching))
         folder = Path(out)
-        fitting.fit_into(folder, whole, lambda: facts_of(data), told)
+        fitting.fit_into(folder, whole, lambda: facts_of(data), watching)
     return Run.load(folder)
 
 
@@ -360,10 +360,10 @@ def _run_of(run: Trained) -> Run:
 
 
 def _both(first: Watch | None, second: Watch | None) -> Watch:
-    told = [one for one in (first, second) if one is not None]
+    watching = [one for one in (first, second) if one is not None]
 
     def watch(event: str, state: Any, facts: dict[str, Any]) -> None:
-        for one in told:
+        for one in watching:
             one(event, state, facts)
 
     return watch

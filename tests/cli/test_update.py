@@ -76,7 +76,7 @@ def test_the_new_run_answers_the_other_verbs_and_cannot_be_resumed(
     assert run("train", "--resume", out) == (
         2,
         "",
-        f"relatum: {out}: cannot resume: this run was made by an update and has no optimizer state; "
+        f"relatum: {out}: cannot resume: this run comes from an update and has no optimizer state; "
         "train a new run instead\n",
     )
 

@@ -294,7 +294,7 @@ def test_an_updated_run_is_not_resumed(trained: Path, new_facts: Path, tmp_path:
     before = files(run)
     with pytest.raises(RelatumError) as caught:
         resume(run)
-    assert str(caught.value).startswith(f"{run}: cannot resume: this run was made by an update")
+    assert str(caught.value).startswith(f"{run}: cannot resume: this run comes from an update")
     assert files(run) == before
 
 

@@ -24,7 +24,7 @@ from relatum.setting_names import modern
 from relatum.tensor_files import is_damaged, write_tensor_file
 from relatum.version import __version__
 
-__all__ = ["load_model", "save_model"]
+__all__ = ["load_model", "own_tensors", "save_model"]
 
 _VERSION = 1
 _FORMAT = "relatum-model"  # of the tensors, whose metadata tell which version of relatum wrote them
@@ -68,7 +68,7 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
         body = (folder / "model.safetensors").read_bytes()
         if is_damaged(body):  # older ones have no checksum
             raise StoreError(f"{folder / 'model.safetensors'}: damaged, for its checksum is wrong")
-        tensors = safetensors.torch.load(body)
+        tensors = own_tensors(body)
         vocabulary = Vocabulary(entities)
         schema = Schema(map(_relation, relations))
         facts = [tensors.pop(name).numpy() for name in sorted(tensors) if name.startswith(_FACTS)]
@@ -95,6 +95,15 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
     ) as error:
         reason = " ".join(str(error).split())
         raise StoreError(f"{folder}: a damaged or foreign model ({type(error).__name__}: {reason})") from None
+
+
+def own_tensors(body: bytes) -> dict[str, Tensor]:
+    """Return the tensors of safetensors bytes, each in memory of its own.
+
+    A file may have its numbers anywhere, and where they lie in memory decides in which order kernels sum them: read as they
+    stand, the same numbers would not give the same bits.
+    """
+    return {name: tensor.clone() for name, tensor in safetensors.torch.load(body).items()}
 
 
 def _fitting(folder: Path, model: Model, tensors: dict[str, Tensor]) -> Parameters:

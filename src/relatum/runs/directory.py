@@ -155,14 +155,14 @@ def _card(spec: Spec, split: Split, reached: Mapping[str, str]) -> str:
     sizes = ", ".join(f"{part} {len(graph):,}" for part, graph in split.parts.items())
     rows = "\n".join(f"| {name} | {value} |" for name, value in reached.items())
     dataset = DATASETS.get(split.source)
-    origin = f"{split.source} ({dataset.licence}; {dataset.cite})" if dataset else split.source
+    described = f"{split.source} ({dataset.licence}; {dataset.cite})" if dataset else split.source
     relation = split.schema[0] if len(split.schema) else None
     gaps = ", ".join(["?", *["..."] * (relation.arity - 1)]) if relation else "?"
     return f"""# {spec.model} on {split.source}
 
 | | |
 |---|---|
-| facts | {origin}: {sizes} |
+| facts | {described}: {sizes} |
 | names | {len(split.entities):,} entities, {len(split.schema):,} relations, arity {_arities(split)} |
 {rows}
 | seed | {spec.seed} |

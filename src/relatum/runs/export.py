@@ -95,11 +95,11 @@ def save_embeddings(run: Trained, directory: str | os.PathLike[str], format: str
 def _embeddings(run: Trained) -> Iterator[_Embedding]:
     model, tables = run.model_with_definitions
     relations = [relation.name for relation in model.schema]
-    places = [(relation.name, position) for relation in model.schema for position in range(relation.arity)]
+    by_position = [(relation.name, position) for relation in model.schema for position in range(relation.arity)]
     rows: list[tuple[tuple[str, ...], list[str], list[int] | None]] = [
         (model.entity_tables, list(model.graph.entities), None),
         (model.relation_tables, relations, None),
-        (model.position_tables, [name for name, _ in places], [position for _, position in places]),
+        (model.position_tables, [name for name, _ in by_position], [position for _, position in by_position]),
     ]
     for wanted, names, positions in rows:
         for name in wanted:
@@ -115,7 +115,7 @@ def _save_array(one: _Embedding, folder: Path) -> None:
 
 def _save_parquet(one: _Embedding, folder: Path) -> None:
     path, vectors = folder / f"{one.name}.parquet", one.vectors.reshape(len(one.names), -1)
-    vector = ", ".join(f"v{place}" for place in range(vectors.shape[1]))
+    vector = ", ".join(f"v{number}" for number in range(vectors.shape[1]))
     position = "" if one.positions is None else "position, "
     with Workspace("writing") as workspace:
         workspace.run(f"CREATE TABLE rows (name TEXT, {position and 'position BIGINT, '}vector FLOAT[])", path.name)
@@ -124,6 +124,6 @@ def _save_parquet(one: _Embedding, folder: Path) -> None:
             arrays: dict[str, npt.NDArray[np.generic]] = {"name": np.array(one.names[part], object)}
             if one.positions is not None:
                 arrays["position"] = np.array(one.positions[part], np.int64)
-            arrays |= {f"v{place}": np.ascontiguousarray(column) for place, column in enumerate(vectors[part].T)}
+            arrays |= {f"v{number}": np.ascontiguousarray(column) for number, column in enumerate(vectors[part].T)}
             workspace.copy(arrays, "INSERT INTO rows", path.name, f"name, {position}[{vector}]")
         workspace.run(f"COPY rows TO {literal(str(path.absolute()))} (FORMAT parquet)", path.name)

@@ -96,7 +96,7 @@ def resume(folder: Path, watch: Watch = lambda *_: None) -> None:
         raise RelatumError(f"{folder}: not a run (there is no {SPEC})")
     if read_environment(folder).get("updates"):
         raise RelatumError(
-            f"{folder}: cannot resume: this run was made by an update and has no optimizer state; train a new run instead"
+            f"{folder}: cannot resume: this run comes from an update and has no optimizer state; train a new run instead"
         )
     with _held(folder):
         _run(folder, Spec.of_run(folder / SPEC), load_facts(folder), watch)

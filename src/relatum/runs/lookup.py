@@ -238,7 +238,7 @@ def _summary(relation: RelationSchema, table: TupleTable, types: Sequence[Column
     example = _example(table)
     distinct = [len(np.unique(column)) for column in table.columns]
     position = distinct.index(max(distinct))  # where there is most to choose from
-    arguments = tuple(None if place == position else name for place, name in enumerate(example))
+    arguments = tuple(None if index == position else name for index, name in enumerate(example))
     return RelationSummary(relation.name, columns, len(table), example, str(Question(relation.name, arguments)))
 
 

@@ -58,15 +58,15 @@ def find_entities(
 
 def with_entities_found(expression: Expression, column_types: ColumnTypes, entities: Vocabulary) -> Expression:
     """Return an expression whose constants are names of entities, where they were values as they stand in a table."""
-    made: dict[Expression, Expression] = {}
+    rebuilt: dict[Expression, Expression] = {}
     for node in post_order(expression, lambda node: node.children):
-        changed: Mapping[str, object] = {name: made[part] for name, part in vars(node).items() if name in _OPERANDS}
+        changed: Mapping[str, object] = {name: rebuilt[part] for name, part in vars(node).items() if name in _OPERANDS}
         if isinstance(node, SelectConstant) and node.entity not in entities:
             column_type = column_types_of(node.child, column_types)[node.dropped]
             column = _columns(node.child.schema)[node.dropped]
             changed = {**changed, "entity": entities[find_entity(node.entity, column_type, entities, column)]}
-        made[node] = replace(node, **changed) if node.children else node  # type: ignore[type-var]
-    return made[expression]
+        rebuilt[node] = replace(node, **changed) if node.children else node  # type: ignore[type-var]
+    return rebuilt[expression]
 
 
 def _columns(relation: RelationSchema) -> list[str]:

@@ -57,13 +57,13 @@ def predict(
     known = None if given is None else KnownAnswers(given)
     model, tables = run.model_with_definitions
     allowed = {name: run.allowed_entities(name) for name in relations}
-    asked = {
+    questions_of = {
         name: _every(run, name, allowed[name]) if exact else questions_around(_drawn(facts_of(name).columns, around))
         for name in allowed
     }
     found = {}
-    with progress("looking for new facts", sum(map(len, asked.values()))) as advance:
-        for name, questions in asked.items():
+    with progress("looking for new facts", sum(map(len, questions_of.values()))) as advance:
+        for name, questions in questions_of.items():
             facts = best_new_facts(
                 model,
                 tables,

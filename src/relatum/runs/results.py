@@ -216,8 +216,8 @@ def best_of_systems(results: Sequence[Result], data: str) -> dict[str, Result]:
     return {model: one for model, one in found.items() if one is not None}
 
 
-def read_results(*places: Path) -> Collected:
-    """Return what is in places: files of results, run directories, and folders of either.
+def read_results(*paths: Path) -> Collected:
+    """Return what is in paths: files of results, run directories, and folders of either.
 
     Files of a folder that hold something else are passed over, and so are its runs that have not ended.
     """
@@ -225,21 +225,21 @@ def read_results(*places: Path) -> Collected:
     datasets: dict[str, dict[str, Any]] = {}
     runs: list[Path] = []
     unfinished: list[Path] = []
-    for place in places:
-        if (place / SPEC).exists():
-            runs.append(place)
+    for path in paths:
+        if (path / SPEC).exists():
+            runs.append(path)
             continue
-        if not place.exists():
-            raise DataError(f"{place}: no such file or folder of results")
-        for path in sorted(place.iterdir()) if place.is_dir() else [place]:
-            if (path / SPEC).exists():
-                (runs if (path / "config.json").exists() else unfinished).append(path)
-            elif path.suffix == ".json" and path.is_file():
-                whole = _json(path)
+        if not path.exists():
+            raise DataError(f"{path}: no such file or folder of results")
+        for each in sorted(path.iterdir()) if path.is_dir() else [path]:
+            if (each / SPEC).exists():
+                (runs if (each / "config.json").exists() else unfinished).append(each)
+            elif each.suffix == ".json" and each.is_file():
+                whole = _json(each)
                 if _are_results(whole):
-                    results.append(_checked(path, whole))
+                    results.append(_checked(each, whole))
                 elif isinstance(whole, dict) and whole.get("format") == FORMAT:
-                    datasets |= _checked_sizes(path, whole)
+                    datasets |= _checked_sizes(each, whole)
     results += [_result(group[0].name, collect(group)) for group in _alike(runs)]
     return Collected(tuple(results), datasets, tuple(unfinished))
 

@@ -19,15 +19,15 @@ def save_run(run: Trained, folder: Path) -> None:
 
     There is no checkpoint in it: what was trained in memory, or updated, is not trained further.
     """
-    with atomic_directory(folder) as made:
-        save_facts(made, run.split)
-        save_model(made, run.model, run.parameters)
-        save_environment(made, run.environment)
-        write_text(made / SPEC, run.spec.to_toml())
-        write_text(made / CARD, card(run.spec, run.split, run.events))
+    with atomic_directory(folder) as kept:
+        save_facts(kept, run.split)
+        save_model(kept, run.model, run.parameters)
+        save_environment(kept, run.environment)
+        write_text(kept / SPEC, run.spec.to_toml())
+        write_text(kept / CARD, card(run.spec, run.split, run.events))
         if run.definitions:
-            save_definitions(made, run.definitions)
+            save_definitions(kept, run.definitions)
         if run.calibration is not None:
-            write_text(made / CALIBRATION, json.dumps(run.calibration.to_json()) + "\n")
+            write_text(kept / CALIBRATION, json.dumps(run.calibration.to_json()) + "\n")
         if run.events:
-            write_text(made / JOURNAL, "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in run.events))
+            write_text(kept / JOURNAL, "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in run.events))

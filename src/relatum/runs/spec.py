@@ -89,12 +89,12 @@ class Spec:
             raise SettingError(f"spec: must be a Spec, not {spec!r}")
         table = dict(model) if isinstance(model, Mapping) else {} if model is None else {"name": model}
         name = canonical_name(table.pop("name", spec.model if spec else "reale"))
-        kinds: dict[str, type[Any]] = {"model": MODELS[name].settings_type, "training": TrainingSettings}
-        if isinstance(settings, Settings) and type(settings) is not kinds["model"]:
-            raise SettingError(f"model: {name} takes {kinds['model'].__name__}, not {type(settings).__name__}")
-        begun, routed = _begun(name, recipe, spec), _routed(named, kinds, name)
+        settings_types: dict[str, type[Any]] = {"model": MODELS[name].settings_type, "training": TrainingSettings}
+        if isinstance(settings, Settings) and type(settings) is not settings_types["model"]:
+            raise SettingError(f"model: {name} takes {settings_types['model'].__name__}, not {type(settings).__name__}")
+        begun, routed = _begun(name, recipe, spec), _routed(named, settings_types, name)
         parts = {"model": (settings, table, routed["model"]), "training": (training, routed["training"])}
-        built = {part: _build(part, kinds, begun[part], given, name) for part, given in parts.items()}
+        built = {part: _build(part, settings_types, begun[part], given, name) for part, given in parts.items()}
         seed = seed if seed is not None else spec.seed if spec else 0
         if type(seed) is not int or not 0 <= seed <= _MOST:
             raise SettingError(f"seed: must be a whole number from 0 up, not {seed!r}")
@@ -125,8 +125,8 @@ class Spec:
         if unknown := [key for key in given if key not in _KEYS]:
             model = given.get("model")
             name = model.get("name", "reale") if isinstance(model, Mapping) else "reale"
-            kinds = {"model": MODELS[canonical_name(name)].settings_type, "training": TrainingSettings}
-            inside = {each: f"{part}.{each}" for part, kind in kinds.items() for each in rules_of(kind)}
+            settings_types = {"model": MODELS[canonical_name(name)].settings_type, "training": TrainingSettings}
+            inside = {each: f"{part}.{each}" for part, kind in settings_types.items() for each in rules_of(kind)}
             raise SettingError(f"{unknown[0]}: no such setting{hint(str(unknown[0]), _KEYS, inside)}")
         for table in _TABLES:
             if not isinstance(given.get(table, {}), Mapping):
@@ -219,13 +219,13 @@ def _data(given: Any) -> str:
     return data
 
 
-def _routed(named: Mapping[str, Any], kinds: Mapping[str, type[Any]], model: str) -> dict[str, dict[str, Any]]:
+def _routed(named: Mapping[str, Any], settings_types: Mapping[str, type[Any]], model: str) -> dict[str, dict[str, Any]]:
     """Return settings given by name alone in the tables that have them."""
-    tables: dict[str, dict[str, Any]] = {part: {} for part in kinds}
+    tables: dict[str, dict[str, Any]] = {part: {} for part in settings_types}
     for name, value in named.items():
-        homes = [part for part, kind in kinds.items() if name in rules_of(kind) or name in old_names(part, model)]
+        homes = [part for part, kind in settings_types.items() if name in rules_of(kind) or name in old_names(part, model)]
         if not homes:
-            known = [each for kind in kinds.values() for each in rules_of(kind)]
+            known = [each for kind in settings_types.values() for each in rules_of(kind)]
             raise SettingError(f"{name}: no such setting{hint(name, [*known, *_KEYS])}")
         if len(homes) > 1:
             ways = " or ".join(f"{part}={{{name!r}: ...}}" for part in homes)
@@ -246,9 +246,11 @@ def _begun(model: str, recipe: str | None, spec: Spec | None) -> dict[str, dict[
     return {"model": _whole(spec.settings) if model == spec.model else {}, "training": _whole(spec.training)}
 
 
-def _build(part: str, kinds: Mapping[str, type[Any]], begun: Mapping[str, Any], given: Iterable[Any], model: str) -> Any:
+def _build(
+    part: str, settings_types: Mapping[str, type[Any]], begun: Mapping[str, Any], given: Iterable[Any], model: str
+) -> Any:
     """Return the settings of a part: those it begins from, with what is given, whole or in tables, none of it twice."""
-    kind, above = kinds[part], dict[str, Any]()
+    kind, above = settings_types[part], dict[str, Any]()
     for each in given:
         if isinstance(each, kind):
             begun = _whole(each)
@@ -261,7 +263,9 @@ def _build(part: str, kinds: Mapping[str, type[Any]], begun: Mapping[str, Any], 
             raise SettingError(f"{part}: must be {kind.__name__} or a table, not {each!r}")
     for name in above:
         if name not in rules_of(kind):
-            elsewhere = {each: f"{other}.{each}" for other, its in kinds.items() if other != part for each in rules_of(its)}
+            elsewhere = {
+                each: f"{other}.{each}" for other, its in settings_types.items() if other != part for each in rules_of(its)
+            }
             raise SettingError(f"{part}.{name}: no such setting{hint(str(name), rules_of(kind), elsewhere)}")
     return kind(**{**begun, **above})
 

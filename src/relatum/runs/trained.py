@@ -185,10 +185,10 @@ class Trained:
             new_only: leave out those that follow from what is known already.
             seconds: when to stop with the best that was found; None is no limit.
         """
-        asked = self.parsed(query)
+        parsed = self.parsed(query)
         with progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance:
             limit = Limit(seconds, advance if seconds else None)
-            return self.reasoner.answer(asked, k, mode, new_only=new_only, limit=limit)
+            return self.reasoner.answer(parsed, k, mode, new_only=new_only, limit=limit)
 
     def parsed(self, query: str | Query) -> Query:
         """Return a query over stored relations alone, whose names are those of entities."""

@@ -40,7 +40,7 @@ class TrainingBar:
     """A bar in a terminal, now and then a line elsewhere."""
 
     def __init__(self) -> None:
-        self._start = self._said = time.monotonic()
+        self._start = self._last_line = time.monotonic()
         self._facts, self._loss, self._score = 0, 0.0, "-"
         self._done = 0.0  # the share of training that is behind
         self._first: float | None = None  # and what it was when this process began
@@ -71,8 +71,8 @@ class TrainingBar:
     def _say(self, state: State, done: float, *, now: bool) -> None:
         """Write a line, at each validation and else every few seconds."""
         moment = time.monotonic()
-        if now or moment - self._said > _LINE_EVERY:
-            self._said = moment
+        if now or moment - self._last_line > _LINE_EVERY:
+            self._last_line = moment
             rate = self._facts / (moment - self._start)
             line = f"epoch {state.epoch}: loss {self._loss:.4f}, {rate:.0f} facts/s, best validation MRR {self._score}"
             sys.stderr.write(f"{line}, {duration(self._left(done))} left\n")
@@ -92,11 +92,11 @@ class TrainingBar:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn
 
-            said = "loss {task.fields[loss]:.3f}  {task.fields[rate]:.0f} facts/s  MRR {task.fields[score]}"
+            columns = "loss {task.fields[loss]:.3f}  {task.fields[rate]:.0f} facts/s  MRR {task.fields[score]}"
             self._bar = Progress(
                 TextColumn("epoch {task.fields[epoch]}"),
                 BarColumn(),
-                TextColumn(said + "  {task.fields[left]} left"),
+                TextColumn(columns + "  {task.fields[left]} left"),
                 console=Console(stderr=True),
             )
             self._bar.add_task("", total=1.0, epoch=1, loss=0.0, rate=0.0, score="-", left="")

@@ -29,7 +29,7 @@ __all__ = ["Folded", "counts_of", "effect_of", "update"]
 
 Ints = npt.NDArray[np.int64]
 
-_VALIDATED, _ASKED = 1000, 250  # facts that are ranked at most before and after: of valid, and of the new ones
+_VALIDATED, _NEW_FACTS = 1000, 250  # facts that are ranked at most before and after: of valid, and of the new ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ def effect_of(folded: Folded) -> dict[str, Any]:
     before = validator(folded.trained.model, folded.trained.split, _VALIDATED)
     after = validator(model, replace(wide.split, valid=wide.before.valid), _VALIDATED)
     known = KnownAnswers(wide.split.train, wide.split.valid)
-    own = sample(_with(wide.added["train"], np.union1d(folded.new, folded.refitted)), _ASKED)
+    own = sample(_with(wide.added["train"], np.union1d(folded.new, folded.refitted)), _NEW_FACTS)
     first, last = (Metrics.of(rank(model, one, own, known)) for one in (folded.start, folded.parameters))
     return {
         "seconds": round(folded.seconds, 2),
@@ -158,21 +158,21 @@ def _folded(trained: Trained, wide: MergedSplit, spec: Spec, seed: int, *, refit
     facts = wide.split.train
     old, now = wide.before.train.degrees(), facts.degrees()
     model = MODELS[spec.model](facts, trained.model.settings)
-    places = wide.split.entities.ids(trained.model.graph.entities).astype(np.int64)
-    named = np.isin(np.arange(len(now)), places)
+    rows = wide.split.entities.ids(trained.model.graph.entities).astype(np.int64)
+    named = np.isin(np.arange(len(now)), rows)
     new = np.flatnonzero(~named | ((old == 0) & (now > 0)))
     refitted = np.flatnonzero((old > 0) & (now > 2 * old)) if refit else np.empty(0, np.int64)
-    start = init_new_entities(model, _with_room(trained, places, len(now)), facts, new, seed)
+    start = init_new_entities(model, _with_room(trained, rows, len(now)), facts, new, seed)
     fitted = np.union1d(new[now[new] > 0], refitted)
     parameters = fold_in(model, start, facts, fitted, spec.training, seed)
     return Folded(trained, wide, model, start, parameters, new, refitted, time.perf_counter() - began)
 
 
-def _with_room(trained: Trained, places: Ints, count: int) -> Parameters:
-    """Return a run's parameters with its entities' rows at their places among so many; the other rows are 0."""
+def _with_room(trained: Trained, rows: Ints, count: int) -> Parameters:
+    """Return a run's parameters with its entities' rows moved to `rows` among so many; the other rows are 0."""
     parameters = dict(trained.parameters)
     for name in trained.model.entity_tables:
         table = parameters[name]
         parameters[name] = torch.zeros(count, *table.shape[1:], dtype=table.dtype)
-        parameters[name].index_copy_(0, torch.from_numpy(places), table)
+        parameters[name].index_copy_(0, torch.from_numpy(rows), table)
     return parameters

@@ -9,6 +9,7 @@ import safetensors.torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from relatum.models.store import own_tensors
 from relatum.tensor_files import TensorFile, read_tensor_file, read_titled_file, write_tensor_file
 from relatum.training.loop import State
 
@@ -39,7 +40,7 @@ def load_state(path: Path) -> State | None:
     if stored is None:
         return None
     try:
-        tensors, numbers = safetensors.torch.load(stored.body), dict(stored.about)
+        tensors, numbers = own_tensors(stored.body), dict(stored.about)
         tensors.pop("about", None)
         if numbers["best_score"] is None:
             numbers["best_score"] = -math.inf
