@@ -38,7 +38,7 @@ def _check_run(folder: Path) -> Path:
 
 
 RunFolder = Annotated[
-    Path, typer.Argument(metavar="RUN", callback=_check_run, help="A run directory made by relatum train.")
+    Path, typer.Argument(metavar="RUN", callback=_check_run, help="A run directory that relatum train has written.")
 ]
 Data = Annotated[str, typer.Argument(metavar="NAME_OR_DIR", help="A registered dataset, a directory or a file.")]
 RunOrData = Annotated[

@@ -86,9 +86,9 @@ def _show(found: dict[str, Any]) -> None:
         for one in whole["runs"]:
             test, valid = one["test"], one["valid"]
             hits = (f"{test[f'hits@{k}']:.4f}" for k in (1, 3, 10))
-            said = "-" if valid is None else f"{valid['mrr']:.4f}"
+            valid_mrr = "-" if valid is None else f"{valid['mrr']:.4f}"
             times = (str(one["best_epoch"]), f"{one['minutes_of_training']:.1f}")
-            rows.append((name, str(one["seed"]), f"{test['mrr']:.4f}", *hits, said, *times))
+            rows.append((name, str(one["seed"]), f"{test['mrr']:.4f}", *hits, valid_mrr, *times))
         spread = whole["test_mrr"]["spread"]
         mean = f"{whole['test_mrr']['mean']:.4f}" + ("" if spread is None else f" ({spread:.4f})")
         rows.append((name, "mean", mean, "", "", "", "", "", ""))
@@ -145,17 +145,17 @@ def tables(
 
 
 def read(results: list[Path] | None) -> Collected:
-    """Return what is in places of results; runs that have not ended are named, and nothing at all is an error."""
+    """Return what is in folders of results; runs that have not ended are named, and nothing at all is an error."""
     from relatum.errors import DataError
     from relatum.runs.results import read_results
 
-    places = results or [Path("results")]
-    collected = read_results(*places)
+    folders = results or [Path("results")]
+    collected = read_results(*folders)
     for folder in collected.unfinished:
         say(f"{folder}: left out: its training has not ended", stderr=True)
     if not collected.results and not collected.datasets:
-        there = ", ".join(map(str, places))
-        raise DataError(f"{there}: no results; make some with: relatum run SPEC --results {places[0]}")
+        there = ", ".join(map(str, folders))
+        raise DataError(f"{there}: no results; make some with: relatum run SPEC --results {folders[0]}")
     return collected
 
 
@@ -168,18 +168,18 @@ def figures(
     from relatum.errors import DataError
     from relatum.paper.figures import make_figures
 
-    made = make_figures(read(results).results, out)
-    if not any(one.files for one in made):
-        why = "; ".join(reason for one in made for reason in one.left_out) or "there are no results"
+    drawn = make_figures(read(results).results, out)
+    if not any(one.files for one in drawn):
+        why = "; ".join(reason for one in drawn for reason in one.left_out) or "there are no results"
         raise DataError(f"no figure can be drawn: {why}")
     if json:
-        print_json({"figures": [one.to_json() for one in made]})
+        print_json({"figures": [one.to_json() for one in drawn]})
         return
-    for one in made:
+    for one in drawn:
         reasons = ", ".join(one.left_out)
         if one.files:
-            kinds = " and ".join(file.suffix for file in one.files)
-            said = f"{out / one.name}{kinds}" + (f"; left out: {reasons}" if reasons else "")
+            suffixes = " and ".join(file.suffix for file in one.files)
+            line = f"{out / one.name}{suffixes}" + (f"; left out: {reasons}" if reasons else "")
         else:
-            said = f"not made: {one.name} ({reasons})"
-        say(said)
+            line = f"not made: {one.name} ({reasons})"
+        say(line)

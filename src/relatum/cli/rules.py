@@ -78,8 +78,8 @@ def _opened(source: str) -> tuple[Hypergraph, Reasoner | None]:
     if not (Path(source) / SPEC).exists():
         return Hypergraph.union(list(load(source).parts.values())), None
     run = Run.load(source)
-    asked = isinstance(run.model, ReAlE) and run.calibration is not None
-    return run.facts, run.reasoner if asked else None
+    has_scores = isinstance(run.model, ReAlE) and run.calibration is not None
+    return run.facts, run.reasoner if has_scores else None
 
 
 def _evidence(reasoner: Reasoner | None, rule: Rule) -> ModelEvidence | None:

@@ -103,10 +103,10 @@ def _base(path: Path | None, changes: list[str], options: dict[str, Any], sample
 
 
 class _Interrupt:
-    """Ctrl-C stops at the end of a training step, where the trial can be given back; asked twice, at once."""
+    """Ctrl-C stops after the training step, so that the trial can be given back; a second one stops at once."""
 
     def __init__(self) -> None:
-        self._asked = False
+        self._requested = False
 
     def __enter__(self) -> _Interrupt:
         self._before = signal.signal(signal.SIGINT, self._ask)
@@ -118,12 +118,12 @@ class _Interrupt:
             sys.stderr.write("stopped; resume with the same command\n")
 
     def _ask(self, *_: object) -> None:
-        if self._asked:
+        if self._requested:
             raise KeyboardInterrupt
-        self._asked = True
+        self._requested = True
 
     def __call__(self, *_: object) -> None:
-        if self._asked:
+        if self._requested:
             raise KeyboardInterrupt
 
 
