@@ -30,7 +30,7 @@ def evaluate(
     raw: Annotated[bool, typer.Option("--raw", help="Count known answers as competitors.")] = False,
     json: Json = False,
 ) -> None:
-    """Rank held-out facts among all entities: MRR and Hit@k, filtered by all known facts, ties by their mean rank."""
+    """Rank held-out facts among all entities: MRR and Hit@k, filtered by all known facts, with ties at their mean rank."""
     from relatum.api import Run
     from relatum.datasets.registry import PARTS
     from relatum.errors import UnknownNameError

@@ -27,7 +27,7 @@ app = typer.Typer(help="List, describe, check and convert datasets.", no_args_is
 
 RelationColumn = Annotated[
     list[str] | None,
-    typer.Option(metavar="[PART:]N", help="The column, from 0, that holds the relation; for one part, e.g. test:1."),
+    typer.Option(metavar="[PART:]N", help="The column, from 0, that contains the relation; for one part, e.g. test:1."),
 ]
 IgnoreColumn = Annotated[list[str] | None, typer.Option(metavar="[PART:]N", help="A column to ignore; can be repeated.")]
 Comments = Annotated[bool, typer.Option("--comments", help="Ignore lines that start with '#'.")]
@@ -121,7 +121,7 @@ def check(
 @app.command()
 def convert(
     source: Data,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The directory to make; it must not exist yet.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The directory to create; it must not exist yet.")],
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the files.")] = False,
     relation_column: RelationColumn = None,
     ignore_column: IgnoreColumn = None,
@@ -154,7 +154,7 @@ def _load(
 
 
 def _layouts(relation: list[str], ignore: list[str], comments: bool, blank_lines: bool) -> dict[str, Layout] | None:
-    """Return the layout of each part, or None if nothing was said about it."""
+    """Return the layout of each part, or None if no option describes it."""
     from relatum.datasets.registry import PARTS
     from relatum.datasets.text_format import Layout
 

@@ -48,7 +48,7 @@ def find(
     k: Most = 10,
     json: Json = False,
 ) -> None:
-    """Find entities by a part of their name, and show which columns they stand in."""
+    """Find entities by a part of their name, and show the columns that contain them."""
     from relatum.runs.lookup import find_entities
 
     found = find_entities(_opened(source), text, k)

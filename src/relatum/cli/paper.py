@@ -1,4 +1,4 @@
-"""`relatum run`, `relatum tables` and `relatum figures`: experiments, and what is made of their results."""
+"""`relatum run`, `relatum tables` and `relatum figures`: experiments, and tables and figures of their results."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["Results", "figures", "read", "run", "tables"]
 
 def run(
     specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help="TOML files, such as experiments/fb-auto.toml.")],
-    seeds: Annotated[str | None, typer.Option(help="Which seeds, such as 0,1,2; by default those of the file.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="The seeds, such as 0,1,2; by default those in the file.")] = None,
     out: FolderOut = Path("runs"),
     results: Annotated[Path | None, typer.Option(help="Write NAME.json here, with the results of all seeds.")] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only show what there is to do.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show the state of each run.")] = False,
     json: Json = False,
 ) -> None:
-    """Run what is missing of experiments, skip what is done, go on with what was cut short, and collect the results."""
+    """Run experiments and collect their results: skip finished runs, resume interrupted ones, and train the rest."""
     from relatum.errors import SettingError
     from relatum.runs.experiment import read_experiments
     from relatum.runs.results import collect, save_results
@@ -57,7 +57,7 @@ def run(
 
 
 def _carry_out(planned: Planned) -> None:
-    """Train a run, or go on with it; nothing if it is done."""
+    """Train a run, or resume it; do nothing if it is done."""
     from relatum import api
     from relatum.cli.train import carry_out
 
@@ -115,11 +115,13 @@ class Format(StrEnum):
 
 def tables(
     results: Results = None,
-    form: Annotated[Format, typer.Option("--format", help="For a terminal, or as Markdown or LaTeX.")] = Format.terminal,
+    form: Annotated[
+        Format, typer.Option("--format", help="Print for a terminal, or as Markdown or LaTeX.")
+    ] = Format.terminal,
     fill: Annotated[Path | None, typer.Option(help="Put the tables into this Markdown page, between its marks.")] = None,
     json: Json = False,
 ) -> None:
-    """Print the paper's tables, our value beside the paper's, with seeds, ties and time; and whether its claims hold."""
+    """Print the paper's tables with our values beside them, seeds, ties and time, and check the paper's claims."""
     from relatum.errors import DataError
     from relatum.paper.claims import check_claims, claims_table
     from relatum.paper.tables import fill_page, paper_tables

@@ -1,4 +1,4 @@
-"""`relatum predict` and `relatum embeddings`: what a run knows goes out."""
+"""`relatum predict` and `relatum embeddings`: write what a run knows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def predict(
     table: Annotated[str | None, typer.Option(help="The table of a database; by default predicted_RELATION.")] = None,
     append: Annotated[bool, typer.Option("--append", help="Add to a table that exists.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the rows of a table, or the file.")] = False,
-    full_names: Annotated[bool, typer.Option("--full-names", help="Write items:17 instead of the table's own 17.")] = False,
+    full_names: Annotated[
+        bool, typer.Option("--full-names", help="Write full entity names, such as items:17 instead of 17.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Predict new facts. Candidates differ from a known fact in one cell, or are all possible facts with --exact."""
@@ -116,13 +118,13 @@ def _scores(one: Prediction) -> tuple[str, str]:
 
 def embeddings(
     run: RunFolder,
-    to: Annotated[Path, typer.Option(metavar="DIR", help="The directory to make; it must be new or empty.")],
+    to: Annotated[Path, typer.Option(metavar="DIR", help="The directory to create; it must be new or empty.")],
     format: Annotated[  # noqa: A002
-        str, typer.Option(metavar="npy|parquet", help="NumPy arrays with names beside them, or Parquet.")
+        str, typer.Option(metavar="npy|parquet", help="NumPy arrays with files of names, or Parquet.")
     ] = "npy",
     json: Json = False,
 ) -> None:
-    """Write the embeddings of a run: a table for entities, and those that the model has for relations."""
+    """Write the embeddings of a run: one table for entities, and the model's tables for relations."""
     from relatum.api import Run
     from relatum.runs.export import save_embeddings
 

@@ -20,14 +20,14 @@ __all__ = ["synth"]
 
 def synth(
     out: NewFolder,
-    preset: Annotated[str, typer.Option(help="Settings to begin from: rel-er or small (trains in seconds).")] = "rel-er",
+    preset: Annotated[str, typer.Option(help="Settings to start from: rel-er or small (trains in seconds).")] = "rel-er",
     change: Changes = None,
     seed: Annotated[int, typer.Option(min=0, help="The random seed.")] = 0,
     json: Json = False,
 ) -> None:
     """Make a synthetic hypergraph: random relations and others derived from them, with expressions in derivations.json.
 
-    Settings for --set are such as derived=50 or tuples=10000.
+    For example, --set derived=50 or --set tuples=10000 changes a setting.
     """
     from relatum.files import require_empty
     from relatum.progress import progress

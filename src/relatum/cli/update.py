@@ -26,9 +26,9 @@ def update(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Add new facts to a trained run: only the rows of new entities are fitted, which takes seconds.
+    """Add new facts to a trained run in seconds: fit only the rows of new entities.
 
-    By default the updated run is written to RUN-updated, beside RUN.
+    The updated run goes to RUN-updated by default, next to RUN.
     """
     from relatum import api
 
