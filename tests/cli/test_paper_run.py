@@ -1,4 +1,4 @@
-"""`relatum run`: what is missing is run, what is done is skipped, what was cut short is gone on with."""
+"""`relatum run`: it skips finished runs, resumes interrupted ones and trains the rest."""
 
 from __future__ import annotations
 

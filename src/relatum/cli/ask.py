@@ -30,7 +30,7 @@ def evaluate(
     raw: Annotated[bool, typer.Option("--raw", help="Count known answers as competitors.")] = False,
     json: Json = False,
 ) -> None:
-    """Rank held-out facts among all entities: MRR and Hit@k, filtered by all known facts, ties by their mean rank."""
+    """Rank held-out facts among all entities: MRR and Hit@k, filtered by all known facts, with ties at their mean rank."""
     from relatum.api import Run
     from relatum.datasets.registry import PARTS
     from relatum.errors import UnknownNameError
@@ -42,11 +42,11 @@ def evaluate(
     parts = {key: tested.by(key) for key in by.split(",") if key}
     whole, (low, high) = tested.metrics, tested.interval
     macro = {key: tested.macro_mrr(key) for key in ("arity", "relation")}
-    trust = loaded.reliability(split)
+    reliability = loaded.reliability(split)
     if json:
         by_part = {key: {one.part: one.metrics.to_json() for one in found} for key, found in parts.items()}
         plain = {**tested.to_dict(), "mrr_macro": macro, "by": by_part}
-        print_json({**plain, "calibration": None if trust is None else trust.to_json()})
+        print_json({**plain, "calibration": None if reliability is None else reliability.to_json()})
         return
     heads = ("", "questions", "MRR", "Hit@1", "Hit@3", "Hit@10", "mean rank", "pessimistic MRR")
     for key, found in parts.items():
@@ -55,8 +55,8 @@ def evaluate(
     print_table(f"{split}, {'raw' if raw else 'filtered'}", heads, [_row("all", whole)], heads[1:], drop=_SPARE)
     say(f"MRR {whole.mrr:.4f}, 95 % interval {low:.4f} to {high:.4f} by resampling facts")
     say(f"mean over arities {macro['arity']:.4f}, over relations {macro['relation']:.4f}")
-    if trust is not None:
-        _show(trust)
+    if reliability is not None:
+        _show(reliability)
 
 
 def complete(
@@ -75,10 +75,10 @@ def complete(
     from relatum.runs.answers import parse_question
 
     loaded = Run.load(run)
-    asked = parse_question(question, loaded.schema)
-    answers = loaded.complete(asked, k=k, new_only=new, beam=beam)
-    roles = loaded.schema[asked.relation].roles
-    heads = [roles[position] if roles else f"position {position}" for position in asked.open]
+    parsed = parse_question(question, loaded.schema)
+    answers = loaded.complete(parsed, k=k, new_only=new, beam=beam)
+    roles = loaded.schema[parsed.relation].roles
+    heads = [roles[position] if roles else f"position {position}" for position in parsed.open]
     if json:
         print_json({"question": question, "answers": [_plain(answer) for answer in answers]})
         return
@@ -122,8 +122,8 @@ def score(
 
 def _rows(answers: list[Answer]) -> Iterator[tuple[tuple[str, ...], Answer]]:
     """Yield the cells of each answer, with the answer."""
-    for place, one in enumerate(answers, start=1):
-        yield (str(place), *one.entities, f"{one.score:.3f}", percent(one.probability)), one
+    for rank, one in enumerate(answers, start=1):
+        yield (str(rank), *one.entities, f"{one.score:.3f}", percent(one.probability)), one
 
 
 def _plain(answer: Answer) -> dict[str, Any]:
@@ -145,15 +145,15 @@ def _where(source: str | None) -> str:
     return "known, derived" if source == "derived" else f"known, in {source}"
 
 
-def _show(trust: Reliability) -> None:
-    """Print how far probabilities can be trusted, with a bar for each range of them."""
+def _show(reliability: Reliability) -> None:
+    """Print how well probabilities match what is observed, with a bar for each range of them."""
     rows = [
         (percent(predicted), percent(observed), percent(fraction), "\u2588" * round(20 * observed))
-        for predicted, observed, fraction in trust.curve
+        for predicted, observed, fraction in reliability.curve
     ]
     heads = ("predicted", "observed", "fraction", "")
     print_table("calibration, on these facts and as many negative examples", heads, rows, heads[:3])
-    say(f"Brier score {trust.brier:.4f}, expected calibration error {trust.error:.4f}")
+    say(f"Brier score {reliability.brier:.4f}, expected calibration error {reliability.error:.4f}")
 
 
 def _row(name: str, metrics: Metrics) -> tuple[str, ...]:

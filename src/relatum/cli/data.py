@@ -27,7 +27,7 @@ app = typer.Typer(help="List, describe, check and convert datasets.", no_args_is
 
 RelationColumn = Annotated[
     list[str] | None,
-    typer.Option(metavar="[PART:]N", help="The column, from 0, that holds the relation; for one part, e.g. test:1."),
+    typer.Option(metavar="[PART:]N", help="The column, from 0, that contains the relation; for one part, e.g. test:1."),
 ]
 IgnoreColumn = Annotated[list[str] | None, typer.Option(metavar="[PART:]N", help="A column to ignore; can be repeated.")]
 Comments = Annotated[bool, typer.Option("--comments", help="Ignore lines that start with '#'.")]
@@ -94,32 +94,34 @@ def check(
     from relatum.data.quality import check_quality
 
     split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
-    health = check_quality(split)
+    quality = check_quality(split)
     if json:
-        print_json({"origin": split.source, **health.to_json()})
+        print_json({"origin": split.source, **quality.to_json()})
         return
     print_table(
         f"Data quality of {split.source}",
         ("finding", "where", "count", "share"),
-        _health_rows(split, health),
+        _quality_rows(split, quality),
         ("count", "share"),
     )
-    near = sum(count for count, _ in health.near.values())
-    rows = [(str(arity), number(count), number(total), share(count, total)) for arity, (count, total) in health.near.items()]
+    close = sum(count for count, _ in quality.near.values())
+    rows = [
+        (str(arity), number(count), number(total), share(count, total)) for arity, (count, total) in quality.near.items()
+    ]
     print_table(
         "Test facts that differ from one of train or valid in a single position",
-        ("arity", "near", "test", "share"),
-        [*rows, ("all", number(near), number(len(split.test)), share(near, len(split.test)))],
-        ("arity", "near", "test", "share"),
+        ("arity", "close", "test", "share"),
+        [*rows, ("all", number(close), number(len(split.test)), share(close, len(split.test)))],
+        ("arity", "close", "test", "share"),
     )
-    _print_leakage(health.leakage)
-    _print_skipped(health.skipped)
+    _print_leakage(quality.leakage)
+    _print_skipped(quality.skipped)
 
 
 @app.command()
 def convert(
     source: Data,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The directory to make; it must not exist yet.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The directory to create; it must not exist yet.")],
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the files.")] = False,
     relation_column: RelationColumn = None,
     ignore_column: IgnoreColumn = None,
@@ -152,7 +154,7 @@ def _load(
 
 
 def _layouts(relation: list[str], ignore: list[str], comments: bool, blank_lines: bool) -> dict[str, Layout] | None:
-    """Return the layout of each part, or None if nothing was said about it."""
+    """Return the layout of each part, or None if no option describes it."""
     from relatum.datasets.registry import PARTS
     from relatum.datasets.text_format import Layout
 
@@ -183,10 +185,10 @@ def _columns(option: str, values: list[str]) -> Iterator[tuple[str, int]]:
             yield one, int(column)
 
 
-def _registered(origin: str) -> dict[str, str | list[str]]:
+def _registered(source: str) -> dict[str, str | list[str]]:
     from relatum.datasets.registry import DATASETS
 
-    dataset = DATASETS.get(origin)
+    dataset = DATASETS.get(source)
     if dataset is None:
         return {}
     return {"licence": dataset.licence, "cite": dataset.cite, "home": dataset.home, "quirks": list(dataset.quirks)}
@@ -203,19 +205,19 @@ def _arity_rows(split: Split) -> list[list[str]]:
     return [*rows, ["all", *map(number, (len(split.schema), *totals, sum(totals)))]]
 
 
-def _health_rows(split: Split, health: DataQuality) -> Iterator[tuple[str, str, str, str]]:
+def _quality_rows(split: Split, quality: DataQuality) -> Iterator[tuple[str, str, str, str]]:
     sizes = {part: len(graph) for part, graph in split.parts.items()}
-    for part, count in health.duplicates.items():
+    for part, count in quality.duplicates.items():
         yield "repeated facts", part, number(count), share(count, sizes[part])
-    for pair, count in health.overlap.items():
+    for pair, count in quality.overlap.items():
         yield "facts in both", pair, number(count), share(count, sizes[pair.split("/")[1]])
-    for part, count in health.unseen_entities.items():
+    for part, count in quality.unseen_entities.items():
         yield "entities not in train", part, number(count), share(count, len(split.entities))
-    for part, count in health.unseen_relations.items():
+    for part, count in quality.unseen_relations.items():
         yield "relations not in train", part, number(count), share(count, len(split.schema))
-    for part, count in health.unseen_facts.items():
+    for part, count in quality.unseen_facts.items():
         yield "facts with a name not in train", part, number(count), share(count, sizes[part])
-    yield "entities that occur once", "train", number(health.degree_one), share(health.degree_one, len(split.entities))
+    yield "entities that occur once", "train", number(quality.degree_one), share(quality.degree_one, len(split.entities))
 
 
 def _print_leakage(found: Leakage) -> None:

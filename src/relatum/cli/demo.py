@@ -26,7 +26,7 @@ _STEPS = (
         "Ask for the missing row: where do Real Madrid play FC Barcelona, and in which league?",
         "complete {}/run 'matches(Real Madrid, FC Barcelona, ?, ?, ?)' -k 3",
     ),
-    ("Who resembles Real Madrid? Nobody ever said what a club, a city or Spain is.", "similar {}/run 'Real Madrid' -k 5"),
+    ("Who resembles Real Madrid? The data never says what a club, a city or Spain is.", "similar {}/run 'Real Madrid' -k 5"),
     ("Which tables can be computed from others?", "rules {}/data"),
     ("All of it on one page, with accuracy, calibration and new predictions.", "report {}/run"),
 )

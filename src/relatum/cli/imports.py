@@ -1,4 +1,4 @@
-"""`relatum import`: make facts of tables in files and databases."""
+"""`relatum import`: make facts from tables in files and databases."""
 
 from __future__ import annotations
 
@@ -29,23 +29,22 @@ def import_tables(
         ),
     ],
     out: NewFolder,
-    table: Annotated[Many, typer.Option(metavar="TABLE", help="Take this table only; can be repeated.")] = None,
+    table: Annotated[Many, typer.Option(metavar="TABLE", help="Import only this table; can be repeated.")] = None,
     columns: Annotated[
-        Many, typer.Option(metavar="TABLE=A,B,...", help="Take exactly these columns, in this order.")
+        Many, typer.Option(metavar="TABLE=A,B,...", help="Import exactly these columns, in this order.")
     ] = None,
     relation: Annotated[Many, typer.Option(metavar="TABLE=NAME", help="The name of a table's relation.")] = None,
-    keep: Annotated[Many, typer.Option(metavar="COLUMN", help="Take a column that would be left out.")] = None,
+    keep: Annotated[Many, typer.Option(metavar="COLUMN", help="Import a column that would be left out.")] = None,
     drop: Annotated[Many, typer.Option(metavar="COLUMN", help="Leave a column out.")] = None,
     link: Annotated[
-        Many, typer.Option(metavar="COLUMN=WHAT", help="Whose entities a column holds: TABLE.COLUMN, TABLE, or a new name.")
+        Many,
+        typer.Option(metavar="COLUMN=WHAT", help="Whose entities a column contains: TABLE.COLUMN, TABLE, or a new name."),
     ] = None,
     bins: Annotated[
-        Many, typer.Option(metavar="[COLUMN=]N", help="Group numbers and dates that seldom repeat into N quantiles.")
+        Many, typer.Option(metavar="[COLUMN=]N", help="Group numbers and dates that rarely repeat into N quantiles.")
     ] = None,
-    null: Annotated[
-        str, typer.Option(metavar="skip|value", help="Skip rows with a NULL, or take NULL as a value.")
-    ] = "skip",
-    keep_ids: Annotated[bool, typer.Option("--keep-ids", help="Take unique columns, such as surrogate keys.")] = False,
+    null: Annotated[str, typer.Option(metavar="skip|value", help="Skip rows with a NULL, or use NULL as a value.")] = "skip",
+    keep_ids: Annotated[bool, typer.Option("--keep-ids", help="Import unique columns, such as surrogate keys.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Name entities by their value alone, whatever the column.")] = False,
     relation_key: Annotated[str, typer.Option(metavar="KEY", help="The JSON key that names the relation.")] = "relation",
     split: Annotated[
@@ -53,10 +52,10 @@ def import_tables(
     ] = "stratified",
     valid: Annotated[float, typer.Option(metavar="SHARE", help="The share of facts for valid.")] = 0.1,
     test: Annotated[float, typer.Option(metavar="SHARE", help="The share of facts for test.")] = 0.1,
-    seed: Annotated[int, typer.Option(help="The seed by which held-out facts are drawn.")] = 0,
+    seed: Annotated[int, typer.Option(help="The random seed that chooses the held-out facts.")] = 0,
     json: Json = False,
 ) -> None:
-    """Make a dataset from tables: a table is a relation, a row a fact, a column a role; foreign keys are followed."""
+    """Make a dataset from tables: a table is a relation, a row a fact, a column a role, and foreign keys link tables."""
     from relatum.files import require_empty
     from relatum.tables import read
 

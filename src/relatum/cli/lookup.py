@@ -1,4 +1,4 @@
-"""`relatum schema`, `find` and `similar`: what can be asked, and of whom."""
+"""`relatum schema`, `find` and `similar`: what can be asked, and about which entities."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def schema(source: RunOrData, json: Json = False) -> None:
     from relatum.runs.lookup import describe_relations
 
     found = describe_relations(_opened(source))
-    asked = source if _is_run(source) else "RUN"
-    commands = [None if one.question is None else _command("complete", asked, one.question) for one in found]
+    target = source if _is_run(source) else "RUN"
+    commands = [None if one.question is None else _command("complete", target, one.question) for one in found]
     if json:
         relations = [{**one.to_dict(), "command": command} for one, command in zip(found, commands, strict=True)]
         print_json({"source": source, "relations": relations})
@@ -37,7 +37,7 @@ def schema(source: RunOrData, json: Json = False) -> None:
     ]
     print_table(f"{source}: relations", ("relation", "columns", "facts", "example"), rows, ("facts",), drop=("example",))
     if any(commands):
-        say("Questions to ask" + ("" if asked == source else " of a run that was trained on this data") + ":")
+        say("Questions to ask" + ("" if target == source else " of a run that was trained on this data") + ":")
     for command in filter(None, commands):
         say(f"  {command}")
 
@@ -48,7 +48,7 @@ def find(
     k: Most = 10,
     json: Json = False,
 ) -> None:
-    """Find entities by a part of their name, and show which columns they stand in."""
+    """Find entities by a part of their name, and show the columns that contain them."""
     from relatum.runs.lookup import find_entities
 
     found = find_entities(_opened(source), text, k)

@@ -1,4 +1,4 @@
-"""The arguments and options that verbs share, each said once."""
+"""The arguments and options that verbs share, each defined once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 def _check_run(folder: Path) -> Path:
-    """Return the directory of a run, or say what it is instead."""
+    """Return the directory of a run, or raise an error that says what it is instead."""
     from relatum.datasets.registry import DATASETS
     from relatum.errors import DataError
 
@@ -34,11 +34,11 @@ def _check_run(folder: Path) -> Path:
         raise DataError(f"{folder}: this is a dataset, not a run; train it first: {command}")
     if not folder.exists():
         raise DataError(f"{folder}: no such run directory")
-    raise DataError(f"{folder}: not a run directory, which relatum train would make")
+    raise DataError(f"{folder}: not a run directory; relatum train writes one")
 
 
 RunFolder = Annotated[
-    Path, typer.Argument(metavar="RUN", callback=_check_run, help="A run directory made by relatum train.")
+    Path, typer.Argument(metavar="RUN", callback=_check_run, help="A run directory that relatum train has written.")
 ]
 Data = Annotated[str, typer.Argument(metavar="NAME_OR_DIR", help="A registered dataset, a directory or a file.")]
 RunOrData = Annotated[
@@ -47,13 +47,14 @@ RunOrData = Annotated[
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 
-NewFolder = Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to make; it must be new or empty.")]
+NewFolder = Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to create; it must be new or empty.")]
 RunOut = Annotated[
-    Path | None, typer.Option("--out", metavar="RUN", help="The run directory to make; it must be new or empty.")
+    Path | None, typer.Option("--out", metavar="RUN", help="The run directory to create; it must be new or empty.")
 ]
 FolderOut = Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to write into.")]
 FileOut = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="The file to write; by default report.html in the run.")
+    Path | None,
+    typer.Option("--out", metavar="FILE", help="The file to write; by default report.html in the run directory."),
 ]
 
 Changes = Annotated[

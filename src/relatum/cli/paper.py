@@ -1,4 +1,4 @@
-"""`relatum run`, `relatum tables` and `relatum figures`: experiments, and what is made of their results."""
+"""`relatum run`, `relatum tables` and `relatum figures`: experiments, and tables and figures of their results."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["Results", "figures", "read", "run", "tables"]
 
 def run(
     specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help="TOML files, such as experiments/fb-auto.toml.")],
-    seeds: Annotated[str | None, typer.Option(help="Which seeds, such as 0,1,2; by default those of the file.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="The seeds, such as 0,1,2; by default those in the file.")] = None,
     out: FolderOut = Path("runs"),
     results: Annotated[Path | None, typer.Option(help="Write NAME.json here, with the results of all seeds.")] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only show what there is to do.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show the state of each run.")] = False,
     json: Json = False,
 ) -> None:
-    """Run what is missing of experiments, skip what is done, go on with what was cut short, and collect the results."""
+    """Run experiments and collect their results: skip finished runs, resume interrupted ones, and train the rest."""
     from relatum.errors import SettingError
     from relatum.runs.experiment import read_experiments
     from relatum.runs.results import collect, save_results
@@ -57,7 +57,7 @@ def run(
 
 
 def _carry_out(planned: Planned) -> None:
-    """Train a run, or go on with it; nothing if it is done."""
+    """Train a run, or resume it; do nothing if it is done."""
     from relatum import api
     from relatum.cli.train import carry_out
 
@@ -86,9 +86,9 @@ def _show(found: dict[str, Any]) -> None:
         for one in whole["runs"]:
             test, valid = one["test"], one["valid"]
             hits = (f"{test[f'hits@{k}']:.4f}" for k in (1, 3, 10))
-            said = "-" if valid is None else f"{valid['mrr']:.4f}"
+            valid_mrr = "-" if valid is None else f"{valid['mrr']:.4f}"
             times = (str(one["best_epoch"]), f"{one['minutes_of_training']:.1f}")
-            rows.append((name, str(one["seed"]), f"{test['mrr']:.4f}", *hits, said, *times))
+            rows.append((name, str(one["seed"]), f"{test['mrr']:.4f}", *hits, valid_mrr, *times))
         spread = whole["test_mrr"]["spread"]
         mean = f"{whole['test_mrr']['mean']:.4f}" + ("" if spread is None else f" ({spread:.4f})")
         rows.append((name, "mean", mean, "", "", "", "", "", ""))
@@ -115,11 +115,13 @@ class Format(StrEnum):
 
 def tables(
     results: Results = None,
-    form: Annotated[Format, typer.Option("--format", help="For a terminal, or as Markdown or LaTeX.")] = Format.terminal,
+    form: Annotated[
+        Format, typer.Option("--format", help="Print for a terminal, or as Markdown or LaTeX.")
+    ] = Format.terminal,
     fill: Annotated[Path | None, typer.Option(help="Put the tables into this Markdown page, between its marks.")] = None,
     json: Json = False,
 ) -> None:
-    """Print the paper's tables, our value beside the paper's, with seeds, ties and time; and whether its claims hold."""
+    """Print the paper's tables with our values beside them, seeds, ties and time, and check the paper's claims."""
     from relatum.errors import DataError
     from relatum.paper.claims import check_claims, claims_table
     from relatum.paper.tables import fill_page, paper_tables
@@ -145,17 +147,17 @@ def tables(
 
 
 def read(results: list[Path] | None) -> Collected:
-    """Return what is in places of results; runs that have not ended are named, and nothing at all is an error."""
+    """Return what is in folders of results; runs that have not ended are named, and nothing at all is an error."""
     from relatum.errors import DataError
     from relatum.runs.results import read_results
 
-    places = results or [Path("results")]
-    collected = read_results(*places)
+    folders = results or [Path("results")]
+    collected = read_results(*folders)
     for folder in collected.unfinished:
         say(f"{folder}: left out: its training has not ended", stderr=True)
     if not collected.results and not collected.datasets:
-        there = ", ".join(map(str, places))
-        raise DataError(f"{there}: no results; make some with: relatum run SPEC --results {places[0]}")
+        there = ", ".join(map(str, folders))
+        raise DataError(f"{there}: no results; make some with: relatum run SPEC --results {folders[0]}")
     return collected
 
 
@@ -168,18 +170,18 @@ def figures(
     from relatum.errors import DataError
     from relatum.paper.figures import make_figures
 
-    made = make_figures(read(results).results, out)
-    if not any(one.files for one in made):
-        why = "; ".join(reason for one in made for reason in one.left_out) or "there are no results"
+    drawn = make_figures(read(results).results, out)
+    if not any(one.files for one in drawn):
+        why = "; ".join(reason for one in drawn for reason in one.left_out) or "there are no results"
         raise DataError(f"no figure can be drawn: {why}")
     if json:
-        print_json({"figures": [one.to_json() for one in made]})
+        print_json({"figures": [one.to_json() for one in drawn]})
         return
-    for one in made:
+    for one in drawn:
         reasons = ", ".join(one.left_out)
         if one.files:
-            kinds = " and ".join(file.suffix for file in one.files)
-            said = f"{out / one.name}{kinds}" + (f"; left out: {reasons}" if reasons else "")
+            suffixes = " and ".join(file.suffix for file in one.files)
+            line = f"{out / one.name}{suffixes}" + (f"; left out: {reasons}" if reasons else "")
         else:
-            said = f"not made: {one.name} ({reasons})"
-        say(said)
+            line = f"not made: {one.name} ({reasons})"
+        say(line)

@@ -1,4 +1,4 @@
-"""`relatum predict` and `relatum embeddings`: what a run knows goes out."""
+"""`relatum predict` and `relatum embeddings`: write what a run knows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["embeddings", "predict"]
 
-_SHOWN, _WRITTEN = 20, 1000  # facts of a relation, if nobody says how many
+_SHOWN, _WRITTEN = 20, 1000  # facts of a relation, by default
 
 
 def predict(
@@ -46,7 +46,9 @@ def predict(
     table: Annotated[str | None, typer.Option(help="The table of a database; by default predicted_RELATION.")] = None,
     append: Annotated[bool, typer.Option("--append", help="Add to a table that exists.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the rows of a table, or the file.")] = False,
-    full_names: Annotated[bool, typer.Option("--full-names", help="Write items:17 instead of the table's own 17.")] = False,
+    full_names: Annotated[
+        bool, typer.Option("--full-names", help="Write full entity names, such as items:17 instead of 17.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Predict new facts. Candidates differ from a known fact in one cell, or are all possible facts with --exact."""
@@ -67,19 +69,19 @@ def predict(
     if table is not None and (len(names) > 1 or not target.is_database):
         raise SettingError("--table names the table of one relation in a database")
 
-    def made(predictions: dict[str, list[Prediction]]) -> list[Table]:
+    def tables_of(predictions: dict[str, list[Prediction]]) -> list[Table]:
         return [predictions_table(loaded, one, predictions[one], name=table, full_names=full_names) for one in names]
 
-    target.check(made({name: [] for name in names}))  # before the work, and again when it is written
-    written = made(predict_facts(loaded, names, top or _WRITTEN, **wanted))
+    target.check(tables_of({name: [] for name in names}))  # before the work, and again when it is written
+    written = tables_of(predict_facts(loaded, names, top or _WRITTEN, **wanted))
     target.write(written)
     if json:
         tables = [{"relation": one.relation, "table": one.name, "rows": len(one)} for one in written]
         print_json({"to": target.origin, "tables": tables})
         return
     for one in written:
-        place = f"{target.origin}, table {one.name}" if target.is_database else target.origin
-        say(f"wrote {count(len(one), 'fact')} of {one.relation} to {place}")
+        path = f"{target.origin}, table {one.name}" if target.is_database else target.origin
+        say(f"wrote {count(len(one), 'fact')} of {one.relation} to {path}")
 
 
 def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> None:
@@ -95,13 +97,13 @@ def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> 
     if len(names) == 1:
         schema = run.schema[names[0]]
         heads = schema.roles or tuple(f"position {position}" for position in range(schema.arity))
-        rows = [(str(place), *one.entities, *_scores(one)) for place, one in enumerate(found, start=1)]
+        rows = [(str(rank), *one.entities, *_scores(one)) for rank, one in enumerate(found, start=1)]
         print_table(f"{schema}, new", ("", *heads, *ends), rows, ends, drop=("score",))
         return
     found.sort(key=lambda one: -(one.probability or 0.0))
     rows = [
-        (str(place), str(Question(one.relation, one.entities)), *_scores(one))
-        for place, one in enumerate(found[: wanted["top"]], start=1)
+        (str(rank), str(Question(one.relation, one.entities)), *_scores(one))
+        for rank, one in enumerate(found[: wanted["top"]], start=1)
     ]
     print_table(f"{len(names)} relations, new", ("", "fact", *ends), rows, ends, drop=("score",))
 
@@ -116,13 +118,13 @@ def _scores(one: Prediction) -> tuple[str, str]:
 
 def embeddings(
     run: RunFolder,
-    to: Annotated[Path, typer.Option(metavar="DIR", help="The directory to make; it must be new or empty.")],
+    to: Annotated[Path, typer.Option(metavar="DIR", help="The directory to create; it must be new or empty.")],
     format: Annotated[  # noqa: A002
-        str, typer.Option(metavar="npy|parquet", help="NumPy arrays with names beside them, or Parquet.")
+        str, typer.Option(metavar="npy|parquet", help="NumPy arrays with files of names, or Parquet.")
     ] = "npy",
     json: Json = False,
 ) -> None:
-    """Write the embeddings of a run: a table for entities, and those that the model has for relations."""
+    """Write the embeddings of a run: one table for entities, and the model's tables for relations."""
     from relatum.api import Run
     from relatum.runs.export import save_embeddings
 

@@ -1,4 +1,4 @@
-"""`relatum query` and `define`: relational algebra asked of a trained run."""
+"""`relatum query` and `define`: relational algebra over a trained run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["define", "query"]
 
 
 class Mode(StrEnum):
-    """By which reading answers are ranked."""
+    """The values by which answers are ranked."""
 
     exact = "exact"
     closed = "closed"
@@ -36,7 +36,7 @@ def query(
     ],
     k: Annotated[int, typer.Option("-k", min=1, help="How many known answers, and how many new ones, to show.")] = 10,
     mode: Annotated[
-        Mode, typer.Option(help="Rank by the meaning on calibrated scores, or by the closed form, one derived relation.")
+        Mode, typer.Option(help="Rank by exact values on calibrated scores, or by the closed form: one derived relation.")
     ] = Mode.exact,
     new: Annotated[bool, typer.Option("--new", help="Show only answers that do not follow from known facts.")] = False,
     seconds: Annotated[
@@ -97,7 +97,8 @@ def _show(text: str, found: QueryResult, seconds: float) -> None:
     print_table(text, ("", *heads, *numbers, ""), rows, numbers, drop=("slack", "closed", "degree"))
     promise = {"equal": "equal to", "at least": "never below", "at most": "never above"}.get(found.bound.value)
     bound = f"the closed form is {promise} the exact degree" if promise else "the closed form has no bound for this query"
-    say(f"ranked by the {found.mode} reading; {bound}")
+    values = "exact values" if found.mode == "exact" else "the closed form"
+    say(f"ranked by {values}; {bound}")
     if not all(one.proven for one in found.answers):
         why = f"stopped after {seconds:g} s" if found.stopped else "the search was cut short"
         say(f"{why}: the answers marked * are the best found so far, and there may be better ones")

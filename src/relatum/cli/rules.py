@@ -32,7 +32,7 @@ def rules(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Find relations that can be derived from others, by all known facts and, for a run, by its model."""
+    """Find relations that can be derived from others, using all known facts and, for a run, its model."""
     from relatum.report.rule_graph import draw_rules, drawing_for
     from relatum.rules import estimate_completeness, mine_rules
     from relatum.rules import examples as examples_of
@@ -68,7 +68,7 @@ def rules(
 
 
 def _opened(source: str) -> tuple[Hypergraph, Reasoner | None]:
-    """Return all known facts of a run or a dataset, and what can be asked of a calibrated ReAlE."""
+    """Return all known facts of a run or a dataset, and the reasoner of a calibrated ReAlE."""
     from relatum.api import Run
     from relatum.data.hypergraph import Hypergraph
     from relatum.datasets.load import load
@@ -78,8 +78,8 @@ def _opened(source: str) -> tuple[Hypergraph, Reasoner | None]:
     if not (Path(source) / SPEC).exists():
         return Hypergraph.union(list(load(source).parts.values())), None
     run = Run.load(source)
-    asked = isinstance(run.model, ReAlE) and run.calibration is not None
-    return run.facts, run.reasoner if asked else None
+    has_scores = isinstance(run.model, ReAlE) and run.calibration is not None
+    return run.facts, run.reasoner if has_scores else None
 
 
 def _evidence(reasoner: Reasoner | None, rule: Rule) -> ModelEvidence | None:

@@ -26,14 +26,14 @@ def train(
             help="The data: the name of a dataset, a directory or file of facts, a database or a file of tables.",
         ),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The model; by default that of the spec, or reale.")] = None,
-    recipe: Annotated[str | None, typer.Option(help="Settings to begin from: fast (the default) or paper.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model; by default the one in the spec, or reale.")] = None,
+    recipe: Annotated[str | None, typer.Option(help="Settings to start from: fast (the default) or paper.")] = None,
     spec: Annotated[Path | None, typer.Option(help="A TOML file with settings.")] = None,
     change: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as training.epochs=20.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="The random seed.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="RUN", help="The run directory to make.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="RUN", help="The run directory to create.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Resume a run that was stopped.")] = None,
 ) -> None:
     """Train a model into a run directory; stop it with Ctrl-C, and resume it with --resume."""

@@ -27,25 +27,25 @@ _TRIALS = 20  # where there is no grid to go through
 
 def tune(
     out: FolderOut,
-    data: Annotated[str | None, typer.Option(metavar="NAME_OR_DIR", help="What to learn from.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model; by default that of the spec, or reale.")] = None,
+    data: Annotated[str | None, typer.Option(metavar="NAME_OR_DIR", help="The data to learn from.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model; by default the one in the spec, or reale.")] = None,
     trials: Annotated[
         int | None,
-        typer.Option(help="Trials of the study, by all processes together; by default 20, or the whole grid.", min=1),
+        typer.Option(help="How many trials all processes run together; by default 20, or the whole grid.", min=1),
     ] = None,
     sampler: Annotated[str, typer.Option(help="tpe, or grid: every combination, by default the grid of the paper.")] = "tpe",
-    pruner: Annotated[str, typer.Option(help="How weak trials are ended early: median, halving or none.")] = "median",
+    pruner: Annotated[str, typer.Option(help="How to stop weak trials early: median, halving or none.")] = "median",
     search: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PATH=VALUES",
-            help="What to search, such as 'training.learning_rate=0.05..1.0 log' or model.window=1,2,4; once per setting.",
+            help="Values to search, such as 'training.learning_rate=0.05..1.0 log' or model.window=1,2,4; one per setting.",
         ),
     ] = None,
-    spec: Annotated[Path | None, typer.Option(help="A TOML file with settings to begin from.")] = None,
+    spec: Annotated[Path | None, typer.Option(help="A TOML file with settings to start from.")] = None,
     change: Changes = None,
-    epochs: Annotated[int | None, typer.Option(help="Epochs of each trial, at most.")] = None,
-    minutes: Annotated[float | None, typer.Option(help="Begin no trial after so many minutes.", min=0)] = None,
+    epochs: Annotated[int | None, typer.Option(help="The largest number of epochs per trial.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Start no new trial after this many minutes.", min=0)] = None,
     storage: Annotated[
         str | None, typer.Option(metavar="FILE_OR_URL", help="A journal file or postgresql:// URL that machines share.")
     ] = None,
@@ -93,7 +93,7 @@ def tune(
 
 
 def _base(path: Path | None, changes: list[str], options: dict[str, Any], sampler: str) -> Spec:
-    """Return the spec that trials begin from; that of a grid is the paper's where nothing else is said."""
+    """Return the spec that trials start from; a grid starts from the paper's recipe by default."""
     from relatum.runs.spec import Spec, merged
     from relatum.settings import change_of
 
@@ -103,10 +103,10 @@ def _base(path: Path | None, changes: list[str], options: dict[str, Any], sample
 
 
 class _Interrupt:
-    """Ctrl-C stops at the end of a training step, where the trial can be given back; asked twice, at once."""
+    """Ctrl-C stops after the training step, so that the trial can be given back; a second one stops at once."""
 
     def __init__(self) -> None:
-        self._asked = False
+        self._requested = False
 
     def __enter__(self) -> _Interrupt:
         self._before = signal.signal(signal.SIGINT, self._ask)
@@ -118,12 +118,12 @@ class _Interrupt:
             sys.stderr.write("stopped; resume with the same command\n")
 
     def _ask(self, *_: object) -> None:
-        if self._asked:
+        if self._requested:
             raise KeyboardInterrupt
-        self._asked = True
+        self._requested = True
 
     def __call__(self, *_: object) -> None:
-        if self._asked:
+        if self._requested:
             raise KeyboardInterrupt
 
 

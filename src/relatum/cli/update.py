@@ -26,17 +26,17 @@ def update(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Add new facts to a trained run: only the rows of new entities are fitted, which takes seconds.
+    """Add new facts to a trained run in seconds: fit only the rows of new entities.
 
-    By default the updated run is written to RUN-updated, beside RUN.
+    The updated run goes to RUN-updated by default, next to RUN.
     """
     from relatum import api
 
-    made = api.update(run, new_facts, out, seed=seed, refit=refit)
-    entry = made.events[-1]
+    updated = api.update(run, new_facts, out, seed=seed, refit=refit)
+    entry = updated.events[-1]
     if json:
         kept = {name: value for name, value in entry.items() if name not in ("event", "time")}
-        print_json({"run": str(made.folder), **kept})
+        print_json({"run": str(updated.folder), **kept})
         return
     print_table(f"{new_facts} folded into {run}", ("", "facts"), _facts(entry), ("facts",))
     heads = ("", "questions of", "before", "after")
@@ -45,7 +45,7 @@ def update(
     if entry["refitted_entities"]:
         fitted += f" and {count(entry['refitted_entities'], 'known entity', 'known entities')}"
     say(f"{fitted} fitted in {duration(entry['seconds'])}; all other rows are as they were")
-    say(f"written to {made.folder}; next: relatum evaluate {shlex.quote(str(made.folder))}")
+    say(f"written to {updated.folder}; next: relatum evaluate {shlex.quote(str(updated.folder))}")
 
 
 def _facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
@@ -68,8 +68,8 @@ def _ranks(entry: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     """Return how old facts fare among more entities, and new ones before and after the fit."""
     rows = []
     if entry["valid_mrr_after"] is not None:
-        asked = f"{number(entry['valid_facts'])} valid facts, after among more entities"
-        rows.append(("MRR", asked, "valid_mrr_before", "valid_mrr_after"))
+        questions = f"{number(entry['valid_facts'])} valid facts, after among more entities"
+        rows.append(("MRR", questions, "valid_mrr_before", "valid_mrr_after"))
     if entry["own_questions"]:
         rows.append(("MRR", "new facts, before at the rows where the fit began", "own_mrr_start", "own_mrr"))
         rows.append(("mean rank", "", "own_mean_rank_start", "own_mean_rank"))
