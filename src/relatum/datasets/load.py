@@ -67,12 +67,12 @@ def load(
         dataset = recognise(checksums)
     if dataset is not None:
         layouts, skip_bad = dataset.layouts, dataset.skip_bad
-    origin = dataset.name if dataset else str(source)
+    source_name = dataset.name if dataset else str(source)
     key = _key(files, checksums, layouts or {}, skip_bad)
     cached = _cache_path(key)
     split = load_columns(cached, key) if use_cache else None
     if split is None:
-        split = _read(files, layouts or {}, skip_bad, origin, checksums)
+        split = _read(files, layouts or {}, skip_bad, source_name, checksums)
         if use_cache:
             with contextlib.suppress(OSError, RelatumError):  # no room or no permission: the next load is slower
                 save_columns(cached, key, split)
@@ -153,7 +153,7 @@ def _read(
     files: Mapping[str, Path],
     layouts: Mapping[str, Layout],
     skip_bad: bool,
-    origin: str,
+    source_name: str,
     checksums: Mapping[str, str],
 ) -> Split:
     reader = TupleReader(skip_bad=skip_bad)
@@ -165,7 +165,7 @@ def _read(
     for part in PARTS:
         graphs.setdefault(part, Hypergraph(graphs["train"].entities, graphs["train"].schema, ()))
     train, valid, test = (graphs[part] for part in PARTS)
-    return Split(train, valid, test, source=origin, checksums=checksums, skipped=reader.skipped)
+    return Split(train, valid, test, source=source_name, checksums=checksums, skipped=reader.skipped)
 
 
 def _key(
@@ -182,10 +182,10 @@ def _key(
 
 
 def _cache_path(key: Mapping[str, Any]) -> Path:
-    """Return where the copy of these files, so read, is kept: one place for a place, whatever its bytes are now."""
+    """Return where the copy of these files, so read, is kept: one path for the same paths, whatever their bytes are now."""
     train = Path(key["files"]["train"][0])
-    place = [sorted((part, file) for part, (file, _) in key["files"].items()), key["layouts"], key["skip_bad"]]
-    digest = hashlib.sha256(json.dumps(place).encode()).hexdigest()[:16]
+    paths = [sorted((part, file) for part, (file, _) in key["files"].items()), key["layouts"], key["skip_bad"]]
+    digest = hashlib.sha256(json.dumps(paths).encode()).hexdigest()[:16]
     return cache_directory() / "processed" / f"{train.parent.name}-{digest}.safetensors"
 
 

@@ -39,7 +39,7 @@ def whole_lines(path: Path) -> Iterator[bytes]:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         source = gzip.GzipFile(fileobj=raw) if packed else raw
-        rest, first, told, unpacked = b"", True, 0, 0
+        rest, first, reported, unpacked = b"", True, 0, 0
         most = max(MOST_UNPACKED * size, 4 * memory.budget()) if packed else None
         while piece := _read(path, source.read):
             unpacked += len(piece)
@@ -55,8 +55,8 @@ def whole_lines(path: Path) -> Iterator[bytes]:
                 rest += piece
             if len(rest) > LONGEST_LINE:
                 raise FormatError(path, None, f"a line is longer than {LONGEST_LINE >> 20} MiB: not a file of facts")
-            told, before = raw.tell(), told
-            advance(told - before)
+            reported, before = raw.tell(), reported
+            advance(reported - before)
         if rest:
             yield rest + b"\n"
 
@@ -158,13 +158,13 @@ class TupleReader:
         """
         described = {relation.name: relation for relation in roles}
         everything = [piece for facts in self._files for pieces in facts.values() for piece in pieces]
-        entities, entity_place = _sort_names(self._entities, (columns for _, columns in everything))
-        relations, relation_place = _sort_names(self._relations, (relations for relations, _ in everything), described)
+        entities, entity_ids = _sort_names(self._entities, (columns for _, columns in everything))
+        relations, relation_ids = _sort_names(self._relations, (relations for relations, _ in everything), described)
         vocabulary = Vocabulary(entities)
         schema = Schema(self._describe(name, described.get(name)) for name in relations)
         graphs = []
         for facts in self._files:
-            blocks = (_join(facts[arity], relation_place, entity_place) for arity in sorted(facts))
+            blocks = (_join(facts[arity], relation_ids, entity_ids) for arity in sorted(facts))
             graphs.append(Hypergraph.sort(vocabulary, schema, blocks))
             facts.clear()
         return graphs
@@ -190,20 +190,20 @@ class TupleReader:
         pieces = []
         met: dict[int, int] = {}
         for count in np.unique(fields).tolist():
-            places = layout.entity_columns(count)
-            if not places:
+            positions = layout.entity_columns(count)
+            if not positions:
                 raise _OddError
             same = fields == count
             chosen = lines if same.all() else list(itertools.compress(lines, same.tolist()))
             cells = "\t".join(chosen).split("\t")
             relations = _numbers(self._relations, cells[layout.relation_column :: count])
             for relation in np.unique(relations).tolist():
-                known = self._arities.get(relation, met.setdefault(relation, len(places)))
-                if known != len(places):
+                known = self._arities.get(relation, met.setdefault(relation, len(positions)))
+                if known != len(positions):
                     raise _OddError
-            columns = np.empty((len(places), len(chosen)), np.int32)
-            for target, place in zip(columns, places, strict=True):
-                target[:] = _numbers(self._entities, cells[place::count])
+            columns = np.empty((len(positions), len(chosen)), np.int32)
+            for target, position in zip(columns, positions, strict=True):
+                target[:] = _numbers(self._entities, cells[position::count])
             pieces.append((relations, columns))
         self._arities.update(met)
         return pieces
@@ -248,11 +248,11 @@ def _split_line(raw: bytes, layout: Layout) -> list[str] | None:
         fields = raw.decode().split("\t")
     except UnicodeDecodeError as error:
         raise DataError(f"not valid UTF-8 at byte {error.start} of the line") from None
-    places = layout.entity_columns(len(fields))
-    if not places and len(fields) <= max(layout.relation_column, *layout.ignored_columns, 0):
+    positions = layout.entity_columns(len(fields))
+    if not positions and len(fields) <= max(layout.relation_column, *layout.ignored_columns, 0):
         raise DataError(f"{len(fields)} column{'s' * (len(fields) > 1)}, too few for the layout")
-    chosen = [fields[place] for place in (layout.relation_column, *places)]
-    if not places:
+    chosen = [fields[position] for position in (layout.relation_column, *positions)]
+    if not positions:
         raise DataError(f"relation {chosen[0]!r} has no entities")
     if fault := next((fault for fault in map(fault_of, chosen) if fault), None):
         raise DataError(fault)
@@ -308,20 +308,20 @@ def _numbers(interner: _Interner, names: list[str]) -> Ids:
 
 
 def _sort_names(interner: _Interner, used: Iterable[Ids], also: Iterable[str] = ()) -> tuple[list[str], Ids]:
-    """Return the names that are used, or wanted also, sorted; and for each of the interner's numbers its name's place."""
+    """Return the names that are used, or wanted also, sorted; and for each of the interner's numbers its name's index."""
     occurs = np.zeros(len(interner), np.bool_)
     for ids in used:
         occurs[ids.ravel()] = True
     used_names = itertools.compress(interner, occurs.tolist())
     names = sorted({*used_names, *also} if also else used_names)
-    place = np.full(len(interner), -1, np.int32)
+    new_ids = np.full(len(interner), -1, np.int32)
     for number, name in enumerate(names):
         if (old := interner.get(name)) is not None:
-            place[old] = number
-    return names, place
+            new_ids[old] = number
+    return names, new_ids
 
 
-def _join(pieces: list[tuple[Ids, Ids]], relation_place: Ids, entity_place: Ids) -> tuple[Ids, Ids]:
+def _join(pieces: list[tuple[Ids, Ids]], relation_ids: Ids, entity_ids: Ids) -> tuple[Ids, Ids]:
     """Return the pieces of one arity as one, renumbered; the list is emptied, so that memory is held once."""
     total = sum(len(relations) for relations, _ in pieces)
     relations = np.empty(total, np.int32)
@@ -329,8 +329,8 @@ def _join(pieces: list[tuple[Ids, Ids]], relation_place: Ids, entity_place: Ids)
     start = 0
     for piece_relations, piece_columns in pieces:
         stop = start + len(piece_relations)
-        relations[start:stop] = relation_place[piece_relations]
-        columns[:, start:stop] = entity_place[piece_columns]
+        relations[start:stop] = relation_ids[piece_relations]
+        columns[:, start:stop] = entity_ids[piece_columns]
         start = stop
     pieces.clear()
     return relations, columns
