@@ -55,7 +55,7 @@ def small(split: Split) -> bool:
 def test_leaks_equal_what_sets_tell(split: Split, share: float, least: int) -> None:
     found = find_leaks(split, share=share, least=least)
     leaks = {
-        (leak.relation.name, leak.source.name, leak.columns, leak.found, leak.test, round(leak.chance, 9))
+        (leak.relation.name, leak.source.name, leak.columns, leak.found, leak.test, round(leak.expected, 9))
         for leak in found.leaks
     }
     assert (leaks, found.facts) == by_sets(split, share, least)
@@ -92,7 +92,7 @@ def test_what_leaks_is_told_in_one_sentence() -> None:
     assert [leak.columns for leak in found.leaks] == [(1, 0, 2, 3), (0, 2), (1, 0), (0, 1, 2, 3)]
     bodies = ["rename[1, 0, 2, 3](sold)", "project[0, 2](sold)", "rename[1, 0](knows)", "sold"]
     assert [leak.body for leak in found.leaks] == bodies
-    assert all(leak.chance < 0.01 for leak in found.leaks)
+    assert all(leak.expected < 0.01 for leak in found.leaks)
     assert (found.facts, found.test, found.complete) == (82 + 30 + 20 + 9, 159, True)
 
 

@@ -39,7 +39,7 @@ def test_findings_equal_a_plain_count(split: Split) -> None:
     counts = [sum(fact[1:].count(name) for fact in rows["train"]) for name in split.entities]
     assert health.degree_one == counts.count(1)
     known = {*rows["train"], *rows["valid"]}
-    for arity, (near, total) in health.near.items():
+    for arity, (near, total) in health.close.items():
         same = [fact for fact in rows["test"] if len(fact) == arity + 1]
         assert (near, total) == (sum(is_near(fact, known) for fact in same), len(same))
     assert json.loads(json.dumps(health.to_json()))["degree_one"] == health.degree_one
@@ -59,5 +59,5 @@ def test_the_findings_of_the_published_files(benchmark_data: Path) -> None:
     fb_auto = check_quality(load("fb-auto"))
     assert (fb_auto.unseen_entities["test"], fb_auto.unseen_facts["test"]) == (187, 258)
     assert fb_auto.skipped == ("train.txt:6779: relation 'model' has no entities",)
-    near = check_quality(load("jf17k")).near
+    near = check_quality(load("jf17k")).close
     assert round(sum(n for a, (n, _) in near.items() if a > 2) / sum(t for a, (_, t) in near.items() if a > 2), 2) == 0.96

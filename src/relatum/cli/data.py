@@ -104,9 +104,9 @@ def check(
         _quality_rows(split, quality),
         ("count", "share"),
     )
-    close = sum(count for count, _ in quality.near.values())
+    close = sum(count for count, _ in quality.close.values())
     rows = [
-        (str(arity), number(count), number(total), share(count, total)) for arity, (count, total) in quality.near.items()
+        (str(arity), number(count), number(total), share(count, total)) for arity, (count, total) in quality.close.items()
     ]
     print_table(
         "Test facts that differ from one of train or valid in a single position",
@@ -230,7 +230,7 @@ def _print_leakage(found: Leakage) -> None:
             number(leak.found),
             number(leak.test),
             share(leak.found, leak.test),
-            percent(leak.chance),
+            percent(leak.expected),
         )
         for leak in found.leaks[:_LEAKS]
     ]

@@ -84,7 +84,7 @@ def load_derivations(folder: str | os.PathLike[str]) -> dict[str, Derivation]:
         except (DataError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise FormatError(path, None, f"damaged or foreign derivations: {error}") from None
     raise DataError(
-        f"{folder}: neither {DERIVATIONS} nor {_PUBLISHED} is there, so nobody knows how its relations were made"
+        f"{folder}: neither {DERIVATIONS} nor {_PUBLISHED} is there, so it is not known how its relations were derived"
     )
 
 

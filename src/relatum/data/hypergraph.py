@@ -26,9 +26,9 @@ class TupleTable:
     columns: Ids
     entities: Vocabulary
 
-    def column(self, place: int | str) -> Ids:
+    def column(self, position: int | str) -> Ids:
         """Return the entity ids at one position, given by number or by role."""
-        found: Ids = self.columns[self.relation.position(place)]
+        found: Ids = self.columns[self.relation.position(position)]
         return found
 
     def __len__(self) -> int:

@@ -90,29 +90,29 @@ class _Index:
 
     def __init__(self, facts: Block, position: int, relation_count: int, entity_count: int) -> None:
         answers = facts.columns[position]
-        key = [facts.relations, *(column for place, column in enumerate(facts.columns) if place != position)]
+        key = [facts.relations, *(column for other, column in enumerate(facts.columns) if other != position)]
         self._sizes = (relation_count, *[entity_count] * (facts.arity - 1))
         order = row_order([*key, answers], [*self._sizes, entity_count])
         self._answers = answers[order]
         self._levels: list[tuple[range, Index]] = []
-        group, groups, place = np.zeros(len(order), np.int64), 1, 0
-        while place < len(key):
-            start, room = place, LARGEST_KEY // groups
-            while place < len(key) and room >= self._sizes[place]:
-                group = group * self._sizes[place] + key[place][order]
-                room //= self._sizes[place]
-                place += 1
+        group, groups, index = np.zeros(len(order), np.int64), 1, 0
+        while index < len(key):
+            start, room = index, LARGEST_KEY // groups
+            while index < len(key) and room >= self._sizes[index]:
+                group = group * self._sizes[index] + key[index][order]
+                room //= self._sizes[index]
+                index += 1
             first = differs_from_previous([group])
-            self._levels.append((range(start, place), group[first]))
+            self._levels.append((range(start, index), group[first]))
             group = np.cumsum(first) - 1
             groups = len(self._levels[-1][1])
         self._offsets = np.append(np.flatnonzero(first), len(order)).astype(np.int32)
 
     def lookup(self, key: tuple[Ids, ...]) -> AnswerLists:
         group, found = np.zeros(len(key[0]), np.int64), np.ones(len(key[0]), np.bool_)
-        for places, known in self._levels:
-            for place in places:
-                group = group * self._sizes[place] + key[place]
+        for indices, known in self._levels:
+            for index in indices:
+                group = group * self._sizes[index] + key[index]
             wanted = group
             group = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
             found &= known[group] == wanted

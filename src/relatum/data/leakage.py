@@ -22,7 +22,7 @@ __all__ = ["Leak", "Leakage", "find_leaks"]
 
 _BUDGET = 2_000_000_000  # training rows that may be looked at in all: some seconds
 _STEP = 20_000  # what one look costs besides its rows, in rows
-_ABOVE_CHANCE = 2.0  # times as many as by chance is a leak
+_ABOVE_EXPECTED = 2.0  # times as many as expected by chance is a leak
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Leak:
         columns: for each position of the relation, the position of the source that holds the same entity.
         found: how many test facts of the relation such a training fact is there for.
         test: how many there are.
-        chance: the share that would be found if one entity of each test fact were any other that the relation has there.
+        expected: the share that would be found if one entity of each test fact were any other that the relation has there.
     """
 
     relation: RelationSchema
@@ -43,7 +43,7 @@ class Leak:
     columns: tuple[int, ...]
     found: int
     test: int
-    chance: float
+    expected: float
 
     @property
     def how(self) -> str:
@@ -68,7 +68,7 @@ class Leak:
     def to_json(self) -> dict[str, Any]:
         """Return the leak as plain data."""
         names = {"relation": self.relation.name, "source": self.source.name, "columns": list(self.columns)}
-        return {**names, "how": self.how, "found": self.found, "test": self.test, "chance": self.chance}
+        return {**names, "how": self.how, "found": self.found, "test": self.test, "chance": self.expected}
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,14 @@ def find_leaks(split: Split, *, share: float = 0.1, least: int = 5) -> Leakage:
     """
     train, test = split.train.distinct(), split.test.distinct()
     occurrences = _Occurrences(train)
-    asked = [(number, relation) for number, relation in enumerate(split.schema) if len(test.table(relation.name))]
+    tested = [(number, relation) for number, relation in enumerate(split.schema) if len(test.table(relation.name))]
     leaks, leaked, complete, spare = list[Leak](), 0, True, _BUDGET
-    for done, (number, relation) in enumerate(asked):
+    for done, (number, relation) in enumerate(tested):
         facts, known = test.table(relation.name).columns, train.table(relation.name).columns
         held = [np.unique(np.concatenate(pair)) for pair in zip(facts, known, strict=True)]
         enough = max(least, int(np.ceil(share * facts.shape[1])), 1)
         implied = np.zeros(facts.shape[1], np.bool_)
-        budget = _Budget(spare // (len(asked) - done))  # what one relation leaves is for the next ones
+        budget = _Budget(spare // (len(tested) - done))  # what one relation leaves is for the next ones
         spare -= budget.rows
         for other, allowed in occurrences.sources(facts, enough):
             source = split.schema[other]
@@ -117,10 +117,10 @@ def find_leaks(split: Split, *, share: float = 0.1, least: int = 5) -> Leakage:
             for chosen, found in _maps(facts, columns, allowed, enough, len(split.entities), budget):
                 if other == number and list(chosen) == sorted(chosen):
                     continue  # facts of both parts, which are counted as such
-                chance = _chance(facts, columns[list(chosen)], len(found), held, len(split.entities))
-                if len(found) / facts.shape[1] >= _ABOVE_CHANCE * chance:
+                expected = _expected_share(facts, columns[list(chosen)], len(found), held, len(split.entities))
+                if len(found) / facts.shape[1] >= _ABOVE_EXPECTED * expected:
                     implied[found] = True
-                    leaks.append(Leak(relation, source, chosen, len(found), facts.shape[1], chance))
+                    leaks.append(Leak(relation, source, chosen, len(found), facts.shape[1], expected))
         leaked += int(implied.sum())
         complete &= budget.rows >= 0
         spare += budget.rows
@@ -143,11 +143,11 @@ class _Occurrences:
         self._first = np.cumsum(self._arities) - self._arities  # columns of all relations are numbered on
         self._columns = int(self._arities.sum())
         pairs = [
-            np.unique(column.astype(np.int64) * self._columns + self._first[block.relations] + place)
+            np.unique(column.astype(np.int64) * self._columns + self._first[block.relations] + position)
             for block in graph.blocks.values()
-            for place, column in enumerate(block.columns)
+            for position, column in enumerate(block.columns)
         ]
-        entities, self._places = np.divmod(np.unique(np.concatenate(pairs or [np.zeros(0, np.int64)])), self._columns or 1)
+        entities, self._occupied = np.divmod(np.unique(np.concatenate(pairs or [np.zeros(0, np.int64)])), self._columns or 1)
         self._starts = np.searchsorted(entities, np.arange(len(graph.entities) + 1))
 
     def sources(self, facts: Ids, enough: int) -> Iterator[tuple[int, npt.NDArray[np.bool_]]]:
@@ -163,8 +163,8 @@ class _Occurrences:
         """Return for each column of any relation how many of the entities, with repeats, occur in it."""
         values, repeats = np.unique(entities, return_counts=True)
         sizes = self._starts[values + 1] - self._starts[values]
-        places = self._places[spread(self._starts[values], sizes)]
-        return np.bincount(places, np.repeat(repeats, sizes), self._columns).astype(np.int64)
+        occupied = self._occupied[spread(self._starts[values], sizes)]
+        return np.bincount(occupied, np.repeat(repeats, sizes), self._columns).astype(np.int64)
 
 
 def _maps(
@@ -191,9 +191,9 @@ def _maps(
                 continue
             budget.rows -= len(rows) + _STEP
             kept = held[len(chosen)][columns[column][rows]]
-            finer, places, there = _refine(groups[kept], columns[column][rows[kept]], wanted, mine, entities)
+            finer, indices, there = _refine(groups[kept], columns[column][rows[kept]], wanted, mine, entities)
             if there.sum() >= enough:
-                stack.append(((*chosen, column), rows[kept], finer, found[there], places[there]))
+                stack.append(((*chosen, column), rows[kept], finer, found[there], indices[there]))
 
 
 def _refine(
@@ -202,21 +202,21 @@ def _refine(
     """Return the groups of rows by one more column, those that facts want by one more entity, and whether they are there."""
     known, finer = np.unique(groups * size + column, return_inverse=True)
     keys = wanted * size + entities
-    places = np.searchsorted(known, keys)
-    there = places < len(known)
-    there[there] = known[places[there]] == keys[there]
-    return finer, places, there
+    indices = np.searchsorted(known, keys)
+    there = indices < len(known)
+    there[there] = known[indices[there]] == keys[there]
+    return finer, indices, there
 
 
-def _chance(facts: Ids, columns: Ids, found: int, held: list[Ids], size: int) -> float:
+def _expected_share(facts: Ids, columns: Ids, found: int, held: list[Ids], size: int) -> float:
     """Return the share of facts that are found with one entity replaced, over all positions and others of their columns."""
     hits = tries = 0
     for position, entities in enumerate(held):
         rows = columns[:, np.isin(columns[position], entities)]
         groups, wanted = np.zeros(rows.shape[1], np.int64), np.zeros(facts.shape[1], np.int64)
         left = np.arange(facts.shape[1])  # facts whose other entities are known together
-        for place in (place for place in range(len(facts)) if place != position):
-            groups, wanted, there = _refine(groups, rows[place], wanted, facts[place][left], size)
+        for other in (other for other in range(len(facts)) if other != position):
+            groups, wanted, there = _refine(groups, rows[other], wanted, facts[other][left], size)
             left, wanted = left[there], wanted[there]
         answers = np.bincount(np.unique(groups * size + rows[position]) // size, minlength=1)
         hits += int(answers[wanted].sum()) - found

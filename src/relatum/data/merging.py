@@ -1,4 +1,4 @@
-"""A split with more facts: new names find their places among the old, and what is known already stays where it is."""
+"""A split with more facts: new names find their ids among the old, and what is known already stays where it is."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def _moved(graph: Hypergraph, entities: Vocabulary, schema: Schema) -> Hypergrap
     """Return the same facts over a wider vocabulary and a schema that has all relations with facts."""
     if graph.entities == entities and graph.schema == schema:
         return graph
-    places = entities.ids(graph.entities)
+    ids = entities.ids(graph.entities)
     numbers = np.array([schema.id(name) if name in schema else -1 for name in graph.schema.names], np.int32)
-    blocks = [(numbers[block.relations], places[block.columns]) for block in graph.blocks.values()]
+    blocks = [(numbers[block.relations], ids[block.columns]) for block in graph.blocks.values()]
     return Hypergraph.sort(entities, schema, blocks)
 
 

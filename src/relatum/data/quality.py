@@ -60,7 +60,7 @@ class DataQuality:
         unseen_relations: by part, relations that never occur in train.
         unseen_facts: by part, facts that hold an entity or relation that never occurs in train.
         degree_one: entities that occur exactly once in train.
-        near: by arity, test facts that differ from a fact of train or valid in a single position, and all test facts.
+        close: by arity, test facts that differ from a fact of train or valid in a single position, and all test facts.
         leakage: test facts that follow from training facts by permuting or dropping columns.
         skipped: the lines that were passed over when the files were read.
     """
@@ -71,14 +71,15 @@ class DataQuality:
     unseen_relations: dict[str, int]
     unseen_facts: dict[str, int]
     degree_one: int
-    near: dict[int, tuple[int, int]]
+    close: dict[int, tuple[int, int]]
     leakage: Leakage
     skipped: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return the findings as plain data."""
-        near = {arity: {"near": near, "test": total} for arity, (near, total) in self.near.items()}
-        return {**vars(self), "near": near, "leakage": self.leakage.to_json(), "skipped": list(self.skipped)}
+        close = {arity: {"near": count, "test": total} for arity, (count, total) in self.close.items()}
+        found = {**vars(self), "close": close, "leakage": self.leakage.to_json(), "skipped": list(self.skipped)}
+        return {"near" if name == "close" else name: value for name, value in found.items()}  # a key of older versions
 
 
 def check_quality(split: Split) -> DataQuality:
@@ -101,7 +102,7 @@ def check_quality(split: Split) -> DataQuality:
             for part, graph in held_out.items()
         },
         degree_one=int(np.sum(split.train.degrees() == 1)),
-        near=_near(split),
+        close=_close(split),
         leakage=find_leaks(split),
         skipped=split.skipped,
     )
@@ -118,14 +119,14 @@ def _union_size(split: Split, *parts: str) -> int:
     return len(Hypergraph.union([split.parts[part] for part in parts]).distinct())
 
 
-def _near(split: Split) -> dict[int, tuple[int, int]]:
+def _close(split: Split) -> dict[int, tuple[int, int]]:
     """Return by arity how many test facts a known fact comes within one position of, and how many there are."""
     known = KnownAnswers(split.train, split.valid)
     found = {}
     for arity, block in split.test.blocks.items():
-        near = np.zeros(len(block), np.bool_)
+        close = np.zeros(len(block), np.bool_)
         for position in range(arity):
             answers = known.lookup(block.relations, block.columns, position)
-            near |= answers.counts > answers.contain(block.columns[position])
-        found[arity] = (int(near.sum()), len(block))
+            close |= answers.counts > answers.contain(block.columns[position])
+        found[arity] = (int(close.sum()), len(block))
     return found

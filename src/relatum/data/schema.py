@@ -41,25 +41,25 @@ class RelationSchema:
             if role.isdecimal():
                 raise DataError(f"role {role!r} of {self.name!r} would be mistaken for a position")
 
-    def position(self, place: int | str) -> int:
-        """Return the position, from 0, that `place` means: a position itself, its digits, or a role."""
-        if not isinstance(place, str) or place.isdecimal():
-            number = int(place)
+    def position(self, role: int | str) -> int:
+        """Return the position, from 0, that `role` stands for: a position itself, its digits, or a role."""
+        if not isinstance(role, str) or role.isdecimal():
+            number = int(role)
             if not 0 <= number < self.arity:
                 raise DataError(f"{self} has positions 0 to {self.arity - 1}, not {number}")
             return number
         if self.roles is None:
-            raise DataError(f"the positions of {self} have no roles, so {place!r} names none; use 0 to {self.arity - 1}")
-        if place not in self.roles:
-            raise UnknownNameError(f"role of {self.name}", place, self.roles)
-        return self.roles.index(place)
+            raise DataError(f"the positions of {self} have no roles, so {role!r} names none; use 0 to {self.arity - 1}")
+        if role not in self.roles:
+            raise UnknownNameError(f"role of {self.name}", role, self.roles)
+        return self.roles.index(role)
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(self.roles)})" if self.roles else f"{self.name}/{self.arity}"
 
 
 class Schema:
-    """The relations of a hypergraph in a fixed order; the id of a relation is its place."""
+    """The relations of a hypergraph in a fixed order; the id of a relation is its index."""
 
     def __init__(self, relations: Iterable[RelationSchema]) -> None:
         self.relations: tuple[RelationSchema, ...] = tuple(relations)

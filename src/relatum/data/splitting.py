@@ -50,7 +50,7 @@ def select_facts(graph: Hypergraph, mask: Mask) -> Hypergraph:
 
 
 def hold_out(
-    graph: Hypergraph, valid: float, test: float, how: Literal["stratified", "random"], seed: int, origin: str
+    graph: Hypergraph, valid: float, test: float, how: Literal["stratified", "random"], seed: int, source: str
 ) -> Split:
     """Return the facts of `graph`, which are distinct, as train, valid and test; the latter with the given shares.
 
@@ -65,12 +65,12 @@ def hold_out(
     order = order[np.argsort(groups[order], kind="stable")]
     sizes = np.bincount(groups)
     counts = np.bincount(groups[order], minlength=len(sizes))
-    places = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)  # of each fact in its group
+    indices = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)  # of each fact in its group
     in_test, in_valid = np.rint(sizes * test), np.rint(sizes * valid)
     held = np.minimum(counts, in_test + in_valid)
     in_test = np.rint(held * in_test / np.maximum(in_test + in_valid, 1))  # where facts are scarce, both get less
     parts = np.zeros(len(relations), np.int8)
-    parts[order[places < held[groups[order]]]] = 1
-    parts[order[places < in_test[groups[order]]]] = 2
+    parts[order[indices < held[groups[order]]]] = 1
+    parts[order[indices < in_test[groups[order]]]] = 2
     train, held_valid, held_test = (select_facts(graph, parts == number) for number in range(3))
-    return Split(train, held_valid, held_test, source=origin)
+    return Split(train, held_valid, held_test, source=source)

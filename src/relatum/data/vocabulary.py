@@ -23,9 +23,9 @@ def fault_of(name: str) -> str | None:
     """Return why `name` cannot name anything, or None: names are not blank, fit in UTF-8 and in a tab-separated line."""
     if not name or name.isspace():
         return "empty name" if not name else f"blank name {name!r}"
-    for character, spoken in _BREAKERS.items():
+    for character, description in _BREAKERS.items():
         if character in name:
-            return f"name {name!r} contains {spoken}"
+            return f"name {name!r} contains {description}"
     return None if _is_unicode(name) else f"name {name!r} is not valid Unicode"
 
 
@@ -38,7 +38,7 @@ def _is_unicode(text: str) -> bool:
 
 
 class Vocabulary:
-    """Distinct names in a fixed order; the id of a name is its place, 0 to n - 1. No id is reserved."""
+    """Distinct names in a fixed order; the id of a name is its index, 0 to n - 1. No id is reserved."""
 
     def __init__(self, names: Iterable[str], kind: str = "entity") -> None:
         self.names: tuple[str, ...] = tuple(names)
