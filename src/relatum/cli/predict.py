@@ -77,10 +77,10 @@ def predict(
     target.write(written)
     if json:
         tables = [{"relation": one.relation, "table": one.name, "rows": len(one)} for one in written]
-        print_json({"to": target.origin, "tables": tables})
+        print_json({"to": target.location, "tables": tables})
         return
     for one in written:
-        path = f"{target.origin}, table {one.name}" if target.is_database else target.origin
+        path = f"{target.location}, table {one.name}" if target.is_database else target.location
         say(f"wrote {count(len(one), 'fact')} of {one.relation} to {path}")
 
 

@@ -25,15 +25,15 @@ class DuckdbSource:
     """One DuckDB database; its views, which are programs, are not run."""
 
     def __init__(self, workspace: Workspace, path: Path, number: int) -> None:
-        self.origin = str(path)
+        self.location = str(path)
         self._workspace, self._name = workspace, f"attached_{number}"
-        workspace.run(f"ATTACH {literal(str(path.resolve()))} AS {self._name} (READ_ONLY)", self.origin)
-        self._places: dict[str, str] = {}
+        workspace.run(f"ATTACH {literal(str(path.resolve()))} AS {self._name} (READ_ONLY)", self.location)
+        self._sql_names: dict[str, str] = {}
 
     def tables(self) -> list[SourceTable]:
         """Return the tables in the order of their names."""
         found = self._ask("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? ORDER BY ALL")
-        self._places = {_full(*row): f"{self._name}.{quoted(row[0])}.{quoted(row[1])}" for row in found}
+        self._sql_names = {_full(*row): f"{self._name}.{quoted(row[0])}.{quoted(row[1])}" for row in found}
         columns = self._ask(
             "SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns() "
             "WHERE database_name = ? ORDER BY schema_name, table_name, column_index"
@@ -52,7 +52,7 @@ class DuckdbSource:
                 if kind == "FOREIGN KEY"
             ]
             own = (
-                SourceColumn(name, kind.lower(), kind_of(kind)) for *place, name, kind in columns if place == [schema, table]
+                SourceColumn(name, kind.lower(), kind_of(kind)) for *owner, name, kind in columns if owner == [schema, table]
             )
             tables.append(SourceTable(_full(schema, table), tuple(own), keys[0] if keys else (), tuple(references)))
         return tables
@@ -60,13 +60,13 @@ class DuckdbSource:
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Make a view of a table."""
         chosen = listed(column.name for column in columns)
-        self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._places[table.name]}")  # noqa: S608
+        self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._sql_names[table.name]}")  # noqa: S608
 
     def close(self) -> None:
         """The workspace closes the file with itself."""
 
     def _ask(self, sql: str) -> list[tuple[Any, ...]]:
-        return self._workspace.rows(sql, self.origin, [self._name])
+        return self._workspace.rows(sql, self.location, [self._name])
 
 
 def _full(schema: object, table: object) -> str:
@@ -77,22 +77,22 @@ _USUAL_TYPES = "main"
 
 
 @contextmanager
-def open_duckdb(path: Path, origin: Path) -> Iterator[DuckdbTarget]:
-    """Yield the database in a file, which is made if it is not there; `origin` is what messages call it."""
+def open_duckdb(path: Path, location: Path) -> Iterator[DuckdbTarget]:
+    """Yield the database in a file, which is made if it is not there; `location` is what messages call it."""
     with Workspace("writing") as workspace:
-        workspace.run(f"ATTACH {literal(str(path.absolute()))} AS target", str(origin))
-        workspace.run("BEGIN TRANSACTION", str(origin))
-        yield DuckdbTarget(workspace, str(origin))
+        workspace.run(f"ATTACH {literal(str(path.absolute()))} AS target", str(location))
+        workspace.run("BEGIN TRANSACTION", str(location))
+        yield DuckdbTarget(workspace, str(location))
         # What was not committed is rolled back when the workspace closes.
 
 
 class DuckdbTarget:
     """An open DuckDB database."""
 
-    def __init__(self, workspace: Workspace, origin: str) -> None:
-        self._workspace, self.origin = workspace, origin
+    def __init__(self, workspace: Workspace, location: str) -> None:
+        self._workspace, self.location = workspace, location
 
-    def place(self, table: str) -> str:
+    def sql_name(self, table: str) -> str:
         """Return the name in quotes, with database and schema."""
         schema, name = split_name(table, _USUAL_TYPES)
         return f"target.{quoted(schema or _USUAL)}.{quoted(name)}"
@@ -100,26 +100,28 @@ class DuckdbTarget:
     def columns(self, table: str) -> list[str] | None:
         """Return the columns of a table, whatever the case of its name."""
         where = "WHERE database_name = 'target' AND lower(schema_name) = lower(?) AND lower({}_name) = lower(?)"
-        place = split_name(table, _USUAL_TYPES)
-        if self._ask(f"SELECT 1 FROM duckdb_views() {where.format('view')}", place):  # noqa: S608
-            raise DataError(f"{self.origin}: {table!r} is a view, not a table")
+        names = split_name(table, _USUAL_TYPES)
+        if self._ask(f"SELECT 1 FROM duckdb_views() {where.format('view')}", names):  # noqa: S608
+            raise DataError(f"{self.location}: {table!r} is a view, not a table")
         query = f"SELECT column_name FROM duckdb_columns() {where.format('table')} ORDER BY column_index"  # noqa: S608
-        return [str(row[0]) for row in self._ask(query, place)] or None
+        return [str(row[0]) for row in self._ask(query, names)] or None
 
     def run(self, sql: str) -> None:
         """Run a statement."""
-        self._workspace.run(sql, self.origin)
+        self._workspace.run(sql, self.location)
 
     def insert(self, table: Table) -> None:
         """Insert the rows, which are handed over as arrays."""
-        self._workspace.copy(_arrays(table), f"INSERT INTO {self.place(table.name)} ({listed_columns(table)})", self.origin)
+        self._workspace.copy(
+            _arrays(table), f"INSERT INTO {self.sql_name(table.name)} ({listed_columns(table)})", self.location
+        )
 
     def commit(self) -> None:
         """Make it last."""
-        self._workspace.run("COMMIT", self.origin)
+        self._workspace.run("COMMIT", self.location)
 
-    def _ask(self, query: str, place: Sequence[str | None]) -> list[tuple[object, ...]]:
-        return self._workspace.rows(query, self.origin, place)
+    def _ask(self, query: str, names: Sequence[str | None]) -> list[tuple[object, ...]]:
+        return self._workspace.rows(query, self.location, names)
 
 
 def write_parquet(tables: Sequence[Table], path: Path) -> None:
@@ -133,26 +135,26 @@ def write_parquet(tables: Sequence[Table], path: Path) -> None:
 
 
 def _arrays(table: Table) -> dict[str, npt.NDArray[np.object_]]:
-    return {f"c{place}": np.array(column.values, object) for place, column in enumerate(table.columns)}
+    return {f"c{index}": np.array(column.values, object) for index, column in enumerate(table.columns)}
 
 
 class ParquetSource:
     """One Parquet file, which is never held in memory: every question to it is a scan of the columns in question."""
 
     def __init__(self, workspace: Workspace, path: Path, name: str) -> None:
-        self.origin = str(path)
+        self.location = str(path)
         self._workspace, self._name = workspace, name
         self._rows = f"read_parquet({literal(escape(str(path.resolve())))}, hive_partitioning = false)"
 
     def tables(self) -> list[SourceTable]:
         """Return the only table."""
-        described = self._workspace.describe(f"SELECT * FROM {self._rows}", self.origin)  # noqa: S608
+        described = self._workspace.describe(f"SELECT * FROM {self._rows}", self.location)  # noqa: S608
         return [SourceTable(self._name, tuple(SourceColumn(name, kind.lower(), kind_of(kind)) for name, kind in described))]
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Make a view of the file."""
         chosen = listed(column.name for column in columns)
-        self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._rows}", self.origin)  # noqa: S608
+        self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._rows}", self.location)  # noqa: S608
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -167,7 +169,7 @@ class FrameSource:
     """One frame; it is copied, since a stream can be read only once."""
 
     def __init__(self, workspace: Workspace, frame: object, name: str, number: int) -> None:
-        self.origin = f"{type(frame).__module__.partition('.')[0]} frame"
+        self.location = f"{type(frame).__module__.partition('.')[0]} frame"
         self._workspace, self._name, self._copy = workspace, name, f"frame_{number}"
         workspace.copy(frame, f"CREATE TABLE {self._copy} AS", name)
 

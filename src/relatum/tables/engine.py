@@ -51,7 +51,7 @@ def literal(text: str) -> str:
 
 def listed(names: Iterable[str]) -> str:
     """Return columns as what follows SELECT, renamed to c0, c1, ...; a table always has one."""
-    return ", ".join(f"{quoted(name)} AS c{place}" for place, name in enumerate(names)) or "NULL AS c0"
+    return ", ".join(f"{quoted(name)} AS c{index}" for index, name in enumerate(names)) or "NULL AS c0"
 
 
 class WorkspaceError(DataError):
@@ -103,7 +103,7 @@ class Workspace:
 
     def fill(self, target: str, width: int, batches: Iterable[Batch], rows: int, what: str) -> None:
         """Make a table of text with the columns c0, c1, ... and put the batches, which have so many rows, into it."""
-        declared = ", ".join(f"c{place} VARCHAR" for place in range(width))
+        declared = ", ".join(f"c{index} VARCHAR" for index in range(width))
         self.run(f"CREATE TABLE {target} ({declared})")
         with progress(f"reading {what}", rows) as advance:
             for batch in batches:
@@ -112,7 +112,7 @@ class Workspace:
 
     def append(self, target: str, batch: Batch, what: str) -> None:
         """Put a batch into a table of text."""
-        arrays = {f"c{place}": np.array(column, object) for place, column in enumerate(batch)}
+        arrays = {f"c{index}": np.array(column, object) for index, column in enumerate(batch)}
         self.copy(arrays, f"INSERT INTO {target}", what)
 
     def copy(self, frame: object, into: str, what: str, chosen: str = "*") -> None:
@@ -129,12 +129,12 @@ class Workspace:
         """Return what a statement gives; it runs in a thread of its own, so that one can see how far it is, and stop it."""
         future = self._thread.submit(statement)
         with progress(f"{self._doing} {what}", 100) as advance:
-            told = 0
+            reported = 0
             try:
                 while not wait([future], _TICK).done:
-                    now = max(told, int(self._connection.query_progress()))
-                    advance(now - told)
-                    told = now
+                    now = max(reported, int(self._connection.query_progress()))
+                    advance(now - reported)
+                    reported = now
             except BaseException:
                 self._connection.interrupt()
                 wait([future])

@@ -9,37 +9,37 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from relatum.errors import DataError
-from relatum.tables.options import Choices, ColumnRef, spoken
+from relatum.tables.options import Choices, ColumnRef, full_name
 from relatum.tables.source import SourceTable
 
 __all__ = ["EntityTypes"]
 
 
 class EntityTypes:
-    """The kinds of entities of an import: `kinds` has one for each column, `refers` and `referred` say why."""
+    """The entity types of an import: `types` has one for each column, `refers` and `referred` say why."""
 
     def __init__(self, tables: Mapping[str, SourceTable], choices: Choices) -> None:
         self.refers: dict[ColumnRef, list[ColumnRef | str]] = {}
         self.referred: dict[ColumnRef, list[ColumnRef]] = {}
         for table in tables.values():
-            for place, target in _targets(table, tables, choices):
-                self._join(place, target)
-        for place, linked in choices.links.items():
-            self._join(place, linked)
-        places = [(table.name, column.name) for table in tables.values() for column in table.columns]
-        self.kinds = self._named(self._groups(places), tables)
+            for ref, target in _targets(table, tables, choices):
+                self._join(ref, target)
+        for ref, linked in choices.links.items():
+            self._join(ref, linked)
+        refs = [(table.name, column.name) for table in tables.values() for column in table.columns]
+        self.types = self._named(self._groups(refs), tables)
 
-    def is_entity(self, place: ColumnRef) -> bool:
+    def is_entity(self, ref: ColumnRef) -> bool:
         """Return whether a column refers to another, or is referred to."""
-        return place in self.refers or place in self.referred
+        return ref in self.refers or ref in self.referred
 
-    def _join(self, place: ColumnRef, target: ColumnRef | str) -> None:
-        if place != target:
-            self.refers.setdefault(place, []).append(target)
+    def _join(self, ref: ColumnRef, target: ColumnRef | str) -> None:
+        if ref != target:
+            self.refers.setdefault(ref, []).append(target)
             if isinstance(target, tuple):
-                self.referred.setdefault(target, []).append(place)
+                self.referred.setdefault(target, []).append(ref)
 
-    def _groups(self, places: Iterable[ColumnRef]) -> list[list[ColumnRef | str]]:
+    def _groups(self, refs: Iterable[ColumnRef]) -> list[list[ColumnRef | str]]:
         """Return the columns in groups of those that are joined, in any number of steps."""
         parent: dict[ColumnRef | str, ColumnRef | str] = {}
 
@@ -49,36 +49,36 @@ class EntityTypes:
                 node = above
             return node
 
-        for place in places:
-            root(place)
-        for place, targets in self.refers.items():
+        for ref in refs:
+            root(ref)
+        for ref, targets in self.refers.items():
             for target in targets:
-                parent[root(place)] = root(target)
+                parent[root(ref)] = root(target)
         groups: dict[ColumnRef | str, list[ColumnRef | str]] = {}
         for node in list(parent):
             groups.setdefault(root(node), []).append(node)
         return list(groups.values())
 
     def _named(self, groups: list[list[ColumnRef | str]], tables: Mapping[str, SourceTable]) -> dict[ColumnRef, str]:
-        kinds: dict[ColumnRef, str] = {}
+        types: dict[ColumnRef, str] = {}
         taken: set[str] = set()
         for group in sorted(groups, key=lambda group: sorted(map(str, group))):
             given = sorted(node for node in group if isinstance(node, str))
-            places = sorted(node for node in group if isinstance(node, tuple))
-            ends = [place for place in places if place not in self.refers] or places  # all refer to others in a circle
+            refs = sorted(node for node in group if isinstance(node, tuple))
+            ends = [ref for ref in refs if ref not in self.refers] or refs  # all refer to others in a circle
             name = given[0] if given else _name(ends[0], tables)
-            # A colon ends the kind in the name of an entity. Two kinds of one name, as of a table `a.b` and a column b of
+            # A colon ends the type in the name of an entity. Two types of one name, as of a table `a.b` and a column b of
             # table a, must not become one.
             name = name.replace(":", "_")
             while name in taken:
                 name += "~"
             taken.add(name)
-            kinds.update(dict.fromkeys(places, name))
-        return kinds
+            types.update(dict.fromkeys(refs, name))
+        return types
 
 
-def _name(place: ColumnRef, tables: Mapping[str, SourceTable]) -> str:
-    return place[0] if tables[place[0]].primary_key == (place[1],) else spoken(place)
+def _name(ref: ColumnRef, tables: Mapping[str, SourceTable]) -> str:
+    return ref[0] if tables[ref[0]].primary_key == (ref[1],) else full_name(ref)
 
 
 def _targets(
@@ -92,7 +92,5 @@ def _targets(
                 yield (table.name, column), (other.name, target)
             elif choices.may_take((table.name, column)):
                 missing = f"table {reference.table!r}" if other is None else f"column {target!r} of {reference.table!r}"
-                place = spoken((table.name, column))
-                raise DataError(
-                    f"foreign key {place} refers to {missing}, which does not exist; drop {place} to leave it out"
-                )
+                name = full_name((table.name, column))
+                raise DataError(f"foreign key {name} refers to {missing}, which does not exist; drop {name} to leave it out")

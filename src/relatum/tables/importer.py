@@ -21,37 +21,37 @@ from relatum.tables.columns import ColumnPlan, Staged, stage
 from relatum.tables.engine import Workspace, literal
 from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.open import open_sources
-from relatum.tables.options import Choices, ColumnRef, ImportOptions, spoken
+from relatum.tables.options import Choices, ColumnRef, ImportOptions, full_name
 from relatum.tables.source import SourceTable
 from relatum.tables.summary import ColumnRecord, Imported, TableRecord
 from relatum.tables.values import NULL, text_of
 
-__all__ = ["Role", "dangling", "number_entities", "read", "read_facts", "roles_of"]
+__all__ = ["Role", "missing_targets", "number_entities", "read", "read_facts", "roles_of"]
 
 
-def dangling(workspace: Workspace, staged: Mapping[str, Staged], identity: EntityTypes) -> dict[ColumnRef, str]:
-    """Return, for each column that is taken and has such values, how many: they are entities all the same."""
+def missing_targets(workspace: Workspace, staged: Mapping[str, Staged], identity: EntityTypes) -> dict[ColumnRef, str]:
+    """Return a note for each column taken with values that have no target: they are entities all the same."""
     notes = {}
-    for place, targets in identity.refers.items():
-        own = _texts(place, staged)
+    for ref, targets in identity.refers.items():
+        own = _texts(ref, staged)
         for target in targets:
             theirs = _texts(target, staged) if isinstance(target, tuple) else None
-            if own is None or theirs is None or not staged[place[0]].treatments[place[1]].is_taken:
+            if own is None or theirs is None or not staged[ref[0]].plans[ref[1]].is_taken:
                 continue
             query = f"SELECT count(*) FROM (({own}) EXCEPT ({theirs}))"  # noqa: S608
-            if count := workspace.one(query, place[0])[0]:
+            if count := workspace.one(query, ref[0])[0]:
                 values = "1 value has" if count == 1 else f"{count:,} values have"
-                notes[place] = f"{values} no row in {spoken((target[0], target[1]))}"
+                notes[ref] = f"{values} no row in {full_name((target[0], target[1]))}"
     return notes
 
 
-def _texts(place: ColumnRef, staged: Mapping[str, Staged]) -> str | None:
+def _texts(ref: ColumnRef, staged: Mapping[str, Staged]) -> str | None:
     """Return the query for the different values of a column, as text; None if it is not in the workspace."""
-    table = staged.get(place[0])
-    column = table.places.get(place[1]) if table else None
+    table = staged.get(ref[0])
+    column = table.view_columns.get(ref[1]) if table else None
     if table is None or column is None:
         return None
-    text = text_of(column, table.types[place[1]])
+    text = text_of(column, table.types[ref[1]])
     return f"SELECT DISTINCT {text} FROM {table.view} WHERE {column} IS NOT NULL"  # noqa: S608
 
 
@@ -75,21 +75,21 @@ class Role:
 
 
 def roles_of(
-    workspace: Workspace, staged: Staged, kinds: dict[str, str], order: list[str] | None, number: int
+    workspace: Workspace, staged: Staged, entity_types: dict[str, str], order: list[str] | None, number: int
 ) -> list[Role]:
-    """Return the roles of a table, in their order; `kinds` has what stands before the names of a column's entities."""
+    """Return the roles of a table, in order; `entity_types` has what stands before the names of a column's entities."""
     roles = []
-    for place, name in enumerate(staged.taken(order)):
-        column, treatment = staged.places[name], staged.treatments[name]
-        value = _bin(workspace, staged, name) if treatment.bins else column
-        prefix = f"{kinds[name]}:" if name in kinds else ""
-        roles.append(Role(staged.view, value, column, prefix, f"names_{number}_{place}"))
+    for index, name in enumerate(staged.taken(order)):
+        column, plan = staged.view_columns[name], staged.plans[name]
+        value = _bin(workspace, staged, name) if plan.bins else column
+        prefix = f"{entity_types[name]}:" if name in entity_types else ""
+        roles.append(Role(staged.view, value, column, prefix, f"names_{number}_{index}"))
     return roles
 
 
 def _bin(workspace: Workspace, staged: Staged, name: str) -> str:
     """Return the number of the group of a value, from its quantiles; equal values are in one group."""
-    column, kind, count = staged.places[name], staged.types[name], staged.treatments[name].bins
+    column, kind, count = staged.view_columns[name], staged.types[name], staged.plans[name].bins
     shares = ", ".join(f"{part / count!r}" for part in range(1, count))
     cuts = f"SELECT CAST(quantile_disc({column}, [{shares}]) AS VARCHAR[]) FROM {staged.view}"  # noqa: S608
     edges = dict.fromkeys(workspace.one(cuts, staged.table.name)[0] or ())
@@ -102,7 +102,7 @@ def number_entities(workspace: Workspace, tables: list[tuple[Staged, list[Role]]
     for staged, roles in tables:
         lacking = _lacking(staged, roles, null_is_value)
         for role in roles:
-            kind = next(staged.types[name] for name, place in staged.places.items() if place == role.text)
+            kind = next(staged.types[name] for name, column in staged.view_columns.items() if column == role.text)
             if role.is_bin:
                 least, most = (text_of(f"{extreme}({role.text})", kind) for extreme in ("min", "max"))
                 name = f"CASE WHEN {least} = {most} THEN {least} ELSE {least} || ' to ' || {most} END"
@@ -125,24 +125,24 @@ def number_entities(workspace: Workspace, tables: list[tuple[Staged, list[Role]]
 def read_facts(workspace: Workspace, staged: Staged, roles: list[Role], null_is_value: bool) -> Ids:
     """Return the facts of a table as ids, int32[arity, n], in any order, repeats included."""
     joins, ids = [], []
-    for place, role in enumerate(roles):
-        numbered = f"(SELECT n.value, e.id FROM {role.names} n JOIN entities e USING (name)) j{place}"  # noqa: S608
-        joins.append(f"JOIN {numbered} ON j{place}.value IS NOT DISTINCT FROM {role.value}")
-        ids.append(f"j{place}.id AS i{place}")
+    for index, role in enumerate(roles):
+        numbered = f"(SELECT n.value, e.id FROM {role.names} n JOIN entities e USING (name)) j{index}"  # noqa: S608
+        joins.append(f"JOIN {numbered} ON j{index}.value IS NOT DISTINCT FROM {role.value}")
+        ids.append(f"j{index}.id AS i{index}")
     lacking = _lacking(staged, roles, null_is_value)
     query = f"SELECT {', '.join(ids)} FROM {staged.view} t {' '.join(joins)} {lacking}"  # noqa: S608
     found = workspace.arrays(query, staged.table.name)
-    return np.stack([np.asarray(found[f"i{place}"], np.int32) for place in range(len(roles))])
+    return np.stack([np.asarray(found[f"i{index}"], np.int32) for index in range(len(roles))])
 
 
 def _lacking(staged: Staged, roles: list[Role], null_is_value: bool) -> str:
     """Return the condition that no value is NULL, as far as it says anything."""
-    nulls = {staged.places[name] for name, profile in staged.profiles.items() if profile.nulls}
+    nulls = {staged.view_columns[name] for name, profile in staged.profiles.items() if profile.nulls}
     tests = [f"{role.text} IS NOT NULL" for role in roles if role.text in nulls]
     return f"WHERE {' AND '.join(tests)}" if tests and not null_is_value else ""
 
 
-_LEAST_ROLES = 2  # of a relation that nobody asked for
+_LEAST_ROLES = 2  # of a relation that was not chosen by option
 
 
 def read(source: Any, **options: Any) -> Imported:
@@ -163,7 +163,7 @@ def read(source: Any, **options: Any) -> Imported:
             raise DataError("there are no tables to import")
         choices = Choices(tables, chosen)
         identity = EntityTypes(tables, choices)
-        derivations = list(dict.fromkeys(each.origin for each, _ in sources.values()))
+        derivations = list(dict.fromkeys(each.location for each, _ in sources.values()))
         staged = [
             stage(workspace, *sources[name], number, choices, identity, chosen.keep_ids)
             for number, name in enumerate(choices.tables)
@@ -178,7 +178,7 @@ class _Assembly:
         self, workspace: Workspace, staged: list[Staged], choices: Choices, identity: EntityTypes, options: ImportOptions
     ) -> None:
         self._workspace, self._staged, self._choices = workspace, staged, choices
-        self._identity, self._kinds, self._options = identity, identity.kinds, options
+        self._identity, self._entity_types, self._options = identity, identity.types, options
         self._null_is_value = options.null == "value"
 
     def finish(self, tables: dict[str, SourceTable], derivations: list[str]) -> Imported:
@@ -201,16 +201,16 @@ class _Assembly:
             facts = {each.table.name: len(distinct.table(names[each.table.name])) for each, _ in roles}
             wanted = self._options
             split = hold_out(distinct, wanted.valid, wanted.test, wanted.split, wanted.seed, " ".join(derivations))
-            split = replace(split, column_types={names[each.table.name]: self._domains(each) for _, each in related})
+            split = replace(split, column_types={names[each.table.name]: self._column_types(each) for _, each in related})
             advance(1)
         looked = {each.table.name: each for each in self._staged}
         records = [
             self._table_record(name, looked.get(name), names.get(name), read.get(name, 0), facts.get(name, 0))
             for name in tables
         ]
-        notes = dangling(self._workspace, looked, self._identity)
+        notes = missing_targets(self._workspace, looked, self._identity)
         columns = [record for each in self._staged for record in self._column_records(each, notes)]
-        checksums = {origin: sha256_of(Path(origin)) if Path(origin).is_file() else None for origin in derivations}
+        checksums = {location: sha256_of(Path(location)) if Path(location).is_file() else None for location in derivations}
         return Imported(split, tuple(records), tuple(columns), checksums, self._options)
 
     def _why_not(self, staged: Staged) -> str:
@@ -218,8 +218,8 @@ class _Assembly:
         taken = staged.taken()
         if not staged.rows:
             return "no rows"
-        asked = staged.table.name in self._choices.columns or staged.table.is_facts
-        if len(taken) < (1 if asked else _LEAST_ROLES):
+        is_chosen = staged.table.name in self._choices.columns or staged.table.is_facts
+        if len(taken) < (1 if is_chosen else _LEAST_ROLES):
             return f"{len(taken) or 'no'} column{'s' * (len(taken) != 1)} left to take, and a relation needs {_LEAST_ROLES}"
         present = staged.rows if self._null_is_value else min(staged.profiles[name].present for name in taken)
         return "" if present else "no row has a value in every column that is taken"
@@ -237,18 +237,18 @@ class _Assembly:
 
     def _roles(self, staged: Staged, number: int) -> list[Role]:
         table = staged.table
-        kinds = {
-            column.name: self._kinds[table.name, column.name]
+        entity_types = {
+            column.name: self._entity_types[table.name, column.name]
             for column in table.columns
             if self._has_kind(table, column.name)
         }
-        return roles_of(self._workspace, staged, kinds, self._choices.columns.get(table.name), number)
+        return roles_of(self._workspace, staged, entity_types, self._choices.columns.get(table.name), number)
 
-    def _domains(self, staged: Staged) -> tuple[ColumnType, ...]:
+    def _column_types(self, staged: Staged) -> tuple[ColumnType, ...]:
         """Return what the entities of a relation's positions are, by which they can be turned back into values."""
         table, found = staged.table, []
         for name in staged.taken(self._choices.columns.get(table.name)):
-            kind = self._kinds[table.name, name] if self._has_kind(table, name) else None
+            kind = self._entity_types[table.name, name] if self._has_kind(table, name) else None
             found.append(ColumnType(kind, staged.form(name), self._null_is_value))
         return tuple(found)
 
@@ -284,20 +284,20 @@ class _Assembly:
         table, unused = staged.table, ColumnPlan("left out", "its table gives no relation")
         records = []
         for column in table.columns:
-            treatment, profile = staged.treatments[column.name], staged.profiles.get(column.name)
-            if treatment.is_taken and self._why_not(staged):
-                treatment = unused
-            shown = treatment.is_taken and self._has_kind(table, column.name)
+            plan, profile = staged.plans[column.name], staged.profiles.get(column.name)
+            if plan.is_taken and self._why_not(staged):
+                plan = unused
+            shown = plan.is_taken and self._has_kind(table, column.name)
             records.append(
                 ColumnRecord(
                     table=table.name,
                     column=column.name,
                     type=column.type or staged.types.get(column.name, "text").lower(),
-                    outcome=treatment.outcome,
-                    kind=self._kinds[table.name, column.name] if shown else None,
+                    outcome=plan.outcome,
+                    kind=self._entity_types[table.name, column.name] if shown else None,
                     nulls=profile.nulls if profile else None,
                     distinct=profile.distinct if profile else None,
-                    why="; ".join(filter(None, (treatment.why, notes.get((table.name, column.name))))),
+                    why="; ".join(filter(None, (plan.why, notes.get((table.name, column.name))))),
                 )
             )
         return records

@@ -47,7 +47,7 @@ def open_sources(given: Any, workspace: Workspace, relation_key: str) -> Iterato
             for table in source.tables():
                 if table.name in found:
                     raise DataError(
-                        f"two tables are called {table.name!r}: in {found[table.name][0].origin} and {source.origin}"
+                        f"two tables are called {table.name!r}: in {found[table.name][0].location} and {source.location}"
                     )
                 found[table.name] = source, table
         yield found

@@ -10,7 +10,7 @@ from relatum.errors import DataError, SettingError, UnknownNameError
 from relatum.settings import Checked, setting
 from relatum.tables.source import SourceTable
 
-__all__ = ["EVERY_COLUMN", "Choices", "ColumnRef", "ImportOptions", "spoken"]
+__all__ = ["EVERY_COLUMN", "Choices", "ColumnRef", "ImportOptions", "full_name"]
 
 EVERY_COLUMN = "*"  # as a key of `bins`
 
@@ -88,9 +88,9 @@ class ImportOptions(Checked):
 ColumnRef = tuple[str, str]  # table and column
 
 
-def spoken(place: ColumnRef) -> str:
+def full_name(ref: ColumnRef) -> str:
     """Return `table.column`."""
-    return ".".join(place)
+    return ".".join(ref)
 
 
 class Choices:
@@ -98,42 +98,42 @@ class Choices:
 
     def __init__(self, tables: Mapping[str, SourceTable], options: ImportOptions) -> None:
         self._tables = tables
-        self._places: dict[str, list[ColumnRef]] = {}
+        self._refs: dict[str, list[ColumnRef]] = {}
         for table in tables.values():
             for column in table.columns:
                 for name in {f"{table.name}.{column.name}", column.name}:
-                    self._places.setdefault(name, []).append((table.name, column.name))
+                    self._refs.setdefault(name, []).append((table.name, column.name))
         readable = [table.name for table in tables.values() if table.is_readable]
         self.tables = list(dict.fromkeys(map(self._table, options.tables))) or readable
         self.relations = {self._table(table): relation for table, relation in options.relations.items()}
         self.columns = {self._table(table): self._columns(table, names) for table, names in options.columns.items()}
-        self.keep = set(map(self.place, options.keep))
-        self.drop = set(map(self.place, options.drop))
-        self.bins = {self.place(name): n for name, n in options.bins_by_column.items() if name != EVERY_COLUMN}
+        self.keep = set(map(self.column_ref, options.keep))
+        self.drop = set(map(self.column_ref, options.drop))
+        self.bins = {self.column_ref(name): n for name, n in options.bins_by_column.items() if name != EVERY_COLUMN}
         self.bins_of_all = options.bins_by_column.get(EVERY_COLUMN)
-        self.links = {self.place(name): self._link(name, what) for name, what in options.links.items()}
+        self.links = {self.column_ref(name): self._link(name, what) for name, what in options.links.items()}
         for name in (*self.columns, *self.relations):
             if name not in self.tables:
                 raise SettingError(f"table {name!r} has options but is not among the tables chosen")
         for table_name, column_name in sorted(self.keep):
             if column_name not in self.columns.get(table_name, [column_name]):
                 raise SettingError(f"{table_name}.{column_name}: kept, but not among the columns chosen")
-        for place in sorted(self.keep & self.drop):
-            raise SettingError(f"{spoken(place)}: both kept and dropped")
+        for ref in sorted(self.keep & self.drop):
+            raise SettingError(f"{full_name(ref)}: both kept and dropped")
 
-    def place(self, name: str) -> ColumnRef:
+    def column_ref(self, name: str) -> ColumnRef:
         """Return the column that is called `table.column`, or `column` if only one table has it."""
-        found = self._places.get(name, [])
+        found = self._refs.get(name, [])
         if len(found) > 1:
-            raise DataError(f"column {name!r} could be {' or '.join(map(spoken, found))}")
+            raise DataError(f"column {name!r} could be {' or '.join(map(full_name, found))}")
         if not found:
-            raise UnknownNameError("column", name, [full for full in self._places if "." in full] or self._places)
+            raise UnknownNameError("column", name, [full for full in self._refs if "." in full] or self._refs)
         return found[0]
 
-    def may_take(self, place: ColumnRef) -> bool:
+    def may_take(self, ref: ColumnRef) -> bool:
         """Return whether the options leave a column in play."""
-        table, column = place
-        return table in self.tables and place not in self.drop and column in self.columns.get(table, [column])
+        table, column = ref
+        return table in self.tables and ref not in self.drop and column in self.columns.get(table, [column])
 
     def _table(self, name: str) -> str:
         if name not in self._tables:
@@ -148,13 +148,13 @@ class Choices:
             if name not in known:
                 raise UnknownNameError(f"column of {table}", name, known)
             if name in chosen[:number]:
-                raise SettingError(f"columns: {spoken((table, name))} is chosen twice")
+                raise SettingError(f"columns: {full_name((table, name))} is chosen twice")
         return chosen
 
     def _link(self, name: str, what: str) -> ColumnRef | str:
         """Return the column that a column is linked to, or the name of a kind of entities."""
-        if what in self._places and what not in self._tables and "." in what:
-            return self.place(what)
+        if what in self._refs and what not in self._tables and "." in what:
+            return self.column_ref(what)
         if what in self._tables:
             key = self._tables[what].primary_key
             if len(key) != 1:

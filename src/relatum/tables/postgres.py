@@ -38,7 +38,7 @@ _KEYS = """
     SELECT conrelid, contype, conkey, confrelid, confkey FROM pg_catalog.pg_constraint
     WHERE contype IN ('p', 'f') AND conrelid = ANY(%s) ORDER BY conrelid, conname"""
 
-_KINDS: dict[str, Kind] = {"N": "unknown", "D": "unknown", **dict.fromkeys("BEIRSTV", "text")}  # by category of type
+_KIND_BY_CATEGORY: dict[str, Kind] = {"N": "unknown", "D": "unknown", **dict.fromkeys("BEIRSTV", "text")}
 
 
 def without_password(url: str) -> str:
@@ -65,7 +65,7 @@ class PostgresSource:
     def __init__(self, workspace: Workspace, url: str) -> None:
         with optional("psycopg", extra="postgres"):
             import psycopg
-        self.origin = without_password(url)
+        self.location = without_password(url)
         self._workspace, self._error = workspace, psycopg.Error
         try:
             self._connection: psycopg.Connection[tuple[Any, ...]] = psycopg.connect(url, connect_timeout=_PATIENCE)
@@ -74,8 +74,8 @@ class PostgresSource:
             self._connection.execute("SET LOCAL datestyle = 'ISO, YMD'")
             self._connection.execute("SET LOCAL timezone = 'UTC'")
         except (psycopg.Error, UnicodeError) as error:
-            raise self._told(error) from None
-        self._places: dict[str, str] = {}
+            raise self._error_of(error) from None
+        self._sql_names: dict[str, str] = {}
 
     def tables(self) -> list[SourceTable]:
         """Return the tables in the order of their names."""
@@ -83,19 +83,19 @@ class PostgresSource:
         names = {number: table if schema == _USUAL else f"{schema}.{table}" for number, (schema, table, *_) in found.items()}
         for number, (schema, table, kind, _) in found.items():
             only = "ONLY " if kind == "r" else ""  # a table that others inherit from has its own rows alone
-            self._places[names[number]] = f"{only}{quoted(schema)}.{quoted(table)}"
+            self._sql_names[names[number]] = f"{only}{quoted(schema)}.{quoted(table)}"
         columns: dict[int, dict[int, SourceColumn]] = {number: {} for number in found}
-        for number, place, name, declared, category, base in self._ask(_COLUMNS, list(found)):
-            kind = "text" if base == "uuid" else _KINDS.get(category, "unreadable")
-            columns[number][place] = SourceColumn(name, declared, kind)
+        for number, position, name, declared, category, base in self._ask(_COLUMNS, list(found)):
+            kind = "text" if base == "uuid" else _KIND_BY_CATEGORY.get(category, "unreadable")
+            columns[number][position] = SourceColumn(name, declared, kind)
         keys: dict[int, tuple[str, ...]] = {}
         references: dict[int, list[Reference]] = {}
         for number, kind, own, other, targets in self._ask(_KEYS, list(found)):
-            mine = tuple(columns[number][place].name for place in own)
+            mine = tuple(columns[number][position].name for position in own)
             if kind == "p":
                 keys[number] = mine
             elif other in found:
-                theirs = tuple(columns[other][place].name for place in targets)
+                theirs = tuple(columns[other][position].name for position in targets)
                 references.setdefault(number, []).append(Reference(mine, names[other], theirs))
         return [
             SourceTable(
@@ -110,9 +110,9 @@ class PostgresSource:
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Copy a table as text; then numbers and dates are found."""
-        place = self._places[table.name]
-        total = self._ask(f"SELECT count(*) FROM {place}")[0][0]  # noqa: S608
-        self._workspace.fill(f"{target}_text", max(len(columns), 1), self._batches(place, columns), total, table.name)
+        sql_name = self._sql_names[table.name]
+        total = self._ask(f"SELECT count(*) FROM {sql_name}")[0][0]  # noqa: S608
+        self._workspace.fill(f"{target}_text", max(len(columns), 1), self._batches(sql_name, columns), total, table.name)
         unknown = [column.kind == "unknown" for column in columns] or [False]
         infer_types(self._workspace, f"{target}_text", target, unknown, table.name)
 
@@ -120,26 +120,26 @@ class PostgresSource:
         """Close the connection."""
         self._connection.close()
 
-    def _batches(self, place: str, columns: Sequence[SourceColumn]) -> Iterator[Batch]:
+    def _batches(self, sql_name: str, columns: Sequence[SourceColumn]) -> Iterator[Batch]:
         chosen = ", ".join(f"{quoted(column.name)}::text" for column in columns) or "NULL"
         try:
             with self._connection.cursor(name="relatum") as cursor:
-                cursor.execute(f"SELECT {chosen} FROM {place}".encode())  # noqa: S608
+                cursor.execute(f"SELECT {chosen} FROM {sql_name}".encode())  # noqa: S608
                 while rows := cursor.fetchmany(BATCH):
                     yield list(zip(*rows, strict=True))
         except self._error as error:
-            raise self._told(error) from None
+            raise self._error_of(error) from None
 
     def _ask(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         try:
             # Every name in it is quoted; without parameters a percent sign is one.
             return self._connection.execute(sql.encode(), parameters or None).fetchall()
         except self._error as error:
-            raise self._told(error) from None
+            raise self._error_of(error) from None
 
-    def _told(self, error: Exception) -> DataError:
+    def _error_of(self, error: Exception) -> DataError:
         """Return an error of the server as one sentence; psycopg puts no password into it."""
-        return DataError(f"{self.origin}: {' '.join(str(error).split()) or type(error).__name__}")
+        return DataError(f"{self.location}: {' '.join(str(error).split()) or type(error).__name__}")
 
 
 _LOCK_PATIENCE = 10  # seconds to wait for a connection
@@ -156,23 +156,23 @@ def open_postgres(url: str) -> Iterator[PostgresTarget]:
     """Yield the database at a URL, with a transaction under way."""
     with optional("psycopg", extra="postgres"):
         import psycopg
-    origin = without_password(url)
+    location = without_password(url)
     try:
         with closing(psycopg.connect(url, connect_timeout=_LOCK_PATIENCE)) as connection:
-            yield PostgresTarget(connection, origin)
+            yield PostgresTarget(connection, location)
             # What was not committed is rolled back when the connection closes.
     except (psycopg.Error, UnicodeError) as error:
         # As one sentence; psycopg puts no password into it.
-        raise DataError(f"{origin}: {' '.join(str(error).split()) or type(error).__name__}") from None
+        raise DataError(f"{location}: {' '.join(str(error).split()) or type(error).__name__}") from None
 
 
 class PostgresTarget:
     """An open PostgreSQL database."""
 
-    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], origin: str) -> None:
-        self._connection, self.origin = connection, origin
+    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], location: str) -> None:
+        self._connection, self.location = connection, location
 
-    def place(self, table: str) -> str:
+    def sql_name(self, table: str) -> str:
         """Return the name in quotes, with its schema if it has one; else it is found as the server finds names."""
         names = [name for name in split_name(table, None) if name is not None]
         for name in names:
@@ -181,9 +181,9 @@ class PostgresTarget:
 
     def columns(self, table: str) -> list[str] | None:
         """Return the columns of a table."""
-        found = self._connection.execute(_TYPES.encode(), (self.place(table),)).fetchall()
+        found = self._connection.execute(_TYPES.encode(), (self.sql_name(table),)).fetchall()
         if found and found[0][0] not in ("r", "p"):
-            raise DataError(f"{self.origin}: {table!r} is not a table")
+            raise DataError(f"{self.location}: {table!r} is not a table")
         return [str(name) for _, name in found if name is not None] if found else None
 
     def run(self, sql: str) -> None:
@@ -194,7 +194,7 @@ class PostgresTarget:
         """Copy the rows; the server reads each value as the type of its column."""
         for name in table.names:
             self._check_length(name)
-        sql = f"COPY {self.place(table.name)} ({listed_columns(table)}) FROM STDIN"
+        sql = f"COPY {self.sql_name(table.name)} ({listed_columns(table)}) FROM STDIN"
         with self._connection.cursor() as cursor, cursor.copy(sql.encode()) as copy:
             for row in table.rows():
                 copy.write_row(row)
@@ -205,4 +205,4 @@ class PostgresTarget:
 
     def _check_length(self, name: str) -> None:
         if len(name.encode()) > _LONGEST:
-            raise DataError(f"{self.origin}: names have at most {_LONGEST} bytes there, and {name!r} has more")
+            raise DataError(f"{self.location}: names have at most {_LONGEST} bytes there, and {name!r} has more")

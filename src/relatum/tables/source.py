@@ -77,7 +77,7 @@ class Source(Protocol):
     """Something that holds tables: it tells what they are, and brings one into the workspace."""
 
     @property
-    def origin(self) -> str:
+    def location(self) -> str:
         """Where the tables come from, without any password."""
 
     def tables(self) -> list[SourceTable]:

@@ -22,7 +22,7 @@ class SqliteSource:
     """One SQLite database; its views and virtual tables, which are programs, are not run."""
 
     def __init__(self, workspace: Workspace, path: Path) -> None:
-        self.origin = str(path)
+        self.location = str(path)
         self._workspace = workspace
         try:
             self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
@@ -43,7 +43,7 @@ class SqliteSource:
             columns = {name: self._columns(name) for name in sorted(self._listed)}
             return [self._table(name, columns) for name in columns]
         except sqlite3.Error as error:
-            raise DataError(f"{self.origin}: {error}") from None
+            raise DataError(f"{self.location}: {error}") from None
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Copy a table as text; then numbers and dates are found."""
@@ -52,7 +52,7 @@ class SqliteSource:
             width = max(len(columns), 1)
             self._workspace.fill(f"{target}_text", width, self._batches(table, columns), total, table.name)
         except (sqlite3.Error, UnicodeError) as error:
-            raise DataError(f"{self.origin}, table {table.name!r}: {error}") from None
+            raise DataError(f"{self.location}, table {table.name!r}: {error}") from None
         unknown = [column.kind == "unknown" for column in columns] or [False]
         infer_types(self._workspace, f"{target}_text", target, unknown, table.name)
 
@@ -67,7 +67,7 @@ class SqliteSource:
             yield [[_text(value) for value in column] for column in zip(*rows, strict=True)]
 
     def _columns(self, table: str) -> dict[str, tuple[SourceColumn, int]]:
-        """Return the columns by name, each with its place in the primary key, from 1, or 0."""
+        """Return the columns by name, each with its position in the primary key, from 1, or 0."""
         rows = self._connection.execute(f"PRAGMA table_xinfo({quoted(table)})").fetchall()
         seen = (row for row in rows if row[6] != 1)  # 1 is hidden; generated columns are 2 and 3
         return {str(row[1]): (SourceColumn(str(row[1]), str(row[2]).lower(), _kind(str(row[2]))), row[5]) for row in seen}
@@ -90,7 +90,7 @@ class SqliteSource:
 
 
 def _primary_key(columns: dict[str, tuple[SourceColumn, int]]) -> tuple[str, ...]:
-    return tuple(sorted((name for name, (_, place) in columns.items() if place), key=lambda name: columns[name][1]))
+    return tuple(sorted((name for name, (_, position) in columns.items() if position), key=lambda name: columns[name][1]))
 
 
 def _same(name: str, known: Iterable[str]) -> str:
@@ -117,17 +117,17 @@ _ERRORS = (sqlite3.Error, OverflowError, UnicodeError)
 
 
 @contextmanager
-def open_sqlite(path: Path, origin: Path) -> Iterator[SqliteTarget]:
-    """Yield the database in a file, which is made if it is not there; `origin` is what messages call it."""
+def open_sqlite(path: Path, location: Path) -> Iterator[SqliteTarget]:
+    """Yield the database in a file, which is made if it is not there; `location` is what messages call it."""
     try:
         with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("BEGIN IMMEDIATE")
-            yield SqliteTarget(connection, str(origin))
+            yield SqliteTarget(connection, str(location))
             # What was not committed is rolled back when the connection closes.
     except _ERRORS as error:
         _recover(path)
-        raise DataError(f"{origin}: {error}") from None
+        raise DataError(f"{location}: {error}") from None
 
 
 def _recover(path: Path) -> None:
@@ -139,10 +139,10 @@ def _recover(path: Path) -> None:
 class SqliteTarget:
     """An open SQLite database."""
 
-    def __init__(self, connection: sqlite3.Connection, origin: str) -> None:
-        self._connection, self.origin = connection, origin
+    def __init__(self, connection: sqlite3.Connection, location: str) -> None:
+        self._connection, self.location = connection, location
 
-    def place(self, table: str) -> str:
+    def sql_name(self, table: str) -> str:
         """Return the name in quotes; there are no schemas."""
         return quoted(table)
 
@@ -153,7 +153,7 @@ class SqliteTarget:
         if found is None:
             return None
         if found[0] == "view":
-            raise DataError(f"{self.origin}: {table!r} is a view, not a table")
+            raise DataError(f"{self.location}: {table!r} is a view, not a table")
         return [str(row[1]) for row in self._connection.execute(f"PRAGMA main.table_info({quoted(table)})")]
 
     def run(self, sql: str) -> None:
@@ -163,7 +163,7 @@ class SqliteTarget:
     def insert(self, table: Table) -> None:
         """Insert the rows; values are parameters."""
         values = ", ".join("?" * len(table.columns))
-        sql = f"INSERT INTO {self.place(table.name)} ({listed_columns(table)}) VALUES ({values})"  # noqa: S608
+        sql = f"INSERT INTO {self.sql_name(table.name)} ({listed_columns(table)}) VALUES ({values})"  # noqa: S608
         self._connection.executemany(sql, table.rows())
 
     def commit(self) -> None:

@@ -85,7 +85,7 @@ class Imported:
             "format": _FORMAT,
             "version": _VERSION,
             "relatum": __version__,
-            "sources": [{"source": origin, "sha256": checksum} for origin, checksum in self.derivations.items()],
+            "sources": [{"source": location, "sha256": checksum} for location, checksum in self.derivations.items()],
             "options": self.options.to_dict(),
             "entities": len(self.split.entities),
             "relations": len(self.split.schema),

@@ -94,7 +94,7 @@ _TYPES = {"whole": "BIGINT", "number": "DOUBLE PRECISION", "text": "TEXT"}  # kn
 class Database(Protocol):
     """An open database with a transaction under way; what is not committed did not happen."""
 
-    def place(self, table: str) -> str:
+    def sql_name(self, table: str) -> str:
         """Return the name of a table as SQL has it, or refuse one that cannot be."""
 
     def columns(self, table: str) -> list[str] | None:
@@ -115,8 +115,8 @@ class DatabaseTarget:
 
     is_database = True
 
-    def __init__(self, opened: Callable[[], AbstractContextManager[Database]], origin: str, mode: Mode) -> None:
-        self._opened, self.origin, self._mode = opened, origin, mode
+    def __init__(self, opened: Callable[[], AbstractContextManager[Database]], location: str, mode: Mode) -> None:
+        self._opened, self.location, self._mode = opened, location, mode
 
     def check(self, tables: Sequence[Table]) -> None:
         """Refuse what `write` would refuse, as far as that can be known before there are rows."""
@@ -131,9 +131,9 @@ class DatabaseTarget:
         with self._opened() as database, progress("writing", sum(map(len, tables))) as advance:
             for table in tables:
                 if not self._is_there(database, table):
-                    database.run(f"CREATE TABLE {database.place(table.name)} ({declared(table)})")
+                    database.run(f"CREATE TABLE {database.sql_name(table.name)} ({declared(table)})")
                 elif self._mode == "replace":
-                    database.run(f"DELETE FROM {database.place(table.name)}")  # noqa: S608
+                    database.run(f"DELETE FROM {database.sql_name(table.name)}")  # noqa: S608
                 if len(table):
                     database.insert(table)
                 advance(len(table))
@@ -141,20 +141,20 @@ class DatabaseTarget:
 
     def _is_there(self, database: Database, table: Table) -> bool:
         """Return whether a table is there already, or refuse one that rows should not, or cannot, be put into."""
-        database.place(table.name)
+        database.sql_name(table.name)
         there = database.columns(table.name)
         if there is None:
             return False
         if self._mode == "new":
             raise DataError(
-                f"{self.origin}: table {table.name!r} already exists; set append to add rows, or replace to overwrite them"
+                f"{self.location}: table {table.name!r} already exists; set append to add rows, or replace to overwrite them"
             )
         mine, theirs = ({name.lower(): name for name in names} for names in (table.names, there))
         lacking = [name for key, name in mine.items() if key not in theirs]
-        strange = [name for key, name in theirs.items() if key not in mine]
-        if lacking or (strange and self._mode == "replace"):
-            told = f"lacks {', '.join(lacking)}" if lacking else f"has {', '.join(strange)} as well"
-            raise DataError(f"{self.origin}: table {table.name!r} has other columns: it {told}")
+        extra = [name for key, name in theirs.items() if key not in mine]
+        if lacking or (extra and self._mode == "replace"):
+            difference = f"lacks {', '.join(lacking)}" if lacking else f"has {', '.join(extra)} as well"
+            raise DataError(f"{self.location}: table {table.name!r} has other columns: it {difference}")
         return True
 
 

@@ -33,10 +33,10 @@ _DATABASES: dict[str, Opener] = {".db": open_sqlite, ".sqlite": open_sqlite, ".s
 
 
 class Target(Protocol):
-    """What tables are written to; `origin` is what it is called, without any password."""
+    """What tables are written to; `location` is what it is called, without any password."""
 
     @property
-    def origin(self) -> str: ...  # noqa: D102
+    def location(self) -> str: ...  # noqa: D102
 
     @property
     def is_database(self) -> bool: ...  # noqa: D102
@@ -99,7 +99,7 @@ class _NewDatabase:
     is_database: bool = True
 
     @property
-    def origin(self) -> str:
+    def location(self) -> str:
         return str(self.path)
 
     def check(self, tables: Sequence[Table]) -> None:
@@ -110,7 +110,7 @@ class _NewDatabase:
         with atomic_path(self.path) as temporary:
             log = temporary.with_name(f"{temporary.name}.wal")  # DuckDB's, which is gone once all is in its place
             try:
-                DatabaseTarget(partial(self.opened, temporary, self.path), self.origin, "new").write(tables)
+                DatabaseTarget(partial(self.opened, temporary, self.path), self.location, "new").write(tables)
                 if log.exists():
                     raise DataError(f"{self.path}: could not be written as a whole")
             finally:
@@ -125,7 +125,7 @@ class _FileTarget:
     is_database: bool = False
 
     @property
-    def origin(self) -> str:
+    def location(self) -> str:
         return str(self.path)
 
     def check(self, tables: Sequence[Table]) -> None:

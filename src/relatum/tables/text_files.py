@@ -30,7 +30,7 @@ class DelimitedSource:
     """A text file whose first line names its columns; the delimiter is the one of comma, semicolon, tab and bar in it."""
 
     def __init__(self, workspace: Workspace, path: Path, name: str) -> None:
-        self.origin = str(path)
+        self.location = str(path)
         self._workspace, self._path, self._name = workspace, path, name
         self._delimiter, self._header = _read_header(path)
 
@@ -40,9 +40,9 @@ class DelimitedSource:
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Read the whole file as text; then numbers and dates are found."""
-        places = [table.columns.index(column) for column in columns]
-        declared = ", ".join(f"'f{place}': 'VARCHAR'" for place in range(len(self._header)))
-        chosen = ", ".join(f"f{place} AS c{number}" for number, place in enumerate(places))
+        indices = [table.columns.index(column) for column in columns]
+        declared = ", ".join(f"'f{index}': 'VARCHAR'" for index in range(len(self._header)))
+        chosen = ", ".join(f"f{index} AS c{number}" for number, index in enumerate(indices))
         file = literal(escape(str(self._path.resolve())))
         sql = f"""CREATE TABLE {target}_text AS SELECT {chosen or "NULL AS c0"} FROM read_csv({file},
             auto_detect = false, header = false, skip = 1, delim = '{self._delimiter}', quote = '"', escape = '"',
@@ -87,17 +87,17 @@ def _read_header(path: Path) -> tuple[str, list[str]]:
 def _check(path: Path, names: list[str]) -> None:
     if len(names) < 2:
         raise FormatError(path, 1, "only one column: the columns of a header are set apart by comma, semicolon, tab or bar")
-    for place, name in enumerate(names, start=1):
+    for position, name in enumerate(names, start=1):
         if fault := fault_of(name):
-            raise FormatError(path, 1, f"column {place} of the header: {fault}")
+            raise FormatError(path, 1, f"column {position} of the header: {fault}")
         if re.fullmatch(r"[-+]?[0-9][0-9.,eE+-]*", name.strip()):
-            raise FormatError(path, 1, f"column {place} is called {name!r}, a number: is there no header?")
-        if name in names[: place - 1]:
+            raise FormatError(path, 1, f"column {position} is called {name!r}, a number: is there no header?")
+        if name in names[: position - 1]:
             raise FormatError(path, 1, f"two columns are called {name!r}")
 
 
 def _explained(path: Path, message: str) -> FormatError:
-    """Return DuckDB's error, which runs over many lines, as one sentence with its place."""
+    """Return DuckDB's error, which runs over many lines, as one sentence with its line."""
     found = re.search(r"CSV Error on Line: (\d+)", message)
     line = int(found[1]) if found else None
     if counts := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
@@ -126,7 +126,7 @@ class JsonFactsSource:
     """
 
     def __init__(self, workspace: Workspace, path: Path, relation_key: str, number: int) -> None:
-        self.origin = str(path)
+        self.location = str(path)
         self._workspace, self._path, self._key, self._number = workspace, path, relation_key, number
         self._relations: dict[str, list[str]] = {}  # the columns of each
         self._positional: dict[str, bool] = {}
@@ -152,8 +152,8 @@ class JsonFactsSource:
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Make a view of what was read."""
-        places = [table.columns.index(column) for column in columns]
-        chosen = ", ".join(f"c{place} AS c{number}" for number, place in enumerate(places)) or "NULL AS c0"
+        indices = [table.columns.index(column) for column in columns]
+        chosen = ", ".join(f"c{index} AS c{number}" for number, index in enumerate(indices)) or "NULL AS c0"
         self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._stored(table.name)}")  # noqa: S608
 
     def close(self) -> None:
@@ -165,9 +165,9 @@ class JsonFactsSource:
     def _store(self, relation: str, rows: list[Cells]) -> None:
         table, roles = self._stored(relation), self._relations[relation]
         self._workspace.run(f"CREATE TABLE IF NOT EXISTS {table} (c0 VARCHAR)")
-        for place in range(len(roles)):
-            self._workspace.run(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS c{place} VARCHAR")
-        self._workspace.append(table, [[row.get(role) for row in rows] for role in roles], self.origin)
+        for index in range(len(roles)):
+            self._workspace.run(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS c{index} VARCHAR")
+        self._workspace.append(table, [[row.get(role) for row in rows] for role in roles], self.location)
 
     def _facts(self) -> Iterator[tuple[str, Cells]]:
         line = 0

@@ -106,11 +106,11 @@ _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 def infer_types(workspace: Workspace, source: str, target: str, unknown: Sequence[bool], what: str) -> None:
     """Make the view `target` of `source`, a table of text c0, c1, ..., in which the unknown columns have a type."""
-    possible = {f"c{place}": list(_tests(f"c{place}")) for place, asked in enumerate(unknown) if asked}
+    possible = {f"c{index}": list(_tests(f"c{index}")) for index, is_unknown in enumerate(unknown) if is_unknown}
     for rows in (f"(FROM {source} LIMIT {_SAMPLE})", source):
         possible = _fitting(workspace, rows, possible, what)
     columns = []
-    for column in (f"c{place}" for place in range(len(unknown))):
+    for column in (f"c{index}" for index in range(len(unknown))):
         types = possible.get(column)
         columns.append(f"TRY_CAST(trim({column}) AS {types[0]}) AS {column}" if types else column)
     workspace.run(f"CREATE VIEW {target} AS SELECT {', '.join(columns)} FROM {source}")  # noqa: S608
@@ -118,13 +118,13 @@ def infer_types(workspace: Workspace, source: str, target: str, unknown: Sequenc
 
 def _fitting(workspace: Workspace, rows: str, possible: dict[str, list[str]], what: str) -> dict[str, list[str]]:
     """Return those of the possible types of each column, from the narrowest, that every value fits."""
-    asked = [(column, kind, _tests(column)[kind]) for column, types in possible.items() for kind in types]
-    if not asked:
+    candidates = [(column, kind, _tests(column)[kind]) for column, types in possible.items() for kind in types]
+    if not candidates:
         return {}
-    tests = ", ".join(f"coalesce(bool_and({test}) FILTER (trim({column}) <> ''), true)" for column, _, test in asked)
+    tests = ", ".join(f"coalesce(bool_and({test}) FILTER (trim({column}) <> ''), true)" for column, _, test in candidates)
     answers = workspace.one(f"SELECT {tests} FROM {rows}", what)  # noqa: S608
     found: dict[str, list[str]] = {}
-    for (column, kind, _), fits in zip(asked, answers, strict=True):
+    for (column, kind, _), fits in zip(candidates, answers, strict=True):
         if fits:
             found.setdefault(column, []).append(kind)
     return found
