@@ -163,12 +163,12 @@ def read(source: Any, **options: Any) -> Imported:
             raise DataError("there are no tables to import")
         choices = Choices(tables, chosen)
         identity = EntityTypes(tables, choices)
-        derivations = list(dict.fromkeys(each.location for each, _ in sources.values()))
+        locations = list(dict.fromkeys(each.location for each, _ in sources.values()))
         staged = [
             stage(workspace, *sources[name], number, choices, identity, chosen.keep_ids)
             for number, name in enumerate(choices.tables)
         ]
-        return _Assembly(workspace, staged, choices, identity, chosen).finish(tables, derivations)
+        return _Assembly(workspace, staged, choices, identity, chosen).finish(tables, locations)
 
 
 class _Assembly:
@@ -181,7 +181,7 @@ class _Assembly:
         self._identity, self._entity_types, self._options = identity, identity.types, options
         self._null_is_value = options.null == "value"
 
-    def finish(self, tables: dict[str, SourceTable], derivations: list[str]) -> Imported:
+    def finish(self, tables: dict[str, SourceTable], locations: list[str]) -> Imported:
         """Return the import."""
         related = [(number, each) for number, each in enumerate(self._staged) if not self._why_not(each)]
         if not related:
@@ -200,7 +200,7 @@ class _Assembly:
             advance(1)
             facts = {each.table.name: len(distinct.table(names[each.table.name])) for each, _ in roles}
             wanted = self._options
-            split = hold_out(distinct, wanted.valid, wanted.test, wanted.split, wanted.seed, " ".join(derivations))
+            split = hold_out(distinct, wanted.valid, wanted.test, wanted.split, wanted.seed, " ".join(locations))
             split = replace(split, column_types={names[each.table.name]: self._column_types(each) for _, each in related})
             advance(1)
         looked = {each.table.name: each for each in self._staged}
@@ -210,7 +210,7 @@ class _Assembly:
         ]
         notes = missing_targets(self._workspace, looked, self._identity)
         columns = [record for each in self._staged for record in self._column_records(each, notes)]
-        checksums = {location: sha256_of(Path(location)) if Path(location).is_file() else None for location in derivations}
+        checksums = {location: sha256_of(Path(location)) if Path(location).is_file() else None for location in locations}
         return Imported(split, tuple(records), tuple(columns), checksums, self._options)
 
     def _why_not(self, staged: Staged) -> str:

@@ -68,14 +68,14 @@ class Imported:
         split: train, valid and test.
         tables: one record for each table.
         columns: one record for each column of a table that was looked at.
-        derivations: where the tables come from, without passwords; files with their SHA-256.
+        locations: where the tables come from, without passwords; files with their SHA-256.
         options: what was chosen.
     """
 
     split: Split
     tables: tuple[TableRecord, ...]
     columns: tuple[ColumnRecord, ...]
-    derivations: Mapping[str, str | None]
+    locations: Mapping[str, str | None]
     options: ImportOptions
 
     def to_json(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Imported:
             "format": _FORMAT,
             "version": _VERSION,
             "relatum": __version__,
-            "sources": [{"source": location, "sha256": checksum} for location, checksum in self.derivations.items()],
+            "sources": [{"source": location, "sha256": checksum} for location, checksum in self.locations.items()],
             "options": self.options.to_dict(),
             "entities": len(self.split.entities),
             "relations": len(self.split.schema),
