@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -10,6 +11,7 @@ import relatum
 from relatum import DataError, Run, SettingError, Spec, UnknownNameError
 from relatum.errors import RelatumError
 from relatum.records import Records
+from support.postgres_server import PASSWORD
 
 
 @pytest.fixture(scope="module")
@@ -192,3 +194,35 @@ def test_what_is_no_run_is_refused_in_one_sentence(tmp_path: Path) -> None:
     relatum.save(relatum.load("example"), tmp_path / "data")
     with pytest.raises(RelatumError, match="a dataset, not a run; train a model on it first"):
         relatum.open(tmp_path / "data")
+
+
+def test_a_password_is_nowhere_in_a_run_on_a_database(database: str, tmp_path: Path) -> None:
+    import psycopg
+
+    with psycopg.connect(database) as connection:
+        connection.execute("CREATE TABLE sold (seller TEXT, buyer TEXT, item TEXT)")
+        rows = [(f"s{n % 4}", f"b{n % 5}", f"i{n % 3}") for n in range(40)]
+        connection.cursor().executemany("INSERT INTO sold VALUES (%s, %s, %s)", rows)
+    run = relatum.fit(database, tmp_path / "run", dim=4, epochs=1, progress=False)
+    again = relatum.fit(Spec(database, dim=4, epochs=1), tmp_path / "again", progress=False)
+    secrets = [PASSWORD.encode(), quote(PASSWORD, safe="").encode()]
+    for one in (run, again):
+        assert len(one.facts)
+        assert not any(secret.decode() in repr(one) for secret in secrets)
+        for path in one.folder.iterdir():  # type: ignore[union-attr]
+            assert not any(secret in path.read_bytes() for secret in secrets), path
+
+
+def test_a_target_is_looked_at_before_facts_are_searched_for(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "new.csv").write_text("mine")
+    monkeypatch.setattr("relatum.api.predict", lambda *_, **__: pytest.fail("searched first"))
+    with pytest.raises(RelatumError, match=r"new\.csv"):
+        run.export(tmp_path / "new.csv", "sold")
+    assert (tmp_path / "new.csv").read_text() == "mine"
+
+
+def test_a_relation_without_predictions_has_an_empty_table(run: Run, tmp_path: Path) -> None:
+    assert len(run.export(tmp_path / "new.csv", "sold", min_score=1e9)) == 0
+    assert len((tmp_path / "new.csv").read_text().splitlines()) == 1

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from relatum.data.schema import RelationSchema
+from relatum.datasets.file_types import is_postgres
 from relatum.errors import DataError, SettingError
 from relatum.files import require_empty
 from relatum.reasoning.explanation import Explanation
@@ -23,7 +24,7 @@ from relatum.records import Records
 from relatum.report.page import write_report
 from relatum.rules import Rule, estimate_completeness, mine_rules
 from relatum.runs import fit as fitting
-from relatum.runs.answers import FACT_SCORE_COLUMNS, Answers, FactScore, Predictions, Question, question_of
+from relatum.runs.answers import FACT_SCORE_COLUMNS, Answers, FactScore, Prediction, Predictions, Question, question_of
 from relatum.runs.completion import complete, score
 from relatum.runs.export import predictions_table, save_embeddings
 from relatum.runs.expressions import BoundExpression
@@ -43,7 +44,9 @@ from relatum.runs.spec import Spec
 from relatum.runs.trained import SECONDS, Trained
 from relatum.runs.training_bar import training_bar
 from relatum.runs.update import update as fold_in
-from relatum.tables import write
+from relatum.tables import Table
+from relatum.tables.postgres import without_password
+from relatum.tables.targets import target_of
 
 __all__ = ["Run", "fit", "open", "resume", "update"]
 
@@ -225,16 +228,17 @@ class Run(Trained):
             full_names: write entities by their whole names, not as the values of the table that they came from.
             wanted: what else `predict` takes.
         """
-        found = self.predict(relation, top, **wanted)
-        names = dict.fromkeys(one.relation for one in found) or dict.fromkeys(
-            [relation] if isinstance(relation, str) else []
-        )
-        tables = [
-            predictions_table(self, name, [one for one in found if one.relation == name], full_names=full_names)
-            for name in names
-        ]
-        write(tables, os.fspath(to), append=append, replace=replace)
-        return found
+        target = target_of(os.fspath(to), append=append, replace=replace)
+
+        def tables(predictions: Sequence[Prediction]) -> list[Table]:
+            by_relation = {one.name: [each for each in predictions if each.relation == one.name] for one in chosen}
+            return [predictions_table(self, name, found, full_names=full_names) for name, found in by_relation.items()]
+
+        chosen = self._relations(relation)
+        target.check(tables([]))  # before the work, and again when it is written
+        predictions = self.predict(relation, top, **wanted)
+        target.write(tables(predictions))
+        return predictions
 
     def _relations(self, names: str | Sequence[str] | None) -> list[RelationSchema]:
         """Return the relations of these names, or all."""
@@ -282,7 +286,7 @@ def fit(
         spec, data = data, data.data
     if isinstance(out, Spec):
         raise SettingError("out: names a directory; give a spec as spec=...")
-    whole = Spec.of(data, model=model, spec=spec, seed=seed, recipe=recipe, **settings)
+    whole = Spec.of(_without_secrets(data), model=model, spec=spec, seed=seed, recipe=recipe, **settings)
     display = training_bar() if progress else nullcontext()
     with display as shown:
         watching = _both(shown, watch)
@@ -314,6 +318,11 @@ def update(run: Run | PathOrText, facts: Any, out: PathOrText | None = None, *, 
     if isinstance(run, Run):
         return run.update(facts, out, seed=seed, refit=refit)
     return open(run).update(facts, _beside(Path(run)) if out is None else out, seed=seed, refit=refit)
+
+
+def _without_secrets(data: Any) -> Any:
+    """Return what a spec calls the data: it is written into the run, where no password belongs."""
+    return without_password(data) if isinstance(data, str) and is_postgres(data) else data
 
 
 def _relation_row(one: RelationSummary) -> dict[str, Any]:
