@@ -10,7 +10,7 @@ that one expression has one form. Two expressions are equal when they are built 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -33,6 +33,7 @@ __all__ = [
     "SelectEqual",
     "Union",
     "expanded",
+    "rebuilt",
 ]
 
 # A relation that is called by one of these words is written in quotes; the last three are the paper's own.
@@ -324,16 +325,18 @@ class Join(Expression):
         return f"join[{', '.join(f'{names[0][p]} = {names[1][q]}' for p, q in self.pairs)}]"
 
 
+def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Return the expression with `change` made to each node, operands first; what is shared is changed once."""
+    done: dict[Expression, Expression] = {}
+    for node in post_order(expression, lambda node: node.children):
+        operands = {name: done[part] for name, part in vars(node).items() if name in _OPERANDS}
+        done[node] = change(replace(node, **operands) if operands else node)  # type: ignore[type-var]
+    return done[expression]
+
+
 def expanded(expression: Expression, definitions: Mapping[str, Expression]) -> Expression:
     """Return the expression with relations that are defined replaced by what defines them."""
-    replaced: dict[Expression, Expression] = {}
-    for node in post_order(expression, lambda node: node.children):
-        if isinstance(node, Relation):
-            replaced[node] = definitions.get(node.name, node)
-        else:
-            operands = {name: replaced[part] for name, part in vars(node).items() if name in _OPERANDS}
-            replaced[node] = replace(node, **operands)  # type: ignore[type-var]
-    return replaced[expression]
+    return rebuilt(expression, lambda node: definitions.get(node.name, node) if isinstance(node, Relation) else node)
 
 
 def _position_names(operand: Expression, roles: bool) -> list[str]:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from relatum.algebra import Expression, SelectConstant
 from relatum.algebra.column_types import column_types_of
-from relatum.algebra.node import post_order
+from relatum.algebra.expression import rebuilt
 from relatum.data.column_types import ColumnType, ColumnTypes
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, UnknownNameError
 
 __all__ = ["find_entities", "find_entity", "with_entities_found"]
-
-_OPERANDS = ("child", "left", "right")
 
 
 def find_entity(name: str, column_type: ColumnType | None, entities: Vocabulary, column: str) -> int:
@@ -58,15 +55,15 @@ def find_entities(
 
 def with_entities_found(expression: Expression, column_types: ColumnTypes, entities: Vocabulary) -> Expression:
     """Return an expression whose constants are names of entities, where they were values as they stand in a table."""
-    rebuilt: dict[Expression, Expression] = {}
-    for node in post_order(expression, lambda node: node.children):
-        changed: Mapping[str, object] = {name: rebuilt[part] for name, part in vars(node).items() if name in _OPERANDS}
-        if isinstance(node, SelectConstant) and node.entity not in entities:
-            column_type = column_types_of(node.child, column_types)[node.dropped]
-            column = _columns(node.child.schema)[node.dropped]
-            changed = {**changed, "entity": entities[find_entity(node.entity, column_type, entities, column)]}
-        rebuilt[node] = replace(node, **changed) if node.children else node  # type: ignore[type-var]
-    return rebuilt[expression]
+
+    def found(node: Expression) -> Expression:
+        if not isinstance(node, SelectConstant) or node.entity in entities:
+            return node
+        column_type = column_types_of(node.child, column_types)[node.dropped]
+        column = _columns(node.child.schema)[node.dropped]
+        return replace(node, entity=entities[find_entity(node.entity, column_type, entities, column)])
+
+    return rebuilt(expression, found)
 
 
 def _columns(relation: RelationSchema) -> list[str]:
