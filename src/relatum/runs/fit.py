@@ -16,6 +16,7 @@ from relatum.errors import DataError, RelatumError
 from relatum.files import stale_temporaries
 from relatum.inference.validation import calibrate, validator
 from relatum.models import MODELS
+from relatum.models.base import Model
 from relatum.models.store import save_model
 from relatum.runs.directory import (
     CALIBRATION,
@@ -39,25 +40,30 @@ from relatum.runs.trained import Trained
 from relatum.training.checkpoint import load_state, save_state
 from relatum.training.loop import State, train
 
-__all__ = ["Watch", "fit_in_memory", "fit_into", "resume"]
+__all__ = ["Watch", "fit_in_memory", "fit_into", "resume", "train_model"]
 
 Watch = Callable[[str, State, dict[str, Any]], None]
 
 _CHECKPOINT_EVERY = 120.0  # seconds
 
 
+def train_model(spec: Spec, split: Split, watch: Watch, state: State | None = None) -> tuple[Model, State]:
+    """Return the model of a spec, and the state after training it on a split, from a state on if one is given."""
+    model = MODELS[spec.model](split.train, spec.settings)
+    return model, train(model, split.train, spec.training, spec.seed, state, validator(model, split), watch)
+
+
 def fit_in_memory(spec: Spec, split: Split, watch: Watch = lambda *_: None) -> Trained:
     """Return a model trained on a split, with nothing kept on disk."""
     _require_facts(spec, split)
     journal = Journal()
-    model = MODELS[spec.model](split.train, spec.settings)
     journal.write("start", epoch=0)
 
     def note(event: str, now: State, facts: dict[str, Any]) -> None:
         _write(journal, event, now, facts)
         watch(event, now, facts)
 
-    trained = train(model, split.train, spec.training, spec.seed, None, validator(model, split), note)
+    model, trained = train_model(spec, split, note)
     return Trained(
         model,
         trained.best,
@@ -125,7 +131,6 @@ def _held(folder: Path) -> Iterator[None]:
 
 
 def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
-    model = MODELS[spec.model](split.train, spec.settings)
     journal = Journal(folder / JOURNAL)
     state = load_state(folder / CHECKPOINT)
     journal.write("resume" if state is not None else "start", epoch=0 if state is None else state.epoch)
@@ -143,7 +148,7 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
             save_state(folder / CHECKPOINT, now)
             raise
 
-    trained = train(model, split.train, spec.training, spec.seed, state, validator(model, split), note)
+    model, trained = train_model(spec, split, note, state)
     save_state(folder / CHECKPOINT, trained)
     found = calibrate(model, trained.best, split)
     if found is not None:

@@ -10,11 +10,8 @@ from typing import Any
 from relatum.data.hypergraph import Split
 from relatum.errors import NumericError, SettingError
 from relatum.extras import optional
-from relatum.inference.validation import validator
-from relatum.models import MODELS
-from relatum.runs.fit import Watch
-from relatum.runs.spec import Spec
-from relatum.training.loop import State, train
+from relatum.runs.fit import Watch, train_model
+from relatum.training.loop import State
 from relatum.tuning.space import Value
 from relatum.tuning.storage import BEAT
 from relatum.tuning.study import Study
@@ -22,7 +19,7 @@ from relatum.tuning.study import Study
 with optional("optuna", extra="tune"):
     import optuna
 
-__all__ = ["Outcome", "train_in_memory", "work"]
+__all__ = ["Outcome", "work"]
 
 
 @dataclass(frozen=True)
@@ -56,12 +53,6 @@ def work(
         yield _carry_out(study, split, trial, watch)
 
 
-def train_in_memory(spec: Spec, split: Split, watch: Watch) -> State:
-    """Return the state after training a spec as `fit` does, with nothing kept on disk."""
-    model = MODELS[spec.model](split.train, spec.settings)
-    return train(model, split.train, spec.training, spec.seed, None, validator(model, split), watch)
-
-
 def _carry_out(study: Study, split: Split, trial: optuna.Trial, watch: Watch) -> Outcome:
     began = shown = time.monotonic()
 
@@ -82,7 +73,7 @@ def _carry_out(study: Study, split: Split, trial: optuna.Trial, watch: Watch) ->
         if (known := study.same_as(trial)) is not None:
             score, why = known.value, f"the same settings as trial {known.number}"
         else:
-            score = train_in_memory(study.spec_of(trial.params), split, note).best_score
+            score = train_model(study.spec_of(trial.params), split, note)[1].best_score
         study.finish(trial, score)
     except (optuna.TrialPruned, SettingError, NumericError) as error:  # settings that cannot be, or diverge, count as bad
         why = str(error)
