@@ -46,7 +46,7 @@ def complete(
     position, which may miss some of the best new ones. A position that is free takes the entity that suits an answer best.
 
     Args:
-        run: the run that is question.
+        run: the run that is asked.
         question: at least one of its positions is open.
         k: how many known answers, and how many new ones.
         new_only: leave out those that are known already.
