@@ -82,9 +82,11 @@ def test_frames_have_the_columns_and_types_whatever_the_number_of_records(record
 
 def test_whoever_speaks_arrow_takes_it_as_it_is() -> None:
     import duckdb
+    import pandas
     import polars
     import pyarrow
 
+    assert pandas.DataFrame.from_arrow(SALES)["buyer"].tolist() == ["alex", "<b>kim</b>"]
     assert pyarrow.table(SALES).num_rows == 2
     assert polars.DataFrame(SALES).to_dicts() == SALES.to_dicts()
     answers = SALES  # noqa: F841  # DuckDB finds it by its name

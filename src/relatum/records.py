@@ -1,7 +1,7 @@
 """What comes back when many things do: a sequence of small records that shows itself as a table and becomes a data frame.
 
 Any library that speaks the Arrow stream protocol takes one as it is: `polars.DataFrame(answers)`, `pyarrow.table(answers)`,
-`duckdb.sql("SELECT * FROM answers")`.
+`duckdb.sql("SELECT * FROM answers")`, `pandas.DataFrame.from_arrow(answers)`.
 """
 
 from __future__ import annotations
