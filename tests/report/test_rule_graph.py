@@ -12,29 +12,13 @@ from xml.etree import ElementTree
 import pytest
 
 from relatum import Hypergraph
-from relatum.algebra import Relation, parse
+from relatum.algebra import Relation
 from relatum.errors import RelatumError
 from relatum.formatting import visible
 from relatum.report.layered_layout import Edge, Layers, arrange
 from relatum.report.rule_graph import draw_rules, rules_dot
 from relatum.rules import Rule, RuleKind, mine_rules
-
-GRAPH = Hypergraph.of(
-    [
-        ("sold", "drew", "alex", "book"),
-        ("sold", "drew", "sam", "coffee"),
-        ("sold", "alex", "sam", "book"),
-        ("bought", "alex", "drew", "book"),
-        ("bought", "sam", "drew", "coffee"),
-        ("bought", "kim", "sam", "tea"),
-        ("knows", "drew", "alex"),
-    ]
-)
-
-
-def rule(text: str, kind: RuleKind = RuleKind.EQUAL, head: str = "bought") -> Rule:
-    return Rule(GRAPH.schema[head], parse(text, GRAPH.schema), kind, 2, 2 / 3, 2 / 3, 1.5)
-
+from support.shop_rules import rule
 
 BOUGHT = rule("permute[1, 0, 2](sold)")
 

@@ -6,27 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from relatum import Hypergraph
-from relatum.algebra import evaluate, parse, parse_datalog
+from relatum.algebra import evaluate, parse_datalog
 from relatum.errors import DataError
-from relatum.rules import Rule, RuleKind, examples, predictions
-
-GRAPH = Hypergraph.of(
-    [
-        ("sold", "drew", "alex", "book"),
-        ("sold", "drew", "sam", "coffee"),
-        ("sold", "alex", "sam", "book"),
-        ("bought", "alex", "drew", "book"),
-        ("bought", "sam", "drew", "coffee"),
-        ("bought", "kim", "sam", "tea"),
-        ("knows", "drew", "alex"),
-    ]
-)
-
-
-def rule(text: str, kind: RuleKind = RuleKind.EQUAL, head: str = "bought") -> Rule:
-    return Rule(GRAPH.schema[head], parse(text, GRAPH.schema), kind, 2, 2 / 3, 2 / 3, 1.5)
-
+from relatum.rules import RuleKind, examples, predictions
+from support.shop_rules import GRAPH, rule
 
 BOUGHT = rule("permute[1, 0, 2](sold)")
 
