@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["adagrad", "count_better", "minimum_scores", "sigma_gradients", "sigma_sums", "sigmoid", "top"]
+__all__ = [
+    "adagrad",
+    "answer_loss",
+    "count_better",
+    "minimum_scores",
+    "question_gradients",
+    "sigma_gradients",
+    "sigma_sums",
+    "sigmoid",
+    "top",
+]
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.signedinteger]
@@ -71,3 +81,70 @@ def minimum_scores(queries: Floats, candidates: Floats, bias: Floats, weights: F
     left, right = np.split(np.minimum(queries[:, None, :], candidates[None, :, :]), 2, axis=-1)
     scores: Floats = np.maximum(left + right + bias, 0) @ weights + offset
     return scores
+
+
+def answer_loss(
+    scores: Floats, answers: list[Ints], joint: bool, damping: float, smoothing: float
+) -> tuple[float, float, Floats]:
+    """Return the mean loss per answer of questions, their weight, and the loss's slopes with respect to scores [Q, C].
+
+    `answers` holds the columns that answer each question. An answer is compared with all candidates if they are joint, else
+    with itself and all that are no answers; `smoothing` is the share of its target that is spread evenly over them.
+    """
+    loss, weight, slopes = 0.0, 0.0, np.zeros(scores.shape)
+    for row, slope, true in zip(scores.astype(np.float64), slopes, answers, strict=True):
+        share = len(true) ** -damping
+        weight += share * len(true)
+        for answer in true:
+            compared = np.setdiff1d(np.arange(len(row)), [] if joint else np.setdiff1d(true, answer))
+            target = (1 - smoothing) * (compared == answer) + smoothing / len(compared)
+            logarithms = row[compared] - np.logaddexp.reduce(row[compared])
+            loss -= share * float(target @ logarithms)
+            slope[compared] += share * (np.exp(logarithms) - target)
+    return (loss / weight, weight, slopes / weight) if weight else (0.0, 0.0, slopes)
+
+
+def question_gradients(
+    tables: tuple[Floats, Floats, Floats],
+    relation: tuple[int, int],
+    position: int,
+    questions: tuple[Ints, Ints, Ints],
+    chosen: Ints,
+    pool: Ints | None,
+    windows: Ints,
+    factor: float,
+    objective: tuple[bool, float, float],
+    *,
+    mapped: bool,
+) -> tuple[float, float, Floats, Floats, Floats]:
+    """Return ReAlE's mean loss per answer, the weight, and the gradients of the whole tables.
+
+    See `question_loss.question_gradients` for the arguments.
+    """
+    (row, first), (given, answers, starts) = relation, questions
+    arity, window = given.shape[1] + 1, tables[0].shape[1] // tables[2].shape[1]
+    columns = (windows[:, None] * window + np.arange(window)).ravel()
+    values = sigmoid(tables[0].astype(np.float64)) if mapped else tables[0].astype(np.float64)
+    weights = tables[1][first : first + arity].astype(np.float64)
+    lists = [answers[starts[i] : starts[i + 1]] for i in chosen]
+    candidates = np.arange(len(values)) if pool is None else np.unique(np.concatenate([pool, *lists]))
+    others = {other: given[chosen, other - (other > position)] for other in range(arity) if other != position}
+
+    def sums(ids: Ints, at: int) -> Floats:
+        found: Floats = (values[ids] * weights[at])[:, columns].reshape(len(ids), len(windows), window).sum(-1)
+        return found
+
+    queries = np.tile(tables[2][row, windows].astype(np.float64), (len(chosen), 1))
+    queries = sum((sums(ids, other) for other, ids in others.items()), queries)
+    sides = queries, sums(candidates, position)
+    scores = factor * sigma_sums(*sides, tanh=False)
+    loss, weight, slopes = answer_loss(scores, [np.searchsorted(candidates, true) for true in lists], *objective)
+    of_queries, of_candidates = sigma_gradients(*sides, factor * slopes, tanh=False)
+    of_entities, of_relations, of_bias = (np.zeros(table.shape) for table in tables)
+    for at, ids, slope in [(position, candidates, of_candidates), *((*other, of_queries) for other in others.items())]:
+        each = np.zeros((len(ids), values.shape[1]))
+        each[:, columns] = np.repeat(slope, window, axis=1)
+        np.add.at(of_entities, ids, each * weights[at])
+        of_relations[first + at] += (each * values[ids]).sum(0)
+    of_bias[row, windows] = of_queries.sum(0)
+    return loss, weight, of_entities * (values * (1 - values) if mapped else 1), of_relations, of_bias
