@@ -1,0 +1,103 @@
+"""Questions of facts: every fact once per position, with the answers that `KnownAnswers` knows."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+
+from relatum import Hypergraph, KnownAnswers
+from relatum.data.questions import Questions, questions_of
+from support.strategies import Fact, hypergraphs
+
+
+def made_graph() -> Hypergraph:
+    """Return random facts of arity 1 to 5 over few entities, two relations of each arity, every fourth fact twice."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (f"{name}{arity}", *(f"e{entity}" for entity in rng.integers(0, 4, arity)))
+        for arity in range(1, 6)
+        for name in "ab"
+        for _ in range(40)
+    ]
+    return Hypergraph.of([*rows, *rows[::4]])
+
+
+def facts_of(graph: Hypergraph, questions: Questions) -> list[Fact]:
+    """Return the facts that questions stand for, each question with each of its answers."""
+    found = []
+    for number, others in enumerate(questions.given.tolist()):
+        for answer in questions.answers[questions.starts[number] : questions.starts[number + 1]].tolist():
+            entities = [*others[: questions.position], answer, *others[questions.position :]]
+            found.append((graph.schema[questions.relation].name, *(graph.entities[entity] for entity in entities)))
+    return found
+
+
+def check(graph: Hypergraph) -> None:
+    found, known, distinct = questions_of(graph), KnownAnswers(graph), set(graph)
+    at = [(each.relation, each.position) for each in found]
+    assert len(set(at)) == len(at)
+    for relation in graph.schema:
+        own = [each for each in found if graph.schema[each.relation].name == relation.name]
+        facts = sorted(fact for fact in distinct if fact[0] == relation.name)
+        assert [each.position for each in own] == list(range(relation.arity if facts else 0))
+        for each in own:
+            assert sorted(facts_of(graph, each)) == facts  # every fact, and once
+            compare(each, known)
+
+
+def compare(questions: Questions, known: KnownAnswers) -> None:
+    """Compare order, counts and answers with a lookup of each question."""
+    rows = questions.given.tolist()
+    assert len(questions) == len(rows) == len(questions.starts) - 1
+    assert rows == sorted(rows)
+    assert len(set(map(tuple, rows))) == len(rows)
+    assert (questions.starts[0], questions.starts[-1]) == (0, len(questions.answers))
+    assert (np.diff(questions.starts) > 0).all()
+    relations = np.full(len(rows), questions.relation, np.int32)
+    columns = np.insert(questions.given.T, questions.position, 0, axis=0)
+    lists = known.lookup(relations, columns, questions.position)
+    assert np.diff(questions.starts).tolist() == lists.counts.tolist()
+    assert questions.answers.tolist() == lists.pairs()[1].tolist()
+    assert questions.known.tolist() == sorted(set(questions.answers.tolist()))
+
+
+def test_many_facts_become_the_questions_that_they_answer() -> None:
+    graph = made_graph()
+    assert len(graph.distinct()) < len(graph)
+    check(graph)
+    found = questions_of(graph)
+    assert sum(map(len, found)) < sum(len(each.answers) for each in found)
+
+
+@given(hypergraphs)
+def test_any_facts_become_the_questions_that_they_answer(graph: Hypergraph) -> None:
+    check(graph)
+
+
+def test_questions_are_what_kernels_take() -> None:
+    for each in questions_of(made_graph()):
+        assert (each.given.dtype, each.answers.dtype, each.starts.dtype) == (np.int32, np.int32, np.int64)
+        assert each.given.flags.c_contiguous
+        assert each.answers.flags.c_contiguous
+
+
+def test_a_small_case_by_hand() -> None:
+    graph = Hypergraph.of(
+        [("sold", "ann", "book"), ("sold", "ann", "lamp"), ("sold", "bob", "book"), ("sold", "ann", "book")]
+    )
+    ann, bob, book, lamp = map(graph.entities.id, ("ann", "bob", "book", "lamp"))
+    by_whom, what = questions_of(graph)
+    assert (by_whom.given.tolist(), by_whom.answers.tolist(), by_whom.starts.tolist()) == (
+        [[book], [lamp]],
+        [ann, bob, ann],
+        [0, 2, 3],
+    )
+    assert (what.given.tolist(), what.answers.tolist(), what.starts.tolist()) == (
+        [[ann], [bob]],
+        [book, lamp, book],
+        [0, 2, 3],
+    )
+
+
+def test_no_facts_ask_nothing() -> None:
+    assert questions_of(Hypergraph.of([])) == []
