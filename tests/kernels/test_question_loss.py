@@ -147,6 +147,16 @@ def test_sizes_around_a_tile_agree(entities: int, count: int) -> None:
     replace(drawn(count=count, entities=entities), pool=None).check()
 
 
+def test_no_question_has_no_loss_and_no_gradient() -> None:
+    batch = replace(drawn(), chosen=np.empty(0, np.int64))
+    for pool in (batch.pool, np.empty(0, np.int64), None):
+        found = replace(batch, pool=pool).check()
+        assert found[:2] == (0, 0)
+        assert not any(values.any() for values in found[3:])
+    scores = np.empty((0, 5), np.float32)
+    assert answer_slopes(scores, np.arange(5), batch.questions[1:], batch.chosen, (False, 0.0, 0.0)) == (0, 0)
+
+
 def test_the_same_call_gives_the_same_bits_and_leaves_its_arguments_alone() -> None:
     batch, untouched = drawn(), drawn()
     first, second = batch.gradients(), batch.gradients()

@@ -23,6 +23,7 @@ from relatum.kernels import (
     loss_shared,
     nalp_scores,
     parallel,
+    question_loss,
     ranking,
     reference,
     rows,
@@ -113,6 +114,7 @@ def count() -> None:
     windowed_sigmoid_loops.target_scores,
     windowed_sigmoid_loops.count,
     windowed_sigmoid_loops.top,
+    windowed_sigmoid_loops.score_tile,
 )
 def sum_sigmoids() -> None:
     # Values near 0, and far apart: windows that share a division, that have one of their own, and that have none.
@@ -212,7 +214,7 @@ def lose_against_own() -> None:
         assert [one.shape for one in gradients] == [one.shape for one in sides]
 
 
-@walks(loss_shared.softmax_shared)
+@walks(loss_shared.softmax_shared, loss_shared.plan_windows, loss_shared.query_sides)
 def lose_against_shared() -> None:
     for arity, count, size, width, spread in itertools.product((1, 3), QUERIES, SIZES, (1, 7), (1.0, 9.0)):
         if count and not size:
@@ -223,6 +225,46 @@ def lose_against_shared() -> None:
             loss, *gradients = loss_shared.softmax_shared(*sides, facts, [hidden] * arity, 1.0)
             assert np.isfinite(loss)
             assert [one.shape for one in gradients] == [one.shape for one in sides]
+
+
+@walks(question_loss.question_gradients)
+def lose_by_question() -> None:
+    for arity, count, size, window, everything in itertools.product((1, 3), (0, 1, 33), SIZES, (1, 2, 3), (False, True)):
+        if count and not size:
+            continue
+        answers, starts = np.tile(np.arange(max(0, size - 2), size, dtype=np.int32), 33), min(2, size) * np.arange(34)
+        questions = np.full((33, arity - 1), size - 1, np.int32), answers, starts
+        pool = None if everything else np.arange(size)
+        for kept, spread, joint in (([0], 1.0, False), ([0, 6], 9.0, True), (range(7), 40.0, False)):
+            tables = drawn(size, 7 * window), drawn(arity + 1, 7 * window, spread=spread), drawn(2, 7)
+            numbers = np.array(kept), 1.0, (joint, 0.5, 0.1)
+            chosen = np.arange(33)[33 - count :]
+            found = question_loss.question_gradients(
+                tables, (1, 1), arity - 1, questions, chosen, pool, *numbers, mapped=not joint
+            )
+            width = len(kept) * window
+            assert np.isfinite(found.loss)
+            assert [one.shape for one in found[2:]] == [
+                (size if count else 0,),
+                (size if count else 0, width),
+                (arity, width),
+                (len(kept),),
+            ]
+
+
+@walks(question_loss.answer_slopes)
+def slope_of_answers() -> None:
+    for count, size, joint in itertools.product(QUERIES, SIZES, (False, True)):
+        if count and not size:
+            continue
+        scores, chosen = drawn(count, size), np.arange(3)[3 - count :]
+        for lists in ([np.arange(size)] * 3, [np.array([size - 1])] * 3):
+            questions = np.concatenate(lists).astype(np.int32), np.cumsum([0, *map(len, lists)])
+            expected = reference.answer_loss(scores, lists[:count], joint, 0.5, 0.1)
+            slopes = scores.copy()
+            found = question_loss.answer_slopes(slopes, np.arange(size), questions, chosen, (joint, 0.5, 0.1))
+            assert np.allclose(found, expected[:2], atol=1e-4)
+            assert np.allclose(slopes, expected[2], atol=1e-4)
 
 
 def main() -> None:

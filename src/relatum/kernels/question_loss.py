@@ -74,6 +74,10 @@ def question_gradients(
         objective: what is asked of the scores.
         mapped: whether entities pass through a sigmoid.
     """
+    if not len(chosen):
+        width = len(windows) * (tables[0].shape[1] // tables[2].shape[1])
+        shapes = (0, width), (questions[0].shape[1] + 1, width), (len(windows),)
+        return Gradients(0.0, 0.0, np.empty(0, np.int64), *(np.zeros(shape, np.float32) for shape in shapes))
     joint, damping, smoothing = objective
     drawn, everything = (np.empty(0, np.int64), True) if pool is None else (pool, False)
     numbers = (_F(factor), bool(joint), _F(damping), _F(smoothing), mapped)
@@ -92,6 +96,8 @@ def answer_slopes(
         chosen: whose scores they are.
         objective: what is asked of the scores.
     """
+    if not len(chosen):
+        return 0.0, 0.0
     joint, damping, smoothing = objective
     found: tuple[float, float] = _answer_slopes(
         scores, candidates, *questions, chosen, bool(joint), _F(damping), _F(smoothing)
