@@ -27,10 +27,11 @@ class Batch:
     windows: np.ndarray
     objective: tuple[bool, float, float] = (False, 0.0, 0.0)
     mapped: bool = True
+    scale: float = 1.0  # how far scores lie apart
 
     @property
     def arguments(self) -> tuple:
-        factor = self.tables[2].shape[1] / max(1, len(self.windows))
+        factor = self.scale * self.tables[2].shape[1] / len(self.windows)
         batch = (self.position, self.questions, self.chosen, self.pool, self.windows, factor, self.objective)
         return (self.tables, (1, 2), *batch)
 
@@ -185,3 +186,12 @@ def test_a_nan_in_what_is_used_is_a_loss_that_is_none(mapped: bool) -> None:
         tables = [table.copy() for table in batch.tables]
         tables[number][row, 1] = np.nan
         assert np.isnan(replace(batch, tables=tuple(tables)).gradients().loss)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize(("entities", "scale"), [(200_000, 1.0), (50_000, 6.0)])
+def test_candidates_that_are_many_count_though_each_has_next_to_no_share(
+    entities: int, scale: float, objective: tuple
+) -> None:
+    batch = drawn(entities=entities, window=1, count=2, spread=scale / 2)
+    replace(batch, pool=None, objective=objective, scale=scale).check(close=0.03)

@@ -29,7 +29,8 @@ Ids = npt.NDArray[np.int32]
 _F = np.float32
 _ZERO, _ONE = _F(0), _F(1)
 _SMALLEST = _F(-80)  # exp of less counts for nothing beside exp(0)
-_NEGLIGIBLE = _F(1e-5)  # a candidate with a smaller share of the softmax gets no gradient
+_NEGLIGIBLE = _F(1e-5)  # a candidate with a smaller share of the softmax gets no gradient,
+_LEFT_OUT = _F(0.1)  # unless all that are left out might have a larger share together
 _TOGETHER = 32  # questions whose scores are kept at once
 
 
@@ -164,6 +165,8 @@ def _gradients(  # type: ignore[no-untyped-def]
     of_sums, of_sides = np.zeros(sums.shape, np.float32), np.zeros(sides.shape, np.float32)
     scores = np.empty((min(_TOGETHER, count), tiles.shape[0] * TILE), np.float32)
     bits, counted = np.empty(len(candidates), np.int32), np.empty(len(candidates), np.int64)
+    # Smoothing gives every candidate the same small slope: together they count.
+    least = _ZERO if smoothing > 0 else min(_NEGLIGIBLE, _LEFT_OUT / _F(len(candidates)))
     loss = 0.0
     weight = 0.0
     for begin in range(0, count, _TOGETHER):
@@ -180,7 +183,7 @@ def _gradients(  # type: ignore[no-untyped-def]
             number = 0
             for c in range(len(candidates)):
                 counted[number] = c
-                number += abs(slopes[c]) > _NEGLIGIBLE
+                number += abs(slopes[c]) > least
             _backward(sums, sides[q], paired, single, slopes, counted[:number], share * factor, of_sums, of_sides[q])
     of_values = np.zeros(values.shape, np.float32)
     of_weights, of_bias = np.zeros(weights.shape, np.float32), np.zeros(kept, np.float32)
