@@ -128,10 +128,12 @@ def _by_autograd(
     """Return what `QuestionRows.gradients` returns, for any model, by its queries and candidates."""
     questions, chosen = batch.questions, batch.chosen
     given = questions.given[chosen].astype(np.int64)
-    entities = None
+    entities, compared, ids = None, None, np.arange(model.num_entities)
     if pool is not None:
         lists = [questions.answers[questions.starts[i] : questions.starts[i + 1]] for i in chosen.tolist()]
-        entities = np.unique(np.concatenate([pool, given.ravel(), *lists]))
+        ids = np.unique(np.concatenate([pool, *lists]))
+        entities = np.union1d(ids, given)
+        compared = torch.from_numpy(np.searchsorted(entities, ids))
     view = StepView.of(model, entities, np.array([questions.relation]), rng)
     parts = view.parts(parameters)
     tables = view.encode(parts, rng)
@@ -140,9 +142,8 @@ def _by_autograd(
     relation = torch.from_numpy(view.relation_indices(np.array([questions.relation])))
     relations, asked = relation.expand(len(chosen)), torch.from_numpy(np.ascontiguousarray(columns))
     queries = view.model.queries(tables, relations, asked, questions.position)
-    candidates = view.model.candidates(tables, relation[0], questions.position, None)
+    candidates = view.model.candidates(tables, relation[0], questions.position, compared)
     scores = view.model.combine(tables).matrix(queries, candidates)
-    ids = np.arange(model.num_entities) if entities is None else entities
     loss, weight = softmax_loss_of_answers(scores, ids, (questions.answers, questions.starts), chosen, objective)
     total: Tensor = loss
     if isinstance(view.model, Penalty):
