@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from relatum import Hypergraph
-from relatum.errors import NumericError
+from relatum.errors import DataError, NumericError
 from relatum.kernels import parallel
 from relatum.models import MODELS
 from relatum.models.base import Parameters
@@ -219,6 +219,13 @@ def test_the_settings_say_which_rows() -> None:
     model = made_case("reale", GRAPH).model
     assert isinstance(rows_of(model, GRAPH, BY_QUESTION, 0), QuestionRows)
     assert isinstance(rows_of(model, GRAPH, TrainingSettings(), 0), FactRows)
+
+
+@pytest.mark.parametrize("settings", [BY_QUESTION, TrainingSettings()], ids=["questions", "facts"])
+def test_no_facts_are_an_error(settings: TrainingSettings) -> None:
+    case = made_case("reale", GRAPH)
+    with pytest.raises(DataError, match="there are no facts to train on"):
+        train(case.model, Hypergraph.sort(GRAPH.entities, GRAPH.schema, []), settings, 0)
 
 
 @pytest.mark.parametrize("table", ["entities", "relations", "bias"])

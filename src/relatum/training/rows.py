@@ -12,6 +12,7 @@ from torch import Tensor
 
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.questions import Questions, questions_of
+from relatum.errors import DataError
 from relatum.models.base import Model, Parameters
 from relatum.models.ops import softmax_loss_of_answers
 from relatum.models.training_protocols import FusedQuestions, Gradient, Objective, Penalty
@@ -89,6 +90,8 @@ class QuestionRows:
 
     def start_epoch(self, epoch: int) -> int:
         """Cut the questions into batches, each of one position of one relation."""
+        if not self.questions:
+            raise DataError("there are no facts to train on")
         rng = step_rng(self.seed, epoch)
         batches = []
         for questions in self.questions:
