@@ -31,6 +31,12 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "reale, adam, cosine": ("reale", {}, {"optimizer": "adam", "learning_rate": 0.05, "learning_rate_schedule": "cosine"}),
     "reale, own replacements": ("reale", {}, {"negative_sampling": "per-fact", "batches_per_step": 1}),
     "reale, averaged": ("reale", {}, {"ema_decay": 0.7}),
+    "reale, questions": (
+        "reale",
+        {"window_dropout": 0.3},
+        {"rows": "questions", "objective": "KvsAll", "answer_damping": 0.4},
+    ),
+    "nalp, questions": ("nalp", {}, {"rows": "questions", "batch_size": 2, "in_relation_share": 0.5}),
     "nalp, all": ("nalp", {}, {"negative_sampling": "all-entities"}),
     "m-distmult, patience": ("m-distmult", {}, {"epochs": 9, "validate_every": 1, "patience": 1}),
 }

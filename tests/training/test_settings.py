@@ -8,12 +8,24 @@ import math
 import pytest
 
 from relatum.errors import SettingError
-from relatum.training.settings import LOSSES, NEGATIVE_SAMPLING, OPTIMIZERS, SCHEDULES, TrainingSettings
+from relatum.training.settings import (
+    LOSSES,
+    NEGATIVE_SAMPLING,
+    OBJECTIVES,
+    OPTIMIZERS,
+    ROWS,
+    SCHEDULES,
+    TrainingSettings,
+)
 
 
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
+        ("rows", "triples", "must be facts or questions"),
+        ("objective", "kvsall", "must be 1vsAll or KvsAll"),
+        ("answer_damping", -0.1, "must be at least 0 and at most 1"),
+        ("answer_damping", 1.1, "must be at least 0 and at most 1"),
         ("negative_sampling", "some", "must be one of shared, per-fact, all-entities"),
         ("loss", "hinge", "must be one of softmax, margin, softplus"),
         ("optimizer", "sgd", "must be adagrad or adam"),
@@ -44,6 +56,7 @@ def test_a_setting_that_cannot_be_is_refused_with_its_path(name: str, value: obj
 @pytest.mark.parametrize(
     ("name", "values"),
     [
+        ("rows", ROWS),
         ("negative_sampling", NEGATIVE_SAMPLING),
         ("loss", LOSSES),
         ("optimizer", OPTIMIZERS),
@@ -64,6 +77,32 @@ def test_a_setting_that_cannot_be_is_refused_with_its_path(name: str, value: obj
 def test_what_can_be_is_taken_up_to_its_bounds(name: str, values: tuple[object, ...]) -> None:
     for value in values:
         assert getattr(TrainingSettings(**{name: value}), name) == value  # type: ignore[arg-type]
+
+
+def test_the_settings_of_questions_are_taken_up_to_their_bounds() -> None:
+    for objective in OBJECTIVES:
+        for damping in (0.0, 1.0):
+            TrainingSettings(rows="questions", objective=objective, answer_damping=damping)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"objective": "KvsAll"}, "training.objective: KvsAll needs training.rows = questions"),
+        ({"answer_damping": 0.5}, "training.answer_damping: needs training.rows = questions"),
+        ({"rows": "questions", "loss": "margin"}, "training.loss: margin needs training.rows = facts"),
+        (
+            {"rows": "questions", "negative_sampling": "per-fact"},
+            "training.negative_sampling: per-fact needs training.rows = facts",
+        ),
+        ({"rows": "questions", "bce_weight": 0.1}, "training.bce_weight: needs training.rows = facts"),
+        ({"rows": "questions", "mask_true": False}, "training.mask_true: false needs training.rows = facts"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused_in_one_line(settings: dict[str, object], reason: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        TrainingSettings(**settings)  # type: ignore[arg-type]
+    assert str(caught.value) == reason
 
 
 def test_the_defaults_can_be_and_cannot_be_changed() -> None:
