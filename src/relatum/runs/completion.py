@@ -14,7 +14,7 @@ from relatum.data.hypergraph import Block, Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
-from relatum.errors import DataError, whole_number
+from relatum.errors import DataError
 from relatum.inference import scoring
 from relatum.inference.candidates import CandidateScorer
 from relatum.inference.completion import EXHAUSTIVE_LIMIT, best_facts
@@ -24,6 +24,7 @@ from relatum.reasoning.query import Query
 from relatum.runs.answers import Answer, Answers, FactScore, Question, field_names
 from relatum.runs.names import find_entities
 from relatum.runs.trained import SECONDS, Trained
+from relatum.settings import whole_number
 
 __all__ = ["complete", "score"]
 
