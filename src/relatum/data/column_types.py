@@ -20,8 +20,6 @@ __all__ = [
     "COLUMN_TYPES",
     "ColumnType",
     "ColumnTypes",
-    "column_types_from_json",
-    "column_types_to_json",
     "find_column_types",
     "save_column_types",
 ]
@@ -56,6 +54,11 @@ class ColumnType:
         if not isinstance(self.nullable, bool):
             raise DataError(f"nullable {self.nullable!r} is not a truth value")
 
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> ColumnType:
+        """Return the column type in plain data, under the names of today or older ones; anything else is refused."""
+        return cls(**{_OLD_FIELDS.get(name, name): value for name, value in fields.items()})
+
     @property
     def prefix(self) -> str:
         """What the names of its entities begin with."""
@@ -71,8 +74,8 @@ ColumnTypes = Mapping[str, tuple[ColumnType, ...]]  # by relation, one for each 
 
 def save_column_types(folder: Path, column_types: ColumnTypes) -> None:
     """Write `column_types.json` into a dataset's folder, atomically."""
-    content = {"relations": column_types_to_json(column_types)}
-    write_document(folder / COLUMN_TYPES, _FORMATS[COLUMN_TYPES], _VERSION, content)
+    relations = {name: [asdict(one) for one in columns] for name, columns in column_types.items()}
+    write_document(folder / COLUMN_TYPES, _FORMATS[COLUMN_TYPES], _VERSION, {"relations": relations})
 
 
 def find_column_types(folder: Path, schema: Schema) -> ColumnTypes:
@@ -82,23 +85,10 @@ def find_column_types(folder: Path, schema: Schema) -> ColumnTypes:
         return {}  # there is none, or it is somebody else's file of that name
 
     def build(content: dict[str, Any]) -> ColumnTypes:
-        found = column_types_from_json(content["relations"])
+        found = {name: tuple(map(ColumnType.from_json, columns)) for name, columns in content["relations"].items()}
         for name, columns in found.items():
             if name in schema and len(columns) != schema[name].arity:
                 raise DataError(f"{len(columns)} columns of {schema[name]}")
         return found
 
     return read_document(path, _FORMATS[path.name], _VERSION, build)
-
-
-def column_types_to_json(column_types: ColumnTypes) -> dict[str, Any]:
-    """Return column types as plain data."""
-    return {name: [asdict(one) for one in columns] for name, columns in column_types.items()}
-
-
-def column_types_from_json(data: Mapping[str, Any]) -> ColumnTypes:
-    """Return column types from plain data, under the names of today or older ones; anything else is refused."""
-    return {
-        name: tuple(ColumnType(**{_OLD_FIELDS.get(key, key): value for key, value in one.items()}) for one in columns)
-        for name, columns in data.items()
-    }
