@@ -30,7 +30,7 @@ from relatum.reasoning.closed_form import closed_form, extended, require_reale
 from relatum.reasoning.limit import Limit
 from relatum.reasoning.query import Query, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
-from relatum.runs.definitions import defined_schema, load_definitions, save_definitions, with_definition
+from relatum.runs.definitions import DEFINITIONS, defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.directory import JOURNAL, SPEC, load_calibration, load_facts, read_environment
 from relatum.runs.journal import Journal, TrainingHistory, history_of, read_history
 from relatum.runs.names import find_entity, with_entities_found
@@ -93,7 +93,9 @@ class Trained:
             if any(path.glob("train.*")):
                 raise RelatumError(f"{path}: a dataset, not a run; train a model on it first")
         model, parameters = load_model(path)
-        return cls(model, parameters, folder=path, definitions=load_definitions(path, model.schema))
+        defined = path / DEFINITIONS
+        definitions = load_definitions(defined, model.schema) if defined.exists() else None
+        return cls(model, parameters, folder=path, definitions=definitions)
 
     @cached_property
     def spec(self) -> Spec:
@@ -138,7 +140,7 @@ class Trained:
     @property
     def schema(self) -> Schema:
         """The relations that can be asked: those of the model, and behind them those that were defined."""
-        return defined_schema(self.model.schema, self.definitions)
+        return defined_schema(self.model.schema, self.definitions) if self.definitions else self.model.schema
 
     @cached_property
     def known(self) -> KnownAnswers:
