@@ -16,7 +16,6 @@ from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
 from relatum.inference import scoring
-from relatum.inference.candidates import CandidateScorer
 from relatum.inference.completion import EXHAUSTIVE_LIMIT, best_facts
 from relatum.models.reale import ReAlE
 from relatum.reasoning.closed_form import require_reale
@@ -218,7 +217,7 @@ def _scores(run: Trained, relation: str, facts: Ids) -> Float32:
 
 def _percentile(run: Trained, relation: str, fact: Ids) -> float:
     """Return the share of a fact's alternatives that it beats, in percent."""
-    scorer = CandidateScorer(
+    scorer = scoring.CandidateScorer(
         *run.model_with_definitions, run.schema.id(relation), run.known_of(relation), run.allowed_entities(relation)
     )
     below = alternatives = 0.0
