@@ -27,8 +27,7 @@ from relatum.models.base import Model, Parameters
 from relatum.models.store import load_model
 from relatum.progress import progress
 from relatum.reasoning.closed_form import closed_form, extended, require_reale
-from relatum.reasoning.limit import Limit
-from relatum.reasoning.query import Query, QueryResult, parse_query
+from relatum.reasoning.query import Limit, Query, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.definitions import DEFINITIONS, defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.directory import JOURNAL, SPEC, load_calibration, load_facts, read_environment
