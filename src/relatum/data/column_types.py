@@ -13,7 +13,7 @@ from typing import Any
 
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
-from relatum.errors import DataError
+from relatum.errors import DataError, UnknownNameError
 from relatum.files import find_file, read_document, write_document
 
 __all__ = [
@@ -67,6 +67,23 @@ class ColumnType:
     def ids(self, entities: Vocabulary) -> Ids | None:
         """Return the ids of the entities that belong here, ascending; None if all do."""
         return None if self.entity_type is None else entities.beginning_with(self.prefix)
+
+    def find(self, name: str, entities: Vocabulary, column: str) -> int:
+        """Return the id of the entity that a name means in a column of this type, or refuse a name that means none there.
+
+        Where the column's entities are of one type, the value alone will do, as it stands in the table: 1 for `Track:1`.
+        """
+        prefix = self.prefix
+        if not prefix or (name in entities and name.startswith(prefix)):
+            return entities.id(name)
+        if prefix + name in entities:
+            return entities.id(prefix + name)
+        if name in entities:
+            value = name.partition(":")[2]
+            hint = f"; did you mean {prefix + value!r}?" if prefix + value in entities else ""
+            raise DataError(f"{column} holds entities of type {self.entity_type!r}, and {name!r} is not one{hint}")
+        values = (entities[one].removeprefix(prefix) for one in entities.beginning_with(prefix).tolist())
+        raise UnknownNameError(f"value of {column}", name, values)
 
 
 ColumnTypes = Mapping[str, tuple[ColumnType, ...]]  # by relation, one for each position
