@@ -32,7 +32,7 @@ from relatum.reasoning.closed_form import closed_form, extended, require_reale
 from relatum.reasoning.query import Limit, Query, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.definitions import DEFINITIONS, defined_schema, load_definitions, save_definitions, with_definition
-from relatum.runs.directory import JOURNAL, SPEC, load_calibration, load_facts, read_environment
+from relatum.runs.directory import JOURNAL, SPEC, load_calibration, load_facts, read_environment, why_no_run
 from relatum.runs.journal import Journal, TrainingHistory, history_of, read_history
 from relatum.runs.spec import Spec
 
@@ -86,12 +86,7 @@ class Trained:
         """Return the run that is kept in a directory."""
         path = Path(folder)
         if not (path / "config.json").exists():
-            if not path.is_dir():
-                raise RelatumError(f"{path}: no such run directory")
-            if (path / SPEC).exists():
-                raise RelatumError(f"{path}: training has not finished; resume it with relatum.resume, or relatum train")
-            if any(path.glob("train.*")):
-                raise RelatumError(f"{path}: a dataset, not a run; train a model on it first")
+            raise RelatumError(f"{path}: {why_no_run(path)}")
         model, parameters = load_model(path)
         defined = path / DEFINITIONS
         definitions = load_definitions(defined, model.schema) if defined.exists() else None
