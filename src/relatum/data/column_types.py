@@ -14,22 +14,25 @@ from typing import Any
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, UnknownNameError
-from relatum.files import find_file, read_document, write_document
+from relatum.files import read_document, write_document
 
 __all__ = [
     "COLUMN_TYPES",
+    "COLUMN_TYPE_FILES",
     "ColumnType",
     "ColumnTypes",
-    "find_column_types",
+    "read_column_types",
     "save_column_types",
 ]
 
 COLUMN_TYPES = "column_types.json"
 
-_OLD_NAME, _OLD_FIELDS = "domains.json", {"kind": "entity_type", "form": "value_type", "null": "nullable"}
-_FORMATS = {COLUMN_TYPES: "relatum-column-types", _OLD_NAME: "relatum-domains"}
+_OLD_FIELDS = {"kind": "entity_type", "form": "value_type", "null": "nullable"}
+_FORMATS = {COLUMN_TYPES: "relatum-column-types", "domains.json": "relatum-domains"}  # the second is the old name
 _VERSION = 1
 _VALUE_TYPES = ("whole", "number", "text")
+
+COLUMN_TYPE_FILES = tuple(_FORMATS)  # where they can be, the first before the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +98,10 @@ def save_column_types(folder: Path, column_types: ColumnTypes) -> None:
     write_document(folder / COLUMN_TYPES, _FORMATS[COLUMN_TYPES], _VERSION, {"relations": relations})
 
 
-def find_column_types(folder: Path, schema: Schema) -> ColumnTypes:
-    """Return the column types of the relations of a dataset, or nothing where it does not have them."""
-    path = find_file(folder, COLUMN_TYPES, _OLD_NAME)
-    if path is None or _FORMATS[path.name].encode() not in path.read_bytes():
-        return {}  # there is none, or it is somebody else's file of that name
+def read_column_types(path: Path, schema: Schema) -> ColumnTypes:
+    """Return the column types in one of `COLUMN_TYPE_FILES`; nothing if it is somebody else's of that name."""
+    if _FORMATS[path.name].encode() not in path.read_bytes():
+        return {}
 
     def build(content: dict[str, Any]) -> ColumnTypes:
         found = {name: tuple(map(ColumnType.from_json, columns)) for name, columns in content["relations"].items()}
