@@ -69,7 +69,7 @@ def calls(command: list[str]) -> dict[str, set[str]]:
             raise RuntimeError(f"relatum {shlex.join(command)} ended with {end.code}") from end
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     return dict(seen)
 
 
