@@ -16,7 +16,7 @@ from relatum.kernels.jit import TILE, exponentials, fastmath_inline, reordered
 from relatum.kernels.windowed_sigmoid import CLAMP, PAIRED, SINGLE
 from relatum.kernels.windows import spread_row, sum_row
 
-__all__ = ["softmax_shared"]
+__all__ = ["plan_windows", "query_sides", "softmax_shared"]
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -75,8 +75,8 @@ def _position(  # type: ignore[no-untyped-def]
                 sum_row(entities[columns[i, q]], weights[i], part)
                 for j in range(windows):
                     queries[q, j] += part[j]
-    order, centre, half, paired, single = _plan(sums)
-    sides = _query_sides(queries, order, centre, half, paired + single)
+    order, centre, half, paired, single = plan_windows(sums)
+    sides = query_sides(queries, order, centre, half, paired + single)
     tiles = (size + TILE - 1) // TILE
     scores = np.empty((count, size), np.float32)
     windowed_sigmoid_loops.forward(sums, _ONE, order, centre, paired, single, _ZERO, sides, 0, tiles, scores)
@@ -103,7 +103,7 @@ def _position(  # type: ignore[no-untyped-def]
 
 
 @fastmath_inline
-def _plan(sums):  # type: ignore[no-untyped-def]
+def plan_windows(sums):  # type: ignore[no-untyped-def]
     """Return the plan of `sigmoid.plan`: order, centre and half range of the windows, how many are paired and single."""
     windows = sums.shape[1]
     low, high = sums[0].copy(), sums[0].copy()
@@ -129,7 +129,7 @@ def _plan(sums):  # type: ignore[no-untyped-def]
 
 
 @fastmath_inline
-def _query_sides(queries, order, centre, half, exponents):  # type: ignore[no-untyped-def]
+def query_sides(queries, order, centre, half, exponents):  # type: ignore[no-untyped-def]
     """Return exp(-a) of the clamped, centred queries in the plan's order; the last windows hold a itself."""
     sides = np.empty(queries.shape, np.float32)
     bits = np.empty(exponents, np.int32)

@@ -19,7 +19,7 @@ import numpy as np
 from relatum.kernels.jit import TILE, exact, exponentials, reordered, strict_inline
 from relatum.kernels.ranking import first_at_least, insert
 
-__all__ = ["backward", "count", "forward", "target_scores", "top"]
+__all__ = ["backward", "count", "forward", "score_tile", "target_scores", "top"]
 
 _F = np.float32
 _ZERO, _HALF, _ONE = _F(0), _F(0.5), _F(1)
@@ -45,7 +45,7 @@ def _pack_tile(candidates, start, steep, order, centre, exponents, tile):  # typ
 
 
 @strict_inline
-def _score_tile(tile, query, paired, single, offset, total):  # type: ignore[no-untyped-def]
+def score_tile(tile, query, paired, single, offset, total):  # type: ignore[no-untyped-def]
     """Fill total[TILE] with offset + the sums of sigmoid - 1/2 of one query over a tile.
 
     Windows 0..paired share divisions, then come single ones, then those whose sigmoid is taken of the sum. Less one half,
@@ -93,7 +93,7 @@ def forward(candidates, steep, order, centre, paired, single, offset, queries, f
         stop = min(len(candidates), start + TILE)
         _pack_tile(candidates, start, steep, order, centre, paired + single, tile)
         for q in range(len(queries)):
-            _score_tile(tile, queries[q], paired, single, offset, total)
+            score_tile(tile, queries[q], paired, single, offset, total)
             for c in range(start, stop):
                 scores[q, c] = total[c - start]
 
@@ -106,7 +106,7 @@ def target_scores(  # type: ignore[no-untyped-def]
     tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
     for q in range(first, last):
         _pack_tile(candidates[targets[q] : targets[q] + 1], 0, steep, order, centre, paired + single, tile)
-        _score_tile(tile, queries[q], paired, single, offset, total)
+        score_tile(tile, queries[q], paired, single, offset, total)
         scores[q] = total[0]
 
 
@@ -143,7 +143,7 @@ def count(  # type: ignore[no-untyped-def]
         stop = min(len(candidates), start + TILE)
         _pack_tile(candidates, start, steep, order, centre, paired + single, tile)
         for q in range(len(queries)):
-            _score_tile(tile, queries[q], paired, single, offset, total)
+            score_tile(tile, queries[q], paired, single, offset, total)
             bar = bars[q]
             above = 0
             level = 0
@@ -178,7 +178,7 @@ def top(  # type: ignore[no-untyped-def]
         stop = min(len(candidates), start + TILE)
         _pack_tile(candidates, start, steep, order, centre, paired + single, tile)
         for q in range(len(queries)):
-            _score_tile(tile, queries[q], paired, single, offset, total)
+            score_tile(tile, queries[q], paired, single, offset, total)
             while next_excluded[q] < starts[q] + counts[q] and pool[next_excluded[q]] < stop:
                 total[pool[next_excluded[q]] - start] = -np.inf
                 next_excluded[q] += 1

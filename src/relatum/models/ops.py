@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
@@ -29,10 +30,15 @@ __all__ = [
     "minimum_scores",
     "pair_scores",
     "sigma_sums",
+    "softmax_loss_of_answers",
     "softmax_loss_per_fact",
     "softmax_loss_shared",
     "window_sums",
 ]
+
+Ints = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.int32]
+Objective = tuple[bool, float, float]  # see `relatum.models.training_protocols.Objective`
 
 BACKENDS = ("numba", "compile", "eager")
 
@@ -261,6 +267,40 @@ def softmax_loss_shared(
 
     x, r, b, ids = map(as_array, (entities, weights, bias, columns))
     return _with_gradients(softmax_shared(x, r, b, ids, excluded, factor), entities, weights, bias)
+
+
+def softmax_loss_of_answers(
+    scores: Tensor, candidates: Ints, answers: tuple[Ids, Ints], chosen: Ints, objective: Objective
+) -> tuple[Tensor, float]:
+    """Return the mean loss per answer of the chosen questions, whose scores [n, candidates] are given, and their weight.
+
+    See `kernels.question_loss.answer_slopes` for the arguments.
+    """
+    if backend_for(scores) == "numba":
+        from relatum.kernels.question_loss import answer_slopes
+
+        slopes = as_array(scores).copy()
+        loss, weight = answer_slopes(slopes, candidates, answers, chosen, objective)
+        value: Tensor = _WithGradients.apply(loss, [torch.from_numpy(slopes)], scores)  # type: ignore[no-untyped-call]
+        return value, weight
+    pool, starts = answers
+    counts = starts[chosen + 1] - starts[chosen]
+    row = np.repeat(np.arange(len(chosen)), counts)
+    column = np.searchsorted(candidates, np.concatenate([pool[starts[i] : starts[i + 1]] for i in chosen.tolist()]))
+    rows, columns, sizes = (torch.from_numpy(each).to(scores.device) for each in (row, column, counts))
+    joint, damping, smoothing = objective
+    shares = sizes.to(scores.dtype) ** -damping
+    own, level = scores[rows, columns], scores.sum(1)
+    if joint:
+        above = torch.logsumexp(scores, 1)[rows] - own
+        mean = level[rows] / len(candidates)
+    else:
+        others = scores.index_put((rows, columns), scores.new_tensor(-torch.inf))
+        above = torch.nn.functional.softplus(torch.logsumexp(others, 1)[rows] - own)
+        none = level - torch.zeros_like(level).index_add(0, rows, own)
+        mean = (none[rows] + own) / (len(candidates) - sizes[rows] + 1)
+    weight = float((shares * sizes).sum())
+    return ((above + smoothing * (own - mean)) * shares[rows]).sum() / weight, weight
 
 
 def _with_gradients(found: tuple[float, Any, Any, Any], *inputs: Tensor) -> Tensor:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from relatum.data.questions import Questions
 from relatum.kernels.filters import Excluded
 from relatum.models.base import Model, Parameters, Settings, drop, normal, rows
 from relatum.models.combine import SIGMAS, Combine, WindowedSigma
-from relatum.models.ops import backend_for, softmax_loss_per_fact, softmax_loss_shared, window_sums
-from relatum.models.training_protocols import ColumnDropout, FusedLoss
+from relatum.models.ops import as_array, backend_for, softmax_loss_per_fact, softmax_loss_shared, window_sums
+from relatum.models.training_protocols import ColumnDropout, FusedLoss, FusedQuestions, Gradient, Ints, Objective
 from relatum.settings import require, setting
 
 __all__ = ["ReAlE", "ReAlESettings"]
@@ -51,7 +53,7 @@ class ReAlESettings(Settings):
         require(fits, "model.window", f"must divide dim = {self.dim}, and {self.window} does not")
 
 
-class ReAlE(Model, ColumnDropout, FusedLoss):
+class ReAlE(Model, ColumnDropout, FusedLoss, FusedQuestions):
     """Eq. 2: scale * mean over windows j of sigma(b_r[j] + sum over positions i and k in window j of x_i[k] r[i][k])."""
 
     name = "reale"
@@ -146,6 +148,46 @@ class ReAlE(Model, ColumnDropout, FusedLoss):
         weights = rows(tables["relations"], self.position_rows(relation, 0) + torch.arange(len(columns)))
         bias = rows(tables["bias"], relation)
         return softmax_loss_shared(tables["entities"], weights, bias, columns, excluded, self.scale / len(bias))
+
+    def question_gradients(
+        self,
+        parameters: Parameters,
+        questions: Questions,
+        chosen: Ints,
+        pool: Ints | None,
+        objective: Objective,
+        rng: torch.Generator,
+    ) -> tuple[float, float, list[Gradient]] | None:
+        """Return loss, weight and gradients by one kernel, for the sigmoid on the CPU."""
+        mapped = self.settings.entity_map == "sigmoid"
+        fits = mapped or self.settings.entity_map == "none"
+        if not (fits and self._fusible(parameters) and not self.settings.input_dropout):
+            return None
+        from relatum.kernels.question_loss import question_gradients
+
+        kept = self.kept_columns(rng)
+        windows = kept["bias"].numpy() if kept else np.arange(self.windows)
+        columns = kept["entities"].numpy() if kept else None
+        relation, first = questions.relation, int(self._first_rows[questions.relation])
+        found = question_gradients(
+            tuple(as_array(parameters[name]) for name in ("entities", "relations", "bias")),  # type: ignore[arg-type]
+            (relation, first),
+            questions.position,
+            (questions.given, questions.answers, questions.starts),
+            chosen,
+            pool,
+            windows,
+            self.scale / len(windows),
+            objective,
+            mapped=mapped,
+        )
+        positions = np.arange(first, first + len(found.relations))
+        gradients = [
+            Gradient("entities", found.rows, columns, torch.from_numpy(found.entities)),
+            Gradient("relations", positions, columns, torch.from_numpy(found.relations)),
+            Gradient("bias", np.array([relation]), windows if kept else None, torch.from_numpy(found.bias[None])),
+        ]
+        return found.loss, found.weight, gradients
 
     def _fusible(self, tables: Parameters) -> bool:
         return self.settings.sigma == "sigmoid" and backend_for(tables["entities"]) == "numba"

@@ -8,14 +8,39 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.data.questions import Questions
 from relatum.kernels.filters import Excluded
 from relatum.models.base import Parameters
 
-__all__ = ["ColumnDropout", "FusedLoss", "NeighbourSampling", "Neighbourhood", "Penalty"]
+__all__ = [
+    "ColumnDropout",
+    "FusedLoss",
+    "FusedQuestions",
+    "Gradient",
+    "NeighbourSampling",
+    "Neighbourhood",
+    "Objective",
+    "Penalty",
+]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Gradient:
+    """The gradient of some rows, ascending, and columns of a parameter; of all of them if None."""
+
+    name: str
+    rows: Ints | None
+    columns: Ints | None
+    values: Tensor
 
 
 class FusedLoss(ABC):
@@ -34,6 +59,39 @@ class FusedLoss(ABC):
         """Return the loss summed over facts of one relation and positions, each against all entities of the tables.
 
         `excluded` holds, per position, the candidates that a fact is not compared with. None where no kernel fits.
+        """
+
+
+class Objective(NamedTuple):
+    """What is asked of the scores of a question's candidates.
+
+    Attributes:
+        joint: whether all answers are targets of one softmax (KvsAll), or each is compared with what is no answer (1vsAll).
+        damping: a question with n answers weighs n ** (1 - damping).
+        smoothing: the share of the target that is spread over all candidates.
+    """
+
+    joint: bool = False
+    damping: float = 0.0
+    smoothing: float = 0.0
+
+
+class FusedQuestions(ABC):
+    """The softmax loss of questions and its gradient from one kernel, from the parameters to the rows that are touched."""
+
+    @abstractmethod
+    def question_gradients(
+        self,
+        parameters: Parameters,
+        questions: Questions,
+        chosen: Ints,
+        pool: Ints | None,
+        objective: Objective,
+        rng: torch.Generator,
+    ) -> tuple[float, float, list[Gradient]] | None:
+        """Return the mean loss per answer of the chosen questions, their weight, and gradients; None where no kernel fits.
+
+        `pool` holds what they are compared with beside their answers, None for every entity; `rng` is that of dropout.
         """
 
 

@@ -17,12 +17,13 @@ from relatum.data.splitting import select_facts
 from relatum.errors import NumericError
 from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters
+from relatum.models.training_protocols import Gradient
 from relatum.progress import progress
 from relatum.training.batches import Batch, epoch_batches, step_rng
 from relatum.training.loop import one_torch_thread
 from relatum.training.negatives import NegativeSampler
 from relatum.training.new_entities import spread_of
-from relatum.training.optimizer import Gradient, Optimizer
+from relatum.training.optimizer import Optimizer
 from relatum.training.settings import TrainingSettings
 from relatum.training.step import gradients
 

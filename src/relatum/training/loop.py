@@ -15,11 +15,10 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.errors import NumericError
 from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters
-from relatum.training.batches import epoch_batches, step_rng
-from relatum.training.negatives import NegativeSampler
-from relatum.training.optimizer import Gradient, History, Optimizer
+from relatum.models.training_protocols import Gradient
+from relatum.training.optimizer import History, Optimizer
+from relatum.training.rows import Rows, rows_of
 from relatum.training.settings import TrainingSettings
-from relatum.training.step import gradients
 
 __all__ = ["State", "one_torch_thread", "train"]
 
@@ -32,7 +31,7 @@ class State:
     history: History
     epoch: int = 0
     step: int = 0  # the next one of the epoch
-    loss: float = 0.0  # summed over the epoch's facts so far
+    loss: float = 0.0  # summed over the epoch's rows so far
     mean: Parameters = field(default_factory=dict)  # over epochs; empty if nothing is averaged
     best: Parameters = field(default_factory=dict)
     best_score: float = -math.inf
@@ -67,11 +66,11 @@ def train(
     facts = facts.distinct()
     state = state if state is not None else start(model, settings, seed)
     optimizer = Optimizer(state.parameters, settings, state.history)
-    sampler = NegativeSampler(facts, settings)
+    rows = rows_of(model, facts, settings, seed)
     with one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool:
         while not state.done:
-            _steps(model, facts, settings, seed, state, optimizer, sampler, pool, watch)
-            _close_epoch(facts, settings, state, validate, watch)
+            _steps(rows, settings, state, optimizer, pool, watch)
+            _close_epoch(rows, settings, state, validate, watch)
     watch("end", state, {})
     return state
 
@@ -83,51 +82,47 @@ def start(model: Model, settings: TrainingSettings, seed: int) -> State:
 
 
 def _steps(
-    model: Model,
-    facts: Hypergraph,
+    rows: Rows,
     settings: TrainingSettings,
-    seed: int,
     state: State,
     optimizer: Optimizer,
-    sampler: NegativeSampler,
     pool: ThreadPoolExecutor,
     watch: Callable[[str, State, dict[str, Any]], None],
 ) -> None:
-    batches = epoch_batches(facts, settings.batch_size, seed, state.epoch, mixed=settings.negative_sampling == "per-fact")
-    steps = -(-len(batches) // settings.batches_per_step)
+    batches = rows.start_epoch(state.epoch)
+    steps = -(-batches // settings.batches_per_step)
 
-    def work(number: int) -> tuple[float, list[Gradient]]:
-        rng = step_rng(seed, state.epoch, number)
+    def work(number: int) -> tuple[float, float, list[Gradient]]:
         with parallel.single_threaded():  # batches are what is shared out among threads here
             try:
-                return gradients(model, state.parameters, batches[number], sampler, settings, rng)
+                return rows.gradients(state.parameters, number)
             except FloatingPointError:
-                return math.nan, []
+                return math.nan, 1.0, []
 
     while state.step < steps:
-        chosen = range(len(batches))[state.step * settings.batches_per_step : (state.step + 1) * settings.batches_per_step]
+        chosen = range(batches)[state.step * settings.batches_per_step : (state.step + 1) * settings.batches_per_step]
         learning_rate = _learning_rate(settings, state.epoch + state.step / steps)
         results = list(pool.map(work, chosen))
-        sizes = [sum(map(len, batches[number])) for number in chosen]
-        total = sum(loss * size for (loss, _), size in zip(results, sizes, strict=True))
+        total = sum(loss * weight for loss, weight, _ in results)
+        weight = sum(weight for _, weight, _ in results)
         if not math.isfinite(total):
             raise NumericError(f"the loss is {total} in epoch {state.epoch + 1}: try a smaller training.learning_rate")
-        optimizer.apply((gradient for _, found in results for gradient in found), learning_rate)
+        optimizer.apply((gradient for _, _, found in results for gradient in found), learning_rate)
         state.step += 1
         state.loss += total
         done = _done(settings, state.epoch + state.step / steps)
-        watch("step", state, {"loss": total / sum(sizes), "facts": sum(sizes), "done": done})
+        watch("step", state, {"loss": total / weight, "facts": weight, "done": done})
 
 
 def _close_epoch(
-    facts: Hypergraph,
+    rows: Rows,
     settings: TrainingSettings,
     state: State,
     validate: Callable[[Parameters], float] | None,
     watch: Callable[[str, State, dict[str, Any]], None],
 ) -> None:
     """Validate if it is time, and go over to the next epoch; only then is `watch` called, so that no state is half way."""
-    loss, epoch = state.loss / max(1, len(facts)), state.epoch + 1
+    loss, epoch = state.loss / rows.weight, state.epoch + 1
     last = epoch >= settings.epochs
     kept = _average(state, settings)
     validation: dict[str, Any] | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +13,10 @@ from torch import Tensor
 from relatum.kernels import parallel
 from relatum.kernels.rows import adagrad
 from relatum.models.ops import as_array
+from relatum.models.training_protocols import Gradient
 from relatum.training.settings import TrainingSettings
 
-__all__ = ["Gradient", "History", "Optimizer"]
+__all__ = ["History", "Optimizer"]
 
 History = dict[str, Tensor]
 Ints = npt.NDArray[np.int64]
@@ -24,16 +24,6 @@ Where = Tensor | tuple[Tensor, Tensor]  # rows, or rows [m, 1] and columns of a 
 
 _ROWS, _PARTS = 1024, 2  # a table is shared out in parts of so many rows at least, and in about so many
 _FIRST, _SECOND, _EPSILON = 0.9, 0.999, 1e-8  # Adam's
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Gradient:
-    """The gradient of some rows, ascending, and columns of a parameter; of all of them if None."""
-
-    name: str
-    rows: Ints | None
-    columns: Ints | None
-    values: Tensor
 
 
 class Optimizer:

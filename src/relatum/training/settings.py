@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relatum.settings import Checked, setting
+from relatum.settings import Checked, require, setting
 
-__all__ = ["LOSSES", "NEGATIVE_SAMPLING", "OPTIMIZERS", "SCHEDULES", "TrainingSettings"]
+__all__ = ["LOSSES", "NEGATIVE_SAMPLING", "OBJECTIVES", "OPTIMIZERS", "ROWS", "SCHEDULES", "TrainingSettings"]
 
+ROWS = ("facts", "questions")
+OBJECTIVES = ("1vsAll", "KvsAll")
 NEGATIVE_SAMPLING = ("shared", "per-fact", "all-entities")
 LOSSES = ("softmax", "margin", "softplus")
 OPTIMIZERS = ("adagrad", "adam")
@@ -18,8 +20,24 @@ SCHEDULES = ("constant", "linear", "cosine")
 class TrainingSettings(Checked, path="training"):
     """Settings of training; `relatum.settings.rules_of` returns what each means and which values it takes."""
 
-    epochs: int = setting(50, "how often every fact is seen, at most", ge=1)
-    batch_size: int = setting(64, "facts per batch; with `shared` negatives, all of one relation", ge=1)
+    epochs: int = setting(50, "how often every row is seen, at most", ge=1)
+    rows: str = setting(
+        "facts",
+        "what is a row of a batch. `questions`: a fact with one position left open, together with all its known answers, so"
+        " that what many facts ask is asked once; `facts`: a fact, with one question per position and its own entity as the"
+        " answer. With `mask_true` both have the same loss",
+        choices=ROWS,
+    )
+    objective: str = setting(
+        "1vsAll",
+        "what is asked of a question's answers. `1vsAll`: each alone above all that are no answers; `KvsAll`: all of them as"
+        " targets of one softmax over all candidates. `KvsAll` is for `questions`",
+        choices=OBJECTIVES,
+    )
+    answer_damping: float = setting(
+        0.0, "a question with n answers weighs n ** (1 - this): 0 counts answers, 1 questions. For `questions`", ge=0, le=1
+    )
+    batch_size: int = setting(64, "rows per batch; with `shared` negatives, all of one relation", ge=1)
     batches_per_step: int = setting(
         4,
         "batches that share a step: their gradients are taken side by side at the same parameters, and applied one after the"
@@ -71,3 +89,15 @@ class TrainingSettings(Checked, path="training"):
     )
     validate_every: int = setting(5, "epochs between validations", ge=1)
     patience: int = setting(0, "training ends after so many validations without a better one; 0 never ends early", ge=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rows == "facts":
+            require(self.objective == "1vsAll", "training.objective", "KvsAll needs training.rows = questions")
+            require(self.answer_damping == 0, "training.answer_damping", "needs training.rows = questions")
+            return
+        needs = "needs training.rows = facts"
+        require(self.loss == "softmax", "training.loss", f"{self.loss} {needs}")
+        require(self.negative_sampling != "per-fact", "training.negative_sampling", f"per-fact {needs}")
+        require(self.bce_weight == 0, "training.bce_weight", needs)
+        require(self.mask_true, "training.mask_true", f"false {needs}")

@@ -9,11 +9,10 @@ from torch import Tensor
 
 from relatum.kernels.filters import Excluded
 from relatum.models.base import Model, Parameters
-from relatum.models.training_protocols import FusedLoss, Penalty
+from relatum.models.training_protocols import FusedLoss, Gradient, Penalty
 from relatum.training.batches import Batch
 from relatum.training.losses import loss_of
 from relatum.training.negatives import NegativeSampler
-from relatum.training.optimizer import Gradient
 from relatum.training.settings import TrainingSettings
 from relatum.training.step_view import StepView
 

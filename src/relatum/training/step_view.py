@@ -17,8 +17,7 @@ from relatum.data.sorting import spread
 from relatum.kernels.rows import block
 from relatum.models.base import Model, Parameters
 from relatum.models.ops import as_array
-from relatum.models.training_protocols import ColumnDropout, NeighbourSampling
-from relatum.training.optimizer import Gradient
+from relatum.models.training_protocols import ColumnDropout, Gradient, NeighbourSampling
 
 __all__ = ["StepView"]
 

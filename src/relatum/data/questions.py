@@ -1,0 +1,59 @@
+"""Facts as questions: a relation, an open position, the entities at the others, and every entity that answers it."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.sorting import Index, differs_from_previous, row_order
+from relatum.data.vocabulary import Ids
+
+__all__ = ["Questions", "questions_of"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Questions:
+    """All distinct questions at one position of one relation.
+
+    Attributes:
+        relation: the relation.
+        position: the position that is open.
+        given: int32[n, arity - 1], the entities at the other positions, in their order; sorted, no two rows are equal.
+        answers: the answers of question 0, then those of question 1, ..., each ascending.
+        starts: int64[n + 1]: question i has answers[starts[i] : starts[i + 1]].
+        known: every entity that answers one of the questions, ascending.
+    """
+
+    relation: int
+    position: int
+    given: Ids
+    answers: Ids
+    starts: Index
+    known: Ids
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+
+def questions_of(facts: Hypergraph) -> list[Questions]:
+    """Return the questions that facts answer, by relation and position; facts that are equal count once."""
+    found = []
+    for block in facts.distinct().blocks.values():
+        bounds = np.flatnonzero(np.diff(block.relations, prepend=-1, append=-1))
+        for start, stop in itertools.pairwise(bounds.tolist()):
+            relation, columns = int(block.relations[start]), block.columns[:, start:stop]
+            found += [_at(relation, columns, position, len(facts.entities)) for position in range(len(columns))]
+    return found
+
+
+def _at(relation: int, columns: Ids, position: int, num_entities: int) -> Questions:
+    others = [column for other, column in enumerate(columns) if other != position]
+    order = row_order([*others, columns[position]], [num_entities] * len(columns))
+    given = np.stack([column[order] for column in others], 1) if others else np.empty((len(order), 0), np.int32)
+    answers = columns[position][order]
+    first = differs_from_previous([*given.T]) if others else np.arange(len(order)) == 0
+    starts = np.append(np.flatnonzero(first), len(order))
+    return Questions(relation, position, np.ascontiguousarray(given[first]), answers, starts, np.unique(answers))
