@@ -1,8 +1,11 @@
 """How many files a fact passes on its five ways: train, evaluate, complete, query and import, counted from real calls.
 
-    python -m benchmarks.ways
+    python -m benchmarks.ways           # files and rooms of each way
+    python -m benchmarks.ways query     # the files of one way, and what is called in each
 
-Each way is a command; a file counts when a function or method in it is called. What is only imported does not count.
+Each way is a command in a process of its own; a file counts when a function or method in it is called. What runs while a
+module is imported does not count: decorators, comprehensions, checks of a class. On a new machine kernels are compiled
+first, which passes a file more; count again.
 """
 
 from __future__ import annotations
@@ -10,11 +13,16 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import multiprocessing
+import os
+import shlex
 import sqlite3
 import sys
 import tempfile
 import threading
+from collections import defaultdict
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -32,31 +40,37 @@ WAYS = {
 }
 
 
-def count(command: list[str]) -> tuple[int, int]:
-    """Return how many files and how many rooms a command passes."""
+def calls(command: list[str]) -> dict[str, set[str]]:
+    """Return the files that a command passes, and the functions that it calls in each."""
     from relatum.cli import main
 
-    seen: set[str] = set()
+    package = f"{PACKAGE}{os.sep}"
+    seen: dict[str, set[str]] = defaultdict(set)
+    importing: dict[int, int] = defaultdict(int)  # thread -> how many bodies of modules it is in
 
     def trace(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_flags & inspect.CO_OPTIMIZED:  # not the bodies of modules and classes
-            seen.add(frame.f_code.co_filename)
+        code = frame.f_code
+        if event not in ("call", "return") or not code.co_filename.startswith(package):
+            return
+        thread = threading.get_ident()
+        if code.co_name == "<module>":
+            importing[thread] += 1 if event == "call" else -1
+        elif event == "call" and not importing[thread] and code.co_flags & inspect.CO_OPTIMIZED:  # not bodies of classes
+            seen[code.co_filename.removeprefix(package)].add(code.co_name)
 
     sys.argv = ["relatum", *command]
     threading.setprofile(trace)
     sys.setprofile(trace)
     try:
-        with (
-            contextlib.redirect_stdout(io.StringIO()),
-            contextlib.redirect_stderr(io.StringIO()),
-            contextlib.suppress(SystemExit),
-        ):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             main()
+    except SystemExit as end:
+        if end.code:
+            raise RuntimeError(f"relatum {shlex.join(command)} ended with {end.code}") from end
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
-    files = {Path(name).relative_to(PACKAGE) for name in seen if name.startswith(str(PACKAGE))}
-    return len(files), len({path.parts[0] for path in files})
+        threading.setprofile(None)
+    return dict(seen)
 
 
 def prepare() -> None:
@@ -71,23 +85,19 @@ def prepare() -> None:
     shop.close()
 
 
-def run(show: Callable[[str], object] = print) -> dict[str, tuple[int, int]]:
-    """Return files and rooms by way."""
-    import os
-    import shlex
-
-    with tempfile.TemporaryDirectory() as folder:
-        before = Path.cwd()
-        os.chdir(folder)
-        try:
-            prepare()
-            found = {name: count(shlex.split(command)) for name, command in WAYS.items()}
-        finally:
-            os.chdir(before)
-    for name, (files, rooms) in found.items():
-        show(f"{name:10} {files:4} files {rooms:3} rooms")
+def run(show: Callable[[str], object] = print) -> dict[str, dict[str, set[str]]]:
+    """Return what each way calls, by file."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        prepare()
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as fresh:
+            found = {name: fresh.submit(calls, shlex.split(command)).result() for name, command in WAYS.items()}
+    for name, files in found.items():
+        show(f"{name:10} {len(files):4} files {len({Path(file).parts[0] for file in files}):3} rooms")
     return found
 
 
 if __name__ == "__main__":
-    run()
+    found = run()
+    for name in sys.argv[1:]:
+        for file, functions in sorted(found[name].items()):
+            print(f"{name} {file}: {', '.join(sorted(functions))}")

@@ -12,7 +12,7 @@ import pytest
 
 from relatum.errors import SettingError
 from relatum.models import MODELS
-from relatum.settings import Checked, rules_of, setting
+from relatum.settings import Checked, rules_of, setting, whole_number
 from relatum.synth import SynthSettings
 from relatum.tables.options import ImportOptions
 from relatum.training.settings import TrainingSettings
@@ -80,3 +80,10 @@ def test_every_setting_says_what_it_means(kind: type[Any]) -> None:
     for name, rule in rules_of(kind).items():
         assert rule.help, name
         assert not rule.help.endswith("."), name
+
+
+@pytest.mark.parametrize(("value", "reason"), [(0, "must be at least 1, not 0"), (True, "must be a whole number, not True")])
+def test_a_whole_number_that_a_caller_gives_is_checked_like_a_setting(value: object, reason: str) -> None:
+    assert whole_number("k", np.int32(3)) == 3
+    with pytest.raises(SettingError, match=f"^k: {reason}$"):
+        whole_number("k", value)

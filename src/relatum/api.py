@@ -18,8 +18,7 @@ from relatum.datasets.file_types import is_postgres
 from relatum.errors import DataError, SettingError
 from relatum.files import require_empty
 from relatum.reasoning.explanation import Explanation
-from relatum.reasoning.limit import Limit
-from relatum.reasoning.query import Query, QueryAnswer
+from relatum.reasoning.query import Limit, Query, QueryAnswer
 from relatum.records import Records
 from relatum.report.page import write_report
 from relatum.rules import Rule, estimate_completeness, mine_rules

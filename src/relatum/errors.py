@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import difflib
 import itertools
-import operator
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -31,7 +30,6 @@ __all__ = [
     "StoreError",
     "UnknownNameError",
     "nearest_names",
-    "whole_number",
 ]
 
 # difflib compares about 50,000 names a second; past this many the best of a plausible part is good enough.
@@ -101,16 +99,3 @@ def nearest_names(name: str, known: Iterable[str], most: int = 3) -> tuple[str, 
         return -difflib.SequenceMatcher(None, folded, candidates[other]).ratio(), other
 
     return tuple(sorted((other for other, form in candidates.items() if form in close), key=unlikeness)[:most])
-
-
-def whole_number(path: str, value: object, least: int = 1) -> int:
-    """Return a whole number that is at least `least`, or refuse what is none by the path of the setting."""
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool):
-        raise SettingError(f"{path}: must be a whole number, not {value!r}")
-    if number < least:
-        raise SettingError(f"{path}: must be at least {least}, not {number}")
-    return number

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, TypeVar, get_args, get_origin
 
 from relatum.errors import SettingError
 
-__all__ = ["Checked", "Rule", "change_of", "nested", "require", "rules_of", "setting"]
+__all__ = ["Checked", "Rule", "change_of", "nested", "require", "rules_of", "setting", "whole_number"]
 
 T = TypeVar("T")
 
@@ -176,6 +176,12 @@ def nested(path: str, value: Any) -> dict[str, Any]:
         value = {key: value}
     found: dict[str, Any] = value
     return found
+
+
+def whole_number(path: str, value: object, least: int = 1) -> int:
+    """Return what a caller gave for a whole number, such as k; refused, as a setting is, if it is none or too small."""
+    number: int = Rule((int,), ge=least).checked(path, value)
+    return number
 
 
 def _listed(words: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from relatum import Run as Trained
 from relatum import fit, load, save
-from relatum.inference.breakdown import breakdown, macro_mrr
+from relatum.inference.evaluation import breakdown, macro_mrr
 from relatum.runs.journal import Journal
 from relatum.runs.spec import Spec
 from support.command_line import Relatum

@@ -31,7 +31,7 @@ def test_the_version_is_the_package_version(run: Relatum) -> None:
         (("data", "info", "jf17"), "unknown dataset 'jf17'; did you mean 'jf17k'?"),
         (("data", "info", "nothere"), "nothere: no such file or directory, and no registered dataset of that name"),
         (("evaluate", "nothere"), "nothere: no such run directory"),
-        (("evaluate", "example"), "this is a dataset, not a run; train it first: relatum train --data example --out RUN"),
+        (("evaluate", "example"), "this is a dataset, not a run; train a model on it first"),
         (("evaluate", "tests"), "tests: not a run directory"),
         (("train", "--data", "nothere", "--out", "r"), "nothere: no such file or directory"),
         (("data", "info", "/no/such/place"), "/no/such/place: no such file or directory"),
@@ -54,11 +54,11 @@ def test_a_directory_of_facts_is_not_a_run(run: Relatum, tmp_path: Path) -> None
     folder = tmp_path / "my facts"
     folder.mkdir()
     (folder / "train.txt").write_text("likes\tkim\ttea\n")
-    command = f"relatum train --data '{folder}' --out RUN"
+    remedy = f"train a model on it first, with relatum.fit('{folder}') or relatum train"
     assert run("complete", str(folder), "likes(kim, ?)") == (
         2,
         "",
-        f"relatum: {folder}: this is a dataset, not a run; train it first: {command}\n",
+        f"relatum: {folder}: this is a dataset, not a run; {remedy}\n",
     )
 
 

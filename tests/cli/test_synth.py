@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from relatum.data.derivations import load_derivations
 from relatum.datasets.load import load
 from support.command_line import Relatum
 
@@ -21,7 +20,7 @@ def test_it_makes_a_dataset_and_prints_its_tables(run: Relatum, tmp_path: Path) 
         assert title in out
     for word in ("elementary", "rename", "project", "select", "union", "difference", "drawn again", "given up"):
         assert word in out
-    assert load_derivations(tmp_path / "made").keys() == set(split.schema.names)
+    assert split.derivations.keys() == set(split.schema.names)
 
 
 def test_json_is_one_object_that_adds_up(run: Relatum, tmp_path: Path) -> None:

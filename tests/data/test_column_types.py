@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from relatum import DataError, FormatError, Hypergraph, Split, Vocabulary, load, save
-from relatum.data.column_types import COLUMN_TYPES, ColumnType, find_column_types, save_column_types
+from relatum import DataError, FormatError, Hypergraph, Split, UnknownNameError, Vocabulary, load, save
+from relatum.data.column_types import COLUMN_TYPES, ColumnType, read_column_types, save_column_types
 from relatum.datasets.cache import load_columns, save_columns
 
 GRAPH = Hypergraph.of([("sold", "customers:1", "items:1"), ("kept", "items:2")])
@@ -47,6 +47,19 @@ def test_entities_belong_where_their_names_say() -> None:
     assert ColumnType().ids(names) is None
 
 
+def test_a_name_is_found_among_the_entities_of_its_column() -> None:
+    names = Vocabulary(["customers:1", "items:1", "items:2", "tea"])
+    items = ColumnType("items")
+    assert [items.find(name, names, "item") for name in ("items:2", "2", "1")] == [2, 2, 1]
+    assert ColumnType().find("tea", names, "item") == 3
+    with pytest.raises(DataError, match="type 'items', and 'customers:1' is not one; did you mean 'items:1'"):
+        items.find("customers:1", names, "item")
+    with pytest.raises(UnknownNameError, match="unknown value of item '3'; known: 1, 2"):
+        items.find("3", names, "item")
+    with pytest.raises(UnknownNameError, match="unknown entity 'te'; did you mean 'tea'"):
+        ColumnType().find("te", names, "item")
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -69,12 +82,12 @@ def test_damaged_ones_are_refused(change: dict[str, object], said: str, tmp_path
 
 def test_somebody_elses_file_is_let_be(tmp_path: Path) -> None:
     (tmp_path / COLUMN_TYPES).write_text('{"column_types": ["example.org"]}')
-    assert find_column_types(tmp_path, GRAPH.schema) == {}
+    assert read_column_types(tmp_path / COLUMN_TYPES, GRAPH.schema) == {}
     (tmp_path / COLUMN_TYPES).write_text("relatum-column-types")
     with pytest.raises(DataError, match="damaged or foreign column types"):
-        find_column_types(tmp_path, GRAPH.schema)
+        read_column_types(tmp_path / COLUMN_TYPES, GRAPH.schema)
     save_column_types(tmp_path, {**FOUND, "gone": (ColumnType(),)})  # a relation that has no facts any more
-    assert find_column_types(tmp_path, GRAPH.schema)["sold"] == FOUND["sold"]
+    assert read_column_types(tmp_path / COLUMN_TYPES, GRAPH.schema)["sold"] == FOUND["sold"]
 
 
 def test_the_old_file_is_read_where_the_new_one_is_not(tmp_path: Path) -> None:
@@ -82,7 +95,9 @@ def test_the_old_file_is_read_where_the_new_one_is_not(tmp_path: Path) -> None:
         "sold": [{"kind": "customers", "form": "whole", "null": False}, {"kind": "items", "form": "text", "null": True}],
         "kept": [{"kind": None, "form": "text", "null": False}],
     }
-    (tmp_path / "domains.json").write_text(json.dumps({"format": "relatum-domains", "version": 1, "relations": old}))
-    assert find_column_types(tmp_path, GRAPH.schema) == FOUND
-    save_column_types(tmp_path, {"kept": (ColumnType("items"),)})
-    assert find_column_types(tmp_path, GRAPH.schema) == {"kept": (ColumnType("items"),)}
+    save(dataclasses.replace(split(), column_types={}), tmp_path / "data")
+    path = tmp_path / "data" / "domains.json"
+    path.write_text(json.dumps({"format": "relatum-domains", "version": 1, "relations": old}))
+    assert load(tmp_path / "data").column_types == FOUND
+    save_column_types(tmp_path / "data", {"kept": (ColumnType("items"),)})
+    assert load(tmp_path / "data").column_types == {"kept": (ColumnType("items"),)}

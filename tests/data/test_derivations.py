@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from relatum import Hypergraph, Split, load, save
 from relatum.data.derivations import (
     DERIVATIONS,
     ELEMENTARY,
     Derivation,
-    find_derivations,
-    load_derivations,
+    read_derivations,
     save_derivations,
 )
 from relatum.errors import DataError, FormatError
@@ -28,8 +28,7 @@ ORIGINS = {
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     save_derivations(tmp_path, ORIGINS)
-    assert load_derivations(tmp_path) == ORIGINS
-    assert load_derivations(str(tmp_path)) == ORIGINS
+    assert read_derivations(tmp_path / DERIVATIONS) == ORIGINS
     assert [path.name for path in tmp_path.iterdir()] == [DERIVATIONS]
 
 
@@ -41,18 +40,17 @@ def test_an_impossible_origin_cannot_be_built(operation: str, depth: int) -> Non
         Derivation(operation, depth)
 
 
-def test_a_folder_without_provenance_says_so(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"neither derivations\.json nor ops-logs\.txt"):
-        load_derivations(tmp_path)
+def test_somebody_elses_file_is_let_be(tmp_path: Path) -> None:
+    (tmp_path / DERIVATIONS).write_text('{"derivations": ["example.org"]}')
+    assert read_derivations(tmp_path / DERIVATIONS) == {}
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "[]",
-        "{",
-        "null",
+        '{"format": "relatum-derivations"',
+        '["relatum-derivations"]',
+        '"relatum-derivations"',
         '{"format": "relatum-derivations"}',
         '{"format": "relatum-derivations", "version": 2, "relations": {}}',
         '{"format": "relatum-derivations", "version": 1, "relations": []}',
@@ -62,14 +60,14 @@ def test_a_folder_without_provenance_says_so(tmp_path: Path) -> None:
         '{"format": "relatum-derivations", "version": 1, "relations": {"a": {"operation": ["x"], "depth": 1}}}',
         '{"format": "relatum-derivations", "version": 1, "relations": {"a": {"operation": "rename", "depth": "1"}}}',
         '{"format": "relatum-derivations", "version": 1, "relations": {"a": {"operation": "rename", "depth": 1, "x": 1}}}',
-        "[" * 100_000,
-        "\ud800",
+        "relatum-derivations" + "[" * 100_000,
+        "relatum-derivations \ud800",
     ],
 )
 def test_a_damaged_file_is_one_error_that_names_it(tmp_path: Path, text: str) -> None:
     (tmp_path / DERIVATIONS).write_bytes(text.encode("utf-8", "surrogatepass"))
     with pytest.raises(FormatError, match=r"derivations\.json: damaged or foreign derivations"):
-        load_derivations(tmp_path)
+        read_derivations(tmp_path / DERIVATIONS)
 
 
 def test_the_old_file_is_read_where_the_new_one_is_not(tmp_path: Path) -> None:
@@ -77,16 +75,20 @@ def test_the_old_file_is_read_where_the_new_one_is_not(tmp_path: Path) -> None:
         name: {"operation": one.operation, "depth": one.depth, "expression": one.expression} for name, one in ORIGINS.items()
     }
     old = {"format": "relatum-provenance", "version": 1, "about": {}, "relations": relations}
-    (tmp_path / "provenance.json").write_text(json.dumps(old))
-    assert load_derivations(tmp_path) == find_derivations(tmp_path) == ORIGINS
-    save_derivations(tmp_path, {"sold": ORIGINS["sold"]})
-    assert load_derivations(tmp_path) == {"sold": ORIGINS["sold"]}
+    graph = Hypergraph.of([("sold", "drew", "tea")])
+    empty = Hypergraph(graph.entities, graph.schema, ())
+    save(Split(graph, empty, empty), tmp_path / "data")
+    assert load(tmp_path / "data").derivations == {}
+    (tmp_path / "data" / "provenance.json").write_text(json.dumps(old))
+    assert load(tmp_path / "data").derivations == ORIGINS
+    save_derivations(tmp_path / "data", {"sold": ORIGINS["sold"]})
+    assert load(tmp_path / "data").derivations == {"sold": ORIGINS["sold"]}
 
 
 def test_the_published_log_is_read_from_its_last_two_lines(tmp_path: Path) -> None:
     log = ["Selection operation for relation 0", "New relation id 1", json.dumps({"0": 0, "1": 1, "2": 2})]
     (tmp_path / "ops-logs.txt").write_text("\n".join([*log, json.dumps({"1": "setd", "2": "project"})]) + "\n")
-    assert load_derivations(tmp_path) == {
+    assert read_derivations(tmp_path / "ops-logs.txt") == {
         "0": Derivation(ELEMENTARY, 0),
         "1": Derivation("difference", 1),
         "2": Derivation("project", 2),
@@ -97,12 +99,12 @@ def test_the_published_log_is_read_from_its_last_two_lines(tmp_path: Path) -> No
 def test_a_damaged_log_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "ops-logs.txt").write_text(text)
     with pytest.raises(FormatError, match=r"ops-logs\.txt"):
-        load_derivations(tmp_path)
+        read_derivations(tmp_path / "ops-logs.txt")
 
 
 def test_the_published_rel_er(benchmark_data: Path) -> None:
     folder = benchmark_data / "REL-ER"
-    derivations = load_derivations(folder)
+    derivations = read_derivations(folder / "ops-logs.txt")
     lines = [line for part in ("train", "valid", "test") for line in (folder / f"{part}.txt").read_text().splitlines()]
     relations = {line.split("\t")[0] for line in lines}
     assert relations <= derivations.keys()

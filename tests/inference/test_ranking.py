@@ -11,7 +11,7 @@ import torch
 
 from relatum import Hypergraph, KnownAnswers, UnknownNameError
 from relatum.errors import NumericError
-from relatum.inference.breakdown import KEYS, breakdown, macro_mrr
+from relatum.inference.evaluation import KEYS, breakdown, macro_mrr
 from relatum.inference.ranking import Metrics, rank
 from relatum.models.base import Parameters
 from support.made_models import Case, made_case

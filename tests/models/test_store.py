@@ -13,6 +13,7 @@ import torch
 from relatum import load
 from relatum.errors import StoreError
 from relatum.models import MODELS
+from relatum.models.hype import HypE, HypESettings
 from relatum.models.store import load_model, save_model
 from support.full_disk import LIMITED, files_up_to
 from support.made_models import made_case
@@ -89,6 +90,14 @@ def test_a_model_of_facts_brings_them_along(tmp_path: Path) -> None:
     save_model(tmp_path, case.model, case.parameters())
     model, _ = load_model(tmp_path)
     assert model.graph == case.graph
+
+
+def test_settings_under_old_names_are_read(tmp_path: Path) -> None:
+    graph = load("example").train
+    model = HypE(graph, HypESettings(dim=10, num_filters=3, filter_width=2))
+    save_model(tmp_path, model, model.init_parameters(torch.Generator().manual_seed(0)))
+    edit_config(settings={"dim": 10, "filters": 3, "width": 2})(tmp_path)
+    assert load_model(tmp_path)[0].settings == model.settings
 
 
 def test_roles_survive(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from relatum.models.base import Parameters
 from relatum.models.reale import ReAlE
 from relatum.reasoning import branching
 from relatum.reasoning.bounds import ComparableScores, PlanValues
-from relatum.reasoning.limit import Limit
 from relatum.reasoning.plan import Atom, Exists, Max, Plan, plan_of, projected_variables
+from relatum.reasoning.query import Limit
 from relatum.reasoning.search import best, evaluate_plan
 from support.dense_degrees import Degrees, degrees, random_model
 from support.random_expressions import random_expression

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from relatum.algebra import evaluate, parse
-from relatum.data.derivations import ELEMENTARY, OPERATIONS, load_derivations
+from relatum.data.derivations import ELEMENTARY, OPERATIONS
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.quality import check_quality, describe
 from relatum.data.sorting import Index
@@ -128,7 +128,7 @@ def test_a_saved_dataset_is_read_back_as_it_was(made: SynthDataset, tmp_path: Pa
     save_synth(made, folder)
     back = load(folder)
     assert (back.train, back.valid, back.test) == (made.split.train, made.split.valid, made.split.test)
-    assert load_derivations(folder) == made.derivations
+    assert back.derivations == made.derivations
     about = json.loads((folder / "derivations.json").read_text())["about"]
     assert about["seed"] == made.seed
     assert SynthSettings.from_dict(about["settings"]) == made.settings

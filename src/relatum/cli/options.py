@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -20,26 +19,7 @@ __all__ = [
     "RunOut",
 ]
 
-
-def _check_run(folder: Path) -> Path:
-    """Return the directory of a run, or raise an error that says what it is instead."""
-    from relatum.datasets.registry import DATASETS
-    from relatum.errors import DataError
-
-    if any((folder / name).exists() for name in ("config.json", "spec.toml")):
-        return folder
-    dataset = any(folder.glob("train.t*")) if folder.is_dir() else not folder.exists() and str(folder) in DATASETS
-    if dataset:
-        command = shlex.join(["relatum", "train", "--data", str(folder), "--out", "RUN"])
-        raise DataError(f"{folder}: this is a dataset, not a run; train it first: {command}")
-    if not folder.exists():
-        raise DataError(f"{folder}: no such run directory")
-    raise DataError(f"{folder}: not a run directory; relatum train writes one")
-
-
-RunFolder = Annotated[
-    Path, typer.Argument(metavar="RUN", callback=_check_run, help="A run directory that relatum train has written.")
-]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory that relatum train has written.")]
 Data = Annotated[str, typer.Argument(metavar="NAME_OR_DIR", help="A registered dataset, a directory or a file.")]
 RunOrData = Annotated[
     str, typer.Argument(metavar="RUN_OR_DATA", help="A run directory, or a dataset: a name, a directory or a file.")

@@ -13,25 +13,26 @@ from typing import Any
 
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
-from relatum.errors import DataError
-from relatum.files import find_file, read_document, write_document
+from relatum.errors import DataError, UnknownNameError
+from relatum.files import read_document, write_document
 
 __all__ = [
     "COLUMN_TYPES",
+    "COLUMN_TYPE_FILES",
     "ColumnType",
     "ColumnTypes",
-    "column_types_from_json",
-    "column_types_to_json",
-    "find_column_types",
+    "read_column_types",
     "save_column_types",
 ]
 
 COLUMN_TYPES = "column_types.json"
 
-_OLD_NAME, _OLD_FIELDS = "domains.json", {"kind": "entity_type", "form": "value_type", "null": "nullable"}
-_FORMATS = {COLUMN_TYPES: "relatum-column-types", _OLD_NAME: "relatum-domains"}
+_OLD_FIELDS = {"kind": "entity_type", "form": "value_type", "null": "nullable"}
+_FORMATS = {COLUMN_TYPES: "relatum-column-types", "domains.json": "relatum-domains"}  # the second is the old name
 _VERSION = 1
 _VALUE_TYPES = ("whole", "number", "text")
+
+COLUMN_TYPE_FILES = tuple(_FORMATS)  # where they can be, the first before the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,11 @@ class ColumnType:
         if not isinstance(self.nullable, bool):
             raise DataError(f"nullable {self.nullable!r} is not a truth value")
 
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> ColumnType:
+        """Return the column type in plain data, under the names of today or older ones; anything else is refused."""
+        return cls(**{_OLD_FIELDS.get(name, name): value for name, value in fields.items()})
+
     @property
     def prefix(self) -> str:
         """What the names of its entities begin with."""
@@ -65,40 +71,43 @@ class ColumnType:
         """Return the ids of the entities that belong here, ascending; None if all do."""
         return None if self.entity_type is None else entities.beginning_with(self.prefix)
 
+    def find(self, name: str, entities: Vocabulary, column: str) -> int:
+        """Return the id of the entity that a name means in a column of this type, or refuse a name that means none there.
+
+        Where the column's entities are of one type, the value alone will do, as it stands in the table: 1 for `Track:1`.
+        """
+        prefix = self.prefix
+        if not prefix or (name in entities and name.startswith(prefix)):
+            return entities.id(name)
+        if prefix + name in entities:
+            return entities.id(prefix + name)
+        if name in entities:
+            value = name.partition(":")[2]
+            hint = f"; did you mean {prefix + value!r}?" if prefix + value in entities else ""
+            raise DataError(f"{column} holds entities of type {self.entity_type!r}, and {name!r} is not one{hint}")
+        values = (entities[one].removeprefix(prefix) for one in entities.beginning_with(prefix).tolist())
+        raise UnknownNameError(f"value of {column}", name, values)
+
 
 ColumnTypes = Mapping[str, tuple[ColumnType, ...]]  # by relation, one for each position
 
 
 def save_column_types(folder: Path, column_types: ColumnTypes) -> None:
     """Write `column_types.json` into a dataset's folder, atomically."""
-    content = {"relations": column_types_to_json(column_types)}
-    write_document(folder / COLUMN_TYPES, _FORMATS[COLUMN_TYPES], _VERSION, content)
+    relations = {name: [asdict(one) for one in columns] for name, columns in column_types.items()}
+    write_document(folder / COLUMN_TYPES, _FORMATS[COLUMN_TYPES], _VERSION, {"relations": relations})
 
 
-def find_column_types(folder: Path, schema: Schema) -> ColumnTypes:
-    """Return the column types of the relations of a dataset, or nothing where it does not have them."""
-    path = find_file(folder, COLUMN_TYPES, _OLD_NAME)
-    if path is None or _FORMATS[path.name].encode() not in path.read_bytes():
-        return {}  # there is none, or it is somebody else's file of that name
+def read_column_types(path: Path, schema: Schema) -> ColumnTypes:
+    """Return the column types in one of `COLUMN_TYPE_FILES`; nothing if it is somebody else's of that name."""
+    if _FORMATS[path.name].encode() not in path.read_bytes():
+        return {}
 
     def build(content: dict[str, Any]) -> ColumnTypes:
-        found = column_types_from_json(content["relations"])
+        found = {name: tuple(map(ColumnType.from_json, columns)) for name, columns in content["relations"].items()}
         for name, columns in found.items():
             if name in schema and len(columns) != schema[name].arity:
                 raise DataError(f"{len(columns)} columns of {schema[name]}")
         return found
 
     return read_document(path, _FORMATS[path.name], _VERSION, build)
-
-
-def column_types_to_json(column_types: ColumnTypes) -> dict[str, Any]:
-    """Return column types as plain data."""
-    return {name: [asdict(one) for one in columns] for name, columns in column_types.items()}
-
-
-def column_types_from_json(data: Mapping[str, Any]) -> ColumnTypes:
-    """Return column types from plain data, under the names of today or older ones; anything else is refused."""
-    return {
-        name: tuple(ColumnType(**{_OLD_FIELDS.get(key, key): value for key, value in one.items()}) for one in columns)
-        for name, columns in data.items()
-    }

@@ -7,23 +7,22 @@ relation to last operation; it does not say what the operations were applied to,
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from relatum.errors import DataError, FormatError
-from relatum.files import document, find_file, read_document, write_bytes
+from relatum.files import document, read_document, write_bytes
 
 __all__ = [
     "DERIVATIONS",
+    "DERIVATION_FILES",
     "ELEMENTARY",
     "OPERATIONS",
     "Derivation",
     "derivations_document",
-    "find_derivations",
-    "load_derivations",
+    "read_derivations",
     "save_derivations",
 ]
 
@@ -33,8 +32,9 @@ DERIVATIONS = "derivations.json"
 
 _FORMATS = {DERIVATIONS: "relatum-derivations", "provenance.json": "relatum-provenance"}  # the second is the old name
 _VERSION = 1
-_PUBLISHED = "ops-logs.txt"
 _PUBLISHED_NAMES = {"setd": "difference"}
+
+DERIVATION_FILES = (*_FORMATS, "ops-logs.txt")  # where they can be, the first before the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,27 +73,15 @@ def save_derivations(folder: Path, derivations: Mapping[str, Derivation]) -> Non
     write_bytes(folder / DERIVATIONS, derivations_document(derivations))
 
 
-def load_derivations(folder: str | os.PathLike[str]) -> dict[str, Derivation]:
-    """Return the derivation of every relation by name, from `derivations.json` or the published REL-ER's `ops-logs.txt`."""
-    folder = Path(folder)
-    if path := find_file(folder, *_FORMATS):
-        return read_document(path, _FORMATS[path.name], _VERSION, _build)
-    if path := find_file(folder, _PUBLISHED):
-        try:
-            return _read_published(path.read_text(encoding="utf-8"))
-        except (DataError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise FormatError(path, None, f"damaged or foreign derivations: {error}") from None
-    raise DataError(
-        f"{folder}: neither {DERIVATIONS} nor {_PUBLISHED} is there, so it is not known how its relations were derived"
-    )
-
-
-def find_derivations(folder: Path) -> dict[str, Derivation]:
-    """Return what `load_derivations` does, or nothing where nothing of that kind is there."""
-    ours = find_file(folder, *_FORMATS)
-    if ours is not None and _FORMATS[ours.name].encode() not in ours.read_bytes():
-        return {}  # somebody else's file of that name
-    return load_derivations(folder) if ours or find_file(folder, _PUBLISHED) else {}
+def read_derivations(path: Path) -> dict[str, Derivation]:
+    """Return the derivations in one of `DERIVATION_FILES`, by relation; nothing if it is somebody else's of that name."""
+    if path.name in _FORMATS:
+        ours = _FORMATS[path.name].encode() in path.read_bytes()
+        return read_document(path, _FORMATS[path.name], _VERSION, _build) if ours else {}
+    try:
+        return _read_published(path.read_text(encoding="utf-8"))
+    except (DataError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise FormatError(path, None, f"damaged or foreign derivations: {error}") from None
 
 
 def _build(content: dict[str, Any]) -> dict[str, Derivation]:

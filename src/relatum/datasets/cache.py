@@ -16,7 +16,7 @@ import numpy.typing as npt
 import safetensors.numpy
 from safetensors import SafetensorError
 
-from relatum.data.column_types import column_types_from_json, column_types_to_json
+from relatum.data.column_types import ColumnType
 from relatum.data.derivations import Derivation
 from relatum.data.hypergraph import Block, Hypergraph, Split
 from relatum.data.schema import RelationSchema, Schema
@@ -42,7 +42,7 @@ def save_columns(path: Path, key: Key, split: Split) -> None:
         "skipped": split.skipped,
         "relations": [(relation.name, relation.arity, relation.roles) for relation in split.schema],
         "derivations": {name: asdict(derivation) for name, derivation in split.derivations.items()},
-        "column_types": column_types_to_json(split.column_types),
+        "column_types": {name: [asdict(one) for one in columns] for name, columns in split.column_types.items()},
         "blocks": {part: list(graph.blocks) for part, graph in split.parts.items()},
     }
     arrays: dict[str, npt.NDArray[Any]] = {"entities": np.frombuffer("\n".join(split.entities).encode(), np.uint8)}
@@ -89,5 +89,7 @@ def _rebuilt(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Spli
         checksums=about["checksums"],
         skipped=tuple(about["skipped"]),
         derivations={name: Derivation(**fields) for name, fields in about.get("derivations", {}).items()},
-        column_types=column_types_from_json(about.get("column_types", {})),
+        column_types={
+            name: tuple(map(ColumnType.from_json, columns)) for name, columns in about.get("column_types", {}).items()
+        },
     )

@@ -12,15 +12,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from relatum.data.column_types import find_column_types, save_column_types
-from relatum.data.derivations import find_derivations, save_derivations
+from relatum.data.column_types import COLUMN_TYPE_FILES, read_column_types, save_column_types
+from relatum.data.derivations import DERIVATION_FILES, read_derivations, save_derivations
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.file_types import refuse_tables
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
 from relatum.datasets.text_format import Layout, TupleReader, read_roles, write_roles, write_tuples
 from relatum.errors import DataError, RelatumError, nearest_names
-from relatum.files import atomic_directory, cache_directory, sha256_of
+from relatum.files import atomic_directory, cache_directory, find_file, sha256_of
 from relatum.progress import progress
 
 __all__ = ["load", "save"]
@@ -82,8 +82,11 @@ def load(
     if len(files) == 1:
         return dataclasses.replace(split, derivations={}, column_types={})
     folder = files["train"].parent
+    derived, typed = find_file(folder, *DERIVATION_FILES), find_file(folder, *COLUMN_TYPE_FILES)
     return dataclasses.replace(
-        split, derivations=find_derivations(folder), column_types=find_column_types(folder, split.schema)
+        split,
+        derivations=read_derivations(derived) if derived else {},
+        column_types=read_column_types(typed, split.schema) if typed else {},
     )
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
-from relatum.inference.candidates import CandidateScorer
+from relatum.inference.scoring import CandidateScorer
 from relatum.models.base import Model, Parameters, rows
 
 __all__ = ["EXHAUSTIVE_LIMIT", "best_facts"]

@@ -15,7 +15,7 @@ from relatum.arrays import Float32, Int64
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
-from relatum.inference.candidates import CandidateScorer
+from relatum.inference.scoring import CandidateScorer
 from relatum.models.base import Model, Parameters
 
 __all__ = ["AllQuestions", "ListedQuestions", "NewFacts", "Part", "Questions", "best_new_facts", "cut", "questions_around"]

@@ -32,6 +32,7 @@ _SMALLEST = _F(-80)  # exp of less counts for nothing beside exp(0)
 _NEGLIGIBLE = _F(1e-5)  # a candidate with a smaller share of the softmax gets no gradient,
 _LEFT_OUT = _F(0.1)  # unless all that are left out might have a larger share together
 _TOGETHER = 32  # questions whose scores are kept at once
+_LANES = 16  # rows are padded to a multiple of so many windows, for what is left over is not computed side by side
 
 
 Objective = tuple[bool, float, float]  # see `relatum.models.training_protocols.Objective`
@@ -153,15 +154,16 @@ def _gradients(  # type: ignore[no-untyped-def]
     among = np.searchsorted(rows, candidates)
     values = _taken(entities, rows, windows, window, mapped)
     weights = _taken(relations, np.arange(first_row, first_row + arity), windows, window, False)
-    sums = np.empty((len(candidates), kept), np.float32)
+    width = (kept + _LANES - 1) // _LANES * _LANES
+    sums, sides = np.zeros((len(candidates), width), np.float32), np.zeros((count, width), np.float32)
     for c in range(len(candidates)):
-        sum_row(values[among[c]], weights[position], sums[c])
+        sum_row(values[among[c]], weights[position], sums[c, :kept])
     known = _indices(rows, given, chosen)
     queries = _queries(values, weights, bias[relation], windows, known, position)
-    order, centre, half, paired, single = plan_windows(sums)
-    sides = query_sides(queries, order, centre, half, paired + single)
+    order, centre, half, paired, single = plan_windows(sums[:, :kept])
+    sides[:, :kept] = query_sides(queries, order, centre, half, paired + single)
     _exponentiate(sums, order, centre, paired + single)
-    tiles = _tiled(sums)
+    tiles = _tiled(sums, kept)
     of_sums, of_sides = np.zeros(sums.shape, np.float32), np.zeros(sides.shape, np.float32)
     scores = np.empty((min(_TOGETHER, count), tiles.shape[0] * TILE), np.float32)
     bits, counted = np.empty(len(candidates), np.int32), np.empty(len(candidates), np.int64)
@@ -173,7 +175,7 @@ def _gradients(  # type: ignore[no-untyped-def]
         end = min(count, begin + _TOGETHER)
         for t in range(tiles.shape[0]):
             for q in range(begin, end):
-                score_tile(tiles[t], sides[q], paired, single, _ZERO, scores[q - begin, t * TILE : (t + 1) * TILE])
+                score_tile(tiles[t], sides[q, :kept], paired, single, _ZERO, scores[q - begin, t * TILE : (t + 1) * TILE])
         for q in range(begin, end):
             true = answers[starts[chosen[q]] : starts[chosen[q] + 1]]
             share = _F(len(true) ** -damping)
@@ -184,7 +186,9 @@ def _gradients(  # type: ignore[no-untyped-def]
             for c in range(len(candidates)):
                 counted[number] = c
                 number += abs(slopes[c]) > least
-            _backward(sums, sides[q], paired, single, slopes, counted[:number], share * factor, of_sums, of_sides[q])
+            together = width if paired == kept else paired  # what is padded has a side of 0, and so no slope
+            which = counted[:number]
+            _backward(sums, sides[q], together, paired + single, slopes, which, share * factor, of_sums, of_sides[q])
     of_values = np.zeros(values.shape, np.float32)
     of_weights, of_bias = np.zeros(weights.shape, np.float32), np.zeros(kept, np.float32)
     part = np.empty(kept, np.float32)
@@ -303,7 +307,7 @@ def _queries(values, weights, bias, windows, indices, position):  # type: ignore
 @fastmath_inline
 def _exponentiate(sums, order, centre, exponents):  # type: ignore[no-untyped-def]
     """Turn windowed sums into exp(-x) in the plan's order, centred; the windows after `exponents` keep x itself."""
-    bits, part = np.empty(exponents, np.int32), np.empty(sums.shape[1], np.float32)
+    bits, part = np.empty(exponents, np.int32), np.empty(len(order), np.float32)
     for c in range(len(sums)):
         for j in range(len(order)):
             part[j] = sums[c, order[j]] - centre[j]
@@ -315,13 +319,13 @@ def _exponentiate(sums, order, centre, exponents):  # type: ignore[no-untyped-de
 
 
 @fastmath_inline
-def _tiled(sums):  # type: ignore[no-untyped-def]
+def _tiled(sums, windows):  # type: ignore[no-untyped-def]
     """Return the candidates in tiles [tiles, windows, TILE]; lanes beyond the last hold 1."""
     count = (len(sums) + TILE - 1) // TILE
-    tiles = np.empty((count, sums.shape[1], TILE), np.float32)
+    tiles = np.empty((count, windows, TILE), np.float32)
     for t in range(count):
         width = min(len(sums) - t * TILE, TILE)
-        for j in range(sums.shape[1]):
+        for j in range(windows):
             lane = tiles[t, j]
             for e in range(width):
                 lane[e] = sums[t * TILE + e, j]
@@ -389,7 +393,7 @@ def _slopes(scores, candidates, true, factor, joint, smoothing, bits):  # type: 
 
 
 @fastmath_inline
-def _backward(sums, side, paired, single, slopes, chosen, factor, of_sums, of_side):  # type: ignore[no-untyped-def]
+def _backward(sums, side, paired, exponents, slopes, chosen, factor, of_sums, of_side):  # type: ignore[no-untyped-def]
     """Add the gradients of one question: the slope of 1 / (1 + u) is u / (1 + u)^2; two candidates share one division."""
     number = len(chosen)
     for i in range(0, number - 1, 2):
@@ -417,7 +421,7 @@ def _backward(sums, side, paired, single, slopes, chosen, factor, of_sums, of_si
         c = chosen[i]
         g = slopes[c] * factor
         for j in range(paired, len(side)):
-            u = side[j] * sums[c, j] if j < paired + single else np.exp(-(side[j] + sums[c, j]))
+            u = side[j] * sums[c, j] if j < exponents else np.exp(-(side[j] + sums[c, j]))
             s = _ONE / (_ONE + u)
             x = g * (s * (_ONE - s))
             of_sums[c, j] += x

@@ -59,13 +59,19 @@ def _step(table, history, rows, gradient, learning_rate, weight_decay, epsilon, 
 @exact
 def _step_block(table, history, rows, columns, gradient, learning_rate, weight_decay, epsilon, first, last):  # type: ignore[no-untyped-def]
     """Take one Adagrad step on table[rows[i], columns] for i in first..last, in place."""
+    old, squares = np.empty(len(columns), np.float32), np.empty(len(columns), np.float32)
     for i in range(first, last):
         values, sums, slopes = table[rows[i]], history[rows[i]], gradient[i]
+        for k in range(len(columns)):  # taken out of the rows, numbers can be computed side by side
+            old[k] = values[columns[k]]
+            squares[k] = sums[columns[k]]
         for k in range(len(columns)):
-            c = columns[k]
-            slope = slopes[k] + weight_decay * values[c]
-            sums[c] += slope * slope
-            values[c] -= learning_rate * slope / (np.sqrt(sums[c]) + epsilon)
+            slope = slopes[k] + weight_decay * old[k]
+            squares[k] += slope * slope
+            old[k] -= learning_rate * slope / (np.sqrt(squares[k]) + epsilon)
+        for k in range(len(columns)):
+            values[columns[k]] = old[k]
+            sums[columns[k]] = squares[k]
 
 
 Ints = npt.NDArray[np.int64]

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from relatum.models.base import Model, Parameters, normal, rows
+from relatum.models.base import Model, Parameters, Settings, hook, normal, rows
 from relatum.models.combine import Combine, Dot
+from relatum.models.ensemble import Summable, side_by_side
+from relatum.settings import require
 
-__all__ = ["MCP", "HSimplE", "MDistMult", "PositionalProduct", "ProductModel", "around_zero", "nearly_alike"]
+__all__ = [
+    "MCP",
+    "HSimplE",
+    "MDistMult",
+    "PositionalProduct",
+    "ProductModel",
+    "SummableProduct",
+    "around_zero",
+    "nearly_alike",
+]
 
 _COMMON, _SPREAD = 1.0, 0.1  # where entities start, and how far apart
 
@@ -71,7 +84,20 @@ class PositionalProduct(ProductModel):
         return self.seen_at(tables, entities, position)
 
 
-class MDistMult(PositionalProduct):
+class SummableProduct(PositionalProduct, Summable):
+    """A product model whose sum is a product over all coordinates, side by side."""
+
+    def joined_settings(self, models: Sequence[Model]) -> Settings:
+        """Return the settings of a model that has the coordinates of all."""
+        return replace(self.settings, dim=sum(model.settings.dim for model in models))
+
+    @hook
+    def joined_parameters(self, models: Sequence[Model], parameters: Sequence[Parameters]) -> Parameters:
+        """Return the coordinates of all."""
+        return side_by_side(parameters, ("entities", "relations"))
+
+
+class MDistMult(SummableProduct):
     """m-DistMult: sum over coordinates of r * x_1 * ... * x_n; the order of entities makes no difference."""
 
     name = "m-distmult"
@@ -86,7 +112,7 @@ class MDistMult(PositionalProduct):
         return rows(tables["entities"], entities)
 
 
-class MCP(PositionalProduct):
+class MCP(SummableProduct):
     """m-CP: sum over coordinates of r * x_1^(1) * ... * x_n^(n), each entity with an embedding for each position."""
 
     name = "m-cp"
@@ -102,7 +128,7 @@ class MCP(PositionalProduct):
         return rows(tables["entities"][:, position], entities)
 
 
-class HSimplE(PositionalProduct):
+class HSimplE(SummableProduct):
     """HSimplE: at position i (from 0) an embedding is shifted cyclically by i * dim / (maximum arity) coordinates."""
 
     name = "hsimple"
@@ -116,3 +142,11 @@ class HSimplE(PositionalProduct):
         """Return the shifted embedding."""
         shift = position * self.settings.dim // self.max_arity
         return torch.roll(rows(tables["entities"], entities), -shift, -1)
+
+    def joined_parameters(self, models: Sequence[Model], parameters: Sequence[Parameters]) -> Parameters:
+        """Return the coordinates of all, block by block: a shift takes each block to the place of the next."""
+        fits = all(model.settings.dim % self.max_arity == 0 for model in models)
+        require(
+            fits, "model.dim", f"must be a multiple of the largest arity, {self.max_arity}, for HSimplE models to be joined"
+        )
+        return side_by_side(parameters, ("entities", "relations"), self.max_arity)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from relatum.data.questions import Questions
 from relatum.kernels.filters import Excluded
 from relatum.models.base import Model, Parameters, Settings, drop, normal, rows
 from relatum.models.combine import SIGMAS, Combine, WindowedSigma
+from relatum.models.ensemble import Summable, side_by_side
 from relatum.models.ops import as_array, backend_for, softmax_loss_per_fact, softmax_loss_shared, window_sums
 from relatum.models.training_protocols import ColumnDropout, FusedLoss, FusedQuestions, Gradient, Ints, Objective
 from relatum.settings import require, setting
@@ -53,7 +54,7 @@ class ReAlESettings(Settings):
         require(fits, "model.window", f"must divide dim = {self.dim}, and {self.window} does not")
 
 
-class ReAlE(Model, ColumnDropout, FusedLoss, FusedQuestions):
+class ReAlE(Model, ColumnDropout, FusedLoss, FusedQuestions, Summable):
     """Eq. 2: scale * mean over windows j of sigma(b_r[j] + sum over positions i and k in window j of x_i[k] r[i][k])."""
 
     name = "reale"
@@ -188,6 +189,18 @@ class ReAlE(Model, ColumnDropout, FusedLoss, FusedQuestions):
             Gradient("bias", np.array([relation]), windows if kept else None, torch.from_numpy(found.bias[None])),
         ]
         return found.loss, found.weight, gradients
+
+    def joined_settings(self, models: Sequence[Model]) -> ReAlESettings:
+        """Return the settings of a model that has the windows of all."""
+        scale = None if self.settings.scale is None else self.settings.scale * len(models)
+        return replace(self.settings, dim=sum(model.settings.dim for model in models), scale=scale)
+
+    def joined_parameters(self, models: Sequence[Model], parameters: Sequence[Parameters]) -> Parameters:
+        """Return the windows of all, side by side."""
+        if self.settings.scale is not None:
+            same = len({model.settings.dim for model in models}) == 1
+            require(same, "model.scale", "models of different dimensions weigh their windows differently; train them alike")
+        return side_by_side(parameters, ("entities", "relations", "bias"))
 
     def _fusible(self, tables: Parameters) -> bool:
         return self.settings.sigma == "sigmoid" and backend_for(tables["entities"]) == "numba"

@@ -74,9 +74,9 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
         facts = [tensors.pop(name).numpy() for name in sorted(tensors) if name.startswith(_FACTS)]
         graph = Hypergraph(vocabulary, schema, (Block(rows[0], rows[1:]) for rows in facts))
         model_type = MODELS[config["model"]]
-        named = {"name": config["model"], **config["settings"]}
-        settings = modern({"model": named}, notice=False)["model"]
-        del settings["name"]
+        settings = config["settings"]
+        if not settings.keys() <= {field.name for field in dataclasses.fields(model_type.settings_type)}:  # an older file
+            settings = modern({"model": settings}, config["model"], notice=False)["model"]
         model = model_type(graph, model_type.settings_type(**settings))
         return model, _fitting(folder, model, tensors)
     except StoreError:

@@ -18,10 +18,9 @@ from torch import Tensor
 from relatum.arrays import Bool, Float64, Int64
 from relatum.data.vocabulary import Ids
 from relatum.kernels.filters import excluded_pairs, nothing_excluded
-from relatum.reasoning.bounds import PlanValues
-from relatum.reasoning.limit import Limit
+from relatum.reasoning.bounds import PlanValues, reach_of
 from relatum.reasoning.plan import Atom
-from relatum.reasoning.upper_lines import reach_of
+from relatum.reasoning.query import Limit
 
 __all__ = ["Branching"]
 

@@ -12,8 +12,8 @@ from torch import Tensor
 from relatum.algebra.lexer import as_written, write_arguments
 from relatum.models.combine import SIGMAS
 from relatum.reasoning.bounds import PlanValues
-from relatum.reasoning.limit import Limit
 from relatum.reasoning.plan import Atom, Exists, Max, Plan
+from relatum.reasoning.query import Limit
 from relatum.reasoning.search import best, evaluate_plan
 
 __all__ = ["Explanation", "Window", "explain"]

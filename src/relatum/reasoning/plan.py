@@ -3,15 +3,22 @@
 A column of the expression is a variable. Permutations and selections only decide which variable is at which position, so a
 plan is a tree of four node types: `Atom`, a stored relation with its arguments (variables and constants); `Max`, a union;
 `AndNot`, a difference; `Exists`, a projection: the maximum over the columns that it drops.
+
+Where relations come from tables, a variable ranges over the entities of its column's type alone.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import singledispatch
 
+import numpy as np
+import torch
+from torch import Tensor
+
+from relatum.algebra.column_types import column_types_of
 from relatum.algebra.expression import (
     Difference,
     Expression,
@@ -23,6 +30,8 @@ from relatum.algebra.expression import (
     Union,
 )
 from relatum.algebra.node import post_order
+from relatum.data.column_types import ColumnType, ColumnTypes
+from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
 
 __all__ = [
@@ -36,11 +45,13 @@ __all__ = [
     "max_projected_variables",
     "plan_of",
     "projected_variables",
+    "ranges_of",
 ]
 
 _MOST_NODES, _MOST_DEPTH = 1000, 100
 
 Term = int | str  # the number of a variable, or the name of an entity
+Ranges = dict[int, Tensor]  # the candidates of variables
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +135,37 @@ def plan_of(expression: Expression) -> Plan:
             f"this one has {sizes[expression]} operations and depth {expression.depth}"
         )
     return _plan(expression, tuple(range(expression.arity)), itertools.count(expression.arity))
+
+
+def ranges_of(expression: Expression, node: Plan, column_types: ColumnTypes, entities: Vocabulary) -> Ranges:
+    """Return the candidates of variables, entities ascending; one that can be any entity is left out.
+
+    The columns of the expression are its first variables; a projection ranges over those of the columns that it drops.
+    """
+    if not column_types:
+        return {}
+    found = _ranges(enumerate(column_types_of(expression, column_types)), entities)
+    for part in _projections(node):
+        child = part.expression.child
+        dropped = [position for position in range(child.arity) if position not in part.expression.positions]
+        columns = column_types_of(child, column_types)
+        found |= _ranges(zip(part.variables, (columns[position] for position in dropped), strict=True), entities)
+    return found
+
+
+def _ranges(columns: Iterable[tuple[int, ColumnType | None]], entities: Vocabulary) -> Ranges:
+    ids = {variable: None if column_type is None else column_type.ids(entities) for variable, column_type in columns}
+    return {
+        variable: torch.from_numpy(one.astype(np.int64)) for variable, one in ids.items() if one is not None and len(one)
+    }
+
+
+def _projections(node: Plan) -> list[Exists]:
+    if isinstance(node, Atom):
+        return []
+    if isinstance(node, Exists):
+        return [node, *_projections(node.part)]
+    return _projections(node.left) + _projections(node.right)
 
 
 @singledispatch

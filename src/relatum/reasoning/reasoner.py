@@ -16,17 +16,16 @@ from relatum.data.column_types import ColumnTypes
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Ids
-from relatum.errors import SettingError, UnknownNameError, whole_number
+from relatum.errors import SettingError, UnknownNameError
 from relatum.inference.calibration import Calibration
 from relatum.models.base import Model, Parameters
 from relatum.reasoning.bounds import ComparableScores, PlanValues
 from relatum.reasoning.closed_form import Bound, ClosedForm, Form, closed_form, extended, require_reale
 from relatum.reasoning.explanation import Explanation, explain
-from relatum.reasoning.limit import Limit
-from relatum.reasoning.plan import AndNot, Atom, Exists, Plan, as_atom, plan_of, projected_variables
-from relatum.reasoning.query import Query, QueryAnswer, QueryResult
-from relatum.reasoning.ranges import ranges_of
+from relatum.reasoning.plan import AndNot, Atom, Exists, Plan, as_atom, plan_of, projected_variables, ranges_of
+from relatum.reasoning.query import Limit, Query, QueryAnswer, QueryResult
 from relatum.reasoning.search import Best, best, best_of, evaluate_plan
+from relatum.settings import whole_number
 
 __all__ = ["MODES", "Reasoner"]
 

@@ -14,16 +14,15 @@ from relatum.data.hypergraph import Block, Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
-from relatum.errors import DataError, whole_number
+from relatum.errors import DataError
 from relatum.inference import scoring
-from relatum.inference.candidates import CandidateScorer
 from relatum.inference.completion import EXHAUSTIVE_LIMIT, best_facts
 from relatum.models.reale import ReAlE
 from relatum.reasoning.closed_form import require_reale
 from relatum.reasoning.query import Query
 from relatum.runs.answers import Answer, Answers, FactScore, Question, field_names
-from relatum.runs.names import find_entities
 from relatum.runs.trained import SECONDS, Trained
+from relatum.settings import whole_number
 
 __all__ = ["complete", "score"]
 
@@ -60,7 +59,7 @@ def complete(
         raise DataError(f"{question}: at least one position must be open (a ?)")
     schema = run.schema[question.relation]
     roles = field_names(schema, question.open)
-    given = find_entities(question.arguments, schema, run.column_types(schema.name), run.entities)
+    given = _given(run, question)
     reasons = isinstance(run.model, ReAlE) and beam is None
     if reasons and (question.free or question.relation in run.definitions):
         found = _by_reasoning(run, question, k, new_only, seconds)
@@ -75,9 +74,7 @@ def score(run: Trained, question: Question) -> FactScore:
     """Return what the run thinks of a fact."""
     if question.open or question.free:
         raise DataError(f"{question}: a fact to score names an entity for every position of {run.schema[question.relation]}")
-    columns = find_entities(
-        question.arguments, run.schema[question.relation], run.column_types(question.relation), run.entities
-    )
+    columns = _given(run, question)
     (one,) = _answers(
         run, question, columns, _scores(run, question.relation, columns), _known_facts(run, question, columns)[1]
     )
@@ -116,10 +113,21 @@ def _source(run: Trained, question: Question, entities: tuple[str, ...]) -> str:
     filled = list(question.arguments)
     for position, name in zip(question.open, entities, strict=True):
         filled[position] = name
-    given = find_entities(tuple(filled), run.schema[question.relation], run.column_types(question.relation), run.entities)
-    parts = list(run.split.parts)
-    held = _known_facts(run, replace(question, arguments=tuple(filled)), given)[1]
-    return min(held, key=parts.index)
+    fact = replace(question, arguments=tuple(filled))
+    return min(_known_facts(run, fact, _given(run, fact))[1], key=list(run.split.parts).index)
+
+
+def _given(run: Trained, question: Question) -> Ids:
+    """Return the entities of a question, int32[arity, 1]; where it has none this holds 0, which is not looked at."""
+    relation, arguments = run.schema[question.relation], question.arguments
+    if len(arguments) != relation.arity:
+        raise DataError(f"{relation} takes {relation.arity} arguments, not {len(arguments)}")
+    columns = relation.roles or [f"position {position}" for position in range(relation.arity)]
+    found = [
+        0 if name is None else run.entity_id(name, column_type, column)
+        for name, column_type, column in zip(arguments, run.column_types(relation.name), columns, strict=True)
+    ]
+    return np.array(found, np.int32)[:, None]
 
 
 def _known_answers(run: Trained, question: Question, facts: Ids, sources: list[str], k: int) -> list[Answer]:
@@ -217,7 +225,7 @@ def _scores(run: Trained, relation: str, facts: Ids) -> Float32:
 
 def _percentile(run: Trained, relation: str, fact: Ids) -> float:
     """Return the share of a fact's alternatives that it beats, in percent."""
-    scorer = CandidateScorer(
+    scorer = scoring.CandidateScorer(
         *run.model_with_definitions, run.schema.id(relation), run.known_of(relation), run.allowed_entities(relation)
     )
     below = alternatives = 0.0

@@ -13,18 +13,15 @@ from relatum.errors import DataError
 from relatum.files import read_document, write_document
 from relatum.version import __version__
 
-__all__ = ["defined_schema", "load_definitions", "save_definitions", "with_definition"]
+__all__ = ["DEFINITIONS", "defined_schema", "load_definitions", "save_definitions", "with_definition"]
 
+DEFINITIONS = "definitions.json"
 
-_FILE = "definitions.json"
 _FORMAT, _VERSION = "relatum-definitions", 1
 
 
-def load_definitions(folder: Path, schema: Schema) -> dict[str, Expression]:
-    """Return the defined relations of a run, by name and in the order of definition, over those of its schema."""
-    path = folder / _FILE
-    if not path.exists():
-        return {}
+def load_definitions(path: Path, schema: Schema) -> dict[str, Expression]:
+    """Return the defined relations in a file, by name and in the order of definition, over those of a run's schema."""
 
     def build(content: dict[str, Any]) -> dict[str, Expression]:
         found: dict[str, Expression] = {}
@@ -57,4 +54,4 @@ def defined_schema(schema: Schema, definitions: Mapping[str, Expression]) -> Sch
 def save_definitions(folder: Path, definitions: Mapping[str, Expression]) -> None:
     """Write the definitions of a run, atomically, each over stored relations alone."""
     listed = [{"name": name, "expression": str(one)} for name, one in definitions.items()]
-    write_document(folder / _FILE, _FORMAT, _VERSION, {"relatum": __version__, "definitions": listed})
+    write_document(folder / DEFINITIONS, _FORMAT, _VERSION, {"relatum": __version__, "definitions": listed})

@@ -46,6 +46,7 @@ __all__ = [
     "save_environment",
     "save_facts",
     "versions",
+    "why_no_run",
     "write_text",
 ]
 
@@ -66,6 +67,15 @@ def is_free(folder: Path) -> bool:
         return True
     found = {path.name for path in folder.iterdir()} - {path.name for path in stale_temporaries(folder)} - {LOCK}
     return found in (set(), {_FACTS}, {_FACTS, ENVIRONMENT})
+
+
+def why_no_run(folder: Path) -> str:
+    """Return what a folder without a trained model is instead of a run, and what to do."""
+    if (folder / SPEC).exists():
+        return "training has not finished; resume it with relatum.resume, or relatum train"
+    if any(folder.glob("train.t*")) if folder.is_dir() else not folder.exists() and str(folder) in DATASETS:
+        return f"this is a dataset, not a run; train a model on it first, with relatum.fit({str(folder)!r}) or relatum train"
+    return "not a run directory; relatum.fit and relatum train write one" if folder.exists() else "no such run directory"
 
 
 def save_facts(folder: Path, split: Split) -> None:

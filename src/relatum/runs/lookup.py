@@ -14,10 +14,11 @@ from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Hypergraph, Split, TupleTable
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
-from relatum.errors import nearest_names, whole_number
+from relatum.errors import nearest_names
 from relatum.formatting import visible
 from relatum.models.base import Model, Parameters
 from relatum.runs.answers import Question
+from relatum.settings import whole_number
 
 __all__ = [
     "ColumnSummary",

@@ -11,12 +11,13 @@ import torch
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
-from relatum.errors import DataError, SettingError, whole_number
+from relatum.errors import DataError, SettingError
 from relatum.inference.completion import EXHAUSTIVE_LIMIT
 from relatum.inference.prediction import AllQuestions, NewFacts, Questions, best_new_facts, questions_around
 from relatum.progress import progress
 from relatum.runs.answers import Prediction, field_names
 from relatum.runs.trained import Trained
+from relatum.settings import whole_number
 
 __all__ = ["predict"]
 

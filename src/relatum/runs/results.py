@@ -19,7 +19,7 @@ from relatum.data.quality import describe
 from relatum.datasets.load import load
 from relatum.errors import DataError, RelatumError
 from relatum.files import atomic_file
-from relatum.inference.breakdown import SIZE
+from relatum.inference.evaluation import SIZE
 from relatum.models import MODELS
 from relatum.runs.directory import SPEC, read_environment
 from relatum.runs.spec import Spec

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Any, Self
 import numpy as np
 from torch import Tensor
 
-from relatum.algebra import Expression, Relation, evaluate, expanded, parse
+from relatum.algebra import Expression, Relation, SelectConstant, evaluate, expanded, parse
 from relatum.algebra.column_types import column_types_of
+from relatum.algebra.expression import rebuilt
 from relatum.arrays import Float64
 from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Block, Hypergraph, Split, TupleTable
@@ -27,13 +29,11 @@ from relatum.models.base import Model, Parameters
 from relatum.models.store import load_model
 from relatum.progress import progress
 from relatum.reasoning.closed_form import closed_form, extended, require_reale
-from relatum.reasoning.limit import Limit
-from relatum.reasoning.query import Query, QueryResult, parse_query
+from relatum.reasoning.query import Limit, Query, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
-from relatum.runs.definitions import defined_schema, load_definitions, save_definitions, with_definition
-from relatum.runs.directory import JOURNAL, SPEC, load_calibration, load_facts, read_environment
+from relatum.runs.definitions import DEFINITIONS, defined_schema, load_definitions, save_definitions, with_definition
+from relatum.runs.directory import JOURNAL, SPEC, load_calibration, load_facts, read_environment, why_no_run
 from relatum.runs.journal import Journal, TrainingHistory, history_of, read_history
-from relatum.runs.names import find_entity, with_entities_found
 from relatum.runs.spec import Spec
 
 __all__ = ["SECONDS", "Trained"]
@@ -86,14 +86,11 @@ class Trained:
         """Return the run that is kept in a directory."""
         path = Path(folder)
         if not (path / "config.json").exists():
-            if not path.is_dir():
-                raise RelatumError(f"{path}: no such run directory")
-            if (path / SPEC).exists():
-                raise RelatumError(f"{path}: training has not finished; resume it with relatum.resume, or relatum train")
-            if any(path.glob("train.*")):
-                raise RelatumError(f"{path}: a dataset, not a run; train a model on it first")
+            raise RelatumError(f"{path}: {why_no_run(path)}")
         model, parameters = load_model(path)
-        return cls(model, parameters, folder=path, definitions=load_definitions(path, model.schema))
+        defined = path / DEFINITIONS
+        definitions = load_definitions(defined, model.schema) if defined.exists() else None
+        return cls(model, parameters, folder=path, definitions=definitions)
 
     @cached_property
     def spec(self) -> Spec:
@@ -138,7 +135,7 @@ class Trained:
     @property
     def schema(self) -> Schema:
         """The relations that can be asked: those of the model, and behind them those that were defined."""
-        return defined_schema(self.model.schema, self.definitions)
+        return defined_schema(self.model.schema, self.definitions) if self.definitions else self.model.schema
 
     @cached_property
     def known(self) -> KnownAnswers:
@@ -193,19 +190,16 @@ class Trained:
     def parsed(self, query: str | Query) -> Query:
         """Return a query over stored relations alone, whose names are those of entities."""
         found = parse_query(query, self.schema) if isinstance(query, str) else query
-        expression = self._found(expanded(found.expression, self.definitions))
-        columns, types = expression.schema, column_types_of(expression, self.split.column_types)
-        names = columns.roles or [f"column {position}" for position in range(columns.arity)]
-        arguments = tuple(
-            None if name is None else self.entities[find_entity(name, one, self.entities, column)]
-            for name, one, column in zip(found.arguments, types, names, strict=True)
+        expression = self._with_entities(expanded(found.expression, self.definitions))
+        arguments = enumerate(found.arguments)
+        return Query(
+            expression, tuple(None if name is None else self._entity(expression, column, name) for column, name in arguments)
         )
-        return Query(expression, arguments)
 
     def define(self, name: str, expression: str | Expression) -> None:
         """Add a derived relation to the run, without training: from now on it can be asked like any other."""
         parsed = parse(expression, self.schema) if isinstance(expression, str) else expression
-        definitions = with_definition(self.definitions, name, self._found(parsed), self.model.schema)
+        definitions = with_definition(self.definitions, name, self._with_entities(parsed), self.model.schema)
         closed_form(definitions[name], self.model, self.tables)  # refuses what has none before anything is written
         if self.folder is not None:
             save_definitions(self.folder, definitions)
@@ -225,7 +219,13 @@ class Trained:
 
     def column_types(self, relation: str) -> tuple[ColumnType | None, ...]:
         """Return what the entities at each position of a relation are; None where it was not made from tables."""
-        return column_types_of(self.expression(relation), self.split.column_types)
+        if relation in self.definitions:
+            return column_types_of(self.definitions[relation], self.split.column_types)
+        return self.split.column_types.get(relation, (None,) * self.schema[relation].arity)
+
+    def entity_id(self, name: str, column_type: ColumnType | None, column: str) -> int:
+        """Return the id of the entity that a name means in a column; in one of a table a value alone will do."""
+        return self.entities.id(name) if column_type is None else column_type.find(name, self.entities, column)
 
     def allowed_entities(self, relation: str) -> list[Ids | None]:
         """Return for each position of a relation the entities that can stand there, ascending; None are all.
@@ -279,8 +279,21 @@ class Trained:
         """The facts of all parts together."""
         return Hypergraph.union(list(self.split.parts.values()))
 
-    def _found(self, expression: Expression) -> Expression:
-        return with_entities_found(expression, self.split.column_types, self.entities)
+    def _with_entities(self, expression: Expression) -> Expression:
+        """Return an expression whose constants are names of entities, where they were values as they stand in a table."""
+
+        def found(node: Expression) -> Expression:
+            if not isinstance(node, SelectConstant) or node.entity in self.entities:
+                return node
+            return replace(node, entity=self._entity(node.child, node.dropped, node.entity))
+
+        return rebuilt(expression, found)
+
+    def _entity(self, expression: Expression, column: int, name: str) -> str:
+        """Return the entity that a name means in a column of an expression."""
+        column_type = column_types_of(expression, self.split.column_types)[column]
+        called = expression.roles[column] if expression.roles else f"column {column}"
+        return self.entities[self.entity_id(name, column_type, called)]
 
     def _set_definitions(self, definitions: dict[str, Expression]) -> None:
         """Take definitions, and forget what was worked out by those before."""

@@ -13,7 +13,7 @@ import torch
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.merging import MergedSplit, merge
-from relatum.errors import DataError, whole_number
+from relatum.errors import DataError
 from relatum.files import sha256_of
 from relatum.inference.ranking import Metrics, rank
 from relatum.inference.validation import sample, validator
@@ -22,6 +22,7 @@ from relatum.models.base import Model, Parameters
 from relatum.runs.directory import versions
 from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
+from relatum.settings import whole_number
 from relatum.training.fold_in import facts_with, fold_in
 from relatum.training.new_entities import init_new_entities
 

@@ -143,14 +143,14 @@ def _by_autograd(
     answered = np.insert(given.T, questions.position, questions.answers[questions.starts[chosen]], axis=0)
     columns = view.entity_indices(answered)
     relation = torch.from_numpy(view.relation_indices(np.array([questions.relation])))
-    relations, asked = relation.expand(len(chosen)), torch.from_numpy(np.ascontiguousarray(columns))
-    queries = view.model.queries(tables, relations, asked, questions.position)
+    relations, filled = relation.expand(len(chosen)), torch.from_numpy(np.ascontiguousarray(columns))
+    queries = view.model.queries(tables, relations, filled, questions.position)
     candidates = view.model.candidates(tables, relation[0], questions.position, compared)
     scores = view.model.combine(tables).matrix(queries, candidates)
     loss, weight = softmax_loss_of_answers(scores, ids, (questions.answers, questions.starts), chosen, objective)
     total: Tensor = loss
     if isinstance(view.model, Penalty):
-        penalty = view.model.penalty(tables, relations, asked)
+        penalty = view.model.penalty(tables, relations, filled)
         total = loss if penalty is None else loss + penalty
     torch.autograd.backward(total)
     return float(total.detach()), weight, view.gradients(parts)

@@ -9,7 +9,7 @@ import pytest
 from relatum import DataError, Hypergraph, KnownAnswers, Split, load
 from relatum.data.derivations import Derivation
 from relatum.datasets.load import save
-from relatum.inference.breakdown import breakdown
+from relatum.inference.evaluation import breakdown
 from relatum.inference.ranking import rank
 from support.made_models import made_case, made_graph
 

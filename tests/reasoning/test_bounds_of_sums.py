@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from relatum.reasoning.upper_lines import reach_of, sigma_of
+from relatum.reasoning.bounds import reach_of, sigma_of
 
 
 @pytest.mark.parametrize("sigma", ["sigmoid", "exp"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from relatum import DataError, Hypergraph, KnownAnswers
-from relatum.inference.breakdown import SIZE, breakdown
+from relatum.inference.evaluation import SIZE, breakdown
 from relatum.inference.ranking import rank
 from support.made_models import made_case
 from support.strategies import restrict
