@@ -57,20 +57,26 @@ class Batch:
 
 
 def drawn(
-    arity: int = 3, window: int = 2, count: int = 40, entities: int = 150, pool: int = 60, seed: int = 0, spread: float = 1.0
+    arity: int = 3,
+    window: int = 2,
+    count: int = 40,
+    entities: int = 150,
+    windows: int = 7,
+    seed: int = 0,
+    spread: float = 1.0,
 ) -> Batch:
     rng = np.random.default_rng(seed)
     tables = (
-        (spread * rng.normal(size=(entities, 7 * window))).astype(np.float32),
-        (spread * rng.normal(size=(arity + 4, 7 * window))).astype(np.float32),
-        rng.normal(size=(3, 7)).astype(np.float32),
+        (spread * rng.normal(size=(entities, windows * window))).astype(np.float32),
+        (spread * rng.normal(size=(arity + 4, windows * window))).astype(np.float32),
+        rng.normal(size=(3, windows)).astype(np.float32),
     )
     lists = [np.unique(rng.integers(0, entities, rng.integers(1, 6))) for _ in range(2 * count)]
     given = rng.integers(0, entities, (2 * count, arity - 1)).astype(np.int32)
     starts = np.cumsum([0, *map(len, lists)])
     questions = (given, np.concatenate(lists).astype(np.int32), starts)
     chosen = rng.permutation(2 * count)[:count]
-    return Batch(tables, int(rng.integers(arity)), questions, chosen, rng.integers(0, entities, pool), np.arange(7))
+    return Batch(tables, int(rng.integers(arity)), questions, chosen, rng.integers(0, entities, 60), np.arange(windows))
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -146,6 +152,12 @@ def test_an_entity_counts_once_however_often_it_is_drawn_given_or_an_answer(obje
 @pytest.mark.parametrize("entities", [TILE - 1, TILE, TILE + 1])
 def test_sizes_around_a_tile_agree(entities: int, count: int) -> None:
     replace(drawn(count=count, entities=entities), pool=None).check()
+
+
+@pytest.mark.parametrize("spread", [1.0, 6.0])
+@pytest.mark.parametrize("windows", [1, 2, 15, 16, 17, 32])
+def test_any_number_of_windows_agrees(windows: int, spread: float) -> None:
+    drawn(windows=windows, spread=spread).check()
 
 
 def test_no_question_has_no_loss_and_no_gradient() -> None:
