@@ -47,6 +47,12 @@ class ReAlESettings(Settings):
     window_dropout: float = setting(
         0.0, "the share of windows left out of a training step, for all facts of the step alike", ge=0, lt=1
     )
+    dropout_block: int = setting(
+        1,
+        "how many neighbouring windows `window_dropout` leaves out together: with 16 coordinates in a block, a step touches"
+        " only the memory that it needs",
+        ge=1,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -123,9 +129,13 @@ class ReAlE(Model, ColumnDropout, FusedLoss, FusedQuestions, Summable):
         """Return the windows that window dropout keeps; the scale of scores stays, for they are means over windows."""
         if not self.settings.window_dropout:
             return {}
-        size = self.settings.window
-        kept = max(1, round(self.windows * (1 - self.settings.window_dropout)))
-        chosen = torch.randperm(self.windows, generator=rng, device=rng.device)[:kept].sort().values
+        size, block = self.settings.window, self.settings.dropout_block
+        blocks = -(-self.windows // block)
+        kept = max(1, round(blocks * (1 - self.settings.window_dropout)))
+        chosen = torch.randperm(blocks, generator=rng, device=rng.device)[:kept].sort().values
+        if block > 1:
+            chosen = (chosen[:, None] * block + torch.arange(block, device=rng.device)).flatten()
+            chosen = chosen[chosen < self.windows]
         columns = (chosen[:, None] * size + torch.arange(size, device=rng.device)).flatten()
         return {"entities": columns, "relations": columns, "bias": chosen}
 
