@@ -12,7 +12,7 @@ import pytest
 from relatum.errors import RelatumWarning, SettingError
 from relatum.models import MODELS
 from relatum.runs.spec import Spec, merged
-from relatum.setting_names import SYNONYMS, hint, modern, old_names, old_spelling
+from relatum.setting_names import SYNONYMS, hint, modern, old_names, old_spelling, written
 from relatum.settings import change_of
 from relatum.training.settings import TrainingSettings
 
@@ -59,6 +59,29 @@ def test_a_whole_spec_survives_its_old_spelling(model: str) -> None:
     assert {"rate", "batch", "candidates"} <= old["training"].keys()
     assert old["training"]["candidates"] == "all"
     assert Spec.from_dict(old, notice=False) == spec
+
+
+def test_a_spec_that_relatum_wrote_means_what_was_done_before_a_setting_was_added(tmp_path: Path) -> None:
+    old = {"data": "example", "model": {"name": "reale"}, "training": {"rate": 0.25}}
+    added = {"rows": "facts", "objective": "1vsAll", "answer_damping": 0.0}
+    assert written(old) == {
+        "data": "example",
+        "model": {"name": "reale", "dropout_block": 1},
+        "training": {"learning_rate": 0.25, **added},
+    }
+    assert "dropout_block" not in written({"model": {"name": "hype"}})["model"]
+    assert written({"training": {"rows": "questions"}})["training"] == {**added, "rows": "questions"}
+    (tmp_path / "spec.toml").write_text('data = "example"\n[training]\nrows = "questions"\n')
+    assert Spec.of_run(tmp_path / "spec.toml").training.rows == "questions"
+
+
+def test_settings_that_were_added_leave_the_names_of_older_run_directories_as_they_are() -> None:
+    younger = {"rows", "objective", "answer_damping", "dropout_block"}
+    old = old_spelling(Spec("example").to_dict())
+    assert not younger & (old["training"].keys() | old["model"].keys())
+    changed = old_spelling(Spec("example", rows="questions", dropout_block=8).to_dict())
+    assert (changed["training"].pop("rows"), changed["model"].pop("dropout_block")) == ("questions", 8)
+    assert changed == old
 
 
 def test_what_a_person_writes_under_an_old_name_works_with_a_notice() -> None:

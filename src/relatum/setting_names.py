@@ -11,7 +11,7 @@ from typing import Any
 
 from relatum.errors import RelatumWarning, SettingError, nearest_names
 
-__all__ = ["SYNONYMS", "folded", "hint", "modern", "old_names", "old_spelling"]
+__all__ = ["SYNONYMS", "folded", "hint", "modern", "old_names", "old_spelling", "written"]
 
 _TRAINING = {
     "rate": "learning_rate",
@@ -32,6 +32,10 @@ _MODELS = {
     "gmpnn": {"layers": "num_layers", "neighbours": "num_neighbors"},
 }
 _VALUES = {"training.negative_sampling": {"per-position": "per-fact", "all": "all-entities"}}
+
+# Settings added since version 0.1.0, with what was done before them, which is what a spec without them meant.
+_ADDED_TO_TRAINING = {"rows": "facts", "objective": "1vsAll", "answer_damping": 0.0}
+_ADDED_TO_MODELS = {"reale": {"dropout_block": 1}}
 
 # What other libraries call it, and what it is called here.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
@@ -91,14 +95,27 @@ def modern(given: Mapping[str, Any], model: str | None = None, *, notice: bool =
     return result
 
 
+def written(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plain data of a spec that relatum wrote under the names of today, with the settings added since then."""
+    result = modern(given, notice=False)
+    for table, added in _added(result).items():
+        if isinstance(result.get(table), Mapping):
+            result[table] = {**added, **result[table]}
+    return result
+
+
 def old_spelling(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a whole spec's plain data under the names of version 0.1.0, which the names of run directories hash."""
-    result = dict(given)
+    """Return a whole spec's plain data under the names of version 0.1.0, which the names of run directories hash.
+
+    Settings added since then are left out where they say what was done before them.
+    """
+    result, added = dict(given), _added(given)
     for table, renamed in _renamed(given, None).items():
         before = {new: old for old, new in renamed.items()}
         result[table] = {
             before.get(name, name): {new: old for old, new in _values(table, name).items()}.get(value, value)
             for name, value in given[table].items()
+            if name not in added[table] or added[table][name] != value
         }
     return result
 
@@ -125,6 +142,12 @@ def _renamed(given: Mapping[str, Any], model: str | None) -> dict[str, Mapping[s
     inside = given.get("model")
     name = inside.get("name", model) if isinstance(inside, Mapping) else model
     return {table: old_names(table, name if isinstance(name, str) else "") for table in ("training", "model")}
+
+
+def _added(given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    inside = given.get("model")
+    name = inside.get("name") if isinstance(inside, Mapping) else None
+    return {"training": _ADDED_TO_TRAINING, "model": _ADDED_TO_MODELS.get(folded(str(name)), {})}
 
 
 def _values(table: str, name: str) -> dict[str, str]:

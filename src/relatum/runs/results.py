@@ -24,7 +24,7 @@ from relatum.models import MODELS
 from relatum.runs.directory import SPEC, read_environment
 from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
-from relatum.setting_names import modern
+from relatum.setting_names import written
 from relatum.version import __version__
 
 __all__ = [
@@ -257,7 +257,7 @@ def _are_results(whole: Any) -> bool:
 
 def _result(name: str, whole: dict[str, Any]) -> Result:
     checksums = whole.get("provenance", {}).get("checksums", {})
-    return Result(name, modern(whole["spec"], notice=False), whole["runs"], checksums, str(whole.get("trained_on", "")))
+    return Result(name, written(whole["spec"]), whole["runs"], checksums, str(whole.get("trained_on", "")))
 
 
 def _checked(path: Path, whole: dict[str, Any]) -> Result:

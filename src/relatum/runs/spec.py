@@ -14,7 +14,7 @@ from typing import Any
 from relatum.errors import SettingError
 from relatum.models import MODELS, canonical_name
 from relatum.models.base import Settings
-from relatum.setting_names import hint, modern, old_names
+from relatum.setting_names import hint, modern, old_names, written
 from relatum.settings import change_of, rules_of
 from relatum.training.settings import TrainingSettings
 
@@ -157,7 +157,7 @@ class Spec:
     @classmethod
     def of_run(cls, path: Path) -> Spec:
         """Return the spec in a run's own file, under whatever names it was written."""
-        return cls.from_dict(read_toml(path), notice=False)
+        return cls.from_dict(written(read_toml(path)), notice=False)
 
     def to_toml(self) -> str:
         """Return the spec as TOML."""
