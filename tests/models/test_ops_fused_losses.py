@@ -7,7 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from relatum.kernels import reference
 from relatum.kernels.filters import Excluded, excluded_pairs, nothing_excluded
+from relatum.models.ops import softmax_loss_of_answers
 from support.made_models import made_case
 
 
@@ -104,3 +106,23 @@ def test_a_nan_is_an_error_with_shared_candidates_too() -> None:
         case.model.fused_loss_shared(
             case.model.encode(parameters), relations[0], columns[:, :1], [nothing_excluded(1)] * len(columns)
         )
+
+
+@pytest.mark.parametrize("backend", ["numba", "eager"])
+@pytest.mark.parametrize(("joint", "damping", "smoothing"), [(False, 0.0, 0.0), (False, 0.5, 0.1), (True, 0.0, 0.2)])
+def test_the_loss_of_answers_is_that_of_numpy_by_every_backend(
+    backend: str, joint: bool, damping: float, smoothing: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RELATUM_BACKEND", backend)
+    candidates = np.array([2, 3, 5, 7, 11])
+    lists = [np.array(each, np.int32) for each in ([3], [2, 11], [5, 7, 11], [2, 3, 5, 7, 11])]  # the last: all there are
+    answers, chosen = (np.concatenate(lists), np.cumsum([0, *map(len, lists)])), np.array([3, 1, 2])
+    scores = 3 * torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
+    scores.requires_grad_()
+    found, weight = softmax_loss_of_answers(scores, candidates, answers, chosen, (joint, damping, smoothing))
+    (2 * found).backward()
+    columns = [np.searchsorted(candidates, lists[i]) for i in chosen]
+    expected = reference.answer_loss(scores.detach().numpy(), columns, joint, damping, smoothing)
+    assert (float(found.detach()), weight) == pytest.approx(expected[:2], rel=1e-5)
+    assert scores.grad is not None
+    assert np.allclose(scores.grad.numpy(), 2 * expected[2], atol=1e-6)
