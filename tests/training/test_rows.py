@@ -87,7 +87,15 @@ def test_questions_have_the_loss_and_the_gradients_of_the_facts_behind_them(name
 @pytest.mark.parametrize("pool", ["shared", "all-entities"])
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"window": 1}, {"window": 2}, {"window": 12, "scale": 12.0}, {"window_dropout": 0.5}, {"entity_map": "none"}],
+    [
+        {},
+        {"window": 1},
+        {"window": 2},
+        {"window": 12, "scale": 12.0},
+        {"window_dropout": 0.5},
+        {"window": 1, "window_dropout": 0.4, "dropout_block": 5},
+        {"entity_map": "none"},
+    ],
     ids=str,
 )
 def test_one_compiled_call_equals_the_way_of_any_model(

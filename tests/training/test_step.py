@@ -236,3 +236,18 @@ def test_a_step_with_window_dropout_touches_the_kept_windows_alone() -> None:
     }
     for gradient in found:
         assert gradient.values.shape[1] == len(kept[gradient.name])  # type: ignore[arg-type]
+
+
+def test_window_dropout_leaves_out_neighbours_together() -> None:
+    case = made_case("reale", GRAPH, dim=42, window_dropout=0.5, dropout_block=4)  # 14 windows: the last block has two
+    seen = set()
+    for seed in range(20):
+        kept = case.model.kept_columns(torch.Generator().manual_seed(seed))
+        windows = kept["bias"].tolist()
+        assert windows == sorted(set(windows))
+        blocks = {window // 4 for window in windows}
+        assert len(blocks) == 2
+        assert windows == [window for window in range(14) if window // 4 in blocks]
+        assert kept["entities"].tolist() == [3 * window + k for window in windows for k in range(3)]
+        seen |= blocks
+    assert seen == {0, 1, 2, 3}
