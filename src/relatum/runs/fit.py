@@ -11,9 +11,10 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from relatum.data.hypergraph import Split
+from relatum.data.hypergraph import Hypergraph, Split
 from relatum.errors import DataError, RelatumError
 from relatum.files import stale_temporaries
+from relatum.inference.calibration import Calibration
 from relatum.inference.validation import calibrate, validator
 from relatum.models import MODELS
 from relatum.models.base import Model
@@ -38,7 +39,7 @@ from relatum.runs.journal import Journal
 from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
 from relatum.training.checkpoint import load_state, save_state
-from relatum.training.loop import State, train
+from relatum.training.loop import State, start, train
 
 __all__ = ["Watch", "fit_in_memory", "fit_into", "resume", "train_model"]
 
@@ -53,6 +54,34 @@ def train_model(spec: Spec, split: Split, watch: Watch, state: State | None = No
     return model, train(model, split.train, spec.training, spec.seed, state, validator(model, split), watch)
 
 
+def _refit(spec: Spec, split: Split, watch: Watch, state: State) -> tuple[Model, State]:
+    """Return the model of a spec and the state after training it on train and valid together.
+
+    `state` is that of training, whose best epoch is the last one here, or that of the refit itself, which then goes on.
+    """
+    everything = Hypergraph.union([split.train, split.valid])
+    model = MODELS[spec.model](everything, spec.settings)
+    if not state.refit:
+        epochs, state = state.best_epoch, start(model, spec.training, spec.seed)
+        state.refit = epochs
+    return model, train(model, everything, spec.training, spec.seed, state, None, watch)
+
+
+def _fit(
+    spec: Spec, split: Split, watch: Watch, state: State | None, calibrated: Callable[[Calibration | None], None]
+) -> tuple[Model, State]:
+    """Return the model and its state after all that a spec asks for.
+
+    `calibrated` is given the calibration, which is fitted on validation facts while the model has not seen them.
+    """
+    if state is None or not state.refit:
+        model, state = train_model(spec, split, watch, state)
+        calibrated(calibrate(model, state.best, split))
+        if not (spec.training.refit and len(split.valid)):
+            return model, state
+    return _refit(spec, split, watch, state)
+
+
 def fit_in_memory(spec: Spec, split: Split, watch: Watch = lambda *_: None) -> Trained:
     """Return a model trained on a split, with nothing kept on disk."""
     _require_facts(spec, split)
@@ -63,13 +92,14 @@ def fit_in_memory(spec: Spec, split: Split, watch: Watch = lambda *_: None) -> T
         _write(journal, event, now, facts)
         watch(event, now, facts)
 
-    model, trained = train_model(spec, split, note)
+    found: list[Calibration | None] = []
+    model, trained = _fit(spec, split, note, None, found.append)
     return Trained(
         model,
         trained.best,
         spec=spec,
         split=split,
-        calibration=calibrate(model, trained.best, split),
+        calibration=found[-1],
         events=journal.read(),
         environment=environment_of(split),
     )
@@ -133,7 +163,10 @@ def _held(folder: Path) -> Iterator[None]:
 def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
     journal = Journal(folder / JOURNAL)
     state = load_state(folder / CHECKPOINT)
-    journal.write("resume" if state is not None else "start", epoch=0 if state is None else state.epoch)
+    if state is not None and state.refit:
+        journal.write("resume", epoch=state.epoch, refit=True)
+    else:
+        journal.write("resume" if state is not None else "start", epoch=0 if state is None else state.epoch)
     saved = time.monotonic()
 
     def note(event: str, now: State, facts: dict[str, Any]) -> None:
@@ -148,18 +181,22 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
             save_state(folder / CHECKPOINT, now)
             raise
 
-    model, trained = train_model(spec, split, note, state)
+    def calibrated(found: Calibration | None) -> None:
+        if found is not None:
+            write_text(folder / CALIBRATION, json.dumps(found.to_json()) + "\n")
+
+    model, trained = _fit(spec, split, note, state, calibrated)
     save_state(folder / CHECKPOINT, trained)
-    found = calibrate(model, trained.best, split)
-    if found is not None:
-        write_text(folder / CALIBRATION, json.dumps(found.to_json()) + "\n")
     save_model(folder, model, trained.best)  # a run with a model counts as done
     write_text(folder / CARD, card(spec, split, journal.read()))
 
 
 def _write(journal: Journal, event: str, now: State, facts: dict[str, Any]) -> None:
     """Put an event of training into the journal; an epoch with its validation, so that no checkpoint is ahead of it."""
-    if event == "epoch":
+    if now.refit:
+        if event == "epoch":
+            journal.write("refit", epoch=now.epoch, loss=facts["loss"], done=facts["done"])
+    elif event == "epoch":
         journal.write(event, epoch=now.epoch, loss=facts["loss"], done=facts["done"])
         if facts["validation"] is not None:
             journal.write("validation", epoch=now.epoch, **facts["validation"])

@@ -97,6 +97,11 @@ def history_of(events: Iterable[Mapping[str, Any]]) -> TrainingHistory:
         now, kind = float(event["time"]), event["event"]
         if kind == "update":  # this was no training, however long after it
             continue
+        if event.get("refit") or kind == "refit":  # another training, by the epochs of this one: only its time counts
+            history.sessions += kind == "resume"
+            history.seconds += max(now - before, 0.0) if kind == "refit" else 0.0
+            before = now
+            continue
         if kind in ("start", "resume"):
             history.sessions += 1
             history.losses = [point for point in history.losses if point.epoch <= event["epoch"]]

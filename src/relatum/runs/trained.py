@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -21,7 +22,7 @@ from relatum.data.hypergraph import Block, Hypergraph, Split, TupleTable
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
-from relatum.errors import DataError, RelatumError, UnknownNameError
+from relatum.errors import DataError, RelatumError, RelatumWarning, UnknownNameError
 from relatum.inference.calibration import Calibration, Reliability, draw_sample, reliability
 from relatum.inference.evaluation import Evaluation
 from relatum.inference.ranking import rank
@@ -154,6 +155,10 @@ class Trained:
     def evaluate(self, part: str = "test", *, raw: bool = False) -> Evaluation:
         """Return how every position of every fact of a split part ranks, filtered by all that is known, or raw."""
         facts, split = self.facts_of(part), self.split
+        if part == "valid" and self.spec.training.refit:
+            warnings.warn(
+                "the model was refitted on the valid facts: how they rank says little", RelatumWarning, stacklevel=2
+            )
         ranks = rank(self.model, self.parameters, facts, None if raw else self.known, split.train)
         return Evaluation(part, raw, ranks, self.model.schema, split.derivations, split.train)
 

@@ -20,7 +20,7 @@ from relatum.training.optimizer import History, Optimizer
 from relatum.training.rows import Rows, rows_of
 from relatum.training.settings import TrainingSettings
 
-__all__ = ["State", "one_torch_thread", "train"]
+__all__ = ["State", "one_torch_thread", "start", "train"]
 
 
 @dataclass
@@ -38,6 +38,7 @@ class State:
     best_epoch: int = 0
     stale: int = 0  # validations since the best
     done: bool = False
+    refit: int = 0  # epochs of the refit that this is the state of; 0 if it is none
 
 
 def train(
@@ -50,6 +51,8 @@ def train(
     watch: Callable[[str, State, dict[str, Any]], None] = lambda *_: None,
 ) -> State:
     """Return the state after training; `state.best` holds the best parameters, or the last without validation.
+
+    A refit ends after its own number of epochs, with the learning rates that these had when validation chose them.
 
     Args:
         model: the model.
@@ -110,7 +113,7 @@ def _steps(
         optimizer.apply((gradient for _, _, found in results for gradient in found), learning_rate)
         state.step += 1
         state.loss += total
-        done = _done(settings, state.epoch + state.step / steps)
+        done = _done(settings, state, state.epoch + state.step / steps)
         watch("step", state, {"loss": total / weight, "facts": weight, "done": done})
 
 
@@ -123,7 +126,7 @@ def _close_epoch(
 ) -> None:
     """Validate if it is time, and go over to the next epoch; only then is `watch` called, so that no state is half way."""
     loss, epoch = state.loss / rows.weight, state.epoch + 1
-    last = epoch >= settings.epochs
+    last = epoch >= (state.refit or settings.epochs)
     kept = _average(state, settings)
     validation: dict[str, Any] | None = None
     if validate is not None and (last or epoch % settings.validate_every == 0):
@@ -137,7 +140,7 @@ def _close_epoch(
     state.done = last or (settings.patience > 0 and state.stale >= settings.patience)
     if validate is None and state.done:
         state.best, state.best_epoch = _copy(kept), epoch
-    watch("epoch", state, {"loss": loss, "done": _done(settings, epoch), "validation": validation})
+    watch("epoch", state, {"loss": loss, "done": _done(settings, state, epoch), "validation": validation})
     if validation is not None:
         watch("validation", state, validation)
 
@@ -153,14 +156,14 @@ def _average(state: State, settings: TrainingSettings) -> Parameters:
     return state.mean
 
 
-def _done(settings: TrainingSettings, passed: float) -> float:
+def _done(settings: TrainingSettings, state: State, passed: float) -> float:
     """Return the share of training that is behind after so many epochs; it may still end early."""
-    return min(1.0, passed / settings.epochs)
+    return min(1.0, passed / (state.refit or settings.epochs))
 
 
 def _learning_rate(settings: TrainingSettings, passed: float) -> float:
     """Return the learning rate after so many epochs."""
-    share = _done(settings, passed)
+    share = min(1.0, passed / settings.epochs)
     first, factor = settings.learning_rate, settings.final_learning_rate_factor
     if settings.learning_rate_schedule == "linear":
         return first * (1 - share * (1 - factor))

@@ -90,6 +90,12 @@ class TrainingSettings(Checked, path="training"):
     validate_every: int = setting(5, "epochs between validations", ge=1)
     patience: int = setting(0, "training ends after so many validations without a better one; 0 never ends early", ge=0)
 
+    refit: bool = setting(
+        False,
+        "once validation has chosen the number of epochs, train anew for as many on train and valid facts together: what is"
+        " kept has seen the valid facts, so only test facts tell how good it is",
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rows == "facts":
