@@ -83,9 +83,12 @@ def result_of(folder: Path) -> dict[str, Any]:
     reliability = run.reliability("test")
     keys = ("arity", "operation", "depth") if tested.derivations else ("arity",)
     parts = {**{f"by_{key}": tested.by(key) for key in keys}, "by_relation_size": tested.by(SIZE)}
+    members = run.environment.get("ensemble", [])
+    minutes = sum(one["minutes_of_training"] for one in members) if members else history.seconds / 60
     return {
         "seed": run.spec.seed,
-        "minutes_of_training": round(history.seconds / 60, 2),
+        **({"ensemble": members} if members else {}),
+        "minutes_of_training": round(minutes, 2),
         "interruptions": history.sessions - 1,
         "seconds_of_evaluation": round(seconds, 2),
         "epochs": history.epochs,
