@@ -33,6 +33,12 @@ _MODELS = {
 }
 _VALUES = {"training.negative_sampling": {"per-position": "per-fact", "all": "all-entities"}}
 
+# What was always so before it became a setting: where it still is, a spec of version 0.1.0 says nothing of it.
+_LATER: Mapping[str, Mapping[str, Any]] = {
+    "training": {"rows": "facts", "objective": "1vsAll", "answer_damping": 0.0, "refit": False},
+    "model": {"dropout_block": 1},
+}
+
 # What other libraries call it, and what it is called here.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("lr", "alpha", "step_size", "eta"), ("learning_rate",)),
@@ -99,6 +105,7 @@ def old_spelling(given: Mapping[str, Any]) -> dict[str, Any]:
         result[table] = {
             before.get(name, name): {new: old for old, new in _values(table, name).items()}.get(value, value)
             for name, value in given[table].items()
+            if (name, value) not in _LATER[table].items()
         }
     return result
 
