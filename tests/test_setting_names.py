@@ -63,7 +63,7 @@ def test_a_whole_spec_survives_its_old_spelling(model: str) -> None:
 
 def test_a_spec_that_relatum_wrote_means_what_was_done_before_a_setting_was_added(tmp_path: Path) -> None:
     old = {"data": "example", "model": {"name": "reale"}, "training": {"rate": 0.25}}
-    added = {"rows": "facts", "objective": "1vsAll", "answer_damping": 0.0}
+    added = {"rows": "facts", "objective": "1vsAll", "answer_damping": 0.0, "refit": False}
     assert written(old) == {
         "data": "example",
         "model": {"name": "reale", "dropout_block": 1},
@@ -76,7 +76,7 @@ def test_a_spec_that_relatum_wrote_means_what_was_done_before_a_setting_was_adde
 
 
 def test_settings_that_were_added_leave_the_names_of_older_run_directories_as_they_are() -> None:
-    younger = {"rows", "objective", "answer_damping", "dropout_block"}
+    younger = {"rows", "objective", "answer_damping", "refit", "dropout_block"}
     old = old_spelling(Spec("example").to_dict())
     assert not younger & (old["training"].keys() | old["model"].keys())
     changed = old_spelling(Spec("example", rows="questions", dropout_block=8).to_dict())

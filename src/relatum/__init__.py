@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from relatum.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from relatum.api import Run, fit, open, resume, update  # noqa: A004
+    from relatum.api import Run, fit, join, open, resume, update  # noqa: A004
     from relatum.data.hypergraph import Hypergraph, Split, TupleTable
     from relatum.data.known_answers import KnownAnswers
     from relatum.data.schema import RelationSchema, Schema
@@ -54,6 +54,7 @@ __all__ = [
     "UnknownNameError",
     "Vocabulary",
     "fit",
+    "join",
     "load",
     "open",
     "read",
@@ -63,7 +64,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "relatum.api": ("Run", "fit", "open", "resume", "update"),
+    "relatum.api": ("Run", "fit", "join", "open", "resume", "update"),
     "relatum.datasets.text_format": ("Layout",),
     "relatum.data.hypergraph": ("Hypergraph", "Split", "TupleTable"),
     "relatum.data.known_answers": ("KnownAnswers",),

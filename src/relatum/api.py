@@ -25,6 +25,7 @@ from relatum.rules import Rule, estimate_completeness, mine_rules
 from relatum.runs import fit as fitting
 from relatum.runs.answers import FACT_SCORE_COLUMNS, Answers, FactScore, Prediction, Predictions, Question, question_of
 from relatum.runs.completion import complete, score
+from relatum.runs.ensemble import join as join_runs
 from relatum.runs.export import predictions_table, save_embeddings
 from relatum.runs.expressions import BoundExpression
 from relatum.runs.facts import facts_of
@@ -47,7 +48,7 @@ from relatum.tables import Table
 from relatum.tables.postgres import without_password
 from relatum.tables.targets import target_of
 
-__all__ = ["Run", "fit", "open", "resume", "update"]
+__all__ = ["Run", "fit", "join", "open", "resume", "update"]
 
 PathOrText = str | os.PathLike[str]
 
@@ -317,6 +318,14 @@ def update(run: Run | PathOrText, facts: Any, out: PathOrText | None = None, *, 
     if isinstance(run, Run):
         return run.update(facts, out, seed=seed, refit=refit)
     return open(run).update(facts, _beside(Path(run)) if out is None else out, seed=seed, refit=refit)
+
+
+def join(runs: Sequence[Run | PathOrText], out: PathOrText | None = None) -> Run:
+    """Return one run whose score is the sum of the scores of several that differ in their seed, kept if `out` is named."""
+    target = None if out is None else Path(out)
+    if target is not None:
+        require_empty(target)  # before the work, and again when it is written
+    return _kept(join_runs([one if isinstance(one, Run) else open(one) for one in runs]), target)
 
 
 def _without_secrets(data: Any) -> Any:

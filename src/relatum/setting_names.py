@@ -33,9 +33,11 @@ _MODELS = {
 }
 _VALUES = {"training.negative_sampling": {"per-position": "per-fact", "all": "all-entities"}}
 
-# Settings added since version 0.1.0, with what was done before them, which is what a spec without them meant.
-_ADDED_TO_TRAINING = {"rows": "facts", "objective": "1vsAll", "answer_damping": 0.0}
-_ADDED_TO_MODELS = {"reale": {"dropout_block": 1}}
+# What was always so before it became a setting: where it still is, a spec of version 0.1.0 says nothing of it.
+_LATER: Mapping[str, Mapping[str, Any]] = {
+    "training": {"rows": "facts", "objective": "1vsAll", "answer_damping": 0.0, "refit": False},
+    "model": {"dropout_block": 1},
+}
 
 # What other libraries call it, and what it is called here.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
@@ -96,11 +98,12 @@ def modern(given: Mapping[str, Any], model: str | None = None, *, notice: bool =
 
 
 def written(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the plain data of a spec that relatum wrote under the names of today, with the settings added since then."""
+    """Return the plain data of a spec that relatum wrote, under the names of today and with what became a setting since."""
     result = modern(given, notice=False)
-    for table, added in _added(result).items():
-        if isinstance(result.get(table), Mapping):
-            result[table] = {**added, **result[table]}
+    for table, before in _LATER.items():
+        inside = result.get(table)
+        if isinstance(inside, Mapping) and (table == "training" or inside.get("name") == "reale"):
+            result[table] = {**before, **inside}
     return result
 
 
@@ -109,13 +112,13 @@ def old_spelling(given: Mapping[str, Any]) -> dict[str, Any]:
 
     Settings added since then are left out where they say what was done before them.
     """
-    result, added = dict(given), _added(given)
+    result = dict(given)
     for table, renamed in _renamed(given, None).items():
         before = {new: old for old, new in renamed.items()}
         result[table] = {
             before.get(name, name): {new: old for old, new in _values(table, name).items()}.get(value, value)
             for name, value in given[table].items()
-            if name not in added[table] or added[table][name] != value
+            if (name, value) not in _LATER[table].items()
         }
     return result
 
@@ -142,12 +145,6 @@ def _renamed(given: Mapping[str, Any], model: str | None) -> dict[str, Mapping[s
     inside = given.get("model")
     name = inside.get("name", model) if isinstance(inside, Mapping) else model
     return {table: old_names(table, name if isinstance(name, str) else "") for table in ("training", "model")}
-
-
-def _added(given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    inside = given.get("model")
-    name = inside.get("name") if isinstance(inside, Mapping) else None
-    return {"training": _ADDED_TO_TRAINING, "model": _ADDED_TO_MODELS.get(folded(str(name)), {})}
 
 
 def _values(table: str, name: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typer.exceptions import TyperException
 from relatum.cli import ask, data, lookup, query
 from relatum.cli.demo import demo
 from relatum.cli.imports import import_tables
+from relatum.cli.join import join
 from relatum.cli.paper import figures, run, tables
 from relatum.cli.predict import embeddings, predict
 from relatum.cli.report import report
@@ -39,6 +40,7 @@ for verb in (
     run,
     tune,
     update,
+    join,
     lookup.schema,
     lookup.find,
     lookup.similar,

@@ -27,6 +27,7 @@ def run(
     json: Json = False,
 ) -> None:
     """Run experiments and collect their results: skip finished runs, resume interrupted ones, and train the rest."""
+    from relatum import api
     from relatum.errors import SettingError
     from relatum.runs.experiment import read_experiments
     from relatum.runs.results import collect, save_results
@@ -45,8 +46,14 @@ def run(
         for one in runs:
             _carry_out(one)
         found[experiment.name] = collect([one.folder for one in runs])
-        if results is not None:
-            save_results(results / f"{experiment.name}.json", found[experiment.name])
+        if experiment.ensemble:
+            folder = experiment.ensemble_folder(runs)
+            if not (folder / "config.json").exists():
+                api.join([one.folder for one in runs], folder)
+            found[f"{experiment.name}-ensemble"] = collect([folder])
+        for name in (experiment.name, f"{experiment.name}-ensemble"):
+            if results is not None and name in found:
+                save_results(results / f"{name}.json", found[name])
     if json:
         print_json(found)
     elif plan:

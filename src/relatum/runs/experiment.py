@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,11 @@ class Experiment:
     name: str
     spec: Spec
     seeds: tuple[int, ...]
+    ensemble: bool = False
+
+    def ensemble_folder(self, runs: Sequence[Planned]) -> Path:
+        """Return the folder of the run that joins the runs of all seeds, beside them."""
+        return runs[0].folder.parent / f"{self.name}-ensemble-{_hash([one.folder.name for one in runs])}"
 
     def runs(self, out: Path) -> Iterator[Planned]:
         """Yield the runs, in the order of their seeds, with the folders in `out` that are theirs or are the same run."""
@@ -76,18 +81,23 @@ def read_experiments(path: Path, seeds: Iterable[int] | None = None) -> list[Exp
     """Return the experiments in a TOML file: one, or one for each value of what it varies.
 
     Args:
-        path: a spec, with `seeds = [0, 1, 2]` and a table `vary` if there are to be several runs.
+        path: a spec, with `seeds = [0, 1, 2]` and a table `vary` if there are to be several runs; with `ensemble = true`,
+            the runs of all seeds are also joined into one.
         seeds: those that count instead of the file's.
     """
     given = read_toml(path)
     try:
         own = given.pop("seeds", [given.get("seed", 0)])
+        ensemble = given.pop("ensemble", False)
+        if type(ensemble) is not bool:
+            raise SettingError(f"ensemble: must be true or false, not {ensemble!r}")
         chosen = _checked_seeds(own if seeds is None else list(seeds))
+        several = ensemble and len(chosen) > 1
         if VARY not in given:
-            return [Experiment(path.stem, Spec.from_dict(given), chosen)]
+            return [Experiment(path.stem, Spec.from_dict(given), chosen, several)]
         setting, values = _varied(given.pop(VARY))
         points = {f"{path.stem}-{file_word(str(value))}": merged(given, nested(setting, value)) for value in values}
-        found = [Experiment(name, Spec.from_dict(point), chosen) for name, point in points.items()]
+        found = [Experiment(name, Spec.from_dict(point), chosen, several) for name, point in points.items()]
         if len({_hash(one.spec.to_dict()) for one in found}) < len(values):
             raise SettingError(f"{VARY}.{setting}: names a value twice")
     except SettingError as error:

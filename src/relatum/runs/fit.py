@@ -130,10 +130,11 @@ def resume(folder: Path, watch: Watch = lambda *_: None) -> None:
     """Continue a run from its last checkpoint; what comes out is the same, to the bit, as without the break."""
     if not (folder / SPEC).exists():
         raise RelatumError(f"{folder}: not a run (there is no {SPEC})")
-    if read_environment(folder).get("updates"):
-        raise RelatumError(
-            f"{folder}: cannot resume: this run comes from an update and has no optimizer state; train a new run instead"
-        )
+    environment = read_environment(folder)
+    for key, came_from in (("updates", "an update"), ("ensemble", "several runs")):
+        if environment.get(key):
+            reason = f"this run comes from {came_from} and has no optimizer state; train a new run instead"
+            raise RelatumError(f"{folder}: cannot resume: {reason}")
     with _held(folder):
         _run(folder, Spec.of_run(folder / SPEC), load_facts(folder), watch)
 

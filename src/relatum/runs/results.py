@@ -83,9 +83,12 @@ def result_of(folder: Path) -> dict[str, Any]:
     reliability = run.reliability("test")
     keys = ("arity", "operation", "depth") if tested.derivations else ("arity",)
     parts = {**{f"by_{key}": tested.by(key) for key in keys}, "by_relation_size": tested.by(SIZE)}
+    members = run.environment.get("ensemble", [])
+    minutes = sum(one["minutes_of_training"] for one in members) if members else history.seconds / 60
     return {
         "seed": run.spec.seed,
-        "minutes_of_training": round(history.seconds / 60, 2),
+        **({"ensemble": members} if members else {}),
+        "minutes_of_training": round(minutes, 2),
         "interruptions": history.sessions - 1,
         "seconds_of_evaluation": round(seconds, 2),
         "epochs": history.epochs,
@@ -161,6 +164,16 @@ class Result:
         return str(self.spec["model"]["name"])
 
     @property
+    def refit(self) -> bool:
+        """Whether the models were trained on valid facts too."""
+        return bool(self.spec.get("training", {}).get("refit", False))
+
+    @property
+    def ensemble(self) -> int:
+        """How many models were joined into one; 0 if none were."""
+        return max(len(run.get("ensemble", ())) for run in self.runs)
+
+    @property
     def valid(self) -> float:
         """The mean validation MRR, by which results of one model on one dataset are chosen."""
         found = [run["valid"]["mrr"] for run in self.runs if run["valid"]]
@@ -211,8 +224,12 @@ def best(results: Iterable[Result]) -> Result | None:
 
 
 def best_of_systems(results: Sequence[Result], data: str) -> dict[str, Result]:
-    """Return the best result of each system on a dataset, by model, in the paper's order."""
-    found = {model: best(one for one in results if (one.data, one.model) == (data, model)) for model in MODELS}
+    """Return the best result of each system on a dataset, by model, in the paper's order.
+
+    What was joined from several models, or trained on valid facts too, is no result of one system trained on train facts.
+    """
+    plain = [one for one in results if one.data == data and not one.ensemble and not one.refit]
+    found = {model: best(one for one in plain if one.model == model) for model in MODELS}
     return {model: one for model, one in found.items() if one is not None}
 
 

@@ -56,7 +56,9 @@ def test_a_refit_that_is_stopped_goes_on_to_the_same_bits(tmp_path: Path, stop: 
     resume(tmp_path / "broken")
     whole, broken = Trained.load(tmp_path / "whole"), Trained.load(tmp_path / "broken")
     assert all(torch.equal(whole.parameters[name], broken.parameters[name]) for name in whole.parameters)
-    assert broken.history.best == whole.history.best or broken.history.best.epoch == whole.history.best.epoch  # type: ignore[union-attr]
+    assert whole.history.best is not None
+    assert broken.history.best is not None
+    assert broken.history.best.epoch == whole.history.best.epoch
     assert broken.history.sessions == 2
 
 

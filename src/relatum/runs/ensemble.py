@@ -1,0 +1,53 @@
+"""Runs that differ in their seed, joined into one: a model like theirs, whose score is the sum of their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from relatum.errors import RelatumError, SettingError
+from relatum.inference.validation import calibrate
+from relatum.models.ensemble import joined
+from relatum.runs.spec import Spec
+from relatum.runs.trained import Trained
+
+__all__ = ["join"]
+
+
+def join(runs: Sequence[Trained]) -> Trained:
+    """Return the run of the sum of several trained models, in memory.
+
+    Probabilities are calibrated anew on validation facts, unless a run was refitted on them: then there are none. Relations
+    that were defined on a run are not taken over.
+    """
+    if len(runs) < 2:
+        raise SettingError("an ensemble joins at least two runs")
+    first = runs[0]
+    for other in runs[1:]:
+        if other.split.checksums != first.split.checksums or any(
+            len(other.split.parts[name]) != len(part) for name, part in first.split.parts.items()
+        ):
+            raise RelatumError(f"{other.name}: was trained on other facts than {first.name}")
+    model, parameters = joined([run.model for run in runs], [run.parameters for run in runs])
+    seen = any(run.spec.training.refit for run in runs)
+    members = [_member(run) for run in runs]
+    return Trained(
+        model,
+        parameters,
+        spec=Spec(first.spec.data, spec=first.spec, settings=model.settings),
+        split=first.split,
+        calibration=None if seen else calibrate(model, parameters, first.split),
+        events=[],
+        environment={**first.environment, "ensemble": members},
+    )
+
+
+def _member(run: Trained) -> dict[str, Any]:
+    """Return what is worth knowing of a run that went into an ensemble."""
+    history = run.history
+    return {
+        "seed": run.spec.seed,
+        "minutes_of_training": round(history.seconds / 60, 2),
+        "epochs": history.epochs,
+        "valid_mrr": None if history.best is None else history.best.value,
+    }

@@ -1,0 +1,43 @@
+"""Joined runs are a run: asked, saved, opened and counted like any other, and never resumed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import relatum
+from relatum.errors import RelatumError, SettingError
+from relatum.runs.fit import resume
+from relatum.runs.results import collect
+
+FAST = {"dim": 20, "epochs": 6, "validate_every": 2, "progress": False}
+
+
+def test_joined_runs_are_kept_and_answer(tmp_path: Path) -> None:
+    runs = [relatum.fit("example", seed=seed, **FAST) for seed in (0, 1)]
+    whole = relatum.join(runs, tmp_path / "both")
+    assert whole.model.settings.dim == 40
+    assert whole.calibration is not None
+    again = relatum.open(tmp_path / "both")
+    assert again.evaluate().mrr == whole.evaluate().mrr
+    assert again.complete("sold(drew, ?, book)")
+    assert [one["seed"] for one in again.environment["ensemble"]] == [0, 1]
+    results = collect([tmp_path / "both"])["runs"][0]
+    assert results["minutes_of_training"] == pytest.approx(sum(run.history.seconds for run in runs) / 60, abs=0.02)
+    with pytest.raises(RelatumError, match="comes from several runs"):
+        resume(tmp_path / "both")
+
+
+def test_what_was_refitted_has_no_calibration() -> None:
+    runs = [relatum.fit("example", seed=seed, refit=True, **FAST) for seed in (0, 1)]
+    assert relatum.join(runs).calibration is None
+
+
+def test_one_run_or_other_facts_are_refused() -> None:
+    run = relatum.fit("example", **FAST)
+    with pytest.raises(SettingError, match="at least two runs"):
+        relatum.join([run])
+    other = relatum.fit([("sold", "a", "b", "c"), ("sold", "b", "a", "c")], **FAST)
+    with pytest.raises(RelatumError, match="other facts"):
+        relatum.join([run, other])
