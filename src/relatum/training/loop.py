@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -39,6 +40,7 @@ class State:
     stale: int = 0  # validations since the best
     done: bool = False
     refit: int = 0  # epochs of the refit that this is the state of; 0 if it is none
+    seconds: float = 0.0  # that training has taken
 
 
 def train(
@@ -69,11 +71,11 @@ def train(
     facts = facts.distinct()
     state = state if state is not None else start(model, settings, seed)
     optimizer = Optimizer(state.parameters, settings, state.history)
-    rows = rows_of(model, facts, settings, seed)
+    rows, clock = rows_of(model, facts, settings, seed), _Clock(settings, state)
     with one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool:
         while not state.done:
-            _steps(rows, settings, state, optimizer, pool, watch)
-            _close_epoch(rows, settings, state, validate, watch)
+            share = _steps(rows, settings, state, optimizer, pool, clock, watch)
+            _close_epoch(rows, settings, state, share, validate, clock, watch)
     watch("end", state, {})
     return state
 
@@ -84,14 +86,40 @@ def start(model: Model, settings: TrainingSettings, seed: int) -> State:
     return State(parameters, Optimizer(parameters, settings).history)
 
 
+class _Clock:
+    """The time that training has taken, breaks left out, and whether it is up."""
+
+    def __init__(self, settings: TrainingSettings, state: State) -> None:
+        self._began = time.monotonic() - state.seconds
+        self._most = math.inf if settings.minutes is None or state.refit else 60 * settings.minutes
+        self._validation = 0.0  # how long the latest one took: the last one must fit in, too
+
+    def now(self) -> float:
+        """Return the seconds of training so far."""
+        return time.monotonic() - self._began
+
+    def share(self) -> float:
+        """Return the share of the time that is behind."""
+        return (self.now() + self._validation) / self._most
+
+    @contextmanager
+    def validating(self) -> Iterator[None]:
+        """Note how long a validation takes."""
+        began = time.monotonic()
+        yield
+        self._validation = time.monotonic() - began
+
+
 def _steps(
     rows: Rows,
     settings: TrainingSettings,
     state: State,
     optimizer: Optimizer,
     pool: ThreadPoolExecutor,
+    clock: _Clock,
     watch: Callable[[str, State, dict[str, Any]], None],
-) -> None:
+) -> float:
+    """Take the steps of an epoch that are left, and return the share of it that was gone through before time was up."""
     batches = rows.start_epoch(state.epoch)
     steps = -(-batches // settings.batches_per_step)
 
@@ -102,9 +130,10 @@ def _steps(
             except FloatingPointError:
                 return math.nan, 1.0, []
 
-    while state.step < steps:
+    while state.step < steps and clock.share() < 1:
         chosen = range(batches)[state.step * settings.batches_per_step : (state.step + 1) * settings.batches_per_step]
-        learning_rate = _learning_rate(settings, state.epoch + state.step / steps)
+        passed = (state.epoch + state.step / steps) / settings.epochs
+        learning_rate = _learning_rate(settings, min(1.0, max(passed, clock.share())))
         results = list(pool.map(work, chosen))
         total = sum(loss * weight for loss, weight, _ in results)
         weight = sum(weight for _, weight, _ in results)
@@ -113,34 +142,39 @@ def _steps(
         optimizer.apply((gradient for _, _, found in results for gradient in found), learning_rate)
         state.step += 1
         state.loss += total
-        done = _done(settings, state, state.epoch + state.step / steps)
+        state.seconds = clock.now()
+        done = _done(settings, state, state.epoch + state.step / steps, clock)
         watch("step", state, {"loss": total / weight, "facts": weight, "done": done})
+    return state.step / steps
 
 
 def _close_epoch(
     rows: Rows,
     settings: TrainingSettings,
     state: State,
+    share: float,
     validate: Callable[[Parameters], float] | None,
+    clock: _Clock,
     watch: Callable[[str, State, dict[str, Any]], None],
 ) -> None:
     """Validate if it is time, and go over to the next epoch; only then is `watch` called, so that no state is half way."""
-    loss, epoch = state.loss / rows.weight, state.epoch + 1
-    last = epoch >= (state.refit or settings.epochs)
+    loss, epoch = state.loss / (rows.weight * max(share, 1e-9)), state.epoch + 1
+    last = epoch >= (state.refit or settings.epochs) or clock.share() >= 1
     kept = _average(state, settings)
     validation: dict[str, Any] | None = None
     if validate is not None and (last or epoch % settings.validate_every == 0):
-        score = validate(kept)
+        with clock.validating():
+            score = validate(kept)
         better = score > state.best_score
         state.stale = 0 if better else state.stale + 1
         if better:
             state.best, state.best_score, state.best_epoch = _copy(kept), score, epoch
         validation = {"score": score, "best": better}
-    state.epoch, state.step, state.loss = epoch, 0, 0.0
+    state.epoch, state.step, state.loss, state.seconds = epoch, 0, 0.0, clock.now()
     state.done = last or (settings.patience > 0 and state.stale >= settings.patience)
     if validate is None and state.done:
         state.best, state.best_epoch = _copy(kept), epoch
-    watch("epoch", state, {"loss": loss, "done": _done(settings, state, epoch), "validation": validation})
+    watch("epoch", state, {"loss": loss, "done": _done(settings, state, epoch, clock), "validation": validation})
     if validation is not None:
         watch("validation", state, validation)
 
@@ -156,14 +190,13 @@ def _average(state: State, settings: TrainingSettings) -> Parameters:
     return state.mean
 
 
-def _done(settings: TrainingSettings, state: State, passed: float) -> float:
+def _done(settings: TrainingSettings, state: State, passed: float, clock: _Clock) -> float:
     """Return the share of training that is behind after so many epochs; it may still end early."""
-    return min(1.0, passed / (state.refit or settings.epochs))
+    return min(1.0, max(passed / (state.refit or settings.epochs), clock.share()))
 
 
-def _learning_rate(settings: TrainingSettings, passed: float) -> float:
-    """Return the learning rate after so many epochs."""
-    share = min(1.0, passed / settings.epochs)
+def _learning_rate(settings: TrainingSettings, share: float) -> float:
+    """Return the learning rate after a share of training."""
     first, factor = settings.learning_rate, settings.final_learning_rate_factor
     if settings.learning_rate_schedule == "linear":
         return first * (1 - share * (1 - factor))

@@ -90,6 +90,12 @@ class TrainingSettings(Checked, path="training"):
     validate_every: int = setting(5, "epochs between validations", ge=1)
     patience: int = setting(0, "training ends after so many validations without a better one; 0 never ends early", ge=0)
 
+    minutes: float | None = setting(
+        None,
+        "train no longer than so many minutes, the last validation included; what the learning rate does over the epochs it"
+        " then does over this time. The clock decides when to end, so the same seed gives the same bits only with `epochs`",
+        gt=0,
+    )
     refit: bool = setting(
         False,
         "once validation has chosen the number of epochs, train anew for as many on train and valid facts together: what is"
