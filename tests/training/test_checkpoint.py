@@ -186,7 +186,8 @@ def stopped_and_resumed(name: str, saves: str, path: Path) -> tuple[State, list[
         with pytest.raises(Stopped):
             train(case.model, SMALL, settings, 5, None, validate, watch)
         resumed = train(case.model, SMALL, settings, 5, load_state(path), validate)
-        assert same(resumed, straight), (stop, events[stop])
+        on_time = dataclasses.replace(resumed, seconds=straight.seconds)  # the clock alone is never the same
+        assert same(on_time, straight), (stop, events[stop])
     return straight, events
 
 

@@ -175,13 +175,13 @@ def test_schedules_start_at_the_rate_and_fall_to_their_end() -> None:
     }
     shares = [passed / 100 for passed in range(101)]
     for name, each in settings.items():
-        rates = [_learning_rate(each, 10 * share) for share in shares]
+        rates = [_learning_rate(each, share) for share in shares]
         assert rates[0] == pytest.approx(0.8)
         assert rates[-1] == pytest.approx(0.8 if name == "constant" else 0.2)
         assert all(later <= earlier + 1e-12 for earlier, later in itertools.pairwise(rates))
         assert rates[50] == pytest.approx(0.8 if name == "constant" else 0.5)
-    assert _learning_rate(settings["linear"], 2.5) == pytest.approx(0.8 - 0.6 * 0.25)
-    assert _learning_rate(settings["cosine"], 2.5) == pytest.approx(0.2 + 0.6 * (1 + math.cos(math.pi / 4)) / 2)
+    assert _learning_rate(settings["linear"], 0.25) == pytest.approx(0.8 - 0.6 * 0.25)
+    assert _learning_rate(settings["cosine"], 0.25) == pytest.approx(0.2 + 0.6 * (1 + math.cos(math.pi / 4)) / 2)
 
 
 def test_a_schedule_is_followed_step_by_step(case: Case) -> None:
