@@ -35,7 +35,7 @@ _VALUES = {"training.negative_sampling": {"per-position": "per-fact", "all": "al
 
 # What was always so before it became a setting: where it still is, a spec of version 0.1.0 says nothing of it.
 _LATER: Mapping[str, Mapping[str, Any]] = {
-    "training": {"rows": "facts", "objective": "1vsAll", "answer_damping": 0.0, "refit": False},
+    "training": {"rows": "facts", "objective": "1vsAll", "answer_damping": 0.0, "refit": False, "validation_metric": "mrr"},
     "model": {"dropout_block": 1},
 }
 

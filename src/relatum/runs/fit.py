@@ -51,7 +51,8 @@ _CHECKPOINT_EVERY = 120.0  # seconds
 def train_model(spec: Spec, split: Split, watch: Watch, state: State | None = None) -> tuple[Model, State]:
     """Return the model of a spec, and the state after training it on a split, from a state on if one is given."""
     model = MODELS[spec.model](split.train, spec.settings)
-    return model, train(model, split.train, spec.training, spec.seed, state, validator(model, split), watch)
+    validate = validator(model, split, spec.training.validation_metric)
+    return model, train(model, split.train, spec.training, spec.seed, state, validate, watch)
 
 
 def _refit(spec: Spec, split: Split, watch: Watch, state: State) -> tuple[Model, State]:

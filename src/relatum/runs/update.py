@@ -81,14 +81,14 @@ def effect_of(folded: Folded) -> dict[str, Any]:
     that hold an entity whose row was fitted are ranked at the rows where the fit began, and after it.
     """
     wide, model = folded.wide, folded.model
-    before = validator(folded.trained.model, folded.trained.split, _VALIDATED)
-    after = validator(model, replace(wide.split, valid=wide.before.valid), _VALIDATED)
+    before = validator(folded.trained.model, folded.trained.split, most=_VALIDATED)
+    after = validator(model, replace(wide.split, valid=wide.before.valid), most=_VALIDATED)
     known = KnownAnswers(wide.split.train, wide.split.valid)
     own = sample(_with(wide.added["train"], np.union1d(folded.new, folded.refitted)), _NEW_FACTS)
     first, last = (Metrics.of(rank(model, one, own, known)) for one in (folded.start, folded.parameters))
     return {
         "seconds": round(folded.seconds, 2),
-        "valid_facts": len(sample(wide.before.valid, _VALIDATED)) if after else 0,
+        "valid_facts": len(sample(wide.before.valid, most=_VALIDATED)) if after else 0,
         "valid_mrr_before": None if before is None else before(folded.trained.parameters),
         "valid_mrr_after": None if after is None else after(folded.parameters),
         "own_questions": last.questions,

@@ -14,6 +14,7 @@ NEGATIVE_SAMPLING = ("shared", "per-fact", "all-entities")
 LOSSES = ("softmax", "margin", "softplus")
 OPTIMIZERS = ("adagrad", "adam")
 SCHEDULES = ("constant", "linear", "cosine")
+VALIDATION_METRICS = ("mrr", "corrected-mrr")
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,12 @@ class TrainingSettings(Checked, path="training"):
         lt=1,
     )
     validate_every: int = setting(5, "epochs between validations", ge=1)
+    validation_metric: str = setting(
+        "mrr",
+        "by what validation chooses. `mrr`: filtered by train and valid; `corrected-mrr`: the same, but as many better"
+        " candidates are forgiven as other valid answers stand above, since about as many are answers that nobody knows yet",
+        choices=VALIDATION_METRICS,
+    )
     patience: int = setting(0, "training ends after so many validations without a better one; 0 never ends early", ge=0)
 
     minutes: float | None = setting(

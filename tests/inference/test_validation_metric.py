@@ -1,0 +1,51 @@
+"""The corrected validation MRR forgives as many better candidates as other valid answers stand above."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from relatum import Hypergraph, KnownAnswers, Split
+from relatum.data.splitting import select_facts
+from relatum.inference.ranking import rank
+from relatum.inference.validation import validator
+from relatum.models import MODELS
+from relatum.models.reale import ReAlESettings
+
+
+def drawn_split(seed: int) -> Split:
+    rng = np.random.default_rng(seed)
+    names = [f"e{number}" for number in range(12)]
+    facts = {("r", *rng.choice(names, 2)) for _ in range(60)} | {("s", *rng.choice(names[:5], 3)) for _ in range(60)}
+    facts |= {("u", name) for name in names[:6]}
+    graph = Hypergraph.of(sorted(facts))
+    part = rng.integers(0, 3, len(graph))
+    return Split(*(select_facts(graph, part == number) for number in range(3)))
+
+
+def test_as_many_better_candidates_are_forgiven_as_valid_answers_stand_above() -> None:
+    for seed in range(5):
+        split = drawn_split(seed)
+        model = MODELS["reale"](split.train, ReAlESettings(dim=8))
+        parameters = model.init_parameters(torch.Generator().manual_seed(seed))
+        filtered = rank(model, parameters, split.valid, KnownAnswers(split.train, split.valid))
+        less = rank(model, parameters, split.valid, KnownAnswers(split.train))  # valid answers above are still counted here
+        above = less.better - filtered.better
+        assert above.sum() > 0
+        expected = np.mean(1 / (1 + np.maximum(filtered.realistic - 1 - above, 0)))
+        corrected, plain = validator(model, split, "corrected-mrr"), validator(model, split)
+        assert corrected is not None
+        assert plain is not None
+        assert np.isclose(corrected(parameters), expected)
+        assert np.isclose(plain(parameters), np.mean(1 / filtered.realistic))
+        assert corrected(parameters) > plain(parameters)
+
+
+def test_a_sample_of_the_facts_is_corrected_by_all_valid_answers() -> None:
+    split = drawn_split(0)
+    model = MODELS["reale"](split.train, ReAlESettings(dim=8))
+    parameters = model.init_parameters(torch.Generator().manual_seed(0))
+    some, plain = validator(model, split, "corrected-mrr", most=20), validator(model, split, most=20)
+    assert some is not None
+    assert plain is not None
+    assert some(parameters) > plain(parameters)
