@@ -39,6 +39,7 @@ from relatum.runs.lookup import (
     similar_entities,
 )
 from relatum.runs.prediction import predict
+from relatum.runs.recipe import spec_of
 from relatum.runs.saving import save_run
 from relatum.runs.spec import Spec
 from relatum.runs.trained import SECONDS, Trained
@@ -275,7 +276,8 @@ def fit(
         model: the name of the model, by default ReAlE.
         spec: what is not said is as in this spec.
         seed: of everything that is drawn.
-        recipe: what is not said is as in this recipe: `fast`, the default, or `paper`.
+        recipe: what is not said is as in this recipe: `fast`, the default; `auto`, which looks at the facts, and is the
+            default where `minutes` are given; or `paper`.
         progress: show how training goes.
         watch: is called with every step, epoch and validation.
         settings: settings of the model and of training by name, such as dim=40 and epochs=50.
@@ -286,7 +288,8 @@ def fit(
         spec, data = data, data.data
     if isinstance(out, Spec):
         raise SettingError("out: names a directory; give a spec as spec=...")
-    whole = Spec.of(_without_secrets(data), model=model, spec=spec, seed=seed, recipe=recipe, **settings)
+    given = {"model": model, "spec": spec, "seed": seed, **settings}
+    whole = spec_of(_without_secrets(data), recipe, given)
     display = training_bar() if progress else nullcontext()
     with display as shown:
         watching = _both(shown, watch)

@@ -56,8 +56,11 @@ def test_a_spec_survives_a_file(tmp_path: Path) -> None:
 def test_every_setting_is_written_out(name: str) -> None:
     spec = Spec.from_dict({"data": "example", "model": {"name": name}})
     written = tomllib.loads(spec.to_toml())
-    assert written["training"] == dataclasses.asdict(spec.training)
-    settings = {key: value for key, value in dataclasses.asdict(spec.settings).items() if value is not None}
+    training, settings = (
+        {key: value for key, value in dataclasses.asdict(part).items() if value is not None}
+        for part in (spec.training, spec.settings)
+    )
+    assert written["training"] == training
     assert written["model"] == {"name": name, **settings}
     assert (written["data"], written["seed"]) == ("example", 0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,7 +27,12 @@ def train(
         ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model; by default the one in the spec, or reale.")] = None,
-    recipe: Annotated[str | None, typer.Option(help="Settings to start from: fast (the default) or paper.")] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="Settings to start from: fast (the default), auto (by the facts) or paper.")
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Train as well as so many minutes allow; chooses size and epochs.")
+    ] = None,
     spec: Annotated[Path | None, typer.Option(help="A TOML file with settings.")] = None,
     change: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as training.epochs=20.")
@@ -37,24 +42,32 @@ def train(
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Resume a run that was stopped.")] = None,
 ) -> None:
     """Train a model into a run directory; stop it with Ctrl-C, and resume it with --resume."""
-    from relatum import api
+    from relatum.api import fit
+    from relatum.api import resume as resume_run
     from relatum.errors import SettingError
-    from relatum.runs.spec import Spec, merged
+    from relatum.runs.spec import RECIPES, Spec, merged
     from relatum.settings import change_of
 
     given = {"data": data, "model": model, "recipe": recipe, "seed": seed}
-    options = {name: value for name, value in given.items() if value is not None}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if minutes is not None:
+        options["training"] = {"minutes": minutes}
     if resume is not None and (options or change or spec or out):
         raise SettingError("--resume cannot be combined with other options")
     folder = resume or out
     if folder is None:
         raise SettingError("missing option --out RUN")
     if resume is not None:
-        carry_out(folder, lambda: api.resume(folder))
+        carry_out(folder, lambda: resume_run(folder))
     else:
         changes = change or []
-        wanted = Spec.read(spec, changes, options) if spec else Spec.from_dict(merged(*map(change_of, changes), options))
-        carry_out(folder, lambda: api.fit(wanted, folder))
+        if spec is not None:
+            wanted = Spec.read(spec, changes, options)
+            carry_out(folder, lambda: fit(wanted, folder))
+        else:
+            plain = merged(*map(change_of, changes), options)
+            Spec.from_dict({**plain, "recipe": recipe if recipe in RECIPES else None})  # refuses as it would in a file
+            carry_out(folder, lambda: fit(plain.pop("data"), folder, **plain))
     typer.echo(f"trained into {folder}; ask it with: relatum evaluate {shlex.quote(str(folder))}")
 
 

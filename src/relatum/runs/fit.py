@@ -41,9 +41,10 @@ from relatum.runs.trained import Trained
 from relatum.training.checkpoint import load_state, save_state
 from relatum.training.loop import State, start, train
 
-__all__ = ["Watch", "fit_in_memory", "fit_into", "resume", "train_model"]
+__all__ = ["SpecOf", "Watch", "fit_in_memory", "fit_into", "resume", "train_model"]
 
 Watch = Callable[[str, State, dict[str, Any]], None]
+SpecOf = Callable[[Split], Spec]
 
 _CHECKPOINT_EVERY = 120.0  # seconds
 
@@ -83,9 +84,9 @@ def _fit(
     return _refit(spec, split, watch, state)
 
 
-def fit_in_memory(spec: Spec, split: Split, watch: Watch = lambda *_: None) -> Trained:
+def fit_in_memory(spec: Spec | SpecOf, split: Split, watch: Watch = lambda *_: None) -> Trained:
     """Return a model trained on a split, with nothing kept on disk."""
-    _require_facts(spec, split)
+    spec = _spec_for(spec, split)
     journal = Journal()
     journal.write("start", epoch=0)
 
@@ -106,18 +107,18 @@ def fit_in_memory(spec: Spec, split: Split, watch: Watch = lambda *_: None) -> T
     )
 
 
-def fit_into(folder: Path, spec: Spec, split: Callable[[], Split], watch: Watch = lambda *_: None) -> None:
+def fit_into(folder: Path, spec: Spec | SpecOf, split: Callable[[], Split], watch: Watch = lambda *_: None) -> None:
     """Train into a new directory, which then holds all that a trained model needs, the facts included.
 
     Args:
         folder: it must be new or empty.
-        spec: what is trained, and how.
+        spec: what is trained, and how; or a function that says so of the facts.
         split: returns the facts; it is called once the directory is known to be free.
         watch: is told of every step, epoch and validation.
     """
     _require_free(folder)
     facts = split()
-    _require_facts(spec, facts)
+    spec = _spec_for(spec, facts)
     folder.mkdir(parents=True, exist_ok=True)
     with _held(folder):
         _require_free(folder)  # once more: another process may have begun here while this one was reading
@@ -140,9 +141,11 @@ def resume(folder: Path, watch: Watch = lambda *_: None) -> None:
         _run(folder, Spec.of_run(folder / SPEC), load_facts(folder), watch)
 
 
-def _require_facts(spec: Spec, split: Split) -> None:
+def _spec_for(spec: Spec | SpecOf, split: Split) -> Spec:
+    """Return the spec of training on these facts, of which there must be some."""
     if not len(split.train):
-        raise DataError(f"{spec.data}: there are no facts to train on")
+        raise DataError(f"{spec.data if isinstance(spec, Spec) else split.source}: there are no facts to train on")
+    return spec if isinstance(spec, Spec) else spec(split)
 
 
 def _require_free(folder: Path) -> None:

@@ -20,7 +20,9 @@ from relatum.training.settings import TrainingSettings
 
 __all__ = ["RECIPES", "VARY", "Spec", "merged", "read_toml", "toml_of"]
 
-RECIPES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+Recipe = Mapping[str, Mapping[str, Any]]  # settings of `model` and `training`
+
+RECIPES: Mapping[str, Recipe] = {
     # What a spec begins from by default: what did well on validation facts of more than one dataset, in minutes.
     "fast": {
         "model": {"dim": 400, "window": 2, "window_dropout": 0.7},
@@ -62,7 +64,8 @@ class Spec:
         settings: those of the model, whole or as a table.
         training: those of training, whole or as a table.
         seed: of everything that is drawn, by default 0.
-        recipe: what is not said is as in this recipe, whose part for the model is for ReAlE alone, and else as by default.
+        recipe: what is not said is as in this recipe, named or as tables, whose part for the model is for ReAlE alone, and
+            else as by default.
         spec: what is not said is as in this spec, instead of a recipe; its model's settings count for the same model alone.
         named: settings of model and training by their names alone.
     """
@@ -81,7 +84,7 @@ class Spec:
         training: TrainingSettings | Mapping[str, Any] | None = None,
         seed: int | None = None,
         *,
-        recipe: str | None = None,
+        recipe: str | Recipe | None = None,
         spec: Spec | None = None,
         **named: Any,
     ) -> None:
@@ -234,12 +237,12 @@ def _routed(named: Mapping[str, Any], settings_types: Mapping[str, type[Any]], m
     return tables
 
 
-def _begun(model: str, recipe: str | None, spec: Spec | None) -> dict[str, dict[str, Any]]:
+def _begun(model: str, recipe: str | Recipe | None, spec: Spec | None) -> dict[str, dict[str, Any]]:
     """Return the settings that a spec begins from: those of another spec, or of a recipe."""
-    if recipe is not None and (not isinstance(recipe, str) or recipe not in RECIPES):
+    if not isinstance(recipe, Mapping | None) and recipe not in RECIPES:
         raise SettingError(f"recipe: must be one of {', '.join(RECIPES)}, not {recipe!r}")
     if spec is None:
-        begun = RECIPES[recipe or "fast"]
+        begun = recipe if isinstance(recipe, Mapping) else RECIPES[recipe or "fast"]
         return {"model": dict(begun["model"]) if model == "reale" else {}, "training": dict(begun["training"])}
     if recipe is not None:
         raise SettingError("recipe: settings begin from a recipe or from a spec, not from both")

@@ -1,0 +1,117 @@
+"""The recipe `auto`: settings by what the facts are like, and by what fits into given minutes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from relatum.data.hypergraph import Split
+from relatum.data.questions import questions_of
+from relatum.errors import SettingError
+from relatum.kernels import parallel
+from relatum.models import MODELS
+from relatum.runs.spec import RECIPES, Spec
+from relatum.training.loop import one_torch_thread, start
+from relatum.training.rows import rows_of
+
+__all__ = ["AUTO", "fitted_to_minutes", "spec_of", "suited_to_facts"]
+
+AUTO = "auto"
+
+_DIMS = (800, 400, 200, 100)  # that are tried, for a person has not chosen one
+_EPOCHS = 60  # that a model should have at least, for a larger one to be worth its time
+_MOST_EPOCHS = 1000
+_VALIDATIONS = 12
+_MARGIN = 0.9  # the share of the minutes that is planned: the clock ends what takes longer
+_WARM, _MEASURED = 4, 16  # batches
+
+
+def spec_of(data: Any, recipe: str | None, given: dict[str, Any]) -> Spec | Callable[[Split], Spec]:
+    """Return the spec of what was given, or, where the facts are to decide, how it follows from them.
+
+    Args:
+        data: what the spec calls the data.
+        recipe: its name, or None for `fast`, or `auto` where minutes are given.
+        given: what else `Spec` takes.
+    """
+    if recipe not in (None, AUTO, *RECIPES):
+        raise SettingError(f"recipe: must be one of {', '.join((AUTO, *RECIPES))}, not {recipe!r}")
+    whole = Spec.of(data, recipe=None if recipe == AUTO else recipe, **given)  # what is wrong is refused at once
+    automatic = recipe == AUTO or (recipe is None and given["spec"] is None and whole.training.minutes is not None)
+    if not automatic:
+        return whole
+    if whole.model != "reale":
+        raise SettingError("recipe: auto is for ReAlE alone; give epochs instead of minutes, or recipe = fast")
+    tables = (given["model"], given.get("settings"), given.get("training"))
+    chosen = {name for table in tables if isinstance(table, Mapping) for name in table}.union(given)
+
+    def suited(facts: Split) -> Spec:
+        begun = Spec.of(data, recipe=suited_to_facts(facts), **given)
+        return fitted_to_minutes(begun, facts, frozenset(chosen))
+
+    return suited
+
+
+def suited_to_facts(split: Split) -> dict[str, dict[str, Any]]:
+    """Return settings of ReAlE and of its training, by the number of questions that the training facts answer."""
+    questions = sum(map(len, questions_of(split.train)))
+    few = questions < 30_000
+    return {
+        "model": {"dim": 400, "window": 2, "window_dropout": 0.7},
+        "training": {
+            "rows": "questions",
+            "batch_size": 32 if few else 64 if questions < 500_000 else 256,
+            "batches_per_step": 2 if few else 8,
+            "in_relation_share": 0.5,
+            "learning_rate": 0.3 if few else 0.7,
+            "weight_decay": 1e-6,
+            "ema_decay": 0.8,
+            "epochs": 120,
+            "validate_every": 6,
+            "patience": 4,
+        },
+    }
+
+
+def fitted_to_minutes(spec: Spec, split: Split, chosen: frozenset[str]) -> Spec:
+    """Return a spec that makes the most of its minutes: as large as they allow, and as many epochs.
+
+    A few batches of each size are gone through to see how long they last; nothing of them is kept.
+
+    Args:
+        spec: what is to be trained; without `training.minutes` it is returned as it is.
+        split: the facts.
+        chosen: the settings that a person has chosen, which stay.
+    """
+    if spec.training.minutes is None:
+        return spec
+    fitted, epochs = spec, 1.0
+    for dim in (spec.settings.dim,) if "dim" in chosen else _DIMS:
+        fitted = replace(spec, settings=replace(spec.settings, dim=dim))
+        epochs = 60 * spec.training.minutes / _seconds_of_epoch(fitted, split)
+        if epochs >= _EPOCHS:
+            break
+    count = max(1, min(_MOST_EPOCHS, int(_MARGIN * epochs)))
+    wanted: dict[str, Any] = {"epochs": count, "validate_every": max(1, count // _VALIDATIONS), "patience": 0}
+    wanted["learning_rate_schedule"] = "linear"
+    training = replace(fitted.training, **{name: value for name, value in wanted.items() if name not in chosen})
+    return replace(fitted, training=training)
+
+
+def _seconds_of_epoch(spec: Spec, split: Split) -> float:
+    """Return how long an epoch lasts, by a few of its batches."""
+    facts = split.train.distinct()
+    model = MODELS[spec.model](facts, spec.settings)
+    rows, state = rows_of(model, facts, spec.training, spec.seed), start(model, spec.training, spec.seed)
+    batches = rows.start_epoch(0)
+    warm = min(_WARM, batches - 1)
+    began = time.perf_counter()
+    with one_torch_thread(), parallel.single_threaded():
+        for number in range(min(warm + _MEASURED, batches)):
+            if number == warm:
+                began = time.perf_counter()
+            rows.gradients(state.parameters, number)
+    each = (time.perf_counter() - began) / min(_MEASURED, batches - warm)
+    return each * batches / min(parallel.threads(), spec.training.batches_per_step)

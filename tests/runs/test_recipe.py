@@ -1,0 +1,60 @@
+"""The recipe `auto` looks at the facts, leaves alone what was chosen, and fits a model to the minutes that are given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import relatum
+from relatum.errors import SettingError
+from relatum.runs.recipe import fitted_to_minutes, spec_of
+from relatum.runs.spec import Spec
+
+SPLIT = relatum.load("example")
+
+
+def resolved(recipe: str | None = None, **given: object) -> Spec:
+    found = spec_of("example", recipe, {"model": None, "spec": None, "seed": None, **given})
+    return found if isinstance(found, Spec) else found(SPLIT)
+
+
+def test_without_minutes_the_recipe_is_fast_and_auto_is_by_name() -> None:
+    assert resolved() == Spec("example")
+    assert resolved("auto").training.rows == "questions"
+    assert resolved("paper").training.negative_sampling == "per-fact"
+
+
+def test_what_was_chosen_stays() -> None:
+    found = resolved(minutes=0.01, dim=12, epochs=7, training={"validate_every": 3}, model={"window": 3})
+    assert (found.settings.dim, found.training.epochs, found.training.validate_every) == (12, 7, 3)
+    assert found.settings.window == 3  # type: ignore[attr-defined]
+    assert found.training.minutes == 0.01
+
+
+def test_more_minutes_make_more_epochs_or_a_larger_model() -> None:
+    few, many = resolved(minutes=0.002), resolved(minutes=0.2)
+    assert few.settings.dim * few.training.epochs < many.settings.dim * many.training.epochs
+
+
+def test_a_spec_without_minutes_is_left_as_it_is() -> None:
+    spec = Spec("example")
+    assert fitted_to_minutes(spec, SPLIT, frozenset()) is spec
+
+
+def test_the_clock_ends_training_before_its_epochs_do(tmp_path: Path) -> None:
+    run = relatum.fit("example", tmp_path / "run", minutes=0.02, epochs=100_000, dim=20, progress=False)
+    assert 0 < run.history.epochs < 100_000
+    assert run.history.best is not None  # the last validation fits in
+    assert run.evaluate().mrr > 0
+    again = relatum.fit(
+        "example", spec=Spec("example", spec=run.spec, epochs=run.history.epochs, minutes=10.0), progress=False
+    )
+    assert again.history.epochs == run.history.epochs
+
+
+def test_what_auto_cannot_do_is_refused() -> None:
+    with pytest.raises(SettingError, match="auto is for ReAlE alone"):
+        resolved(model="hype", minutes=1.0)
+    with pytest.raises(SettingError, match="must be one of auto, fast, paper"):
+        resolved("automatic")
