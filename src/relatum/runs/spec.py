@@ -239,7 +239,7 @@ def _routed(named: Mapping[str, Any], settings_types: Mapping[str, type[Any]], m
 
 def _begun(model: str, recipe: str | Recipe | None, spec: Spec | None) -> dict[str, dict[str, Any]]:
     """Return the settings that a spec begins from: those of another spec, or of a recipe."""
-    if not isinstance(recipe, Mapping | None) and recipe not in RECIPES:
+    if not isinstance(recipe, Mapping | None) and recipe not in tuple(RECIPES):
         raise SettingError(f"recipe: must be one of {', '.join(RECIPES)}, not {recipe!r}")
     if spec is None:
         begun = recipe if isinstance(recipe, Mapping) else RECIPES[recipe or "fast"]

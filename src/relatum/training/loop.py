@@ -40,7 +40,7 @@ class State:
     stale: int = 0  # validations since the best
     done: bool = False
     refit: int = 0  # epochs of the refit that this is the state of; 0 if it is none
-    seconds: float = 0.0  # that training has taken
+    seconds: float = 0.0  # that training has taken, where minutes are set: else the same seed gives the same state
 
 
 def train(
@@ -95,8 +95,8 @@ class _Clock:
         self._validation = 0.0  # how long the latest one took: the last one must fit in, too
 
     def now(self) -> float:
-        """Return the seconds of training so far."""
-        return time.monotonic() - self._began
+        """Return the seconds of training so far; 0 where nobody counts them."""
+        return 0.0 if self._most == math.inf else time.monotonic() - self._began
 
     def share(self) -> float:
         """Return the share of the time that is behind."""
