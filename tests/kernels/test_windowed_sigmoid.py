@@ -111,6 +111,21 @@ def test_counts_equal_a_plain_count_with_ties_and_filters(count: Callable[[int, 
         assert np.array_equal(windowed_sigmoid.count_better(plan, a, k, targets, known), expected)
 
 
+def test_counts_of_more_questions_than_a_tile_holds_equal_a_plain_count() -> None:
+    a, k = made(3, queries=16 * TILE + 200, candidates=150)  # a part of the questions fills a tile and starts another
+    targets = np.random.default_rng(0).integers(0, len(k), len(a))
+    plan = windowed_sigmoid.plan(k)
+    expected = reference.count_better(windowed_sigmoid.forward(plan, a, k), targets, [[]] * len(a))
+    assert np.array_equal(windowed_sigmoid.count_better(plan, a, k, targets, nothing_excluded(len(a))), expected)
+
+
+def test_the_plan_centres_on_the_smallest_and_largest_value_of_each_window() -> None:
+    k = np.random.default_rng(0).normal(size=(5000, 7)).astype(np.float32)
+    plan = windowed_sigmoid.plan(k)
+    assert np.array_equal(plan.half, (k.max(0) - k.min(0)) / np.float32(2))
+    assert np.array_equal(plan.centre, k.min(0) + plan.half)
+
+
 def test_the_best_equal_a_plain_sort_with_ties_and_exclusions(count: Callable[[int, int], int]) -> None:
     for seed in range(count(60, 3000)):
         rng = np.random.default_rng(seed)

@@ -174,13 +174,8 @@ def _range(candidates: Floats) -> tuple[Floats, Floats]:
     """Return the smallest and the largest value of each window, float32[W] both."""
     ranges = parallel.cuts(len(candidates), 1024)
     low, high = np.empty((2, len(ranges), candidates.shape[1]), np.float32)
-
-    def look(n: int) -> None:
-        start, stop = ranges[n]
-        candidates[start:stop].min(0, out=low[n])
-        candidates[start:stop].max(0, out=high[n])
-
-    parallel.run(look, len(ranges))
+    extremes = windowed_sigmoid_loops.extremes
+    parallel.run(lambda n: extremes(candidates, *ranges[n], low[n], high[n]), len(ranges))
     lowest, highest = low.min(0), high.max(0)
     if not np.isfinite(highest - lowest).all():  # a NaN anywhere is both
         raise FloatingPointError("a candidate holds a number that is not finite")

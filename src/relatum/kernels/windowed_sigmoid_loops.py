@@ -1,8 +1,8 @@
-"""The loops behind `sigmoid.py`, which cuts the work into parts and checks the arguments; nothing here does.
+"""The loops behind `windowed_sigmoid.py`, which cuts the work into parts and checks the arguments; nothing here does.
 
 The sum over windows of sigmoid(a + k) is taken in the form 1 / (1 + u), where u = exp(-a) exp(-k) is the product of two
 numbers that were computed once per query and once per candidate. Two windows share one division:
-1 / (1 + u) + 1 / (1 + v) = 1 + (1 - u v) / (1 + u + v + u v). `sigmoid.py` says for which windows that is safe.
+1 / (1 + u) + 1 / (1 + v) = 1 + (1 - u v) / (1 + u + v + u v). `windowed_sigmoid.py` says for which windows that is safe.
 
 Candidates are taken in tiles of `TILE`, tile[window, lane], packed by the thread that needs them and then met by all
 queries. A tile is always computed whole and lane by lane in the same way, so equal candidates score equal bits wherever
@@ -19,7 +19,7 @@ import numpy as np
 from relatum.kernels.jit import TILE, exact, exponentials, reordered, strict_inline
 from relatum.kernels.ranking import first_at_least, insert
 
-__all__ = ["backward", "count", "forward", "score_tile", "target_scores", "top"]
+__all__ = ["backward", "count", "extremes", "forward", "score_tile", "target_scores", "top"]
 
 _F = np.float32
 _ZERO, _HALF, _ONE = _F(0), _F(0.5), _F(1)
@@ -85,6 +85,26 @@ def score_tile(tile, query, paired, single, offset, total):  # type: ignore[no-u
 
 
 @exact
+def extremes(candidates, first, last, low, high):  # type: ignore[no-untyped-def]
+    """Fill low[W] and high[W] with the smallest and largest value of each window in rows first..last, or NaN.
+
+    Where a value is not finite, both are NaN.
+    """
+    wrong = np.zeros(len(low), np.float32)
+    for j in range(len(low)):
+        low[j], high[j] = np.inf, -np.inf
+    for c in range(first, last):
+        row = candidates[c]
+        for j in range(len(low)):
+            low[j] = min(low[j], row[j])
+            high[j] = max(high[j], row[j])
+            wrong[j] += row[j] - row[j]  # NaN and infinity less themselves are NaN
+    for j in range(len(low)):
+        low[j] += wrong[j]
+        high[j] += wrong[j]
+
+
+@exact
 def forward(candidates, steep, order, centre, paired, single, offset, queries, first, last, scores):  # type: ignore[no-untyped-def]
     """Fill the columns of scores[Q, C] that belong to tiles first..last."""
     tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
@@ -104,10 +124,12 @@ def target_scores(  # type: ignore[no-untyped-def]
 ):
     """Fill scores[first..last] with the score of each of these queries for its own target."""
     tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
-    for q in range(first, last):
-        _pack_tile(candidates[targets[q] : targets[q] + 1], 0, steep, order, centre, paired + single, tile)
-        score_tile(tile, queries[q], paired, single, offset, total)
-        scores[q] = total[0]
+    for start in range(first, last, TILE):
+        stop = min(last, start + TILE)
+        _pack_tile(candidates[targets[start:stop]], 0, steep, order, centre, paired + single, tile)
+        for q in range(start, stop):
+            score_tile(tile, queries[q], paired, single, offset, total)
+            scores[q] = total[q - start]
 
 
 @exact
