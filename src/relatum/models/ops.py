@@ -12,7 +12,8 @@ import functools
 import importlib.util
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = [
     "as_array",
     "backend_for",
     "minimum_scores",
+    "one_torch_thread",
     "pair_scores",
     "sigma_sums",
     "softmax_loss_of_answers",
@@ -60,6 +62,20 @@ def backend_for(values: Tensor) -> str:
 def as_array(values: Tensor) -> npt.NDArray[Any]:
     """Return a tensor's values for a kernel, without copying them where they lie in order."""
     return values.detach().contiguous().numpy()
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Let torch work with one thread while the kernels have theirs.
+
+    The two would spin against each other, and what torch sums with many threads it sums in another order than with one.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _numba_fits(values: Tensor) -> bool:

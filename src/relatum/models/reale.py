@@ -14,7 +14,14 @@ from relatum.kernels.filters import Excluded
 from relatum.models.base import Model, Parameters, Settings, drop, normal, rows
 from relatum.models.combine import SIGMAS, Combine, WindowedSigma
 from relatum.models.ensemble import Summable, side_by_side
-from relatum.models.ops import as_array, backend_for, softmax_loss_per_fact, softmax_loss_shared, window_sums
+from relatum.models.ops import (
+    as_array,
+    backend_for,
+    one_torch_thread,
+    softmax_loss_per_fact,
+    softmax_loss_shared,
+    window_sums,
+)
 from relatum.models.training_protocols import ColumnDropout, FusedLoss, FusedQuestions, Gradient, Ints, Objective
 from relatum.settings import require, setting
 
@@ -113,8 +120,9 @@ class ReAlE(Model, ColumnDropout, FusedLoss, FusedQuestions, Summable):
         given = self.others(columns, position)
         if not given:
             return bias
-        weights = torch.stack([rows(tables["relations"], self.position_rows(relations, i)) for i in given])
-        return bias + self._sums((rows(tables["entities"], columns[given]) * weights).sum(0))
+        with one_torch_thread():  # so little work that waking others, which then spin against the kernels', takes longer
+            weights = torch.stack([rows(tables["relations"], self.position_rows(relations, i)) for i in given])
+            return bias + self._sums((rows(tables["entities"], columns[given]) * weights).sum(0))
 
     def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
         """Return the windowed sums of the candidates, [..., windows]."""

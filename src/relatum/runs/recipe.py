@@ -12,8 +12,9 @@ from relatum.data.questions import questions_of
 from relatum.errors import SettingError
 from relatum.kernels import parallel
 from relatum.models import MODELS
+from relatum.models.ops import one_torch_thread
 from relatum.runs.spec import RECIPES, Spec
-from relatum.training.loop import one_torch_thread, start
+from relatum.training.loop import start
 from relatum.training.rows import rows_of
 
 __all__ = ["AUTO", "fitted_to_minutes", "spec_of", "suited_to_facts"]

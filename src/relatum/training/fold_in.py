@@ -17,10 +17,10 @@ from relatum.data.splitting import select_facts
 from relatum.errors import NumericError
 from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters
+from relatum.models.ops import one_torch_thread
 from relatum.models.training_protocols import Gradient
 from relatum.progress import progress
 from relatum.training.batches import Batch, epoch_batches, step_rng
-from relatum.training.loop import one_torch_thread
 from relatum.training.negatives import NegativeSampler
 from relatum.training.new_entities import spread_of
 from relatum.training.optimizer import Optimizer

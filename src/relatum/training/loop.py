@@ -16,12 +16,13 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.errors import NumericError
 from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters
+from relatum.models.ops import one_torch_thread
 from relatum.models.training_protocols import Gradient
 from relatum.training.optimizer import History, Optimizer
 from relatum.training.rows import Rows, rows_of
 from relatum.training.settings import TrainingSettings
 
-__all__ = ["State", "one_torch_thread", "start", "train"]
+__all__ = ["State", "start", "train"]
 
 
 @dataclass
@@ -207,17 +208,3 @@ def _learning_rate(settings: TrainingSettings, share: float) -> float:
 
 def _copy(parameters: Parameters) -> Parameters:
     return {name: tensor.detach().clone() for name, tensor in parameters.items()}
-
-
-@contextmanager
-def one_torch_thread() -> Iterator[None]:
-    """Let torch work with one thread while the kernels have theirs.
-
-    The two would spin against each other, and what torch sums with many threads it sums in another order than with one.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
