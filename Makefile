@@ -1,8 +1,11 @@
-# Every target sets up what it needs in .venv first. PYTHON chooses the interpreter it is made with.
+# Every target sets up what it needs in .venv first, bench in .venv-bench. PYTHON chooses the interpreter it is made with.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+BENCH := .venv-bench
+RECENT = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo "relatum needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 2; }
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
@@ -14,8 +17,7 @@ help:  ## Show the targets
 setup: $(STAMP)  ## Make .venv and install relatum with its development tools
 
 $(STAMP): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "relatum needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 2; }
+	@$(RECENT)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench,dev,frames,io,plot,postgres,tune]'
 	@touch $@
@@ -40,8 +42,14 @@ format: $(STAMP)  ## Format the code and mend what the linter can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(STAMP)  ## Measure speed and memory as ratios; writes bench.json
-	$(BIN)/python -m benchmarks
+bench: $(BENCH)/.installed  ## Measure speed and memory as ratios, in .venv-bench with its peers; writes bench.json
+	$(BENCH)/bin/python -m benchmarks
 
-clean:  ## Remove .venv and everything made
-	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist bench.json
+$(BENCH)/.installed: pyproject.toml constraints.txt
+	@$(RECENT)
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
+	@touch $@
+
+clean:  ## Remove .venv, .venv-bench and everything made
+	rm -rf $(VENV) $(BENCH) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist bench.json

@@ -1,19 +1,48 @@
-"""`python -m benchmarks [NAME ...]`: measure everything, or the named files."""
+"""`python -m benchmarks [NAME ...]`: measure everything, or the named files; nothing is skipped."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os
+import shutil
 import sys
 from pathlib import Path
 
 from benchmarks.measure import Ratio, report
+from relatum.datasets.registry import find_dataset, locate
+from relatum.errors import RelatumError
 
 FILES = ("reading", "scoring", "learning", "everyday_queries", "pykeen_peer")
+DATASETS = {"reading": "m-fb15k", "learning": "jf17k", "pykeen_peer": "wn18rr"}
+
+
+def missing(files: list[str]) -> list[str]:
+    """Return what is not there to measure these files with, each with the way to get it."""
+    found = []
+    if "pykeen_peer" in files and importlib.util.find_spec("pykeen") is None:
+        found.append("PyKEEN is missing: install it with pip install 'relatum[bench]', or use make bench")
+    if "scoring" in files and not any(map(shutil.which, ("c++", "g++", "clang++"))):
+        found.append("a C++ compiler is missing: install one, for example with apt-get install g++")
+    for name in filter(None, map(DATASETS.get, files)):
+        try:
+            locate(find_dataset(name))
+        except RelatumError as error:
+            said = os.environ.get("RELATUM_DATA") or "not set"
+            folder = find_dataset(name).folder
+            found.append(
+                f"{name} is missing: {error}; or set RELATUM_DATA, which is {said}, to the folder that holds {folder}"
+            )
+    return found
 
 
 def main() -> int:
+    files = sys.argv[1:] or list(FILES)
+    if lacking := missing(files):
+        print(*lacking, sep="\n", file=sys.stderr)
+        return 2
     ratios: list[Ratio] = []
-    for name in sys.argv[1:] or FILES:
+    for name in files:
         for ratio in importlib.import_module(f"benchmarks.{name}").ratios():
             print(f"{ratio.name}: {ratio.value:.3g} {ratio.unit} ({ratio.detail})", file=sys.stderr)
             ratios.append(ratio)

@@ -14,10 +14,7 @@ PyKEEN's evaluator gets the fastest of several batch sizes; ours is timed togeth
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import logging
-import os
-import tempfile
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,7 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.measure import Ratio, seconds
+from benchmarks.measure import Ratio, own_cache, seconds
 from relatum import Hypergraph, KnownAnswers, Split, load
 from relatum.inference.ranking import rank
 from relatum.kernels import parallel
@@ -42,15 +39,8 @@ SIZES = (16, 32, 64, 128)  # of a batch in PyKEEN's evaluation, which makes an a
 
 def ratios() -> Iterator[Ratio]:
     """Train both, an epoch of one after an epoch of the other, so that what slows the machine slows both; evaluate both."""
-    if importlib.util.find_spec("pykeen") is None:
-        print("skipped: pykeen is not installed")
-        return
-    if "RELATUM_DATA" not in os.environ:
-        print("skipped: set RELATUM_DATA to the folder that holds WN18RR")
-        return
     torch.set_num_threads(parallel.threads())
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
-        os.environ.update(RELATUM_CACHE=f"{folder}/relatum", PYSTOW_HOME=f"{folder}/pykeen")
+    with own_cache(), warnings.catch_warnings(action="ignore"):
         split = load("wn18rr")
         ours = Ours(split)
         theirs = Theirs(split, ours.parameters)

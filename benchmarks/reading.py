@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import Ratio, peak_memory, seconds
+from benchmarks.measure import Ratio, own_cache, peak_memory, seconds
 from relatum import KnownAnswers, load
 from relatum.datasets.text_format import read_tuples
 
@@ -18,15 +16,9 @@ _LARGE = 10 * _MILLION
 
 
 def ratios() -> Iterator[Ratio]:
-    """Measure on M-FB15K where it is at hand, else on a made file of its size; then on ten million made facts."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        os.environ["RELATUM_CACHE"] = str(folder / "cache")
-        source: str | Path = "m-fb15k"
-        if "RELATUM_DATA" not in os.environ:
-            source = folder / "train.txt"
-            make_facts(source, facts=493_520, entities=10_314, relations=71)
-        yield from _read_and_look_up(source)
+    """Measure on M-FB15K, then on ten million synthetic facts."""
+    with own_cache() as folder:
+        yield from _read_and_look_up("m-fb15k")
         large = folder / "large.txt"
         make_facts(large, facts=_LARGE, entities=_MILLION, relations=200)
         columns = _LARGE * 4 * 4  # a relation and three entities, int32 each
