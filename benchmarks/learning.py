@@ -29,11 +29,11 @@ from relatum.training.loop import State, start, train
 from relatum.training.rows import rows_of
 from relatum.training.settings import TrainingSettings
 
-FACTS = TrainingSettings(num_negatives=1000, epochs=1)
+FACTS = TrainingSettings(rows="facts", num_negatives=1000, epochs=1)
 QUESTIONS = replace(FACTS, rows="questions", batches_per_step=8)
 PAPER = TrainingSettings(**{**RECIPES["paper"]["training"], "epochs": 1})
 WARM, STEPS = 2, 30
-FEW = 6  # steps of the published recipe
+FEW = 3  # steps of the published recipe
 
 Shape = tuple[int, int]  # questions, candidates
 
