@@ -2,6 +2,9 @@
 
 Training by question is timed from its first steps, where nearly every candidate counts: later most have next to no share of
 the softmax, their gradients are left out, and a step takes less than the bare kernels do.
+
+What two sides share out among threads in the same way is compared by the processor time of all threads, which other work on
+the machine hardly changes; how well threads are used is a ratio of its own, by the clock.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ WARM, STEPS = 2, 30
 FEW = 3  # steps of the published recipe
 
 Shape = tuple[int, int]  # questions, candidates
+Clock = Callable[[], float]
 
 
 def ratios() -> Iterator[Ratio]:
@@ -76,15 +80,16 @@ def _questions(split: Split) -> Iterator[Ratio]:
     ours, theirs = in_turn(_Steps(split, QUESTIONS).seconds, partial(_bare, shapes))
     questions, candidates = np.mean(shapes, axis=0)
     shape = f"{len(shapes)} batches of {questions:.0f} questions x {candidates:.0f} candidates x 100 windows on average"
-    detail = f"{ours * 1e3:.0f} against {theirs * 1e3:.0f} ms, {shape}"
-    yield Ratio("training by question against the bare kernels", theirs / ours, 0.3, "x", detail, aim=0.75)
+    detail = f"{ours * 1e3:.0f} against {theirs * 1e3:.0f} ms of processor time, {shape}"
+    yield Ratio("training by question against the bare kernels", theirs / ours, 0.4, "x", detail, aim=0.75)
 
-    one, two = in_turn(*(partial(_with_threads, number, _Steps(split, QUESTIONS).seconds) for number in (1, 2)))
+    steps = _Steps(split, QUESTIONS, time.perf_counter)
+    one, two = in_turn(*(partial(_with_threads, number, steps.seconds) for number in (1, 2)), chosen=min)
     detail = f"{one * 1e3:.0f} ms with one, {two * 1e3:.0f} ms with two"
-    yield Ratio("training by question, two threads against one", one / two, 1.05, "x", detail, aim=1.7)
+    yield Ratio("training by question, two threads against one", one / two, 0.8, "x", detail, aim=1.7)
 
     ours, theirs = in_turn(*(_Steps(split, settings).epoch_seconds for settings in (QUESTIONS, FACTS)))
-    detail = f"{ours:.1f} against {theirs:.1f} s for an epoch, both of {FACTS.num_negatives} shared candidates"
+    detail = f"{ours:.1f} against {theirs:.1f} s of processor time for an epoch, {FACTS.num_negatives} shared candidates"
     yield Ratio("an epoch by question against one by fact", theirs / ours, 1.2, "x", detail)
 
 
@@ -96,25 +101,25 @@ def _facts(split: Split) -> Ratio:
     shapes = [batch] * round(arity * STEPS * FACTS.batches_per_step)
     ours, theirs = in_turn(steps.seconds_per_fact, partial(_bare, shapes))
     bare = theirs / (STEPS * FACTS.batches_per_step * FACTS.batch_size)
-    detail = f"{1 / ours:.0f} against {1 / bare:.0f} facts / s, {FACTS.num_negatives} shared candidates"
+    detail = f"{1 / ours:.0f} against {1 / bare:.0f} facts / s of processor time, {FACTS.num_negatives} candidates"
     return Ratio("training by fact against the bare kernels", bare / ours, 0.2, "x", detail)
 
 
 def _published(split: Split) -> Ratio:
     """Train by the paper's recipe against a plain loop of torch that does the same."""
     torch.set_num_threads(parallel.threads())
-    plain, steps = PublishedRecipe(split.train), _Steps(split, PAPER)
+    plain, steps = PublishedRecipe(split.train), _Steps(split, PAPER, time.perf_counter)
     plain.seconds_per_fact(1)
     ours, theirs = in_turn(steps.seconds_per_fact, partial(plain.seconds_per_fact, FEW))
     detail = f"{1 / ours:.0f} against {1 / theirs:.0f} facts / s, d 200, batches of 128, 10 replacements a position"
-    return Ratio("the paper's recipe against a plain loop of torch", theirs / ours, 5.0, "x", detail)
+    return Ratio("the paper's recipe against a plain loop of torch", theirs / ours, 10.0, "x", detail)
 
 
 class _Steps:
     """The first steps of training, the very first left out; every call starts anew."""
 
-    def __init__(self, split: Split, settings: TrainingSettings) -> None:
-        self.split, self.settings = split, settings
+    def __init__(self, split: Split, settings: TrainingSettings, clock: Clock = time.process_time) -> None:
+        self.split, self.settings, self.clock = split, settings, clock
         self.model = MODELS["reale"](split.train, ReAlESettings())
 
     def seconds(self) -> float:
@@ -138,7 +143,7 @@ class _Steps:
         def watch(event: str, state: State, said: dict[str, Any]) -> None:
             if event == "step":
                 facts = said["facts"] + (seen[-1][1] if seen else 0)
-                seen.append((time.perf_counter(), facts, said["done"]))
+                seen.append((self.clock(), facts, said["done"]))
             if len(seen) == WARM + STEPS:
                 raise StopIteration
 
@@ -189,7 +194,7 @@ def _bare(shapes: list[Shape]) -> float:
 
     with ThreadPoolExecutor(parallel.threads()) as pool:
         list(pool.map(work, shapes[: parallel.threads()]))  # compiles, and starts the threads
-        return _timed(lambda: list(pool.map(work, shapes)))
+        return _timed(lambda: list(pool.map(work, shapes)), time.process_time)
 
 
 def _with_threads(number: int, work: Callable[[], float]) -> float:
@@ -200,10 +205,10 @@ def _with_threads(number: int, work: Callable[[], float]) -> float:
         parallel.set_threads(None)
 
 
-def _timed(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
+def _timed(work: Callable[[], object], clock: Clock = time.perf_counter) -> float:
+    began = clock()
     work()
-    return time.perf_counter() - began
+    return clock() - began
 
 
 def _repeated(work: Callable[[], object], times: int) -> Callable[[], None]:
