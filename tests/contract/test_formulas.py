@@ -114,7 +114,7 @@ def g_mpnn(case: Case, p: Arrays, relation: int, entities: list[int]) -> float:
         for name, *members in facts:
             ids = [case.graph.entities.id(member) for member in members]
             for i, receiver in enumerate(ids):
-                others = [p["positions"][0, j] * hidden[ids[j]] for j in range(len(ids)) if j != i]
+                others = [hidden[ids[j]] + p["senders"][j] for j in range(len(ids)) if j != i]
                 message = p["relations"][case.graph.schema.id(name)] * p["positions"][0, i]
                 messages.setdefault(receiver, []).append(message * math.prod(others))
         hidden = hidden.copy()

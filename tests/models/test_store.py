@@ -109,6 +109,16 @@ def test_the_version_that_reads_another_revision_is_named(monkeypatch: pytest.Mo
         load_model(tmp_path)
 
 
+def test_a_g_mpnn_from_before_its_messages_carried_positions_is_refused(tmp_path: Path) -> None:
+    case = made_case("g-mpnn")
+    save_model(tmp_path, case.model, case.parameters())
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["revision"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(StoreError, match=r"saved with revision 1 of G-MPNN's formula, .* has revision 2: train it again$"):
+        load_model(tmp_path)
+
+
 def test_a_model_of_facts_brings_them_along(tmp_path: Path) -> None:
     case = made_case("g-mpnn")
     save_model(tmp_path, case.model, case.parameters())
