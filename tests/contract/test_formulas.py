@@ -170,11 +170,28 @@ def test_the_relatedness_of_rae_is_asked_of_every_pair() -> None:
         left, right = p["entities"][x] @ p["pair"][0], p["entities"][y] @ p["pair"][1]
         return float(torch.relu(left + right + p["pair_bias"]) @ p["pair_out"])
 
-    losses = []
+    losses, seen = [], set()
     for n in range(columns.shape[1]):
         for i, j in ((0, 1), (0, 2), (1, 2)):
             x, y, strange = int(columns[i, n]), int(columns[j, n]), int(columns[j, n - 1])
-            losses.append(math.log1p(math.exp(-related(x, y))) + math.log1p(math.exp(related(x, strange))))
+            together = any({x, strange} <= set(fact) for fact in columns.T.tolist())
+            seen.add(together)
+            wrong = 0.0 if together else math.log1p(math.exp(related(x, strange)))
+            losses.append(math.log1p(math.exp(-related(x, y))) + wrong)
+    assert seen == {True, False}
     penalty = case.model.penalty(case.model.encode(p), relations, columns)
     assert penalty is not None
     assert float(penalty) == pytest.approx(2.0 * sum(losses) / len(losses))
+
+
+@pytest.mark.parametrize("names", ["abc abc", "abc cab", "abc bac", "aaa aaa"])
+def test_rae_takes_no_pair_of_a_fact_for_a_wrong_one(names: str) -> None:
+    """Where the entities of every wrong pair stand together in a fact, only the true pairs are left in the loss."""
+    case = made_case("rae", relatedness_weight=1.0)
+    p = case.parameters(dtype=torch.float64)
+    columns = torch.tensor([["abcd".index(name) for name in fact] for fact in names.split()]).T
+    first, second = columns[[0, 0, 1]], columns[[1, 2, 2]]
+    hidden = p["entities"][first] @ p["pair"][0] + p["entities"][second] @ p["pair"][1] + p["pair_bias"]
+    expected = torch.nn.functional.softplus(-(torch.relu(hidden) @ p["pair_out"])).mean()
+    found = case.model.penalty(case.model.encode(p), torch.zeros(2, dtype=torch.int64), columns)
+    torch.testing.assert_close(found, expected)

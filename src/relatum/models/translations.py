@@ -92,7 +92,8 @@ class RAE(TranslationModel, Penalty):
     """RAE: the score of m-TransH, and a loss that trains entities of one fact to be related, by a network over pairs.
 
     relatedness(x, y) = v . relu(A x + B y + b) is trained to be high for two entities of one fact and low for an entity
-    and one of another fact. Facts are ranked by the score of m-TransH alone.
+    and one of another fact, unless the two stand together in some fact of the batch. Facts are ranked by
+    the score of m-TransH alone.
     """
 
     name = "rae"
@@ -111,7 +112,7 @@ class RAE(TranslationModel, Penalty):
         }
 
     def penalty(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor | None:
-        """Return the relatedness loss of a batch: each fact's pairs against pairs with the next fact's entities."""
+        """Return the relatedness loss of a batch: each fact's pairs against pairs with another fact's entities."""
         if len(columns) < 2:
             return None
         left, right = (rows(tables["entities"], columns) @ matrix for matrix in tables["pair"])  # [arity, n, hidden]
@@ -120,5 +121,17 @@ class RAE(TranslationModel, Penalty):
         def related(partner: Tensor) -> Tensor:
             return torch.relu(left[first] + partner[second] + tables["pair_bias"]) @ tables["pair_out"]
 
+        strangers = columns.roll(1, dims=1)
         true, false = related(right), related(right.roll(1, dims=1))
-        return self.settings.relatedness_weight * (functional.softplus(-true) + functional.softplus(false)).mean()
+        wrong = functional.softplus(false) * ~_together(columns, columns[first], strangers[second])
+        return self.settings.relatedness_weight * (functional.softplus(-true) + wrong).mean()
+
+
+def _together(columns: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """Return whether the two entities of each pair stand in one fact of a batch, whatever their positions."""
+    count = int(columns.max()) + 1 if columns.numel() else 1
+
+    def numbered(one: Tensor, other: Tensor) -> Tensor:
+        return torch.minimum(one, other) * count + torch.maximum(one, other)
+
+    return torch.isin(numbered(left, right), numbered(columns[:, None], columns[None]))
