@@ -63,13 +63,17 @@ def test_a_whole_spec_survives_its_old_spelling(model: str) -> None:
 
 def test_a_spec_that_relatum_wrote_means_what_was_done_before_a_setting_was_added(tmp_path: Path) -> None:
     old = {"data": "example", "model": {"name": "reale"}, "training": {"rate": 0.25}}
-    added = {"rows": "facts", "objective": "1vsAll", "answer_damping": 0.0, "refit": False}
+    added = {"rows": "facts", "objective": "1vsAll", "answer_damping": 0.0, "refit": False, "validation_metric": "mrr"}
     assert written(old) == {
         "data": "example",
         "model": {"name": "reale", "dropout_block": 1},
         "training": {"learning_rate": 0.25, **added},
     }
     assert "dropout_block" not in written({"model": {"name": "hype"}})["model"]
+    constraints = {"unit_entities": False, "orthogonal_translations": False}
+    for name in ("m-transh", "rae"):
+        assert written({"model": {"name": name}})["model"] == {"name": name, **constraints}
+        assert old_spelling({"training": {}, "model": {"name": name, **constraints}})["model"] == {"name": name}
     assert written({"training": {"rows": "questions"}})["training"] == {**added, "rows": "questions"}
     (tmp_path / "spec.toml").write_text('data = "example"\n[training]\nrows = "questions"\n')
     assert Spec.of_run(tmp_path / "spec.toml").training.rows == "questions"

@@ -73,10 +73,15 @@ def hype(case: Case, p: Arrays, relation: int, entities: list[int]) -> float:
 
 
 def m_transh(case: Case, p: Arrays, relation: int, entities: list[int]) -> float:
+    settings = case.model.settings
     normal = p["normals"][relation] / np.linalg.norm(p["normals"][relation])
     total = p["relations"][relation].copy()
+    if settings.orthogonal_translations:  # type: ignore[attr-defined]
+        total -= (normal @ total) * normal
     for i, entity in enumerate(entities):
         x = p["entities"][entity]
+        if settings.unit_entities and np.linalg.norm(x) > 1:  # type: ignore[attr-defined]
+            x = x / np.linalg.norm(x)
         total += p["weights"][first_place(case, relation) + i] * (x - (normal @ x) * normal)
     return -float(total @ total)
 
@@ -152,6 +157,24 @@ def test_scores_are_what_the_paper_says(name: str, arity: int) -> None:
     for number in range(min(3, len(relations))):
         expected = FORMULAS[name](case, plain, int(relations[number]), columns[:, number].tolist())
         assert float(scores[number]) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["m-transh", "rae"])
+@pytest.mark.parametrize("constraint", ["unit_entities", "orthogonal_translations"])
+def test_constraints_of_translations_are_what_the_paper_says(name: str, constraint: str) -> None:
+    case, free = (made_case(name, made_graph(entities=9, facts=2), **settings) for settings in ({constraint: True}, {}))
+    parameters = case.parameters(dtype=torch.float64)
+    parameters["entities"][::2] *= 0.1
+    lengths = parameters["entities"].norm(dim=1)
+    assert lengths.min() < 1 < lengths.max()
+    plain = {key: tensor.numpy() for key, tensor in parameters.items()}
+    relations, columns = next(batch for batch in case.batches() if len(batch[1]) == 3)
+    scores = case.model.score(case.model.encode(parameters), relations, columns)
+    expected = [
+        m_transh(case, plain, int(relation), fact.tolist()) for relation, fact in zip(relations, columns.T, strict=True)
+    ]
+    assert scores.tolist() == pytest.approx(expected)
+    assert scores.tolist() != pytest.approx(free.model.score(free.model.encode(parameters), relations, columns).tolist())
 
 
 def test_getd_never_makes_its_core_tensor() -> None:
