@@ -33,6 +33,7 @@ def test_public_names_are_pinned() -> None:
         "UnknownNameError",
         "Vocabulary",
         "fit",
+        "join",
         "load",
         "open",
         "read",

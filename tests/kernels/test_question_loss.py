@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from relatum.kernels import reference
+from relatum.kernels.answer_loss import answer_slopes
 from relatum.kernels.jit import TILE
-from relatum.kernels.question_loss import Gradients, answer_slopes, question_gradients
+from relatum.kernels.question_loss import Gradients, question_gradients
 
 OBJECTIVES = [(joint, damping, smoothing) for joint in (False, True) for damping, smoothing in ((0.0, 0.0), (0.6, 0.2))]
 

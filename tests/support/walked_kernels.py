@@ -17,6 +17,7 @@ from numba.core.dispatcher import Dispatcher
 
 from relatum import kernels
 from relatum.kernels import (
+    answer_loss,
     filters,
     jit,
     loss_per_fact,
@@ -252,7 +253,7 @@ def lose_by_question() -> None:
             ]
 
 
-@walks(question_loss.answer_slopes)
+@walks(answer_loss.answer_slopes)
 def slope_of_answers() -> None:
     for count, size, joint in itertools.product(QUERIES, SIZES, (False, True)):
         if count and not size:
@@ -262,7 +263,7 @@ def slope_of_answers() -> None:
             questions = np.concatenate(lists).astype(np.int32), np.cumsum([0, *map(len, lists)])
             expected = reference.answer_loss(scores, lists[:count], joint, 0.5, 0.1)
             slopes = scores.copy()
-            found = question_loss.answer_slopes(slopes, np.arange(size), questions, chosen, (joint, 0.5, 0.1))
+            found = answer_loss.answer_slopes(slopes, np.arange(size), questions, chosen, (joint, 0.5, 0.1))
             assert np.allclose(found, expected[:2], atol=1e-4)
             assert np.allclose(slopes, expected[2], atol=1e-4)
 

@@ -95,7 +95,7 @@ def test_the_settings_of_questions_are_taken_up_to_their_bounds() -> None:
             {"rows": "questions", "negative_sampling": "per-fact"},
             "training.negative_sampling: per-fact needs training.rows = facts",
         ),
-        ({"rows": "questions", "bce_weight": 0.1}, "training.bce_weight: needs training.rows = facts"),
+        ({"rows": "questions", "bce_weight": 0.1}, "training.bce_weight: 0.1 needs training.rows = facts"),
         ({"rows": "questions", "mask_true": False}, "training.mask_true: false needs training.rows = facts"),
     ],
 )

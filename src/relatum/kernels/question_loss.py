@@ -15,12 +15,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from relatum.kernels.answer_loss import Objective, slopes_of
 from relatum.kernels.jit import TILE, exponentials, fastmath_inline, reordered
 from relatum.kernels.loss_shared import plan_windows, query_sides
 from relatum.kernels.windowed_sigmoid_loops import score_tile
 from relatum.kernels.windows import spread_row, sum_row
 
-__all__ = ["Gradients", "answer_slopes", "question_gradients"]
+__all__ = ["Gradients", "question_gradients"]
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -33,9 +34,6 @@ _NEGLIGIBLE = _F(1e-5)  # a candidate with a smaller share of the softmax gets n
 _LEFT_OUT = _F(0.1)  # unless all that are left out might have a larger share together
 _TOGETHER = 32  # questions whose scores are kept at once
 _LANES = 16  # rows are padded to a multiple of so many windows, for what is left over is not computed side by side
-
-
-Objective = tuple[bool, float, float]  # see `relatum.models.training_protocols.Objective`
 
 
 class Gradients(NamedTuple):
@@ -84,46 +82,6 @@ def question_gradients(
     drawn, everything = (np.empty(0, np.int64), True) if pool is None else (pool, False)
     numbers = (_F(factor), bool(joint), _F(damping), _F(smoothing), mapped)
     return Gradients(*_gradients(*tables, *relation, position, *questions, chosen, drawn, everything, windows, *numbers))
-
-
-def answer_slopes(
-    scores: Floats, candidates: Ints, questions: tuple[Ids, Ints], chosen: Ints, objective: Objective
-) -> tuple[float, float]:
-    """Turn scores [questions, candidates] into the slopes of the mean loss per answer, in place; return loss and weight.
-
-    Args:
-        scores: of the chosen questions.
-        candidates: ascending and distinct; all answers are among them.
-        questions: the answers of all questions, one after the other, and where those of each start.
-        chosen: whose scores they are.
-        objective: what is asked of the scores.
-    """
-    if not len(chosen):
-        return 0.0, 0.0
-    joint, damping, smoothing = objective
-    found: tuple[float, float] = _answer_slopes(
-        scores, candidates, *questions, chosen, bool(joint), _F(damping), _F(smoothing)
-    )
-    return found
-
-
-@reordered
-def _answer_slopes(scores, candidates, answers, starts, chosen, joint, damping, smoothing):  # type: ignore[no-untyped-def]
-    loss = 0.0
-    weight = 0.0
-    bits = np.empty(len(candidates), np.int32)
-    for q in range(len(chosen)):
-        true = answers[starts[chosen[q]] : starts[chosen[q] + 1]]
-        share = _F(len(true) ** -damping)
-        loss += float(share * _slopes(scores[q], candidates, true, _ONE, joint, smoothing, bits))
-        weight += float(share * len(true))
-        for c in range(len(candidates)):
-            scores[q, c] *= share
-    scale = _F(1 / weight)
-    for q in range(len(chosen)):
-        for c in range(len(candidates)):
-            scores[q, c] *= scale
-    return loss / weight, weight
 
 
 @reordered
@@ -180,7 +138,7 @@ def _gradients(  # type: ignore[no-untyped-def]
             true = answers[starts[chosen[q]] : starts[chosen[q] + 1]]
             share = _F(len(true) ** -damping)
             slopes = scores[q - begin, : len(candidates)]
-            loss += float(share * _slopes(slopes, candidates, true, factor, joint, smoothing, bits))
+            loss += float(share * slopes_of(slopes, candidates, true, factor, joint, smoothing, bits))
             weight += float(share * len(true))
             number = 0
             for c in range(len(candidates)):
@@ -332,64 +290,6 @@ def _tiled(sums, windows):  # type: ignore[no-untyped-def]
             for e in range(width, TILE):
                 lane[e] = _ONE
     return tiles
-
-
-@fastmath_inline
-def _slopes(scores, candidates, true, factor, joint, smoothing, bits):  # type: ignore[no-untyped-def]
-    """Turn sums of sigmoids into the slopes of the loss with respect to scores, and return the loss.
-
-    With E the smoothing, n candidates and S the mean of their scores, an answer of score s costs log Z - (1 - E) s - E S. Z
-    is the sum of exp over all candidates, or, where answers are not joint, over this answer and those that are none.
-    """
-    size, number = len(scores), len(true)
-    indices, own = np.empty(number, np.int64), np.empty(number, np.float32)
-    for i in range(number):
-        indices[i] = np.searchsorted(candidates, true[i])
-        own[i] = scores[indices[i]]
-        if not joint:
-            scores[indices[i]] = -np.inf
-    largest = -_F(np.inf)
-    for c in range(size):
-        largest = max(largest, scores[c])
-    if not joint and size == number:  # nothing to compare with
-        for c in range(size):
-            scores[c] = _ZERO
-        return 0.0
-    level = 0.0  # the sum of the scores that are compared with, above the largest
-    if smoothing > 0:
-        for c in range(size):
-            level += float(scores[c] - largest) if scores[c] > -np.inf else 0.0
-    for c in range(size):
-        scores[c] = max((scores[c] - largest) * factor, _SMALLEST)
-    exponentials(scores, bits)
-    if not joint:
-        for i in range(number):
-            scores[indices[i]] = _ZERO
-    total = _ZERO
-    for c in range(size):
-        total += scores[c]
-    compared = size if joint else size - number + 1
-    even = smoothing / _F(compared)
-    loss = 0.0
-    wrong = _ZERO
-    for i in range(number):
-        height = (own[i] - largest) * factor
-        if joint:
-            loss += np.log(total) - height + smoothing * height - even * level * factor
-        else:
-            gap = np.log(total) - height  # of all that is no answer above this answer
-            loss += max(gap, _ZERO) + np.log1p(np.exp(-abs(gap))) + smoothing * height - even * (level * factor + height)
-            own[i] = -_ONE / (_ONE + np.exp(-gap))
-            wrong -= own[i]
-    share = (_F(number) if joint else wrong) / total
-    for c in range(size):
-        scores[c] = scores[c] * share - even * _F(number)
-    for i in range(number):
-        if joint:
-            scores[indices[i]] -= _ONE - smoothing
-        else:
-            scores[indices[i]] = own[i] + smoothing - even
-    return loss
 
 
 @fastmath_inline

@@ -274,10 +274,10 @@ def softmax_loss_of_answers(
 ) -> tuple[Tensor, float]:
     """Return the mean loss per answer of the chosen questions, whose scores [n, candidates] are given, and their weight.
 
-    See `kernels.question_loss.answer_slopes` for the arguments.
+    See `kernels.answer_loss.answer_slopes` for the arguments.
     """
     if backend_for(scores) == "numba":
-        from relatum.kernels.question_loss import answer_slopes
+        from relatum.kernels.answer_loss import answer_slopes
 
         slopes = as_array(scores).copy()
         loss, weight = answer_slopes(slopes, candidates, answers, chosen, objective)

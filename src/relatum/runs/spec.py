@@ -16,7 +16,7 @@ from relatum.models import MODELS, canonical_name
 from relatum.models.base import Settings
 from relatum.setting_names import hint, modern, old_names, written
 from relatum.settings import change_of, rules_of
-from relatum.training.settings import TrainingSettings
+from relatum.training.settings import TrainingSettings, needs_facts
 
 __all__ = ["RECIPES", "VARY", "Spec", "merged", "read_toml", "toml_of"]
 
@@ -26,7 +26,7 @@ RECIPES: Mapping[str, Recipe] = {
     # What a spec begins from by default: what did well on validation facts of more than one dataset, in minutes.
     "fast": {
         "model": {"dim": 400, "window": 2, "window_dropout": 0.7},
-        "training": {"in_relation_share": 0.5, "ema_decay": 0.8},
+        "training": {"rows": "questions", "in_relation_share": 0.5, "ema_decay": 0.8},
     },
     # Algorithm 1 as the paper ran it; learning rate and window are from the middle of the grid that it searched.
     "paper": {
@@ -270,6 +270,8 @@ def _build(
                 each: f"{other}.{each}" for other, its in settings_types.items() if other != part for each in rules_of(its)
             }
             raise SettingError(f"{part}.{name}: no such setting{hint(str(name), rules_of(kind), elsewhere)}")
+    if part == "training" and "rows" not in above and needs_facts(above):
+        begun = {**begun, "rows": "facts"}  # a recipe's rows give way to what a person wants of training
     return kind(**{**begun, **above})
 
 

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from relatum.settings import Checked, require, setting
 
-__all__ = ["LOSSES", "NEGATIVE_SAMPLING", "OBJECTIVES", "OPTIMIZERS", "ROWS", "SCHEDULES", "TrainingSettings"]
+__all__ = [
+    "LOSSES",
+    "NEGATIVE_SAMPLING",
+    "OBJECTIVES",
+    "OPTIMIZERS",
+    "ROWS",
+    "SCHEDULES",
+    "VALIDATION_METRICS",
+    "TrainingSettings",
+    "needs_facts",
+]
 
 ROWS = ("facts", "questions")
 OBJECTIVES = ("1vsAll", "KvsAll")
@@ -15,6 +27,14 @@ LOSSES = ("softmax", "margin", "softplus")
 OPTIMIZERS = ("adagrad", "adam")
 SCHEDULES = ("constant", "linear", "cosine")
 VALIDATION_METRICS = ("mrr", "corrected-mrr")
+
+# What settings can be where rows are questions.
+_OF_QUESTIONS: Mapping[str, tuple[Any, ...]] = {
+    "loss": ("softmax",),
+    "negative_sampling": ("shared", "all-entities"),
+    "bce_weight": (0.0,),
+    "mask_true": (True,),
+}
 
 
 @dataclass(frozen=True)
@@ -115,8 +135,11 @@ class TrainingSettings(Checked, path="training"):
             require(self.objective == "1vsAll", "training.objective", "KvsAll needs training.rows = questions")
             require(self.answer_damping == 0, "training.answer_damping", "needs training.rows = questions")
             return
-        needs = "needs training.rows = facts"
-        require(self.loss == "softmax", "training.loss", f"{self.loss} {needs}")
-        require(self.negative_sampling != "per-fact", "training.negative_sampling", f"per-fact {needs}")
-        require(self.bce_weight == 0, "training.bce_weight", needs)
-        require(self.mask_true, "training.mask_true", f"false {needs}")
+        for name, value in _OF_QUESTIONS.items():
+            found = getattr(self, name)
+            require(found in value, f"training.{name}", f"{str(found).lower()} needs training.rows = facts")
+
+
+def needs_facts(settings: Mapping[str, Any]) -> bool:
+    """Return whether one of some settings of training can only be with facts as rows."""
+    return any(name in settings and settings[name] not in values for name, values in _OF_QUESTIONS.items())
