@@ -154,6 +154,6 @@ def _together(columns: Tensor, left: Tensor, right: Tensor) -> Tensor:
     count = int(columns.max()) + 1 if columns.numel() else 1
 
     def numbered(one: Tensor, other: Tensor) -> Tensor:
-        return torch.minimum(one, other) * count + torch.maximum(one, other)
+        return (torch.minimum(one, other) * count + torch.maximum(one, other)).contiguous()  # isin takes no other layout
 
     return torch.isin(numbered(left, right), numbered(columns[:, None], columns[None]))
