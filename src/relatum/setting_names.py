@@ -33,10 +33,13 @@ _MODELS = {
 }
 _VALUES = {"training.negative_sampling": {"per-position": "per-fact", "all": "all-entities"}}
 
-# What was always so before it became a setting: where it still is, a spec of version 0.1.0 says nothing of it.
+# What was always so before it became a setting, of training and of models: where it still is, a spec of version 0.1.0 says
+# nothing of it.
 _LATER: Mapping[str, Mapping[str, Any]] = {
     "training": {"rows": "facts", "objective": "1vsAll", "answer_damping": 0.0, "refit": False, "validation_metric": "mrr"},
-    "model": {"dropout_block": 1},
+    "reale": {"dropout_block": 1},
+    "mtransh": {"unit_entities": False, "orthogonal_translations": False},
+    "rae": {"unit_entities": False, "orthogonal_translations": False},
 }
 
 # What other libraries call it, and what it is called here.
@@ -100,11 +103,16 @@ def modern(given: Mapping[str, Any], model: str | None = None, *, notice: bool =
 def written(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the plain data of a spec that relatum wrote, under the names of today and with what became a setting since."""
     result = modern(given, notice=False)
-    for table, before in _LATER.items():
+    for table in ("training", "model"):
         inside = result.get(table)
-        if isinstance(inside, Mapping) and (table == "training" or inside.get("name") == "reale"):
-            result[table] = {**before, **inside}
+        if isinstance(inside, Mapping):
+            result[table] = {**_later(table, inside), **inside}
     return result
+
+
+def _later(table: str, inside: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what was so before it became a setting of a table of a spec."""
+    return _LATER.get(table if table == "training" else folded(str(inside.get("name"))), {})
 
 
 def old_spelling(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,7 +126,7 @@ def old_spelling(given: Mapping[str, Any]) -> dict[str, Any]:
         result[table] = {
             before.get(name, name): {new: old for old, new in _values(table, name).items()}.get(value, value)
             for name, value in given[table].items()
-            if (name, value) not in _LATER[table].items()
+            if (name, value) not in _later(table, given[table]).items()
         }
     return result
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from relatum import Spec
+from relatum.models.reale import ReAlE
 from relatum.runs.experiment import read_experiments
 from relatum.runs.journal import Journal
 from support.command_line import Relatum
@@ -70,6 +71,15 @@ def test_a_change_of_anything_is_another_run(run: Relatum, spec: Path, tmp_path:
     assert not folders() & first
     spec.write_text(SPEC.replace("seeds = [0, 1]", "seeds = [1, 2]"))
     assert len(folders() & first) == 1
+
+
+def test_a_change_of_the_models_formula_is_another_run(spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def folders() -> set[Path]:
+        return {planned.folder for one in read_experiments(spec) for planned in one.runs(tmp_path)}
+
+    first = folders()
+    monkeypatch.setattr(ReAlE, "revision", 2)
+    assert not folders() & first
 
 
 def test_runs_begun_before_settings_were_renamed_keep_their_directories(

@@ -73,10 +73,15 @@ def hype(case: Case, p: Arrays, relation: int, entities: list[int]) -> float:
 
 
 def m_transh(case: Case, p: Arrays, relation: int, entities: list[int]) -> float:
+    settings = case.model.settings
     normal = p["normals"][relation] / np.linalg.norm(p["normals"][relation])
     total = p["relations"][relation].copy()
+    if settings.orthogonal_translations:  # type: ignore[attr-defined]
+        total -= (normal @ total) * normal
     for i, entity in enumerate(entities):
         x = p["entities"][entity]
+        if settings.unit_entities and np.linalg.norm(x) > 1:  # type: ignore[attr-defined]
+            x = x / np.linalg.norm(x)
         total += p["weights"][first_place(case, relation) + i] * (x - (normal @ x) * normal)
     return -float(total @ total)
 
@@ -114,7 +119,7 @@ def g_mpnn(case: Case, p: Arrays, relation: int, entities: list[int]) -> float:
         for name, *members in facts:
             ids = [case.graph.entities.id(member) for member in members]
             for i, receiver in enumerate(ids):
-                others = [p["positions"][0, j] * hidden[ids[j]] for j in range(len(ids)) if j != i]
+                others = [hidden[ids[j]] + p["senders"][j] for j in range(len(ids)) if j != i]
                 message = p["relations"][case.graph.schema.id(name)] * p["positions"][0, i]
                 messages.setdefault(receiver, []).append(message * math.prod(others))
         hidden = hidden.copy()
@@ -154,6 +159,24 @@ def test_scores_are_what_the_paper_says(name: str, arity: int) -> None:
         assert float(scores[number]) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("name", ["m-transh", "rae"])
+@pytest.mark.parametrize("constraint", ["unit_entities", "orthogonal_translations"])
+def test_constraints_of_translations_are_what_the_paper_says(name: str, constraint: str) -> None:
+    case, free = (made_case(name, made_graph(entities=9, facts=2), **settings) for settings in ({constraint: True}, {}))
+    parameters = case.parameters(dtype=torch.float64)
+    parameters["entities"][::2] *= 0.1
+    lengths = parameters["entities"].norm(dim=1)
+    assert lengths.min() < 1 < lengths.max()
+    plain = {key: tensor.numpy() for key, tensor in parameters.items()}
+    relations, columns = next(batch for batch in case.batches() if len(batch[1]) == 3)
+    scores = case.model.score(case.model.encode(parameters), relations, columns)
+    expected = [
+        m_transh(case, plain, int(relation), fact.tolist()) for relation, fact in zip(relations, columns.T, strict=True)
+    ]
+    assert scores.tolist() == pytest.approx(expected)
+    assert scores.tolist() != pytest.approx(free.model.score(free.model.encode(parameters), relations, columns).tolist())
+
+
 def test_getd_never_makes_its_core_tensor() -> None:
     case = made_case("getd", dim=40, rank=4)  # a core of 40^8 numbers would take 26 terabytes
     relations, columns = case.batches()[-1]
@@ -170,11 +193,28 @@ def test_the_relatedness_of_rae_is_asked_of_every_pair() -> None:
         left, right = p["entities"][x] @ p["pair"][0], p["entities"][y] @ p["pair"][1]
         return float(torch.relu(left + right + p["pair_bias"]) @ p["pair_out"])
 
-    losses = []
+    losses, seen = [], set()
     for n in range(columns.shape[1]):
         for i, j in ((0, 1), (0, 2), (1, 2)):
             x, y, strange = int(columns[i, n]), int(columns[j, n]), int(columns[j, n - 1])
-            losses.append(math.log1p(math.exp(-related(x, y))) + math.log1p(math.exp(related(x, strange))))
+            together = any({x, strange} <= set(fact) for fact in columns.T.tolist())
+            seen.add(together)
+            wrong = 0.0 if together else math.log1p(math.exp(related(x, strange)))
+            losses.append(math.log1p(math.exp(-related(x, y))) + wrong)
+    assert seen == {True, False}
     penalty = case.model.penalty(case.model.encode(p), relations, columns)
     assert penalty is not None
     assert float(penalty) == pytest.approx(2.0 * sum(losses) / len(losses))
+
+
+@pytest.mark.parametrize("names", ["abc abc", "abc cab", "abc bac", "aaa aaa"])
+def test_rae_takes_no_pair_of_a_fact_for_a_wrong_one(names: str) -> None:
+    """Where the entities of every wrong pair stand together in a fact, only the true pairs are left in the loss."""
+    case = made_case("rae", relatedness_weight=1.0)
+    p = case.parameters(dtype=torch.float64)
+    columns = torch.tensor([["abcd".index(name) for name in fact] for fact in names.split()]).T
+    first, second = columns[[0, 0, 1]], columns[[1, 2, 2]]
+    hidden = p["entities"][first] @ p["pair"][0] + p["entities"][second] @ p["pair"][1] + p["pair_bias"]
+    expected = torch.nn.functional.softplus(-(torch.relu(hidden) @ p["pair_out"])).mean()
+    found = case.model.penalty(case.model.encode(p), torch.zeros(2, dtype=torch.int64), columns)
+    torch.testing.assert_close(found, expected)

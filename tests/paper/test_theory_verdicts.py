@@ -37,4 +37,4 @@ def test_every_theorem_and_lemma_of_the_paper_has_one_verdict() -> None:
     operations = ["Renaming", "Projection", "Selection 1", "Selection 2", "Set Union", "Set Difference"]
     expected = ["Theorem 1 (Expressivity)", "Theorem 2", "Lemma 2.1", "Lemma 2.2"]
     expected += [f"Theorem ({name})" for name in [*operations, "HypE Selection 1 (a)", "HypE Selection 1 (b)"]]
-    assert [verdict.where for verdict in VERDICTS] == expected
+    assert [verdict.where for verdict in VERDICTS if verdict.where != "not in the paper"] == expected

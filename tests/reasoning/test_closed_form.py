@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
 
 from relatum.algebra import Difference, Expression, Relation, Union
 from relatum.data.schema import RelationSchema
@@ -15,7 +16,7 @@ from relatum.errors import DataError, SettingError
 from relatum.models.base import Parameters
 from relatum.models.products import MDistMult
 from relatum.models.reale import ReAlE
-from relatum.reasoning.closed_form import Bound, ClosedForm, Form, closed_form
+from relatum.reasoning.closed_form import Bound, ClosedForm, Form, closed_form, complement, extended
 from support.dense_degrees import Degrees, degrees, form_degrees, random_model
 from support.random_expressions import random_expression
 
@@ -178,3 +179,45 @@ def test_what_has_no_closed_form_is_refused_with_the_reason() -> None:
     other = MDistMult(model.graph)
     with pytest.raises(DataError, match="this model is MDistMult"):
         closed_form(one, other, tables)
+
+
+@pytest.mark.parametrize("sigma", ["sigmoid", "tanh"])
+@pytest.mark.parametrize("entity_map", ["sigmoid", "clamp", "none"])
+def test_the_complement_of_a_relation_has_what_is_left_of_every_score(sigma: str, entity_map: str) -> None:
+    for seed in range(20):
+        rng = random.Random(seed)
+        model, tables = random_model(rng, sigma, entity_map)
+        relation = relation_of(rng, model)
+        found = complement(relation, model, tables)
+        assert found.bound is Bound.EQUAL
+        wider, more = extended(model, tables, {RelationSchema("not", relation.arity): found.form})
+        columns = torch.randint(0, len(model.graph.entities), (relation.arity, 20))
+        ids = (torch.full((20,), wider.schema.id(name)) for name in (relation.name, "not"))
+        scores, left = (wider.score(more, names, columns) for names in ids)
+        whole = model.scale if sigma == "sigmoid" else 0
+        torch.testing.assert_close(left, whole - scores, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("sigma", ["sigmoid", "tanh"])
+def test_the_complement_of_an_expression_turns_its_bounds_round(sigma: str, count: Count) -> None:
+    seen: Counter[Bound] = Counter()
+    for seed in range(count(100, 2000)):
+        rng = random.Random(seed)
+        model, tables = random_model(rng, sigma, "sigmoid", entities=3)
+        expression = random_expression(rng, model.schema, list(model.graph.entities), rng.randint(1, 4), products=False)
+        found, meant = complement(expression, model, tables), degrees(expression, model, tables)
+        meant = 1 - meant if sigma == "sigmoid" else -meant
+        seen[found.bound] += 1
+        if found.bound.never_below:
+            assert np.all(of(found.form, model, tables) >= meant - TOLERANCE), str(expression)
+        if found.bound.never_above:
+            assert np.all(of(found.form, model, tables) <= meant + TOLERANCE), str(expression)
+        assert np.all(of(found.lower, model, tables) <= meant + TOLERANCE), str(expression)
+        assert np.all(of(found.upper, model, tables) >= meant - TOLERANCE), str(expression)
+    assert all(seen[bound] >= count(5, 100) for bound in Bound), seen
+
+
+def test_exp_has_no_complement() -> None:
+    model, tables = random_model(random.Random(0), "exp")
+    with pytest.raises(SettingError, match="this takes a complement, which sigma = exp does not have"):
+        complement(relation_of(random.Random(0), model), model, tables)

@@ -14,7 +14,8 @@ import pytest
 import safetensors.numpy
 
 from relatum import Run, load
-from relatum.errors import RelatumError
+from relatum.errors import RelatumError, StoreError
+from relatum.models.reale import ReAlE
 from relatum.runs.directory import load_facts
 from relatum.runs.fit import resume
 from relatum.runs.journal import Journal, read_history
@@ -61,6 +62,17 @@ def test_an_interrupted_old_run_goes_on_to_the_bits_that_the_old_code_came_to(in
     assert [(one.epoch, one.value) for one in course.losses] == [(one.epoch, one.value) for one in straight.losses]
     assert not (interrupted / "checkpoint").exists()  # the new one has taken its place
     assert load_state(interrupted / "checkpoint.safetensors") is not None
+
+
+def test_an_interrupted_run_of_another_formula_does_not_go_on(interrupted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {path.name: path.read_bytes() for path in interrupted.iterdir()}
+    monkeypatch.setattr(ReAlE, "revision", 2)
+    with pytest.raises(
+        StoreError, match="saved with revision 1 of ReAlE's formula, and this version of relatum has revision 2"
+    ):
+        resume(interrupted)
+    after = {path.name: path.read_bytes() for path in interrupted.iterdir() if path.name in before}
+    assert after == before
 
 
 def test_an_old_run_without_its_model_is_completed_without_training(finished: Path) -> None:

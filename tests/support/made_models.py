@@ -90,9 +90,10 @@ VARIANTS: dict[str, dict[str, object]] = {
     "reale, clamp": {"entity_map": "clamp"},
     "reale, window 1": {"window": 1, "scale": 5.0},
     "reale, one window": {"window": 12, "scale": 12.0},
+    "m-transh, constraints": {"unit_entities": True, "orthogonal_translations": True},
 }
 
 
 def case_called(name: str) -> Case:
-    """Return the case of a model, or of one of ReAlE's variants."""
+    """Return the case of a model, or of one of their variants."""
     return made_case(name.partition(",")[0], **VARIANTS.get(name, {}))  # type: ignore[arg-type]

@@ -73,7 +73,11 @@ def test_saving_and_loading_is_the_identity(name: str, optimizer: str, tmp_path:
     fresh = start(case.model, settings, 0)
     assert fresh.best_score == -math.inf
     ended = train(case.model, case.graph, settings, 0, validate=quality)
-    for state in (fresh, ended, dataclasses.replace(ended, epoch=7, step=3, loss=0.1 + 0.2, stale=2, done=False)):
+    for state in (
+        fresh,
+        ended,
+        dataclasses.replace(ended, epoch=7, step=3, loss=0.1 + 0.2, stale=2, revision=3, done=False),
+    ):
         save_state(tmp_path / "checkpoint.safetensors", state)
         loaded = load_state(tmp_path / "checkpoint.safetensors")
         assert loaded is not None

@@ -28,7 +28,8 @@ class GETD(Model):
 
     With ring tensors Z_0 .. Z_n of shape [rank, dim, rank], the score is the trace of M_0 M_1 ... M_n, where
     M_0 = sum over k of r[k] Z_0[:, k, :] and M_i = sum over k of x_i[k] Z_i[:, k, :]. The core itself, dim^(arity + 1)
-    numbers, is never made. Each arity has a ring of its own.
+    numbers, is never made. Each arity has a ring of its own. The original's batch normalisation of r and x is left out: its
+    running statistics would be state beside the parameters, and a step of training sees only the rows that it needs.
     """
 
     name = "getd"

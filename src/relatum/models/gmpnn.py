@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from relatum.data.hypergraph import Hypergraph
 from relatum.models.base import Parameters, Settings, drop, normal, rows
-from relatum.models.products import PositionalProduct
+from relatum.models.products import PositionalProduct, around_zero
 from relatum.models.training_protocols import Neighbourhood, NeighbourSampling
 from relatum.settings import setting
 
@@ -22,9 +22,17 @@ _PIECE = 1 << 15  # messages that are formed at once
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Messages:
-    """Messages over facts of one arity: relations[m], the other entities [arity - 1, m], and who receives them [m]."""
+    """Messages over facts of one arity.
+
+    Attributes:
+        relations: of the facts, [m].
+        positions: that the receivers hold in them, [m].
+        others: the entities at the other positions, [arity - 1, m], from the one behind the receiver's on, once around.
+        receivers: who receives them, [m].
+    """
 
     relations: Tensor
+    positions: Tensor
     others: Tensor
     receivers: Tensor
 
@@ -84,10 +92,10 @@ class Neighbourhoods:
         for relations, columns in self._facts:
             here = (chosen >= first) & (chosen < first + columns.numel())
             position, fact = (chosen[here] - first) // len(relations), (chosen[here] - first) % len(relations)
-            found.append((relations[fact], _others(columns, position, fact), receivers[here]))
+            found.append(Messages(relations[fact], position, _others(columns, position, fact), receivers[here]))
             first += columns.numel()
-        before = torch.unique(torch.cat([entities, *(others.flatten() for _, others, _ in found)]))
-        parts = [Messages(names, torch.searchsorted(before, others), whom) for names, others, whom in found if len(whom)]
+        before = torch.unique(torch.cat([entities, *(part.others.flatten() for part in found)]))
+        parts = [replace(part, others=torch.searchsorted(before, part.others)) for part in found if len(part.receivers)]
         return Layer(torch.searchsorted(before, entities), parts, counts), before
 
     def _drawn(self, entities: Tensor, limit: int, rng: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
@@ -107,11 +115,12 @@ def _pieces(relations: Tensor, columns: Tensor) -> Iterator[Messages]:
     for position in range(len(columns)):
         for start in range(0, len(relations), _PIECE):
             fact = torch.arange(start, min(start + _PIECE, len(relations)))
-            yield Messages(relations[fact], _others(columns, torch.full_like(fact, position), fact), columns[position, fact])
+            positions = torch.full_like(fact, position)
+            yield Messages(relations[fact], positions, _others(columns, positions, fact), columns[position, fact])
 
 
 def _others(columns: Tensor, positions: Tensor, fact: Tensor) -> Tensor:
-    """Return the entities of facts at all positions but one, [arity - 1, m]."""
+    """Return the entities of facts at all positions but one, [arity - 1, m], beginning behind it."""
     after = torch.arange(1, len(columns))[:, None]
     return columns[(positions + after) % len(columns), fact]
 
@@ -136,15 +145,18 @@ class GMPNN(PositionalProduct, NeighbourSampling):
     """G-MPNN: entities gather messages over the facts of the training hypergraph; then they are decoded as products.
 
     In each layer, a fact r(x_1, ..., x_n) sends to the entity at position i the message r * p_i * product over j other
-    than i of (p_j * h_j), where p are embeddings of positions. An entity takes the mean m of its messages and becomes
-    h + tanh(m U / sqrt(dim)), so that a step of training, which moves all weights in U by as much, does not saturate it.
-    The score is the sum over coordinates of r * product over i of (q_i * h_i), with embeddings q of positions for decoding.
+    than i of (h_j + s_j), with embeddings p and s of the positions that receive and send. Senders' are added, for factors
+    would commute: it could not be told which of two senders is at which position. An entity takes the mean m of its
+    messages and becomes h + tanh(m U / sqrt(dim)), so that a step of training, which moves all weights in U by as much, does
+    not saturate it. The score is the sum over coordinates of r * product over i of (q_i * h_i), with embeddings q of
+    positions for decoding: these factors do commute, and the order of a fact's entities makes no difference to its score.
     Messages are passed once per version of the parameters, in `encode`, and are trained through. A step of training passes
     only those that reach what it needs.
     """
 
     name = "g-mpnn"
     title = "G-MPNN"
+    revision = 2  # in the first, all embeddings of positions were factors of a message, the same for every order of a fact
     settings_type = GMPNNSettings
     settings: GMPNNSettings
     reads_facts = True
@@ -154,12 +166,12 @@ class GMPNN(PositionalProduct, NeighbourSampling):
         return Neighbourhoods(self.graph)
 
     def init_parameters(self, rng: torch.Generator) -> Parameters:
-        """Return normal embeddings, positions around 1, and message weights that keep a message's length."""
+        """Return normal embeddings, positions that change little, and message weights that keep a message's length."""
         dim = self.settings.dim
-        around_one = normal(rng, 2, self.max_arity, dim, spread=0.1) + 1
         return {
+            "positions": normal(rng, 2, self.max_arity, dim, spread=0.1) + 1,
             **self.embeddings(rng),
-            "positions": around_one,
+            "senders": around_zero(rng, self.max_arity, dim),
             "messages": normal(rng, self.settings.num_layers, dim, dim, spread=1.0),
         }
 
@@ -174,9 +186,9 @@ class GMPNN(PositionalProduct, NeighbourSampling):
 
     def _passed(self, layers: Sequence[Layer], parameters: Parameters, dropout_rng: torch.Generator | None) -> Parameters:
         tables = super().encode(parameters, dropout_rng)
-        hidden, (to_encode, to_decode) = tables["entities"], tables["positions"]
+        hidden, (receivers, to_decode), senders = tables["entities"], tables["positions"], tables.pop("senders")
         for layer, weights in zip(layers, tables.pop("messages"), strict=True):
-            received = _mean(layer, hidden, tables["relations"], to_encode)
+            received = _mean(layer, hidden, tables["relations"], receivers, senders)
             passed = torch.tanh(received @ (weights * self.settings.dim**-0.5))
             hidden = rows(hidden, layer.kept) + drop(passed, self.settings.message_dropout, dropout_rng)
         return {**tables, "entities": hidden, "positions": to_decode}
@@ -186,16 +198,14 @@ class GMPNN(PositionalProduct, NeighbourSampling):
         return rows(tables["entities"], entities) * tables["positions"][position]
 
 
-def _mean(layer: Layer, hidden: Tensor, relations: Tensor, positions: Tensor) -> Tensor:
-    """Return the mean of the messages that each receives, [rows after the layer, dim]; 0 for who receives none.
-
-    Whatever position a message goes to, the embeddings of all positions of its fact are in it.
-    """
+def _mean(layer: Layer, hidden: Tensor, relations: Tensor, receivers: Tensor, senders: Tensor) -> Tensor:
+    """Return the mean of the messages that each receives, [rows after the layer, dim]; 0 for who receives none."""
     device = hidden.device
     total = hidden.new_zeros(len(layer.counts), hidden.shape[1])
     for part in layer.parts:
-        message = rows(relations, part.relations.to(device)) * positions[: len(part.others) + 1].prod(0)
-        for other in part.others.to(device):
-            message = message * rows(hidden, other)
+        positions = part.positions.to(device)
+        message = rows(relations, part.relations.to(device)) * rows(receivers, positions)
+        for after, other in enumerate(part.others.to(device), start=1):
+            message = message * (rows(hidden, other) + rows(senders, (positions + after) % (len(part.others) + 1)))
         total = total.index_add(0, part.receivers.to(device), message)
     return total / layer.counts.to(device).clamp(min=1)[:, None]

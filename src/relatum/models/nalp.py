@@ -27,7 +27,8 @@ class NaLP(Model):
 
     A relation's positions are its roles. The minimum over all pairs, each with itself included, splits:
     min over (i, j) of relu(A o_i + B o_j + b) = relu(min over i of A o_i + min over j of B o_j + b),
-    so each side carries two minima, and no pair is ever formed.
+    so each side carries two minima, and no pair is ever formed. The original's batch normalisation behind K is left out: its
+    running statistics would be state beside the parameters, and a step of training sees only the rows that it needs.
     """
 
     name = "nalp"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from relatum.models.base import Model, Parameters, Settings, hook, normal, rows
+from relatum.models.base import Model, Parameters, Settings, normal, rows
 from relatum.models.combine import Combine, Dot
 from relatum.models.ensemble import Summable, side_by_side
 from relatum.settings import require
@@ -87,14 +88,18 @@ class PositionalProduct(ProductModel):
 class SummableProduct(PositionalProduct, Summable):
     """A product model whose sum is a product over all coordinates, side by side."""
 
+    shifts: ClassVar[bool] = False  # whether a position sees the coordinates shifted
+
     def joined_settings(self, models: Sequence[Model]) -> Settings:
         """Return the settings of a model that has the coordinates of all."""
         return replace(self.settings, dim=sum(model.settings.dim for model in models))
 
-    @hook
     def joined_parameters(self, models: Sequence[Model], parameters: Sequence[Parameters]) -> Parameters:
-        """Return the coordinates of all."""
-        return side_by_side(parameters, ("entities", "relations"))
+        """Return the coordinates of all; where positions shift them, block by block, as far as a shift goes."""
+        blocks = self.max_arity if self.shifts else 1
+        fits = all(model.settings.dim % blocks == 0 for model in models)
+        require(fits, "model.dim", f"must be a multiple of the largest arity, {blocks}, to join {self.title} models")
+        return side_by_side(parameters, ("entities", "relations"), blocks)
 
 
 class MDistMult(SummableProduct):
@@ -133,6 +138,7 @@ class HSimplE(SummableProduct):
 
     name = "hsimple"
     title = "HSimplE"
+    shifts = True
 
     def init_parameters(self, rng: torch.Generator) -> Parameters:
         """Return entities that are nearly alike, and relations around 0."""
@@ -142,11 +148,3 @@ class HSimplE(SummableProduct):
         """Return the shifted embedding."""
         shift = position * self.settings.dim // self.max_arity
         return torch.roll(rows(tables["entities"], entities), -shift, -1)
-
-    def joined_parameters(self, models: Sequence[Model], parameters: Sequence[Parameters]) -> Parameters:
-        """Return the coordinates of all, block by block: a shift takes each block to the place of the next."""
-        fits = all(model.settings.dim % self.max_arity == 0 for model in models)
-        require(
-            fits, "model.dim", f"must be a multiple of the largest arity, {self.max_arity}, for HSimplE models to be joined"
-        )
-        return side_by_side(parameters, ("entities", "relations"), self.max_arity)

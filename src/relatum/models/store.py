@@ -21,13 +21,14 @@ from relatum.files import write_bytes
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.setting_names import modern
-from relatum.tensor_files import is_damaged, write_tensor_file
+from relatum.tensor_files import is_damaged, read_tensor_file, write_tensor_file
 from relatum.version import __version__
 
-__all__ = ["load_model", "own_tensors", "save_model"]
+__all__ = ["load_model", "own_tensors", "require_revision", "save_model"]
 
 _VERSION = 1
 _FORMAT = "relatum-model"  # of the tensors, whose metadata tell which version of relatum wrote them
+_FIRST_REVISION = 1  # of every model's formula: files that were written before revisions were counted have none
 _FACTS = "facts/"  # tensors of a model that reads facts: facts/ARITY, int32[1 + arity, n]
 
 
@@ -42,6 +43,7 @@ def save_model(folder: Path, model: Model, parameters: Parameters) -> None:
     config = {
         "format": _VERSION,
         "model": model.name,
+        "revision": model.revision,
         "settings": dataclasses.asdict(model.settings),
         "entities": hashlib.sha256(entities).hexdigest(),
         "relations": hashlib.sha256(relations).hexdigest(),
@@ -63,6 +65,8 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
             raise StoreError(f"{folder}: saved in format {config['format']}, but this version of relatum reads {_VERSION}")
         if config["model"] not in MODELS:
             raise StoreError(f"{folder}: unknown model {config['model']!r}")
+        model_type = MODELS[config["model"]]
+        require_revision(folder, model_type, config.get("revision", _FIRST_REVISION))
         entities = _checked(folder / "entities.txt", config["entities"])
         relations = _checked(folder / "relations.txt", config["relations"])
         body = (folder / "model.safetensors").read_bytes()
@@ -73,7 +77,6 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
         schema = Schema(map(_relation, relations))
         facts = [tensors.pop(name).numpy() for name in sorted(tensors) if name.startswith(_FACTS)]
         graph = Hypergraph(vocabulary, schema, (Block(rows[0], rows[1:]) for rows in facts))
-        model_type = MODELS[config["model"]]
         settings = config["settings"]
         if not settings.keys() <= {field.name for field in dataclasses.fields(model_type.settings_type)}:  # an older file
             settings = modern({"model": settings}, config["model"], notice=False)["model"]
@@ -95,6 +98,24 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
     ) as error:
         reason = " ".join(str(error).split())
         raise StoreError(f"{folder}: a damaged or foreign model ({type(error).__name__}: {reason})") from None
+
+
+def require_revision(folder: Path, model: type[Model], saved: int) -> None:
+    """Refuse parameters that were trained with another revision of a model's formula: their scores would mean nothing."""
+    if saved == model.revision:
+        return
+    writer = _writer(folder)
+    other = f", or use relatum {writer}" if writer not in (None, __version__) else ""
+    raise StoreError(
+        f"{folder}: saved with revision {saved} of {model.title}'s formula, and this version of relatum has revision"
+        f" {model.revision}: train it again{other}"
+    )
+
+
+def _writer(folder: Path) -> str | None:
+    """Return the version of relatum that wrote a model, if there is one and it is not too old to say so."""
+    stored = read_tensor_file(folder / "model.safetensors", _FORMAT, _VERSION)
+    return None if stored is None else stored.about["relatum"]
 
 
 def own_tensors(body: bytes) -> dict[str, Tensor]:

@@ -13,12 +13,23 @@ from relatum.models.combine import Combine, SquaredDistance
 from relatum.models.training_protocols import Penalty
 from relatum.settings import setting
 
-__all__ = ["RAE", "MTransH", "RAESettings", "TranslationModel"]
+__all__ = ["RAE", "MTransH", "RAESettings", "TranslationModel", "TranslationSettings"]
+
+
+@dataclass(frozen=True)
+class TranslationSettings(Settings):
+    """Settings of m-TransH: the constraints of the original, which it may do without."""
+
+    unit_entities: bool = setting(False, "limit entities to length 1: longer ones are shortened to it, as in TransH")
+    orthogonal_translations: bool = setting(
+        False, "keep of a relation's translation only what lies in its hyperplane, as in TransH"
+    )
 
 
 class TranslationModel(Model):
     """Minus || r + sum over i of a_r[i] P(x_i) ||^2, P the projection on the hyperplane with unit normal n_r."""
 
+    settings: TranslationSettings
     relation_tables = ("relations", "normals")
     position_tables = ("weights",)
 
@@ -40,9 +51,15 @@ class TranslationModel(Model):
         }
 
     def encode(self, parameters: Parameters, dropout_rng: torch.Generator | None = None) -> Parameters:
-        """Return the tables with normals of length 1."""
+        """Return the tables with normals of length 1, and with entities and translations within their constraints."""
+        if self.settings.unit_entities:
+            entities = parameters["entities"]
+            parameters = {**parameters, "entities": entities / entities.norm(dim=-1, keepdim=True).clamp(min=1)}
         tables = super().encode(parameters, dropout_rng)
-        return {**tables, "normals": functional.normalize(tables["normals"], dim=-1)}
+        tables["normals"] = functional.normalize(tables["normals"], dim=-1)
+        if self.settings.orthogonal_translations:
+            tables["relations"] = _flat(tables["relations"], tables["normals"])
+        return tables
 
     def score(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor:
         """Return minus the squared distance of each fact, [n]."""
@@ -60,8 +77,7 @@ class TranslationModel(Model):
 
     def candidates(self, tables: Parameters, relations: Tensor, position: int, entities: Tensor | None) -> Tensor:
         """Return a_r[position] P(x), [..., dim]."""
-        normals, x = rows(tables["normals"], relations), rows(tables["entities"], entities)
-        flat = x - (x * normals).sum(-1, keepdim=True) * normals
+        flat = _flat(rows(tables["entities"], entities), rows(tables["normals"], relations))
         return rows(tables["weights"], self.position_rows(relations, position)).unsqueeze(-1) * flat
 
     def combine(self, tables: Parameters) -> Combine:
@@ -74,6 +90,7 @@ class MTransH(TranslationModel):
 
     name = "m-transh"
     title = "m-TransH"
+    settings_type = TranslationSettings
 
     def init_parameters(self, rng: torch.Generator) -> Parameters:
         """Return embeddings, translations, normals and weights."""
@@ -81,7 +98,7 @@ class MTransH(TranslationModel):
 
 
 @dataclass(frozen=True)
-class RAESettings(Settings):
+class RAESettings(TranslationSettings):
     """Settings of RAE."""
 
     hidden_dim: int = setting(100, "the width of the network that tells whether two entities are related", ge=1)
@@ -92,7 +109,8 @@ class RAE(TranslationModel, Penalty):
     """RAE: the score of m-TransH, and a loss that trains entities of one fact to be related, by a network over pairs.
 
     relatedness(x, y) = v . relu(A x + B y + b) is trained to be high for two entities of one fact and low for an entity
-    and one of another fact. Facts are ranked by the score of m-TransH alone.
+    and one of another fact, unless the two stand together in some fact of the batch. Facts are ranked by
+    the score of m-TransH alone.
     """
 
     name = "rae"
@@ -111,7 +129,7 @@ class RAE(TranslationModel, Penalty):
         }
 
     def penalty(self, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor | None:
-        """Return the relatedness loss of a batch: each fact's pairs against pairs with the next fact's entities."""
+        """Return the relatedness loss of a batch: each fact's pairs against pairs with another fact's entities."""
         if len(columns) < 2:
             return None
         left, right = (rows(tables["entities"], columns) @ matrix for matrix in tables["pair"])  # [arity, n, hidden]
@@ -120,5 +138,22 @@ class RAE(TranslationModel, Penalty):
         def related(partner: Tensor) -> Tensor:
             return torch.relu(left[first] + partner[second] + tables["pair_bias"]) @ tables["pair_out"]
 
+        strangers = columns.roll(1, dims=1)
         true, false = related(right), related(right.roll(1, dims=1))
-        return self.settings.relatedness_weight * (functional.softplus(-true) + functional.softplus(false)).mean()
+        wrong = functional.softplus(false) * ~_together(columns, columns[first], strangers[second])
+        return self.settings.relatedness_weight * (functional.softplus(-true) + wrong).mean()
+
+
+def _flat(vectors: Tensor, normals: Tensor) -> Tensor:
+    """Return the projections of vectors on the hyperplanes with unit normals."""
+    return vectors - (vectors * normals).sum(-1, keepdim=True) * normals
+
+
+def _together(columns: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """Return whether the two entities of each pair stand in one fact of a batch, whatever their positions."""
+    count = int(columns.max()) + 1 if columns.numel() else 1
+
+    def numbered(one: Tensor, other: Tensor) -> Tensor:
+        return (torch.minimum(one, other) * count + torch.maximum(one, other)).contiguous()  # isin takes no other layout
+
+    return torch.isin(numbered(left, right), numbered(columns[:, None], columns[None]))

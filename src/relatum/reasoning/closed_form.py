@@ -25,7 +25,7 @@ from relatum.models.base import Model, Parameters, rows
 from relatum.models.ops import window_sums
 from relatum.models.reale import ReAlE
 
-__all__ = ["Bound", "ClosedForm", "Form", "closed_form", "closed_forms", "extended", "require_reale"]
+__all__ = ["Bound", "ClosedForm", "Form", "closed_form", "closed_forms", "complement", "extended", "require_reale"]
 
 
 class Bound(Enum):
@@ -45,6 +45,11 @@ class Bound(Enum):
     def never_above(self) -> bool:
         """Whether the closed form is a lower bound."""
         return self in (Bound.EQUAL, Bound.AT_MOST)
+
+    @property
+    def of_complement(self) -> Bound:
+        """The bound of the complement: what is above becomes what is below."""
+        return {Bound.AT_LEAST: Bound.AT_MOST, Bound.AT_MOST: Bound.AT_LEAST}.get(self, self)
 
     @classmethod
     def of_largest(cls, *operands: Bound) -> Bound:
@@ -96,6 +101,24 @@ def closed_form(expression: Expression, model: Model, tables: Parameters, *, uni
     return closed_forms(expression, model, tables, unit=unit)[expression]
 
 
+def complement(expression: Expression, model: Model, tables: Parameters, *, unit: bool = False) -> ClosedForm:
+    """Return the closed form of what an expression is not: as equal or as close as that of the expression itself.
+
+    Weights and bias change their sign, and with them every window becomes its complement: the complement of a stored
+    relation scores exactly the model's scale, by default the number of windows, less the relation's score; with tanh, minus
+    that score. It is no operation of the algebra, whose tuples are stored: what is not true is there for scores alone.
+
+    Args:
+        expression: as in `closed_form`.
+        model: the model, a ReAlE; sigma = exp has no complement.
+        tables: what `model.encode` gave.
+        unit: as in `closed_form`.
+    """
+    _require_complement(require_reale(model), "this takes a complement")
+    found = closed_form(expression, model, tables, unit=unit)
+    return ClosedForm(found.form.complement(), found.bound.of_complement, found.upper.complement(), found.lower.complement())
+
+
 @torch.no_grad()
 def closed_forms(
     expression: Expression, model: Model, tables: Parameters, *, unit: bool = False
@@ -140,12 +163,11 @@ class _Space:
                 f"{node.operation} has a closed form only for entities in [0, 1], but this model's entity_map is 'none'"
             )
 
-    def require_complement(self, node: Expression) -> None:
-        """Refuse a node that needs the complement, where there is none."""
-        if self.model.settings.sigma == "exp":
-            raise SettingError(
-                f"{node.operation} needs a complement, which sigma = exp does not have: 1 - exp(x) is not exp of a sum"
-            )
+
+def _require_complement(model: ReAlE, reason: str) -> None:
+    """Refuse what needs the complement, where there is none."""
+    if model.settings.sigma == "exp":
+        raise SettingError(f"{reason}, which sigma = exp does not have: 1 - exp(x) is not exp of a sum")
 
 
 @singledispatch
@@ -241,7 +263,7 @@ def _(node: Difference, space: _Space, left: ClosedForm, right: ClosedForm) -> C
     Above lies the left side, from which the difference takes.
     """
     space.require_unit_entities(node)
-    space.require_complement(node)
+    _require_complement(space.model, f"{node.operation} needs a complement")
     return ClosedForm(
         _smaller(left.form, right.form.complement()),
         Bound.of_difference(left.bound, right.bound),

@@ -21,6 +21,7 @@ from typing import Any
 
 from relatum.datasets.load import load
 from relatum.errors import SettingError
+from relatum.models import MODELS
 from relatum.runs.directory import SPEC
 from relatum.runs.spec import VARY, Spec, merged, read_toml
 from relatum.setting_names import old_spelling
@@ -69,9 +70,13 @@ class Experiment:
     def runs(self, out: Path) -> Iterator[Planned]:
         """Yield the runs, in the order of their seeds, with the folders in `out` that are theirs or are the same run."""
         checksums = dict(load(self.spec.data).checksums)
+        revision = MODELS[self.spec.model].revision
+        later = (
+            [revision] if revision > 1 else []
+        )  # the first one is in no hash, for runs had names before there were others
         for seed in self.seeds:
             spec = replace(self.spec, seed=seed)
-            content = _hash([old_spelling(spec.to_dict()), checksums, __version__])
+            content = _hash([old_spelling(spec.to_dict()), checksums, __version__, *later])
             own = Planned(out / f"{self.name}-{seed}-{content}", spec)
             same = (Planned(folder, spec) for folder in sorted(out.glob(f"*-{seed}-{content}")))
             yield min((own, *same), key=lambda planned: _PROGRESS.index(planned.state))

@@ -18,7 +18,7 @@ from relatum.inference.calibration import Calibration
 from relatum.inference.validation import calibrate, validator
 from relatum.models import MODELS
 from relatum.models.base import Model
-from relatum.models.store import save_model
+from relatum.models.store import require_revision, save_model
 from relatum.runs.directory import (
     CALIBRATION,
     CARD,
@@ -168,6 +168,8 @@ def _held(folder: Path) -> Iterator[None]:
 def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
     journal = Journal(folder / JOURNAL)
     state = load_state(folder / CHECKPOINT)
+    if state is not None:
+        require_revision(folder, MODELS[spec.model], state.revision)
     if state is not None and state.refit:
         journal.write("resume", epoch=state.epoch, refit=True)
     else:

@@ -18,7 +18,7 @@ __all__ = ["load_state", "save_state"]
 _FORMAT, _VERSION = "relatum-checkpoint", 3
 _TITLED = "relatum-checkpoint", 2  # an older checkpoint, in a file without ending
 _PARTS = ("parameters", "history", "mean", "best")
-_NUMBERS = ("epoch", "step", "loss", "best_score", "best_epoch", "stale", "done", "refit", "seconds")
+_NUMBERS = ("epoch", "step", "loss", "best_score", "best_epoch", "stale", "done", "refit", "revision", "seconds")
 
 
 def save_state(path: Path, state: State) -> None:

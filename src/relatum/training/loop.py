@@ -41,6 +41,7 @@ class State:
     stale: int = 0  # validations since the best
     done: bool = False
     refit: int = 0  # epochs of the refit that this is the state of; 0 if it is none
+    revision: int = 1  # of the model's formula; a checkpoint without it is of the first
     seconds: float = 0.0  # that training has taken, where minutes are set: else the same seed gives the same state
 
 
@@ -84,7 +85,7 @@ def train(
 def start(model: Model, settings: TrainingSettings, seed: int) -> State:
     """Return the state before the first step."""
     parameters = model.init_parameters(torch.Generator().manual_seed(seed))
-    return State(parameters, Optimizer(parameters, settings).history)
+    return State(parameters, Optimizer(parameters, settings).history, revision=model.revision)
 
 
 class _Clock:

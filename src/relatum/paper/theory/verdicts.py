@@ -1,4 +1,4 @@
-"""The verdict on each theorem and lemma of the paper: its code, its test, and whether it holds."""
+"""The verdict on each theorem and lemma of the paper, and on G-MPNN: its code, its test, and whether it holds."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _TESTS = "tests/reasoning"
 
 @dataclass(frozen=True)
 class Verdict:
-    """One claim of the paper.
+    """One claim.
 
     Attributes:
-        where: the theorem or lemma of the paper.
+        where: the theorem or lemma of the paper, or that the paper does not state it.
         claim: the claim, in a few words.
         code: the function that makes it, or its opposite, happen.
         test: the file that shows it.
@@ -135,6 +135,15 @@ VERDICTS: tuple[Verdict, ...] = (
         "fails",
         "Entities may share a coordinate in which they look the same at the second position: with d < |E| there are "
         "parameters that separate a ground truth, let no entity vanish, and represent every selection.",
+    ),
+    Verdict(
+        "not in the paper",
+        "G-MPNN is fully expressive",
+        f"{_THEORY}.products.order_residual",
+        "tests/paper/test_theory_products.py",
+        "fails",
+        "Its decoder is a product, in which all orders of a fact's entities score alike, as in m-DistMult: no parameters "
+        "separate a true tuple from an order of it that is false.",
     ),
 )
 
