@@ -88,7 +88,7 @@ def test_runs_begun_before_settings_were_renamed_keep_their_directories(
     monkeypatch.setattr("relatum.runs.experiment.__version__", "0.1.0")
     settings = 'model = {name = "hype", dim = 10, num_filters = 4}\n[training]\nepochs = 3\n'
     rates = 'learning_rate = 0.25\nnegative_sampling = "per-fact"\n'
-    (tmp_path / "plain.toml").write_text('data = "example"\n')
+    (tmp_path / "plain.toml").write_text('data = "example"\n[training]\nrows = "facts"\n')
     (tmp_path / "hype.toml").write_text(f'data = "example"\n{settings}{rates}')
     for name, folder in (("plain", "plain-0-7ba2409174"), ("hype", "hype-0-ef5ef17c8b")):  # as 0.1.0 named them
         (experiment,) = read_experiments(tmp_path / f"{name}.toml")

@@ -182,7 +182,8 @@ def test_an_unknown_mode_and_a_missing_argument_are_refused(run: Run) -> None:
 def test_all_open_columns_are_searched(run: Run) -> None:
     names = list(run.model.graph.entities)
     scores = sorted((run.score(f"sold({a}, {b}, {c})").score for a, b, c in itertools.product(names[:4], names, names[:3])))
-    assert run.query("sold", k=1).answers[0].closed * run.model.windows >= scores[-1] - 1e-4  # type: ignore[attr-defined]
+    best = max(one.closed for one in run.query("sold", k=1).answers)  # the best that is known, or the best that is not
+    assert best * run.model.windows >= scores[-1] - 1e-4  # type: ignore[attr-defined]
 
 
 def test_other_models_say_that_they_have_no_algebra(tmp_path: Path) -> None:

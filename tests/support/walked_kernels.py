@@ -253,7 +253,7 @@ def lose_by_question() -> None:
             ]
 
 
-@walks(answer_loss.answer_slopes)
+@walks(answer_loss.answer_slopes, answer_loss.slopes_of)
 def slope_of_answers() -> None:
     for count, size, joint in itertools.product(QUERIES, SIZES, (False, True)):
         if count and not size:

@@ -74,7 +74,8 @@ def read_space(texts: Iterable[str], base: Spec) -> tuple[Dimension, ...]:
 
 def apply(base: Spec, values: Mapping[str, Value]) -> Spec:
     """Return the base with some settings changed; refused if they do not go together."""
-    return Spec.from_dict(merged(base.to_dict(), *(nested(path, value) for path, value in values.items())))
+    changes = merged({"model": base.model}, *(nested(path, value) for path, value in values.items()))
+    return Spec(base.data, spec=base, **changes)
 
 
 def grid_points(base: Spec, space: Sequence[Dimension]) -> list[dict[str, Value]]:
