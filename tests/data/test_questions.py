@@ -58,7 +58,7 @@ def compare(questions: Questions, known: KnownAnswers) -> None:
     lists = known.lookup(relations, columns, questions.position)
     assert np.diff(questions.starts).tolist() == lists.counts.tolist()
     assert questions.answers.tolist() == lists.pairs()[1].tolist()
-    assert questions.known.tolist() == sorted(set(questions.answers.tolist()))
+    assert questions.related.tolist() == sorted({*questions.answers.tolist(), *questions.given.ravel().tolist()})
 
 
 def test_many_facts_become_the_questions_that_they_answer() -> None:

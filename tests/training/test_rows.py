@@ -208,17 +208,17 @@ def test_damping_decides_what_a_question_weighs(damping: float) -> None:
     assert rows.weight == pytest.approx((counts ** (1 - damping)).sum())
 
 
-def test_a_pool_has_the_share_of_entities_that_the_position_is_known_with() -> None:
+def test_a_pool_has_the_share_of_entities_that_the_relation_is_known_with() -> None:
     graph = made_graph(500, 30)
     rows = QuestionRows(made_case("reale", graph).model, graph, changed(num_negatives=40, in_relation_share=0.5), 0)
     for questions in rows.questions:
         pool = rows._pool(questions, np.random.default_rng(0))
         assert pool is not None
         assert len(pool) == 40
-        assert np.isin(pool, questions.known).sum() >= 20
+        assert np.isin(pool, questions.related).sum() >= 20
     few = rows.questions[0]
     everyone = QuestionRows(made_case("reale", graph).model, graph, changed(num_negatives=100, in_relation_share=0.9), 0)
-    assert np.isin(few.known, everyone._pool(few, np.random.default_rng(0))).all()  # type: ignore[arg-type]
+    assert np.isin(few.related, everyone._pool(few, np.random.default_rng(0))).all()  # type: ignore[arg-type]
     by_all = QuestionRows(rows.model, graph, changed(negative_sampling="all-entities"), 0)
     assert by_all._pool(few, np.random.default_rng(0)) is None
 

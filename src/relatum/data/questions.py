@@ -24,7 +24,7 @@ class Questions:
         given: int32[n, arity - 1], the entities at the other positions, in their order; sorted, no two rows are equal.
         answers: the answers of question 0, then those of question 1, ..., each ascending.
         starts: int64[n + 1]: question i has answers[starts[i] : starts[i + 1]].
-        known: every entity that answers one of the questions, ascending.
+        related: every entity that stands at any position of the relation, ascending.
     """
 
     relation: int
@@ -32,7 +32,7 @@ class Questions:
     given: Ids
     answers: Ids
     starts: Index
-    known: Ids
+    related: Ids
 
     def __len__(self) -> int:
         return len(self.given)
@@ -45,15 +45,16 @@ def questions_of(facts: Hypergraph) -> list[Questions]:
         bounds = np.flatnonzero(np.diff(block.relations, prepend=-1, append=-1))
         for start, stop in itertools.pairwise(bounds.tolist()):
             relation, columns = int(block.relations[start]), block.columns[:, start:stop]
-            found += [_at(relation, columns, position, len(facts.entities)) for position in range(len(columns))]
+            related = np.unique(columns)
+            found += [_at(relation, columns, position, related, len(facts.entities)) for position in range(len(columns))]
     return found
 
 
-def _at(relation: int, columns: Ids, position: int, num_entities: int) -> Questions:
+def _at(relation: int, columns: Ids, position: int, related: Ids, num_entities: int) -> Questions:
     others = [column for other, column in enumerate(columns) if other != position]
     order = row_order([*others, columns[position]], [num_entities] * len(columns))
     given = np.stack([column[order] for column in others], 1) if others else np.empty((len(order), 0), np.int32)
     answers = columns[position][order]
     first = differs_from_previous([*given.T]) if others else np.arange(len(order)) == 0
     starts = np.append(np.flatnonzero(first), len(order))
-    return Questions(relation, position, np.ascontiguousarray(given[first]), answers, starts, np.unique(answers))
+    return Questions(relation, position, np.ascontiguousarray(given[first]), answers, starts, related)

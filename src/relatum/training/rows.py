@@ -117,7 +117,7 @@ class QuestionRows:
         settings = self.settings
         if settings.negative_sampling == "all-entities":
             return None
-        inside = questions.known.astype(np.int64)
+        inside = questions.related.astype(np.int64)
         wanted = round(settings.in_relation_share * settings.num_negatives)
         if len(inside) > wanted:
             inside = inside[rng.integers(0, len(inside), wanted)]
