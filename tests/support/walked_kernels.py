@@ -115,6 +115,7 @@ def count() -> None:
     windowed_sigmoid_loops.target_scores,
     windowed_sigmoid_loops.count,
     windowed_sigmoid_loops.top,
+    windowed_sigmoid_loops.extremes,
     windowed_sigmoid_loops.score_tile,
 )
 def sum_sigmoids() -> None:
