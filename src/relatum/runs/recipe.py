@@ -89,7 +89,9 @@ def fitted_to_minutes(spec: Spec, split: Split, chosen: frozenset[str]) -> Spec:
     if spec.training.minutes is None:
         return spec
     fitted, epochs = spec, 1.0
-    for dim in (spec.settings.dim,) if "dim" in chosen else _DIMS:
+    window = getattr(spec.settings, "window", 1)
+    sizes = [dim for dim in _DIMS if dim % window == 0] or [spec.settings.dim]
+    for dim in (spec.settings.dim,) if "dim" in chosen else sizes:
         fitted = replace(spec, settings=replace(spec.settings, dim=dim))
         epochs = 60 * spec.training.minutes / _seconds_of_epoch(fitted, split)
         if epochs >= _EPOCHS:
