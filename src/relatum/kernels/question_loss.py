@@ -147,28 +147,35 @@ def _gradients(  # type: ignore[no-untyped-def]
             together = width if paired == kept else paired  # what is padded has a side of 0, and so no slope
             which = counted[:number]
             _backward(sums, sides[q], together, paired + single, slopes, which, share * factor, of_sums, of_sides[q])
+    found = _to_parameters(of_sums, of_sides, order, values, weights, among, known, position, _F(1 / weight), mapped)
+    return loss / weight, weight, rows, *found
+
+
+@fastmath_inline
+def _to_parameters(of_sums, of_sides, order, values, weights, among, known, position, scale, mapped):  # type: ignore[no-untyped-def]
+    """Return the gradients of entities, relation and bias, from those of the sums of candidates and questions."""
+    kept = len(order)
     of_values = np.zeros(values.shape, np.float32)
     of_weights, of_bias = np.zeros(weights.shape, np.float32), np.zeros(kept, np.float32)
     part = np.empty(kept, np.float32)
-    scale = _F(1 / weight)
-    for c in range(len(candidates)):
+    for c in range(len(among)):
         row = among[c]
         for j in range(kept):
             part[order[j]] = of_sums[c, j] * scale
         spread_row(part, values[row], weights[position], of_values[row], of_weights[position])
-    for q in range(count):
+    for q in range(len(known)):
         for j in range(kept):
             part[order[j]] = of_sides[q, j] * scale
         for j in range(kept):
             of_bias[j] += part[j]
-        for i in range(arity - 1):
+        for i in range(known.shape[1]):
             other, row = i + (i >= position), known[q, i]
             spread_row(part, values[row], weights[other], of_values[row], of_weights[other])
     if mapped:
-        for c in range(len(rows)):
+        for c in range(len(values)):
             for k in range(values.shape[1]):
                 of_values[c, k] *= values[c, k] * (_ONE - values[c, k])
-    return loss / weight, weight, rows, of_values, of_weights, of_bias
+    return of_values, of_weights, of_bias
 
 
 @fastmath_inline
