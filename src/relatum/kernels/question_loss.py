@@ -18,6 +18,7 @@ import numpy.typing as npt
 from relatum.kernels.answer_loss import Objective, slopes_of
 from relatum.kernels.jit import TILE, exponentials, fastmath_inline, reordered
 from relatum.kernels.loss_shared import plan_windows, query_sides
+from relatum.kernels.rows import gather, runs_of
 from relatum.kernels.windowed_sigmoid_loops import score_tile
 from relatum.kernels.windows import spread_row, sum_row
 
@@ -41,7 +42,7 @@ class Gradients(NamedTuple):
 
     loss: float
     weight: float  # of all answers together
-    rows: Ints  # of entities, ascending
+    rows: Ints  # of entities that have a gradient, ascending
     entities: Floats  # [rows, kept columns]
     relations: Floats  # [arity, kept columns]
     bias: Floats  # [kept windows]
@@ -127,6 +128,7 @@ def _gradients(  # type: ignore[no-untyped-def]
     bits, counted = np.empty(len(candidates), np.int32), np.empty(len(candidates), np.int64)
     # Smoothing gives every candidate the same small slope: together they count.
     least = _ZERO if smoothing > 0 else min(_NEGLIGIBLE, _LEFT_OUT / _F(len(candidates)))
+    moved = np.zeros(len(rows), np.bool_)
     loss = 0.0
     weight = 0.0
     for begin in range(0, count, _TOGETHER):
@@ -146,23 +148,40 @@ def _gradients(  # type: ignore[no-untyped-def]
                 number += abs(slopes[c]) > least
             together = width if paired == kept else paired  # what is padded has a side of 0, and so no slope
             which = counted[:number]
+            for c in which:
+                moved[among[c]] = True
             _backward(sums, sides[q], together, paired + single, slopes, which, share * factor, of_sums, of_sides[q])
-    found = _to_parameters(of_sums, of_sides, order, values, weights, among, known, position, _F(1 / weight), mapped)
-    return loss / weight, weight, rows, *found
+    for q in range(count):
+        for i in range(arity - 1):
+            moved[known[q, i]] = True
+    number = 0
+    indices = np.full(len(rows), -1, np.int64)  # of rows among those that have a gradient
+    for row in range(len(rows)):
+        if moved[row]:
+            rows[number], indices[row] = rows[row], number
+            number += 1
+    found = _to_parameters(
+        of_sums, of_sides, order, values, weights, among, known, indices, number, position, _F(1 / weight), mapped
+    )
+    return loss / weight, weight, rows[:number], *found
 
 
 @fastmath_inline
-def _to_parameters(of_sums, of_sides, order, values, weights, among, known, position, scale, mapped):  # type: ignore[no-untyped-def]
+def _to_parameters(  # type: ignore[no-untyped-def]
+    of_sums, of_sides, order, values, weights, among, known, indices, number, position, scale, mapped
+):
     """Return the gradients of entities, relation and bias, from those of the sums of candidates and questions."""
     kept = len(order)
-    of_values = np.zeros(values.shape, np.float32)
+    of_values = np.zeros((number, values.shape[1]), np.float32)
     of_weights, of_bias = np.zeros(weights.shape, np.float32), np.zeros(kept, np.float32)
     part = np.empty(kept, np.float32)
     for c in range(len(among)):
         row = among[c]
+        if indices[row] < 0:
+            continue
         for j in range(kept):
             part[order[j]] = of_sums[c, j] * scale
-        spread_row(part, values[row], weights[position], of_values[row], of_weights[position])
+        spread_row(part, values[row], weights[position], of_values[indices[row]], of_weights[position])
     for q in range(len(known)):
         for j in range(kept):
             part[order[j]] = of_sides[q, j] * scale
@@ -170,11 +189,13 @@ def _to_parameters(of_sums, of_sides, order, values, weights, among, known, posi
             of_bias[j] += part[j]
         for i in range(known.shape[1]):
             other, row = i + (i >= position), known[q, i]
-            spread_row(part, values[row], weights[other], of_values[row], of_weights[other])
+            spread_row(part, values[row], weights[other], of_values[indices[row]], of_weights[other])
     if mapped:
-        for c in range(len(values)):
-            for k in range(values.shape[1]):
-                of_values[c, k] *= values[c, k] * (_ONE - values[c, k])
+        for row in range(len(values)):
+            if indices[row] >= 0:
+                value, slope = values[row], of_values[indices[row]]
+                for k in range(len(value)):
+                    slope[k] *= value[k] * (_ONE - value[k])
     return of_values, of_weights, of_bias
 
 
@@ -233,19 +254,14 @@ def _taken(table, rows, windows, window, mapped):  # type: ignore[no-untyped-def
     """Return the kept columns of some rows, through a sigmoid if mapped."""
     found = np.empty((len(rows), len(windows) * window), np.float32)
     bits = np.empty(found.shape[1], np.int32)
+    columns = np.empty(found.shape[1], np.int64)
+    for j in range(len(windows)):
+        for k in range(window):
+            columns[j * window + k] = windows[j] * window + k
+    runs = runs_of(columns)
     for i in range(len(rows)):
-        row, out = table[rows[i]], found[i]
-        if window == 1:
-            for j in range(len(windows)):
-                out[j] = row[windows[j]]
-        elif window == 2:
-            for j in range(len(windows)):
-                out[2 * j] = row[2 * windows[j]]
-                out[2 * j + 1] = row[2 * windows[j] + 1]
-        else:
-            for j in range(len(windows)):
-                for k in range(window):
-                    out[j * window + k] = row[windows[j] * window + k]
+        out = found[i]
+        gather(table[rows[i]], columns, runs, out)
         if mapped:
             for k in range(len(out)):
                 out[k] = -min(max(out[k], _SMALLEST), -_SMALLEST)

@@ -51,26 +51,34 @@ class Optimizer:
 
         def work(number: int) -> None:
             name, part = jobs[number]
-            with parallel.single_threaded():
-                for gradient in by_name[name]:
-                    rows = np.arange(sizes[name]) if gradient.rows is None else gradient.rows
-                    first, last = np.searchsorted(rows, part)
-                    values = gradient.values.reshape(len(rows), -1)[first:last]
-                    self.step(name, rows[first:last], values, learning_rate, gradient.columns)
+            for gradient in by_name[name]:
+                self.step(name, gradient.rows, gradient.values, learning_rate, gradient.columns, part)
 
         parallel.run(work, len(jobs))
 
     def step(
-        self, name: str, rows: Ints | None, gradient: Tensor, learning_rate: float, columns: Ints | None = None
+        self,
+        name: str,
+        rows: Ints | None,
+        gradient: Tensor,
+        learning_rate: float,
+        columns: Ints | None = None,
+        among: tuple[int, int] | None = None,
     ) -> None:
-        """Take one step on the given distinct rows and columns of a parameter (None: all), whose gradient is given."""
+        """Take one step on the given distinct rows and columns of a parameter (None: all), whose gradient is given.
+
+        With `among`, rows from its first to before its second are moved, and no others; then `rows` ascend.
+        """
         table = _table(self.parameters[name])
         chosen = np.arange(len(table)) if rows is None else rows
         slope = gradient.reshape(len(chosen), table.shape[1] if columns is None else len(columns))
         if self.settings.optimizer == "adagrad" and table.device.type == "cpu" and table.dtype == torch.float32:
             squares, decay = as_array(self.history[f"{name}/squares"]), self.settings.weight_decay
-            adagrad(as_array(table), squares, chosen, as_array(slope), learning_rate, decay, columns=columns)
+            adagrad(as_array(table), squares, chosen, as_array(slope), learning_rate, decay, columns=columns, among=among)
             return
+        if among is not None:
+            first, last = np.searchsorted(chosen, among)
+            chosen, slope = chosen[first:last], slope[first:last]
         ids = torch.from_numpy(chosen).to(table.device)
         where = ids if columns is None else (ids[:, None], torch.from_numpy(columns).to(table.device))
         slope = slope + self.settings.weight_decay * table[where]
