@@ -193,7 +193,9 @@ def test_an_epoch_has_every_question_once_in_batches_of_one_position_of_one_rela
         for questions in rows.questions:
             chosen = [batch.chosen for batch in rows._batches if batch.questions is questions]
             assert sorted(np.concatenate(chosen).tolist()) == list(range(len(questions)))
-            assert max(map(len, chosen)) <= 1.5 * size
+            answers, largest = np.diff(questions.starts), int(np.diff(questions.starts).max())
+            assert max(answers[each].sum() for each in chosen) <= 1.5 * size + largest
+            assert len(chosen) >= min(len(answers), answers.sum() / (1.5 * size + largest))
     assert orders[0] != orders[1]
     rows.start_epoch(0)
     assert [(id(batch.questions), batch.chosen.tolist()) for batch in rows._batches] == orders[0]

@@ -89,14 +89,20 @@ class QuestionRows:
         self._epoch, self._batches = 0, list[_Batch]()
 
     def start_epoch(self, epoch: int) -> int:
-        """Cut the questions into batches, each of one position of one relation."""
+        """Cut the questions into batches, each of one position of one relation and of about as many answers as another.
+
+        Were it as many questions, those that have many answers would be learned from in few steps.
+        """
         if not self.questions:
             raise DataError("there are no facts to train on")
         rng = step_rng(self.seed, epoch)
         batches = []
         for questions in self.questions:
-            parts = max(1, round(len(questions) / self.settings.batch_size))
-            batches += [_Batch(questions, part) for part in np.array_split(rng.permutation(len(questions)), parts)]
+            order = rng.permutation(len(questions))
+            ends = np.cumsum(np.diff(questions.starts)[order])
+            parts = max(1, round(len(questions.answers) / self.settings.batch_size))
+            cuts = np.searchsorted(ends, np.arange(1, parts) * (len(questions.answers) / parts))
+            batches += [_Batch(questions, part) for part in np.split(order, cuts) if len(part)]
         self._epoch, self._batches = epoch, [batches[index] for index in rng.permutation(len(batches)).tolist()]
         return len(batches)
 
