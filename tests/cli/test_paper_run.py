@@ -152,7 +152,8 @@ def test_killed_at_any_time_and_started_again_it_ends_with_the_same_results(spec
     assert len(resumed) <= 1  # none if the kill came before the first checkpoint was whole
 
 
-def test_a_spec_with_seeds_can_be_trained_alone(spec: Path) -> None:
+def test_a_spec_with_seeds_and_an_ensemble_can_be_trained_alone(spec: Path) -> None:
+    spec.write_text("ensemble = true\n" + spec.read_text())
     assert Spec.read(spec).seed == 0
 
 

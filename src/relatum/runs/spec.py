@@ -149,10 +149,9 @@ class Spec:
     def read(cls, path: Path, changes: Iterable[str] = (), options: Mapping[str, Any] | None = None) -> Spec:
         """Return the spec in a TOML file, with changes such as `training.epochs=20` made to it, and then plain data.
 
-        There may be `seeds` in it too, which are those of an experiment: a run has one.
+        There may be `seeds` and `ensemble` in it too, which are those of an experiment: a run has one seed.
         """
-        given = read_toml(path)
-        given.pop("seeds", None)
+        given = {name: value for name, value in read_toml(path).items() if name not in ("seeds", "ensemble")}
         if VARY in given:
             raise SettingError(f"{path}: states a series of runs ({VARY}), not one; run it with: relatum run {path}")
         return cls.from_dict(merged(given, *map(change_of, changes), options or {}))
