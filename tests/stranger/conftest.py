@@ -27,9 +27,11 @@ def typed(home: Path, request: pytest.FixtureRequest) -> Typed:
     """Return a function that types a command at home and returns what it printed.
 
     With --full `relatum` is a clone that the two commands of the README have just set up and tried; else it is what is
-    installed here.
+    installed here, with the kernels that other tests have compiled.
     """
-    kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "LANG", "LC_", "TERM"))}
+    full = request.config.getoption("--full")
+    ours = ("PIP_", "LANG", "LC_", "TERM", *(() if full else ("NUMBA_CACHE_DIR",)))
+    kept = {name: value for name, value in os.environ.items() if name.startswith(ours)}
     commands = Path(sys.executable).parent
 
     def type_in(*command: str, folder: Path = home) -> str:
@@ -38,7 +40,7 @@ def typed(home: Path, request: pytest.FixtureRequest) -> Typed:
         assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
-    if request.config.getoption("--full"):
+    if full:
         type_in("git", "clone", "--quiet", str(ROOT), "project")
         assert "report.html" in type_in("make", "demo", folder=home / "project")
         assert " passed" in type_in("make", "test", folder=home / "project")
