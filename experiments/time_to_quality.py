@@ -89,8 +89,7 @@ def main() -> None:
     reached = next((point["seconds"] for point in points if point["test_mrr"] >= options.aim), None)
     report = {
         "made_by": f"python experiments/time_to_quality.py experiments/{options.spec.name} --aim {options.aim} "
-        f"--minutes {options.minutes} --seed {options.seed}"
-        + "".join(f" --set {change}" for change in options.changes),
+        f"--minutes {options.minutes} --seed {options.seed}" + "".join(f" --set {change}" for change in options.changes),
         "data": {"name": spec.data, "checksums": dict(split.checksums)},
         "aim": {"test_mrr": options.aim, "minutes": options.minutes},
         "reached_after_seconds": reached,
@@ -104,7 +103,8 @@ def main() -> None:
     draw(options.out)
     table = Table("epoch", "seconds", "valid", "test MRR")
     for point in points:
-        table.add_row(f"{point['epoch']:.0f}", f"{point['seconds']:.0f}", f"{point['valid']:.4f}", f"{point['test_mrr']:.4f}")
+        shown = {"epoch": ".0f", "seconds": ".0f", "valid": ".4f", "test_mrr": ".4f"}
+        table.add_row(*(format(point[name], form) for name, form in shown.items()))
     Console().print(table)
     print(f"{options.aim} {'not reached' if reached is None else f'reached after {reached:.0f} s'}")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from relatum.kernels import reference
-from relatum.kernels.rows import adagrad
+from relatum.kernels.rows import adagrad, block
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.01])
@@ -26,3 +26,34 @@ def test_a_gradient_of_zero_from_the_start_moves_nothing() -> None:
     table, history = np.ones((3, 2), np.float32), np.zeros((3, 2), np.float32)
     adagrad(table, history, np.array([1]), np.zeros((1, 2), np.float32), 0.5)
     assert np.array_equal(table, np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("columns", [[0, 3, 7], range(8, 24), [*range(8), *range(12, 20)], [*range(9), *range(12, 19)]])
+def test_columns_in_runs_are_the_columns(columns: list[int]) -> None:
+    rng = np.random.default_rng(0)
+    table, history = rng.normal(size=(9, 24)).astype(np.float32), rng.random((9, 24)).astype(np.float32)
+    rows, chosen = np.array([1, 4, 8]), np.array(columns)
+    where = np.ix_(rows, chosen)
+    assert np.array_equal(block(table, rows, chosen), table[where])
+    gradient = rng.normal(size=(3, len(chosen))).astype(np.float32)
+    part, of_part = table[:, chosen].copy(), history[:, chosen].copy()
+    adagrad(part, of_part, rows, gradient, 0.1, 0.01)
+    before = table.copy()
+    adagrad(table, history, rows, gradient, 0.1, 0.01, columns=chosen)
+    assert np.array_equal(table[:, chosen], part)
+    assert np.array_equal(history[:, chosen], of_part)
+    others = np.setdiff1d(np.arange(24), chosen)
+    assert np.array_equal(table[:, others], before[:, others])
+
+
+def test_a_part_of_the_rows_is_moved_and_no_other() -> None:
+    rng = np.random.default_rng(0)
+    whole = rng.normal(size=(9, 4)).astype(np.float32)
+    parts, histories = whole.copy(), [np.ones((9, 4), np.float32) for _ in range(2)]
+    rows, gradient = np.array([1, 4, 8]), rng.normal(size=(3, 4)).astype(np.float32)
+    adagrad(whole, histories[0], rows, gradient, 0.1)
+    for among in ((0, 2), (2, 5), (5, 9)):
+        adagrad(parts, histories[1], rows, gradient, 0.1, among=among)
+        assert np.array_equal(parts[: among[1]], whole[: among[1]])
+    assert np.array_equal(parts, whole)
+    assert np.array_equal(*histories)

@@ -187,20 +187,23 @@ def exponentiate() -> None:
 
 @walks(rows.adagrad)
 def step() -> None:
-    for count, width, columns in itertools.product((0, 1, 600), (0, 1, 5), (None, 0, 1, 5)):
+    for count, width, columns in itertools.product((0, 1, 600), (0, 1, 5, 16), (None, 0, 1, 5, 8, 16)):
         if columns is not None and columns > width:
             continue
         table, history = drawn(count + 1, width), np.abs(drawn(count + 1, width))
-        chosen = None if columns is None else np.arange(width)[::-1][:columns]
+        chosen = None if columns is None else np.arange(width)[width - columns :]
         gradient = drawn(count, width if columns is None else columns)
         rows.adagrad(table, history, np.arange(count), gradient, 0.1, columns=chosen)
+        rows.adagrad(table, history, np.arange(count), gradient, 0.1, columns=chosen, among=(1, count + 1))
         assert np.isfinite(table).all()
 
 
-@walks(rows.block)
+@walks(rows.block, rows.gather, rows.runs_of)
 def cut() -> None:
-    table = drawn(4, 6)
-    for chosen, columns in itertools.product(([], [3], [3, 0, 3]), ([], [5], [0, 5])):
+    table = drawn(4, 18)
+    for chosen, columns in itertools.product(
+        ([], [3], [3, 0, 3]), ([], [5], [0, 5], range(10, 18), [*range(8), *range(10, 18)])
+    ):
         found = rows.block(table, np.array(chosen, np.int64), np.array(columns, np.int64))
         assert np.array_equal(found, table[np.ix_(np.array(chosen, np.int64), np.array(columns, np.int64))])
 
@@ -244,14 +247,10 @@ def lose_by_question() -> None:
             found = question_loss.question_gradients(
                 tables, (1, 1), arity - 1, questions, chosen, pool, *numbers, mapped=not joint
             )
-            width = len(kept) * window
+            width, moved = len(kept) * window, len(found.rows)
             assert np.isfinite(found.loss)
-            assert [one.shape for one in found[2:]] == [
-                (size if count else 0,),
-                (size if count else 0, width),
-                (arity, width),
-                (len(kept),),
-            ]
+            assert moved <= size
+            assert [one.shape for one in found[3:]] == [(moved, width), (arity, width), (len(kept),)]
 
 
 @walks(answer_loss.answer_slopes, answer_loss.slopes_of)

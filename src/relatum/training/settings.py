@@ -58,7 +58,9 @@ class TrainingSettings(Checked, path="training"):
     answer_damping: float = setting(
         0.0, "a question with n answers weighs n ** (1 - this): 0 counts answers, 1 questions. For `questions`", ge=0, le=1
     )
-    batch_size: int = setting(64, "facts per batch, with rows of questions their answers; with `shared` negatives, all of one relation", ge=1)
+    batch_size: int = setting(
+        64, "facts per batch, with rows of questions their answers; with `shared` negatives, all of one relation", ge=1
+    )
     batches_per_step: int = setting(
         4,
         "batches that share a step: their gradients are taken side by side at the same parameters, and applied one after the"
