@@ -49,5 +49,17 @@ def test_clocks_set_back_losses_that_are_no_number_and_torn_lines_do_no_harm(tmp
     assert path.read_bytes() == whole
 
 
+def test_where_another_metric_decides_the_mrr_is_shown(tmp_path: Path) -> None:
+    path = journal(
+        tmp_path / "journal.jsonl",
+        ("start", 100, 0, {}),
+        ("validation", 110, 1, {"score": 0.7, "mrr": 0.2}),
+        ("validation", 120, 2, {"score": 0.6, "mrr": 0.3}),
+    )
+    course = read_history(path)
+    assert course.scores == [HistoryPoint(1, 10, 0.2, 0.7), HistoryPoint(2, 20, 0.3, 0.6)]
+    assert course.best == course.scores[0]
+
+
 def test_without_a_journal_nothing_is_known(tmp_path: Path) -> None:
     assert read_history(tmp_path / "journal.jsonl").sessions == 0

@@ -113,6 +113,14 @@ def test_a_better_validation_renews_patience(case: Case) -> None:
     assert (state.epoch, state.best_epoch) == (5, 3)
 
 
+def test_of_several_numbers_the_first_decides_and_the_others_are_told(case: Case) -> None:
+    told, scores = Events(), iter([0.1, 0.9, 0.4])
+    state = run(case, changed(epochs=3), validate=lambda _: {"corrected-mrr": next(scores), "mrr": 0.5}, watch=told)
+    assert (state.best_epoch, state.best_score) == (2, 0.9)
+    said = [said for event, _, said in told if event == "validation"]
+    assert said[1] == {"score": 0.9, "best": True, "mrr": 0.5}
+
+
 def test_without_patience_all_epochs_are_trained(case: Case) -> None:
     state = run(case, changed(epochs=6, patience=0), validate=lambda _: 0.0)
     assert (state.epoch, state.best_epoch, state.stale) == (6, 1, 5)

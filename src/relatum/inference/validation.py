@@ -21,8 +21,10 @@ __all__ = ["calibrate", "sample", "validator"]
 _MOST = 4000  # facts that are ranked at most; the same ones each time
 
 
-def validator(model: Model, split: Split, metric: str = "mrr", most: int = _MOST) -> Callable[[Parameters], float] | None:
-    """Return the validation MRR as a function of parameters, filtered by train and valid alone; None without valid facts.
+def validator(
+    model: Model, split: Split, metric: str = "mrr", most: int = _MOST
+) -> Callable[[Parameters], dict[str, float]] | None:
+    """Return a metric, and then the MRR, as a function of parameters, filtered by train and valid; None without valid facts.
 
     Where questions have many answers, some that nobody knows yet, those of test among them, rank above the right one and
     count as wrong. They were held out as the valid facts were, so about as many of them stand above an answer as other
@@ -34,12 +36,13 @@ def validator(model: Model, split: Split, metric: str = "mrr", most: int = _MOST
     chosen = _chosen(split.valid, most)
     facts = _taken(split.valid, chosen)
 
-    def validate(parameters: Parameters) -> float:
+    def validate(parameters: Parameters) -> dict[str, float]:
         ranks = rank(model, parameters, facts, known)
+        plain = {"mrr": Metrics.of(ranks).mrr}
         if metric == "mrr":
-            return Metrics.of(ranks).mrr
+            return plain
         above = _answers_above(model, parameters, split.valid, chosen)
-        return float(np.mean(1 / (1 + np.maximum(ranks.realistic - 1 - above, 0))))
+        return {metric: float(np.mean(1 / (1 + np.maximum(ranks.realistic - 1 - above, 0)))), **plain}
 
     return validate
 

@@ -60,6 +60,7 @@ class HistoryPoint:
     epoch: int
     seconds: float
     value: float
+    decisive: float | None = None  # what a validation was decided by, where that is not its MRR, the value
 
 
 @dataclass
@@ -75,7 +76,7 @@ class TrainingHistory:
     @property
     def best(self) -> HistoryPoint | None:
         """The first of the best validations."""
-        return max(self.scores, key=lambda point: point.value, default=None)
+        return max(self.scores, key=lambda point: point.value if point.decisive is None else point.decisive, default=None)
 
 
 def read_history(path: Path) -> TrainingHistory:
@@ -111,5 +112,8 @@ def history_of(events: Iterable[Mapping[str, Any]]) -> TrainingHistory:
         before, history.epochs = now, int(event["epoch"])
         for name, kept in (("loss", history.losses), ("score", history.scores)):
             if isinstance(event.get(name), float | int) and math.isfinite(event[name]):
-                kept.append(HistoryPoint(history.epochs, history.seconds, float(event[name])))
+                value, decisive = float(event[name]), None
+                if name == "score" and "mrr" in event:
+                    value, decisive = float(event["mrr"]), value
+                kept.append(HistoryPoint(history.epochs, history.seconds, value, decisive))
     return history

@@ -20,8 +20,10 @@ from relatum.datasets.load import load
 from relatum.errors import DataError, RelatumError
 from relatum.files import atomic_file
 from relatum.inference.evaluation import SIZE
+from relatum.inference.validation import validator
 from relatum.models import MODELS
 from relatum.runs.directory import SPEC, read_environment
+from relatum.runs.journal import HistoryPoint
 from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
 from relatum.setting_names import written
@@ -83,7 +85,7 @@ def result_of(folder: Path) -> dict[str, Any]:
     reliability = run.reliability("test")
     keys = ("arity", "operation", "depth") if tested.derivations else ("arity",)
     parts = {**{f"by_{key}": tested.by(key) for key in keys}, "by_relation_size": tested.by(SIZE)}
-    members = run.environment.get("ensemble", [])
+    members, metric = run.environment.get("ensemble", []), run.spec.training.validation_metric
     minutes = sum(one["minutes_of_training"] for one in members) if members else history.seconds / 60
     return {
         "seed": run.spec.seed,
@@ -94,9 +96,10 @@ def result_of(folder: Path) -> dict[str, Any]:
         "epochs": history.epochs,
         "best_epoch": history.epochs if history.best is None else history.best.epoch,
         "course": [
-            {"epoch": point.epoch, "seconds": round(point.seconds, 1), "valid_mrr": point.value} for point in history.scores
+            {"epoch": point.epoch, "seconds": round(point.seconds, 1), **_validated(point, metric)}
+            for point in history.scores
         ],
-        "valid": None if history.best is None else {"mrr": history.best.value, "filter": "train and valid"},
+        "valid": None if history.best is None else {**_valid(run, history.best), "filter": "train and valid"},
         "test": {
             **tested.metrics.to_json(),
             "mrr_interval": tested.interval,
@@ -106,6 +109,24 @@ def result_of(folder: Path) -> dict[str, Any]:
         },
         "calibration": None if reliability is None else reliability.to_json(),
     }
+
+
+def _validated(point: HistoryPoint, metric: str) -> dict[str, float]:
+    """Return what a validation found; a journal may tell of another metric alone."""
+    if metric == "mrr":
+        return {"valid_mrr": point.value}
+    other = f"valid_{metric.replace('-', '_')}"
+    return {other: point.value} if point.decisive is None else {other: point.decisive, "valid_mrr": point.value}
+
+
+def _valid(run: Trained, best: HistoryPoint) -> dict[str, float]:
+    """Return how good the parameters that were kept are on validation facts: by MRR, and by what chose them."""
+    metric = run.spec.training.validation_metric
+    found = {name.removeprefix("valid_"): value for name, value in _validated(best, metric).items()}
+    if "mrr" in found:
+        return found
+    measured = validator(run.model, run.split)
+    return {**found, **(measured(run.parameters) if measured else {})}
 
 
 FORMAT = "relatum-datasets"
@@ -181,9 +202,15 @@ class Result:
 
     @property
     def histories(self) -> list[list[Point]]:
-        """The validations of each run; none of a run of which they were not kept."""
-        kept = ([(one["epoch"], one["seconds"], one["valid_mrr"]) for one in run.get("course", ())] for run in self.runs)
-        return [[Point(int(epoch), float(seconds), float(mrr)) for epoch, seconds, mrr in history] for history in kept]
+        """The validations of each run; none of a run of which they, or their MRRs, were not kept."""
+        return [
+            [
+                Point(int(one["epoch"]), float(one["seconds"]), float(one["valid_mrr"]))
+                for one in run.get("course", ())
+                if "valid_mrr" in one or "valid_corrected_mrr" not in one
+            ]
+            for run in self.runs
+        ]
 
     def values(self, *path: str) -> list[float]:
         """Return a value of the test, of each run; nothing if a run has none."""

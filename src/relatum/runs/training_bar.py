@@ -61,8 +61,8 @@ class TrainingBar:
             self._update(state, facts)
         elif event == "epoch":
             self._loss, self._done = facts["loss"], facts["done"]
-        elif event == "validation":
-            self._score = f"{state.best_score:.4f}"
+        elif event == "validation" and (facts["best"] or "mrr" not in facts):
+            self._score = f"{facts.get('mrr', state.best_score):.4f}"
         if event in ("epoch", "validation") and self._bar is None:
             self._say(state, self._done, now=event == "validation")
         if self._interrupted:

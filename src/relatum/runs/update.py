@@ -89,8 +89,8 @@ def effect_of(folded: Folded) -> dict[str, Any]:
     return {
         "seconds": round(folded.seconds, 2),
         "valid_facts": len(sample(wide.before.valid, most=_VALIDATED)) if after else 0,
-        "valid_mrr_before": None if before is None else before(folded.trained.parameters),
-        "valid_mrr_after": None if after is None else after(folded.parameters),
+        "valid_mrr_before": None if before is None else before(folded.trained.parameters)["mrr"],
+        "valid_mrr_after": None if after is None else after(folded.parameters)["mrr"],
         "own_questions": last.questions,
         "own_mrr_start": first.mrr,
         "own_mrr": last.mrr,

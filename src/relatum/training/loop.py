@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,7 +22,9 @@ from relatum.training.optimizer import History, Optimizer
 from relatum.training.rows import Rows, rows_of
 from relatum.training.settings import TrainingSettings
 
-__all__ = ["State", "start", "train"]
+__all__ = ["Quality", "State", "start", "train"]
+
+Quality = float | Mapping[str, float]
 
 
 @dataclass
@@ -51,7 +53,7 @@ def train(
     settings: TrainingSettings,
     seed: int,
     state: State | None = None,
-    validate: Callable[[Parameters], float] | None = None,
+    validate: Callable[[Parameters], Quality] | None = None,
     watch: Callable[[str, State, dict[str, Any]], None] = lambda *_: None,
 ) -> State:
     """Return the state after training; `state.best` holds the best parameters, or the last without validation.
@@ -64,7 +66,8 @@ def train(
         settings: how to train.
         seed: of everything that is drawn.
         state: where to go on from; None starts at the beginning.
-        validate: returns how good parameters are, more is better; nothing else decides which are kept.
+        validate: returns how good parameters are, more is better; nothing else decides which are kept. Of several numbers
+            by name the first decides, and the others are passed on to who watches.
         watch: is called after each "step", "epoch" and "validation" and at the "end", with the state, from which training
             could go on, and what there is to say. An "epoch" that was validated also says what its "validation" will say:
             whoever stops between the two has heard all that led to the state. It must not change the state. It may raise
@@ -155,7 +158,7 @@ def _close_epoch(
     settings: TrainingSettings,
     state: State,
     share: float,
-    validate: Callable[[Parameters], float] | None,
+    validate: Callable[[Parameters], Quality] | None,
     clock: _Clock,
     watch: Callable[[str, State, dict[str, Any]], None],
 ) -> None:
@@ -166,12 +169,13 @@ def _close_epoch(
     validation: dict[str, Any] | None = None
     if validate is not None and (last or epoch % settings.validate_every == 0):
         with clock.validating():
-            score = validate(kept)
+            found = validate(kept)
+        (_, score), *others = found.items() if isinstance(found, Mapping) else [("score", found)]
         better = score > state.best_score
         state.stale = 0 if better else state.stale + 1
         if better:
             state.best, state.best_score, state.best_epoch = _copy(kept), score, epoch
-        validation = {"score": score, "best": better}
+        validation = {"score": score, "best": better, **dict(others)}
     state.epoch, state.step, state.loss, state.seconds = epoch, 0, 0.0, clock.now()
     state.done = last or (settings.patience > 0 and state.stale >= settings.patience)
     if validate is None and state.done:
