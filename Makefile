@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 BENCH := .venv-bench
 RECENT = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	{ echo "relatum needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 2; }
-PYTEST := $(BIN)/python -m pytest -n 2
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-full check format bench clean
