@@ -33,7 +33,9 @@ from relatum.training.rows import rows_of
 from relatum.training.settings import TrainingSettings
 
 FACTS = TrainingSettings(rows="facts", num_negatives=1000, epochs=1)
-QUESTIONS = replace(FACTS, rows="questions", batch_size=256, batches_per_step=8)  # 256 answers, about half as many questions
+QUESTIONS = replace(
+    FACTS, rows="questions", batch_size=256, batches_per_step=8
+)  # about 256 answers, or all of a small group
 PAPER = TrainingSettings(**{**RECIPES["paper"]["training"], "epochs": 1})
 WARM, STEPS = 2, 30
 FEW = 3  # steps of the published recipe

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
@@ -28,6 +29,7 @@ from relatum.inference.validation import validator
 from relatum.kernels.parallel import threads
 from relatum.models import MODELS
 from relatum.paper.figure_style import PAGE, STYLES, grid, styled, write_figure
+from relatum.runs.experiment import file_word
 from relatum.training.loop import State, train
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -59,8 +61,6 @@ def draw(folder: Path) -> None:
     """Draw every curve of a folder, beside what it aims at."""
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("time-to-quality-*.json"))]
     with styled():
-        from matplotlib.figure import Figure
-
         figure = Figure(figsize=(PAGE, 2.2), layout="constrained")
         for axes, one in zip(figure.subplots(1, len(found), squeeze=False)[0], found, strict=True):
             minutes, test = zip(*((point["seconds"] / 60, point["test_mrr"]) for point in one["points"]), strict=True)
@@ -85,6 +85,8 @@ def main() -> None:
     options = parser.parse_args()
     spec = replace(Spec.read(options.spec, options.changes), seed=options.seed)
     split = load(spec.data)
+    if not len(split.valid) or not len(split.test):
+        parser.error(f"{spec.data}: a curve needs valid facts and test facts")
     points = curve(spec, split)
     reached = next((point["seconds"] for point in points if point["test_mrr"] >= options.aim), None)
     report = {
@@ -98,7 +100,7 @@ def main() -> None:
         "machine": f"{platform.system()} {platform.machine()}, {threads()} threads",
         "versions": {"relatum": __version__, "torch": torch.__version__, "python": platform.python_version()},
     }
-    with atomic_file(options.out / f"time-to-quality-{spec.data}.json") as file:
+    with atomic_file(options.out / f"time-to-quality-{file_word(spec.data)}.json") as file:
         file.write((json.dumps(report, indent=1) + "\n").encode())
     draw(options.out)
     table = Table("epoch", "seconds", "valid", "test MRR")

@@ -151,19 +151,25 @@ def _gradients(  # type: ignore[no-untyped-def]
             for c in which:
                 moved[among[c]] = True
             _backward(sums, sides[q], together, paired + single, slopes, which, share * factor, of_sums, of_sides[q])
-    for q in range(count):
-        for i in range(arity - 1):
-            moved[known[q, i]] = True
-    number = 0
-    indices = np.full(len(rows), -1, np.int64)  # of rows among those that have a gradient
-    for row in range(len(rows)):
-        if moved[row]:
-            rows[number], indices[row] = rows[row], number
-            number += 1
+    indices, number = _with_gradient(rows, moved, known)
     found = _to_parameters(
         of_sums, of_sides, order, values, weights, among, known, indices, number, position, _F(1 / weight), mapped
     )
     return loss / weight, weight, rows[:number], *found
+
+
+@fastmath_inline
+def _with_gradient(rows, moved, known):  # type: ignore[no-untyped-def]
+    """Put the rows that have a gradient, candidates that moved and what is given, first; return their new indices, or -1."""
+    for q in range(len(known)):
+        for i in range(known.shape[1]):
+            moved[known[q, i]] = True
+    indices, number = np.full(len(rows), -1, np.int64), 0
+    for row in range(len(rows)):
+        if moved[row]:
+            rows[number], indices[row] = rows[row], number
+            number += 1
+    return indices, number
 
 
 @fastmath_inline

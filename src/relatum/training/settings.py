@@ -102,7 +102,7 @@ class TrainingSettings(Checked, path="training"):
         choices=SCHEDULES,
     )
     final_learning_rate_factor: float = setting(0.1, "see `learning_rate_schedule`", ge=0)
-    weight_decay: float = setting(0.0, "added to the gradient, times the parameter", ge=0)
+    weight_decay: float = setting(0.0, "added to the gradient, times the parameter, in rows that have a gradient", ge=0)
     ema_decay: float = setting(
         0.0,
         "what is validated and kept is an exponential moving average of the parameters over epochs, in which the average so"
