@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from relatum.arrays import Float32, Int64
-from relatum.data.known_answers import AnswerLists, KnownAnswers
+from relatum.data.answer_index import AnswerLists
+from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Ids
 from relatum.errors import NumericError
