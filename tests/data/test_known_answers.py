@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from relatum import DataError, Hypergraph, KnownAnswers, RelationSchema, Schema, Split
-from relatum.data import known_answers
+from relatum.data import answer_index
 from relatum.data.vocabulary import Vocabulary
 from support.strategies import splits
 
@@ -49,12 +49,12 @@ def test_lookup_equals_a_plain_search(split: Split) -> None:
 @given(splits)
 def test_keys_may_need_many_levels(split: Split) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(known_answers, "LARGEST_KEY", 2**8)  # as if ids were too large for more than a column or two
+        patch.setattr(answer_index, "LARGEST_KEY", 2**8)  # as if ids were too large for more than a column or two
         check_against_sets(split)
 
 
 def test_a_key_is_known_only_if_all_its_levels_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_answers, "LARGEST_KEY", 2**7)  # three columns of four entities, then one
+    monkeypatch.setattr(answer_index, "LARGEST_KEY", 2**7)  # three columns of four entities, then one
     chance = np.random.default_rng(0)
     size, arity = 4, 5
     facts = {("r", *(f"e{entity}" for entity in row)) for row in chance.integers(0, size, (30, arity)).tolist()}

@@ -52,8 +52,9 @@ class AnswerLists:
 class AnswerIndex:
     """Answers by a key of several columns, found for many keys at once.
 
-    Rows are sorted by the key and then by the answer, so that the answers to a key are neighbours. A key is found level by level: each level packs as many columns as an int64 holds behind the number
-    of the group found so far. One level does for most data; there is no limit to the arity.
+    Rows are sorted by the key and then by the answer, so that the answers to a key are neighbours. A key is found level by
+    level: each level packs as many columns as an int64 holds behind the number of the group found so far. One level does for
+    most data; there is no limit to the arity. An answer is there as often as rows have it.
     """
 
     def __init__(self, key: Sequence[Ids], sizes: Sequence[int], answers: Ids, num_entities: int) -> None:
@@ -90,5 +91,4 @@ class AnswerIndex:
     @property
     def nbytes(self) -> int:
         """The memory that the arrays take."""
-        arrays = (self._answers, self._offsets, *(known for _, known in self._levels))
-        return sum(array.nbytes for array in arrays)
+        return self._answers.nbytes + self._offsets.nbytes + sum(known.nbytes for _, known in self._levels)

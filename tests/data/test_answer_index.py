@@ -1,0 +1,22 @@
+"""Answers are found by any columns, as often as rows have them; a key that no row has finds nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from relatum.data.answer_index import AnswerIndex
+
+
+def test_answers_stand_in_order_and_as_often_as_rows_have_them() -> None:
+    first, second, answers = np.array([[0, 0, 1, 0, 2], [1, 1, 0, 1, 2], [3, 1, 2, 3, 0]], np.int32)
+    index = AnswerIndex([first, second], [3, 3], answers, 4)
+    found = index.lookup([np.array([0, 1, 2, 0], np.int32), np.array([1, 0, 2, 2], np.int32)])
+    assert [found[number].tolist() for number in range(4)] == [[1, 3, 3], [2], [0], []]
+
+
+def test_a_key_of_one_column_finds_what_stands_beside_it() -> None:
+    rng = np.random.default_rng(0)
+    key, answers = rng.integers(0, 20, (2, 200)).astype(np.int32)
+    found = AnswerIndex([key], [20], answers, 20).lookup([np.arange(20, dtype=np.int32)])
+    for number in range(20):
+        assert found[number].tolist() == sorted(answers[key == number].tolist())
