@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from relatum.kernels import parallel, ranking, reference, windowed_sigmoid, windowed_sigmoid_loops
 from relatum.kernels.filters import nothing_excluded
 from relatum.kernels.jit import TILE
-from support.kernels_known import known_of
+from support.kernels_known import bonus_of, known_of
 
 EPSILON = np.finfo(np.float32).eps
 
@@ -109,6 +109,9 @@ def test_counts_equal_a_plain_count_with_ties_and_filters(count: Callable[[int, 
         plan = windowed_sigmoid.plan(k, tanh=bool(seed % 2))
         expected = reference.count_better(windowed_sigmoid.forward(plan, a, k), targets, lists)
         assert np.array_equal(windowed_sigmoid.count_better(plan, a, k, targets, known), expected)
+        bonus, more = bonus_of(rng, len(a), len(k))
+        expected = reference.count_better(windowed_sigmoid.forward(plan, a, k) + more, targets, lists)
+        assert np.array_equal(windowed_sigmoid.count_better(plan, a, k, targets, known, bonus), expected)
 
 
 def test_counts_of_more_questions_than_a_tile_holds_equal_a_plain_count() -> None:

@@ -14,7 +14,7 @@ from relatum.kernels import reference
 from relatum.models import ops as module
 from relatum.models.combine import SIGMAS, Combine, Dot, MinimumOfPairs, SquaredDistance, WindowedSigma, _parts
 from relatum.models.ops import backend_for
-from support.kernels_known import known_of
+from support.kernels_known import bonus_of, known_of
 
 BACKENDS = ["numba", "eager", "compile"]
 
@@ -130,6 +130,14 @@ def test_counts_and_best_follow_the_scores_with_ties_and_filters(
         for row, best in enumerate(reference.top(scores.numpy(), 9, lists)):
             assert places[row].tolist() == best.tolist() + [-1] * (9 - len(best))
             assert torch.equal(values[row, : len(best)], scores[row, best.tolist()])
+        bonus, more = bonus_of(rng, 7, count)
+        expected = reference.count_better(scores.numpy() + more, targets.numpy(), lists)
+        assert np.array_equal(combine.count_better(queries, candidates, targets, known, bonus), expected)
+        for k in (3, 70):  # kept in order while scores pass by, and sorted
+            places, values = combine.top(queries, candidates, k, known, bonus)
+            for row, best in enumerate(reference.top(scores.numpy() + more, k, lists)):
+                assert places[row, : len(best)].tolist() == best.tolist()
+                assert np.allclose(values[row, : len(best)], (scores.numpy() + more)[row, best], atol=1e-5)
 
 
 @pytest.mark.parametrize("name", combines())

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from kernels_known import bonus_of
 from numba.core.dispatcher import Dispatcher
 
 from relatum import kernels
@@ -95,13 +96,17 @@ def pick() -> None:
             top_rows(scores, excluded.pool, excluded.starts, excluded.counts, 0, queries, *none)
 
 
-@walks(ranking.count_better, count_rows)
+@walks(ranking.count_better, count_rows, ranking.add_bonus, ranking.add_bonus_rows)
 def count() -> None:
     for queries, candidates in [(0, 0), *itertools.product(QUERIES, SIZES[1:])]:
         scores, targets = drawn(queries, candidates).round(1), np.full(queries, candidates - 1)
         for excluded, lists in all_known(queries, candidates):
             found = ranking.count_better(scores, targets, excluded)
             assert np.array_equal(found, reference.count_better(scores, targets, lists))
+            bonus, more = bonus_of(np.random.default_rng(0), queries, candidates)
+            raised = scores.copy()
+            ranking.add_bonus(raised, bonus)
+            assert np.array_equal(raised, scores + more)
 
 
 @walks(
@@ -114,6 +119,8 @@ def count() -> None:
     windowed_sigmoid_loops.backward,
     windowed_sigmoid_loops.target_scores,
     windowed_sigmoid_loops.count,
+    windowed_sigmoid_loops.add_bonus,
+    windowed_sigmoid_loops.add_bonus_of_targets,
     windowed_sigmoid_loops.top,
     windowed_sigmoid_loops.extremes,
     windowed_sigmoid_loops.score_tile,
@@ -136,12 +143,15 @@ def sum_sigmoids() -> None:
             for k in numbers(candidates):
                 check_top(windowed_sigmoid.top(plan, a, c, k, excluded), sums, k, lists)
             start = (*plan.arguments(c), plan.offset(), plan.query_side(a), excluded.pool, excluded.starts, excluded.counts)
+            bonus, more = bonus_of(np.random.default_rng(0), queries, candidates)
             none = np.empty((queries, 0), np.float32), np.empty((queries, 0), np.int64)
-            windowed_sigmoid_loops.top(*start, 0, -(-candidates // TILE), *none)
+            windowed_sigmoid_loops.top(*start, tuple(bonus), 0, -(-candidates // TILE), *none)
             if candidates or not queries:
                 targets = np.full(queries, candidates - 1)
                 found = windowed_sigmoid.count_better(plan, a, c, targets, excluded)
                 assert np.array_equal(found, reference.count_better(sums, targets, lists))
+                found = windowed_sigmoid.count_better(plan, a, c, targets, excluded, bonus)
+                assert np.array_equal(found, reference.count_better(sums + more, targets, lists))
 
 
 @walks(

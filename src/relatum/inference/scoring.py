@@ -19,7 +19,7 @@ from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Ids
 from relatum.errors import NumericError
-from relatum.kernels.filters import Excluded, excluded_pairs, excluded_part, nothing_excluded
+from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_pairs, excluded_part, nothing_excluded
 from relatum.memory import budget
 from relatum.models.base import Model, Parameters
 
@@ -48,6 +48,7 @@ def count_better(
     position: int,
     excluded: Excluded,
     candidates: Tensor | None = None,
+    bonus: Bonus | None = None,
 ) -> tuple[Int64, Int64]:
     """Return, for facts of one relation, how many entities at `position` score above the one there, and how many equal.
 
@@ -60,13 +61,16 @@ def count_better(
         excluded: entities that are not counted, for each question.
         candidates: the candidate side, if not that of all entities; what stands at `position` and what is excluded are
             indices among the candidates.
+        bonus: what some candidates score beyond what the model says.
     """
     combine = model.combine(tables)
     counts = np.empty((2, columns.shape[1]), np.int64)
     with _naming(model.schema[relation]):
         for part, queries, side in _sides(model, tables, relation, columns, position, candidates):
             targets = columns[position, part]
-            counts[:, part] = combine.count_better(queries, side, targets, excluded_part(excluded, part))
+            counts[:, part] = combine.count_better(
+                queries, side, targets, excluded_part(excluded, part), None if bonus is None else bonus_part(bonus, part)
+            )
     return counts[0], counts[1]
 
 
@@ -80,17 +84,21 @@ def top(
     k: int,
     excluded: Excluded,
     candidates: Tensor | None = None,
+    bonus: Bonus | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return the k best entities at `position` and their scores, [n, k] both, best first; -1 where there are no more.
 
-    `candidates` is the candidate side, if not that of all entities; the entities are then indices among them.
+    `candidates` is the candidate side, if not that of all entities; the entities are then indices among them. `bonus` is
+    what some of them score beyond what the model says.
     """
     if not columns.shape[1]:
         return columns.new_empty(0, k), torch.empty(0, k)
     combine = model.combine(tables)
     with _naming(model.schema[relation]):
         found = [
-            combine.top(queries, candidates, k, excluded_part(excluded, part))
+            combine.top(
+                queries, candidates, k, excluded_part(excluded, part), None if bonus is None else bonus_part(bonus, part)
+            )
             for part, queries, candidates in _sides(model, tables, relation, columns, position, candidates)
         ]
     indices, scores = zip(*found, strict=True)

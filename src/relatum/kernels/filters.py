@@ -1,4 +1,4 @@
-"""Candidates that a query leaves out, as one list of ids per query in compressed form: of counts, of the best, of a loss."""
+"""Candidates that a query leaves out, and those that score more than their sides say: one list of ids per query each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Excluded", "excluded_pairs", "excluded_part", "nothing_excluded"]
+__all__ = ["Bonus", "Excluded", "bonus_part", "excluded_pairs", "excluded_part", "no_bonus", "nothing_excluded"]
 
 
 class Excluded(Protocol):
@@ -19,6 +19,19 @@ class Excluded(Protocol):
     def starts(self) -> npt.NDArray[np.int64]: ...  # noqa: D102
     @property
     def counts(self) -> npt.NDArray[np.int64]: ...  # noqa: D102
+
+
+class Bonus(NamedTuple):
+    """What some candidates of each query score beyond what their sides say; ascending ids, as in `Excluded`."""
+
+    pool: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float32]
+
+    def scaled(self, factor: float) -> Bonus:
+        """Return the same candidates with values times a factor."""
+        return self if factor == 1 else self._replace(values=self.values * np.float32(factor))
 
 
 class _Lists(NamedTuple):
@@ -42,3 +55,14 @@ def excluded_pairs(queries: npt.NDArray[np.int64], candidates: npt.NDArray[np.in
 def excluded_part(excluded: Excluded, part: slice) -> Excluded:
     """Return the lists of some of the queries."""
     return _Lists(excluded.pool, excluded.starts[part], excluded.counts[part])
+
+
+def no_bonus(queries: int) -> Bonus:
+    """Return empty lists for so many queries."""
+    none = np.zeros(queries, np.int64)
+    return Bonus(np.empty(0, np.int32), none, none, np.empty(0, np.float32))
+
+
+def bonus_part(bonus: Bonus, part: slice) -> Bonus:
+    """Return the lists of some of the queries."""
+    return bonus._replace(starts=bonus.starts[part], counts=bonus.counts[part])

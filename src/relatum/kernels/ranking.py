@@ -8,10 +8,21 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.kernels import parallel
-from relatum.kernels.filters import Excluded
+from relatum.kernels.filters import Bonus, Excluded
 from relatum.kernels.jit import exact, strict_inline
 
-__all__ = ["FEW", "check_k", "count_better", "count_rows", "first_at_least", "insert", "top", "top_rows"]
+__all__ = [
+    "FEW",
+    "add_bonus",
+    "add_bonus_rows",
+    "check_k",
+    "count_better",
+    "count_rows",
+    "first_at_least",
+    "insert",
+    "top",
+    "top_rows",
+]
 
 _ZERO = np.float32(0)
 
@@ -84,10 +95,24 @@ def top_rows(scores, pool, starts, counts, first, last, best, ids):  # type: ign
     return not_finite
 
 
+@exact
+def add_bonus_rows(scores, bonus):  # type: ignore[no-untyped-def]
+    """Add the bonus of the candidates of each query to scores[Q, C], in place."""
+    pool, starts, counts, values = bonus
+    for q in range(len(scores)):
+        for index in range(starts[q], starts[q] + counts[q]):
+            scores[q, pool[index]] += values[index]
+
+
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
 FEW = 64  # so many are kept in order while scores pass by; more of them are sorted when all scores are there
+
+
+def add_bonus(scores: Floats, bonus: Bonus) -> None:
+    """Add what some candidates score more to scores [Q, C], in place."""
+    add_bonus_rows(scores, tuple(bonus))
 
 
 def count_better(scores: Floats, targets: Ints, excluded: Excluded) -> tuple[Ints, Ints]:

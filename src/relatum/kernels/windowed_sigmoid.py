@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.kernels import parallel, ranking, windowed_sigmoid_loops
-from relatum.kernels.filters import Excluded, excluded_part
+from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part, no_bonus
 from relatum.kernels.jit import TILE
 
 __all__ = ["Plan", "backward", "count_better", "forward", "plan", "top"]
@@ -108,17 +108,22 @@ def backward(plan: Plan, queries: Floats, candidates: Floats, upstream: Floats) 
     return of_queries, of_candidates
 
 
-def count_better(plan: Plan, queries: Floats, candidates: Floats, targets: Ints, excluded: Excluded) -> tuple[Ints, Ints]:
+def count_better(
+    plan: Plan, queries: Floats, candidates: Floats, targets: Ints, excluded: Excluded, bonus: Bonus | None = None
+) -> tuple[Ints, Ints]:
     """Return how many candidates score above each query's target, and how many exactly as much, both int64[Q].
 
-    The target itself and the candidates excluded from a query are not counted. No score is kept.
+    The target itself and the candidates excluded from a query are not counted; what is in `bonus` is added to the sums. No
+    score is kept.
     """
+    more = no_bonus(len(queries)) if bonus is None else _in_half_units(plan, bonus)
     start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries), targets)
     bars = np.empty(len(queries), np.float32)
     ranges = parallel.cuts(len(queries), 16)
     parallel.run(lambda n: windowed_sigmoid_loops.target_scores(*start, *ranges[n], bars), len(ranges))
+    windowed_sigmoid_loops.add_bonus_of_targets(bars, targets, tuple(more))
     counts = np.zeros((2, parallel.PARTS, len(queries)), np.int64)
-    middle = (bars, excluded.pool, excluded.starts, excluded.counts)
+    middle = (bars, excluded.pool, excluded.starts, excluded.counts, tuple(more))
     _over_tiles(
         candidates,
         lambda n, first, last: windowed_sigmoid_loops.count(*start, *middle, first, last, counts[0, n], counts[1, n]),
@@ -127,18 +132,21 @@ def count_better(plan: Plan, queries: Floats, candidates: Floats, targets: Ints,
     return better, equal - 1  # the target equals itself
 
 
-def top(plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Excluded) -> tuple[Ints, Floats]:
+def top(
+    plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Excluded, bonus: Bonus | None = None
+) -> tuple[Ints, Floats]:
     """Return the ids and sums of the k best candidates of each query, both [Q, k], best first, smaller id first on ties.
 
-    Where fewer than k are left after the exclusions, the id is -1 and the sum -inf.
+    Where fewer than k are left after the exclusions, the id is -1 and the sum -inf. What is in `bonus` is added to the sums.
     """
     ranking.check_k(k)
     if k > ranking.FEW:
-        return _top_of_many(plan, queries, candidates, k, excluded)
+        return _top_of_many(plan, queries, candidates, k, excluded, bonus)
+    more = no_bonus(len(queries)) if bonus is None else _in_half_units(plan, bonus)
     scores = np.full((parallel.PARTS, len(queries), k), -np.inf, np.float32)
     ids = np.full((parallel.PARTS, len(queries), k), -1, np.int64)
     start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries))
-    start += (excluded.pool, excluded.starts, excluded.counts)
+    start += (excluded.pool, excluded.starts, excluded.counts, tuple(more))
     _over_tiles(candidates, lambda n, first, last: windowed_sigmoid_loops.top(*start, first, last, scores[n], ids[n]))
     # Parts stand in the order of their ids, so a stable sort keeps the smaller id first.
     all_scores = scores.swapaxes(0, 1).reshape(len(queries), parallel.PARTS * k)
@@ -147,15 +155,24 @@ def top(plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Exclu
     return np.take_along_axis(all_ids, best, 1), _finished(plan, np.take_along_axis(all_scores, best, 1))
 
 
-def _top_of_many(plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Excluded) -> tuple[Ints, Floats]:
+def _top_of_many(
+    plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Excluded, bonus: Bonus | None
+) -> tuple[Ints, Floats]:
     """Return what `top` does for a large k, where all sums of some queries at a time are kept and sorted."""
     ids, sums = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32)
     step = max(1, _SUMS // max(1, len(candidates)))
     for start in range(0, len(queries), step):
         part = slice(start, start + step)
         found = forward(plan, queries[part], candidates)
+        if bonus is not None:
+            ranking.add_bonus(found, bonus_part(bonus, part))
         ids[part], sums[part] = ranking.top(found, k, excluded_part(excluded, part))
     return ids, sums
+
+
+def _in_half_units(plan: Plan, bonus: Bonus) -> Bonus:
+    """Return a bonus in the units of the loops, which for tanh have half of a sum."""
+    return bonus.scaled(0.5) if plan.tanh else bonus
 
 
 def _finished(plan: Plan, sums: Floats) -> Floats:

@@ -19,7 +19,17 @@ import numpy as np
 from relatum.kernels.jit import TILE, exact, exponentials, reordered, strict_inline
 from relatum.kernels.ranking import first_at_least, insert
 
-__all__ = ["backward", "count", "extremes", "forward", "score_tile", "target_scores", "top"]
+__all__ = [
+    "add_bonus",
+    "add_bonus_of_targets",
+    "backward",
+    "count",
+    "extremes",
+    "forward",
+    "score_tile",
+    "target_scores",
+    "top",
+]
 
 _F = np.float32
 _ZERO, _HALF, _ONE = _F(0), _F(0.5), _F(1)
@@ -132,6 +142,27 @@ def target_scores(  # type: ignore[no-untyped-def]
             scores[q] = total[q - start]
 
 
+@strict_inline
+def add_bonus(total, start, stop, bonus, q, index):  # type: ignore[no-untyped-def]
+    """Add the bonus of the candidates start..stop of a query, from an index of its pool on; return the index of the next."""
+    pool, starts, counts, values = bonus
+    while index < starts[q] + counts[q] and pool[index] < stop:
+        total[pool[index] - start] += values[index]
+        index += 1
+    return index
+
+
+@exact
+def add_bonus_of_targets(scores, targets, bonus):  # type: ignore[no-untyped-def]
+    """Add the bonus of each query's own target to its score."""
+    pool, starts, counts, values = bonus
+    for q in range(len(targets)):
+        end = starts[q] + counts[q]
+        index = first_at_least(pool, starts[q], end, targets[q])
+        if index < end and pool[index] == targets[q]:
+            scores[q] += values[index]
+
+
 @exact
 def count(  # type: ignore[no-untyped-def]
     candidates,
@@ -147,6 +178,7 @@ def count(  # type: ignore[no-untyped-def]
     pool,
     starts,
     counts,
+    bonus,
     first,
     last,
     better,
@@ -154,18 +186,21 @@ def count(  # type: ignore[no-untyped-def]
 ):
     """Add to better[Q] and equal[Q] the candidates in tiles first..last that beat or equal bars[Q], the targets' scores.
 
-    pool[starts[q] : starts[q] + counts[q]] are excluded from query q, ascending; of them only the target counts.
+    pool[starts[q] : starts[q] + counts[q]] are excluded from query q, ascending; of them only the target counts. `bonus` has
+    the arrays of a `Bonus`.
     """
     tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
-    next_excluded = np.empty(len(queries), np.int64)
+    next_excluded, next_bonus = np.empty(len(queries), np.int64), np.empty(len(queries), np.int64)
     for q in range(len(queries)):
         next_excluded[q] = first_at_least(pool, starts[q], starts[q] + counts[q], first * TILE)
+        next_bonus[q] = first_at_least(bonus[0], bonus[1][q], bonus[1][q] + bonus[2][q], first * TILE)
     for t in range(first, last):
         start = t * TILE
         stop = min(len(candidates), start + TILE)
         _pack_tile(candidates, start, steep, order, centre, paired + single, tile)
         for q in range(len(queries)):
             score_tile(tile, queries[q], paired, single, offset, total)
+            next_bonus[q] = add_bonus(total, start, stop, bonus, q, next_bonus[q])
             bar = bars[q]
             above = 0
             level = 0
@@ -185,22 +220,24 @@ def count(  # type: ignore[no-untyped-def]
 
 @exact
 def top(  # type: ignore[no-untyped-def]
-    candidates, steep, order, centre, paired, single, offset, queries, pool, starts, counts, first, last, scores, ids
+    candidates, steep, order, centre, paired, single, offset, queries, pool, starts, counts, bonus, first, last, scores, ids
 ):
     """Keep in scores[Q, k] and ids[Q, k], both descending, the best candidates of tiles first..last; excluded ones out."""
     tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
     k = scores.shape[1]
     if k == 0:  # there is no last one to beat
         return
-    next_excluded = np.empty(len(queries), np.int64)
+    next_excluded, next_bonus = np.empty(len(queries), np.int64), np.empty(len(queries), np.int64)
     for q in range(len(queries)):
         next_excluded[q] = first_at_least(pool, starts[q], starts[q] + counts[q], first * TILE)
+        next_bonus[q] = first_at_least(bonus[0], bonus[1][q], bonus[1][q] + bonus[2][q], first * TILE)
     for t in range(first, last):
         start = t * TILE
         stop = min(len(candidates), start + TILE)
         _pack_tile(candidates, start, steep, order, centre, paired + single, tile)
         for q in range(len(queries)):
             score_tile(tile, queries[q], paired, single, offset, total)
+            next_bonus[q] = add_bonus(total, start, stop, bonus, q, next_bonus[q])
             while next_excluded[q] < starts[q] + counts[q] and pool[next_excluded[q]] < stop:
                 total[pool[next_excluded[q]] - start] = -np.inf
                 next_excluded[q] += 1

@@ -13,7 +13,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from relatum.kernels.filters import Excluded, excluded_part
+from relatum.data.sorting import spread
+from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part
 from relatum.memory import budget
 from relatum.models.ops import as_array, backend_for, minimum_scores, pair_scores, sigma_sums
 
@@ -91,14 +92,19 @@ class Combine(ABC):
         """Return the score of every query with every candidate, [Q, C]."""
 
     @abstractmethod
-    def count_better(self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded) -> tuple[Ints, Ints]:
+    def count_better(
+        self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded, bonus: Bonus | None = None
+    ) -> tuple[Ints, Ints]:
         """Return how many candidates score above each query's target, and how many exactly as much, int64[Q] both.
 
-        `targets` are indices of candidates. The target itself and what is excluded are not counted.
+        `targets` are indices of candidates. The target itself and what is excluded are not counted. `bonus` is what some
+        candidates score beyond what their sides say.
         """
 
     @abstractmethod
-    def top(self, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded) -> tuple[Tensor, Tensor]:
+    def top(
+        self, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded, bonus: Bonus | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Return indices and scores of the k best candidates of each query, [Q, k], best first, smaller index on ties.
 
         Where fewer than k are left after the exclusions, the index is -1 and the score -inf.
@@ -108,36 +114,50 @@ class Combine(ABC):
 class MatrixCombine(Combine):
     """A combine that counts and picks in matrices of scores."""
 
-    def count_better(self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded) -> tuple[Ints, Ints]:
+    def count_better(
+        self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded, bonus: Bonus | None = None
+    ) -> tuple[Ints, Ints]:
         """Return the counts from matrices of scores."""
-        return _count_by_matrix(self, queries, candidates, targets, excluded)
+        return _count_by_matrix(self, queries, candidates, targets, excluded, bonus)
 
-    def top(self, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded) -> tuple[Tensor, Tensor]:
+    def top(
+        self, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded, bonus: Bonus | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Return the best of matrices of scores."""
-        return _top_by_matrix(self, queries, candidates, k, excluded)
+        return _top_by_matrix(self, queries, candidates, k, excluded, bonus)
 
 
 @torch.no_grad()
 def _count_by_matrix(
-    combine: Combine, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded
+    combine: Combine, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded, bonus: Bonus | None
 ) -> tuple[Ints, Ints]:
     counts = np.empty((2, len(queries)), np.int64)
     for part in _parts(queries, candidates):
-        scores = combine.matrix(queries[part], candidates)
+        scores = _with_bonus(combine.matrix(queries[part], candidates), bonus, part)
         counts[:, part] = _count_in(scores, targets[part], excluded_part(excluded, part))
     return counts[0], counts[1]
 
 
 @torch.no_grad()
 def _top_by_matrix(
-    combine: Combine, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded
+    combine: Combine, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded, bonus: Bonus | None
 ) -> tuple[Tensor, Tensor]:
     indices = torch.empty(len(queries), k, dtype=torch.int64, device=queries.device)
     values = torch.empty(len(queries), k, dtype=queries.dtype, device=queries.device)
     for part in _parts(queries, candidates):
-        scores = combine.matrix(queries[part], candidates)
+        scores = _with_bonus(combine.matrix(queries[part], candidates), bonus, part)
         indices[part], values[part] = _top_in(scores, k, excluded_part(excluded, part))
     return indices, values
+
+
+def _with_bonus(scores: Tensor, bonus: Bonus | None, part: slice) -> Tensor:
+    """Return the scores of a part of the queries, with what their candidates score more."""
+    if bonus is None:
+        return scores
+    pool, starts, counts, values = bonus_part(bonus, part)
+    indices, rows = spread(starts, counts), np.repeat(np.arange(len(scores)), counts)
+    where = (torch.from_numpy(rows).to(scores.device), torch.from_numpy(pool[indices].astype(np.int64)).to(scores.device))
+    return scores.index_put(where, torch.from_numpy(values[indices]).to(scores), accumulate=True)
 
 
 def _parts(queries: Tensor, candidates: Tensor) -> list[slice]:
@@ -194,26 +214,34 @@ class WindowedSigma(Combine):
         sums = sigma_sums(self.sigma, queries, candidates)
         return sums if self.factor == 1 else self.factor * sums
 
-    def count_better(self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded) -> tuple[Ints, Ints]:
+    def count_better(
+        self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded, bonus: Bonus | None = None
+    ) -> tuple[Ints, Ints]:
         """Return the counts by the fused kernel where there is one: no score is kept."""
         if self.sigma == "exp" or backend_for(queries) != "numba":
-            return _count_by_matrix(self, queries, candidates, targets, excluded)
+            return _count_by_matrix(self, queries, candidates, targets, excluded, bonus)
         from relatum.kernels import windowed_sigmoid
 
         q, c = as_array(queries), as_array(candidates)
         plan = windowed_sigmoid.plan(c, tanh=self.sigma == "tanh")
-        return windowed_sigmoid.count_better(plan, q, c, as_array(targets), excluded)
+        return windowed_sigmoid.count_better(plan, q, c, as_array(targets), excluded, self._of_sums(bonus))
 
-    def top(self, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded) -> tuple[Tensor, Tensor]:
+    def top(
+        self, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded, bonus: Bonus | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Return the best by the fused kernel where there is one."""
         if self.sigma == "exp" or backend_for(queries) != "numba":
-            return _top_by_matrix(self, queries, candidates, k, excluded)
+            return _top_by_matrix(self, queries, candidates, k, excluded, bonus)
         from relatum.kernels import windowed_sigmoid
 
         q, c = as_array(queries), as_array(candidates)
         plan = windowed_sigmoid.plan(c, tanh=self.sigma == "tanh")
-        indices, sums = windowed_sigmoid.top(plan, q, c, k, excluded)
+        indices, sums = windowed_sigmoid.top(plan, q, c, k, excluded, self._of_sums(bonus))
         return torch.from_numpy(indices), self.factor * torch.from_numpy(sums)
+
+    def _of_sums(self, bonus: Bonus | None) -> Bonus | None:
+        """Return a bonus of scores as one of the sums that kernels count in."""
+        return None if bonus is None else bonus.scaled(1 / self.factor)
 
 
 class MinimumOfPairs(MatrixCombine):
