@@ -276,8 +276,8 @@ def fit(
         model: the name of the model, by default ReAlE.
         spec: what is not said is as in this spec.
         seed: of everything that is drawn.
-        recipe: what is not said is as in this recipe: `fast`, the default; `auto`, which looks at the facts, and is the
-            default where `minutes` are given; or `paper`.
+        recipe: what is not said is as in this recipe: `auto`, which looks at the facts, and is the default for ReAlE;
+            `fast`, the default for other models; or `paper`.
         progress: show how training goes.
         watch: is called with every step, epoch and validation.
         settings: settings of the model and of training by name, such as dim=40 and epochs=50.
@@ -373,6 +373,7 @@ def _run_of(run: Trained) -> Run:
         spec=run.spec,
         split=run.split,
         calibration=run.calibration,
+        evidence=run.evidence,
         definitions=run.definitions,
         events=run.events,
         environment=run.environment,

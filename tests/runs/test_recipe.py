@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import relatum
 from relatum.errors import SettingError
-from relatum.runs.recipe import fitted_to_minutes, spec_of
+from relatum.models.reale import ReAlESettings
+from relatum.runs.facts import facts_of
+from relatum.runs.recipe import fitted_to_minutes, spec_of, suited_to_facts
 from relatum.runs.spec import Spec
 
 SPLIT = relatum.load("example")
@@ -19,10 +22,27 @@ def resolved(recipe: str | None = None, **given: object) -> Spec:
     return found if isinstance(found, Spec) else found(SPLIT)
 
 
-def test_without_minutes_the_recipe_is_fast_and_auto_is_by_name() -> None:
-    assert resolved() == Spec("example")
-    assert resolved("auto").training.rows == "questions"
+def test_the_recipe_is_auto_for_reale_and_fast_for_other_models() -> None:
+    assert resolved() == resolved("auto")
+    assert resolved("fast") == Spec("example")
+    assert resolved(model="hype") == Spec("example", model="hype")
+    assert resolved(spec=Spec("example", dim=12)) == Spec("example", dim=12)
     assert resolved("paper").training.negative_sampling == "per-fact"
+
+
+def test_few_facts_are_gone_through_more_often_and_in_smaller_steps() -> None:
+    rng = np.random.default_rng(0)
+    facts = [("likes", f"p{a}", f"b{b}") for a, b in np.unique(rng.integers(0, 250, (40_000, 2)), axis=0).tolist()]
+    few, more = (suited_to_facts(facts_of(facts[:count]))["training"] for count in (1_000, 30_000))
+    assert few["epochs"] > more["epochs"]
+    assert few["batch_size"] * few["batches_per_step"] < more["batch_size"] * more["batches_per_step"]
+
+
+def test_a_step_trains_about_as_many_windows_of_a_wide_model_as_of_a_narrow_one() -> None:
+    for dim, dropout in ((1600, 0.95), (400, 0.8), (100, 0.2), (20, 0.0)):
+        assert resolved(dim=dim).settings.window_dropout == dropout  # type: ignore[attr-defined]
+    assert resolved(dim=1600, window_dropout=0.5).settings.window_dropout == 0.5  # type: ignore[attr-defined]
+    assert resolved(settings=ReAlESettings(dim=400)).settings.window_dropout == 0.0  # type: ignore[attr-defined]
 
 
 def test_what_was_chosen_stays() -> None:
@@ -33,7 +53,7 @@ def test_what_was_chosen_stays() -> None:
 
 
 def test_sizes_are_tried_that_the_chosen_window_divides() -> None:
-    assert resolved(minutes=0.0001, window=16).settings.dim in (400, 800)  # neither 200 nor 100
+    assert resolved(minutes=0.0001, window=16).settings.dim in (400, 800, 1600)  # neither 200 nor 100
 
 
 def test_more_minutes_make_more_epochs_or_a_larger_model() -> None:

@@ -28,7 +28,7 @@ def train(
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model; by default the one in the spec, or reale.")] = None,
     recipe: Annotated[
-        str | None, typer.Option(help="Settings to start from: fast (the default), auto (by the facts) or paper.")
+        str | None, typer.Option(help="Settings to start from: auto (by the facts; the default), fast or paper.")
     ] = None,
     minutes: Annotated[
         float | None, typer.Option(help="Train as well as so many minutes allow; chooses size and epochs.")
