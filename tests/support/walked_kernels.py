@@ -19,6 +19,7 @@ from numba.core.dispatcher import Dispatcher
 from relatum import kernels
 from relatum.kernels import (
     answer_loss,
+    evidence,
     filters,
     jit,
     loss_per_fact,
@@ -77,10 +78,13 @@ def check_top(found: tuple[np.ndarray, np.ndarray], scores: np.ndarray, k: int, 
         assert best[row].tolist() == scores[row, expected].tolist() + [-np.inf] * (k - len(expected))
 
 
-@walks(filters.excluded_pairs, filters.excluded_part, filters.nothing_excluded)
+@walks(filters.excluded_pairs, filters.excluded_part, filters.nothing_excluded, filters.bonus_part, filters.no_bonus)
 def know() -> None:
     for queries, candidates in itertools.product(QUERIES, (0, 1, 5)):
         assert not len(filters.nothing_excluded(queries).pool)
+        assert not len(filters.no_bonus(queries).values)
+        bonus, more = bonus_of(np.random.default_rng(0), queries, candidates)
+        assert filters.bonus_part(bonus, slice(1, 9)).counts.sum() >= np.count_nonzero(more[1:9])
         for whole, lists in all_known(queries, candidates):
             assert len(filters.excluded_part(whole, slice(1, 9)).counts) == len(lists[1:9])
 
@@ -152,6 +156,19 @@ def sum_sigmoids() -> None:
                 assert np.array_equal(found, reference.count_better(sums, targets, lists))
                 found = windowed_sigmoid.count_better(plan, a, c, targets, excluded, bonus)
                 assert np.array_equal(found, reference.count_better(sums + more, targets, lists))
+
+
+@walks(evidence.count_right, evidence.strengths)
+def hear_evidence() -> None:
+    for queries, candidates in itertools.product(QUERIES, (0, 1, 5)):
+        for found, lists in all_known(queries, candidates):
+            answers = np.full(queries, max(0, candidates - 1), np.int32)
+            for itself in (False, True):
+                right, named = evidence.count_right(found, answers, filters.nothing_excluded(queries), itself=itself)
+                assert right <= named <= sum(map(len, lists))
+            scratch = evidence.Scratch(queries, candidates)
+            rows, *_ = evidence.strengths([(found, 0.5), (found, 0.25)], scratch, queries, 1)
+            assert len(rows) == sum(map(len, lists))
 
 
 @walks(

@@ -58,6 +58,8 @@ class Evaluation:
         schema: the relations of the facts.
         derivations: how the relations of a synthetic dataset were derived.
         train: the training facts.
+        embedding: where evidence was weighed in, the ranks by the embedding alone;
+        evidence: and by the evidence alone.
     """
 
     part: str
@@ -66,6 +68,8 @@ class Evaluation:
     schema: Schema
     derivations: Mapping[str, Derivation]
     train: Hypergraph
+    embedding: Ranks | None = None
+    evidence: Ranks | None = None
 
     @cached_property
     def metrics(self) -> Metrics:
@@ -103,8 +107,10 @@ class Evaluation:
         return macro_mrr({one.part: one.metrics for one in self.by(key)})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the metrics as plain data."""
-        return {**self.metrics.to_json(), "mrr_interval": list(self.interval)}
+        """Return the metrics as plain data; where evidence was weighed in, also those of the embedding and of it alone."""
+        apart = {"embedding": self.embedding, "evidence": self.evidence}
+        alone = {name: ranks.metrics.to_json() for name, ranks in apart.items() if ranks is not None}
+        return {**self.metrics.to_json(), "mrr_interval": list(self.interval), **alone}
 
     @property
     def _table(self) -> Records[PartMetrics]:

@@ -11,7 +11,7 @@ import torch
 from relatum.arrays import Bool, Float64, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
-from relatum.inference.scoring import count_better
+from relatum.inference.scoring import EvidenceSource, count_better
 from relatum.kernels.filters import nothing_excluded
 from relatum.models.base import Model, Parameters
 from relatum.progress import progress
@@ -130,6 +130,7 @@ def rank(
     facts: Hypergraph,
     known: KnownAnswers | None,
     train: Hypergraph | None = None,
+    evidence: EvidenceSource | None = None,
 ) -> Ranks:
     """Return how every position of every fact ranks among all entities.
 
@@ -139,6 +140,7 @@ def rank(
         facts: the held-out facts; repeated facts count as often as they occur.
         known: answers that do not count as better, other than the right one; None ranks raw.
         train: the training facts, to tell which questions hold an entity that was never seen.
+        evidence: what is added to the model's scores.
     """
     seen = train.degrees() > 0 if train is not None else np.ones(len(facts.entities), np.bool_)
     device = parameters["entities"].device
@@ -156,7 +158,8 @@ def rank(
             unseen: Bool = np.logical_not(seen[columns].all(axis=0))
             for position in range(schema.arity):
                 answers = known.lookup(relations, columns, position) if known is not None else nothing_excluded(size)
-                better, equal = count_better(model, tables, number, questions, position, answers)
+                bonus = None if evidence is None else evidence.bonus(number, position, columns)
+                better, equal = count_better(model, tables, number, questions, position, answers, bonus=bonus)
                 parts.append(
                     Ranks(
                         better=better,

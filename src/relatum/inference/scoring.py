@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -23,9 +24,16 @@ from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_pairs,
 from relatum.memory import budget
 from relatum.models.base import Model, Parameters
 
-__all__ = ["CandidateScorer", "count_better", "score", "top"]
+__all__ = ["CandidateScorer", "EvidenceSource", "count_better", "score", "top"]
 
 _FACTS = 1 << 12  # that are scored at once: memory is bounded
+
+
+class EvidenceSource(Protocol):
+    """What knows more about some candidates of a question than a model does."""
+
+    def bonus(self, relation: int, position: int, questions: Ids) -> Bonus | None:
+        """Return what is added to the scores of candidates at a position of questions, int32[arity, n]."""
 
 
 @torch.no_grad()

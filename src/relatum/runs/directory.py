@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from relatum.data.hypergraph import Split
+from relatum.data.hypergraph import Hypergraph, Split
 from relatum.datasets.cache import load_columns, load_titled_columns, save_columns
 from relatum.datasets.registry import DATASETS
 from relatum.errors import DataError, RelatumError
+from relatum.evidence.evidence import Evidence
 from relatum.files import (
     find_file,
     read_document,
@@ -34,6 +35,7 @@ __all__ = [
     "CARD",
     "CHECKPOINT",
     "ENVIRONMENT",
+    "EVIDENCE",
     "JOURNAL",
     "LOCK",
     "SPEC",
@@ -41,6 +43,7 @@ __all__ = [
     "environment_of",
     "is_free",
     "load_calibration",
+    "load_evidence",
     "load_facts",
     "read_environment",
     "save_environment",
@@ -52,6 +55,7 @@ __all__ = [
 
 SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint.safetensors", ".lock"
 ENVIRONMENT, CARD, CALIBRATION = "environment.json", "README.md", "calibration.json"
+EVIDENCE = "evidence.json"
 
 _FACTS, _KEY = "facts.safetensors", {"run": "facts"}
 _OLD_FACTS, _OLD_ENVIRONMENT = "facts.columns", "provenance.json"  # what they were called
@@ -99,6 +103,12 @@ def load_calibration(folder: Path, relations: int) -> Calibration | None:
     """Return the calibration of a run with so many relations, or None where there were no facts to fit it on."""
     path = folder / CALIBRATION
     return read_json(path, "calibration", lambda data: Calibration.from_json(data, relations)) if path.exists() else None
+
+
+def load_evidence(folder: Path, facts: Hypergraph) -> Evidence | None:
+    """Return the evidence of a run with these training facts, or None where it has none."""
+    path = folder / EVIDENCE
+    return read_json(path, "evidence", lambda data: Evidence.from_json(data, facts)) if path.exists() else None
 
 
 def write_text(path: Path, text: str) -> None:

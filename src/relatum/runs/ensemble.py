@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relatum.errors import RelatumError, SettingError
+from relatum.evidence.weights import found_evidence
 from relatum.inference.validation import calibrate
 from relatum.models.ensemble import joined
 from relatum.runs.spec import Spec
@@ -17,8 +18,8 @@ __all__ = ["join"]
 def join(runs: Sequence[Trained]) -> Trained:
     """Return the run of the sum of several trained models, in memory.
 
-    Probabilities are calibrated anew on validation facts, unless a run was refitted on them: then there are none. Relations
-    that were defined on a run are not taken over.
+    Probabilities are calibrated anew on validation facts, and evidence is weighed anew where all runs have some, unless a run
+    was refitted on them: then there are none. Relations that were defined on a run are not taken over.
     """
     if len(runs) < 2:
         raise SettingError("an ensemble joins at least two runs")
@@ -31,12 +32,14 @@ def join(runs: Sequence[Trained]) -> Trained:
     model, parameters = joined([run.model for run in runs], [run.parameters for run in runs])
     seen = any(run.spec.training.refit for run in runs)
     members = [_member(run) for run in runs]
+    weighed = all(run.evidence is not None for run in runs) and not seen
     return Trained(
         model,
         parameters,
         spec=Spec(first.spec.data, spec=first.spec, settings=model.settings),
         split=first.split,
         calibration=None if seen else calibrate(model, parameters, first.split),
+        evidence=found_evidence(model, model.encode(parameters), first.split) if weighed else None,
         events=[],
         environment={**first.environment, "ensemble": members},
     )

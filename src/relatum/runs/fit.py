@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.errors import DataError, RelatumError
+from relatum.evidence.evidence import Evidence
+from relatum.evidence.weights import found_evidence
 from relatum.files import stale_temporaries
 from relatum.inference.calibration import Calibration
 from relatum.inference.validation import calibrate, validator
@@ -23,6 +25,7 @@ from relatum.runs.directory import (
     CALIBRATION,
     CARD,
     CHECKPOINT,
+    EVIDENCE,
     JOURNAL,
     LOCK,
     SPEC,
@@ -49,6 +52,13 @@ SpecOf = Callable[[Split], Spec]
 _CHECKPOINT_EVERY = 120.0  # seconds
 
 
+class _Validated(NamedTuple):
+    """What validation facts teach about a trained model."""
+
+    calibration: Calibration | None
+    evidence: Evidence | None
+
+
 def train_model(spec: Spec, split: Split, watch: Watch, state: State | None = None) -> tuple[Model, State]:
     """Return the model of a spec, and the state after training it on a split, from a state on if one is given."""
     model = MODELS[spec.model](split.train, spec.settings)
@@ -70,15 +80,16 @@ def _refit(spec: Spec, split: Split, watch: Watch, state: State) -> tuple[Model,
 
 
 def _fit(
-    spec: Spec, split: Split, watch: Watch, state: State | None, calibrated: Callable[[Calibration | None], None]
+    spec: Spec, split: Split, watch: Watch, state: State | None, validated: Callable[[_Validated], None]
 ) -> tuple[Model, State]:
     """Return the model and its state after all that a spec asks for.
 
-    `calibrated` is given the calibration, which is fitted on validation facts while the model has not seen them.
+    `validated` is given what is fitted on validation facts while the model has not seen them.
     """
     if state is None or not state.refit:
         model, state = train_model(spec, split, watch, state)
-        calibrated(calibrate(model, state.best, split))
+        evidence = found_evidence(model, model.encode(state.best), split, spec.seed) if spec.training.evidence else None
+        validated(_Validated(calibrate(model, state.best, split), evidence))
         if not (spec.training.refit and len(split.valid)):
             return model, state
     return _refit(spec, split, watch, state)
@@ -94,14 +105,15 @@ def fit_in_memory(spec: Spec | SpecOf, split: Split, watch: Watch = lambda *_: N
         _write(journal, event, now, facts)
         watch(event, now, facts)
 
-    found: list[Calibration | None] = []
+    found: list[_Validated] = []
     model, trained = _fit(spec, split, note, None, found.append)
     return Trained(
         model,
         trained.best,
         spec=spec,
         split=split,
-        calibration=found[-1],
+        calibration=found[-1].calibration,
+        evidence=found[-1].evidence,
         events=journal.read(),
         environment=environment_of(split),
     )
@@ -188,11 +200,12 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
             save_state(folder / CHECKPOINT, now)
             raise
 
-    def calibrated(found: Calibration | None) -> None:
-        if found is not None:
-            write_text(folder / CALIBRATION, json.dumps(found.to_json()) + "\n")
+    def validated(found: _Validated) -> None:
+        for name, each in ((CALIBRATION, found.calibration), (EVIDENCE, found.evidence)):
+            if each is not None:
+                write_text(folder / name, json.dumps(each.to_json()) + "\n")
 
-    model, trained = _fit(spec, split, note, state, calibrated)
+    model, trained = _fit(spec, split, note, state, validated)
     save_state(folder / CHECKPOINT, trained)
     save_model(folder, model, trained.best)  # a run with a model counts as done
     write_text(folder / CARD, card(spec, split, journal.read()))

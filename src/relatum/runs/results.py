@@ -101,8 +101,7 @@ def result_of(folder: Path) -> dict[str, Any]:
         ],
         "valid": None if history.best is None else {**_valid(run, history.best), "filter": "train and valid"},
         "test": {
-            **tested.metrics.to_json(),
-            "mrr_interval": tested.interval,
+            **tested.to_dict(),
             "mrr_macro": {key: tested.macro_mrr(key) for key in ("arity", "relation")},
             **{key: {one.part: one.metrics.to_json() for one in found} for key, found in parts.items()},
             "filter": "train, valid and test",

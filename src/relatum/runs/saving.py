@@ -8,7 +8,7 @@ from pathlib import Path
 from relatum.files import atomic_directory
 from relatum.models.store import save_model
 from relatum.runs.definitions import save_definitions
-from relatum.runs.directory import CALIBRATION, CARD, JOURNAL, SPEC, card, save_environment, save_facts, write_text
+from relatum.runs.directory import CALIBRATION, CARD, EVIDENCE, JOURNAL, SPEC, card, save_environment, save_facts, write_text
 from relatum.runs.trained import Trained
 
 __all__ = ["save_run"]
@@ -29,5 +29,7 @@ def save_run(run: Trained, folder: Path) -> None:
             save_definitions(kept, run.definitions)
         if run.calibration is not None:
             write_text(kept / CALIBRATION, json.dumps(run.calibration.to_json()) + "\n")
+        if run.evidence is not None:
+            write_text(kept / EVIDENCE, json.dumps(run.evidence.to_json()) + "\n")
         if run.events:
             write_text(kept / JOURNAL, "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in run.events))

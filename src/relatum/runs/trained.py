@@ -23,6 +23,8 @@ from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, RelatumError, RelatumWarning, UnknownNameError
+from relatum.evidence.evidence import Evidence
+from relatum.evidence.ranking import rank_by_evidence
 from relatum.inference.calibration import Calibration, Reliability, draw_sample, reliability
 from relatum.inference.evaluation import Evaluation
 from relatum.inference.ranking import rank
@@ -33,7 +35,7 @@ from relatum.reasoning.closed_form import closed_form, extended, require_reale
 from relatum.reasoning.query import Limit, Query, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.definitions import DEFINITIONS, defined_schema, load_definitions, save_definitions, with_definition
-from relatum.runs.directory import JOURNAL, SPEC, load_calibration, load_facts, read_environment, why_no_run
+from relatum.runs.directory import JOURNAL, SPEC, load_calibration, load_evidence, load_facts, read_environment, why_no_run
 from relatum.runs.journal import Journal, TrainingHistory, history_of, read_history
 from relatum.runs.spec import Spec
 
@@ -52,6 +54,7 @@ class Trained:
         spec: what it was made from.
         split: the facts that it was trained, validated and is tested on.
         calibration: what turns scores into probabilities.
+        evidence: what soft rules say beside the model.
         definitions: the relations that were defined on it.
         events: what the journal of training says.
         environment: what it was trained on and with, and the updates since.
@@ -66,6 +69,7 @@ class Trained:
         spec: Spec | None = None,
         split: Split | None = None,
         calibration: Calibration | None = None,
+        evidence: Evidence | None = None,
         definitions: Mapping[str, Expression] | None = None,
         events: list[dict[str, Any]] | None = None,
         environment: dict[str, Any] | None = None,
@@ -73,7 +77,7 @@ class Trained:
         self.model, self.parameters, self.folder = model, parameters, folder
         self.tables = model.encode(parameters)
         if folder is None:
-            self.calibration = calibration
+            self.calibration, self.evidence = calibration, evidence
         for name, value in (("spec", spec), ("split", split), ("events", events), ("environment", environment)):
             if value is not None:
                 setattr(self, name, value)
@@ -107,6 +111,11 @@ class Trained:
     def calibration(self) -> Calibration | None:
         """What turns scores into probabilities, or None where there were no facts to fit it on."""
         return load_calibration(self._kept, len(self.model.schema))
+
+    @cached_property
+    def evidence(self) -> Evidence | None:
+        """What soft rules say beside the model, or None where none were looked for (`training.evidence`)."""
+        return load_evidence(self._kept, self.split.train)
 
     @cached_property
     def events(self) -> list[dict[str, Any]]:
@@ -159,8 +168,13 @@ class Trained:
             warnings.warn(
                 "the model was refitted on the valid facts: how they rank says little", RelatumWarning, stacklevel=2
             )
-        ranks = rank(self.model, self.parameters, facts, None if raw else self.known, split.train)
-        return Evaluation(part, raw, ranks, self.model.schema, split.derivations, split.train)
+        known, evidence = None if raw else self.known, self.evidence
+        ranks = rank(self.model, self.parameters, facts, known, split.train)
+        found = Evaluation(part, raw, ranks, self.model.schema, split.derivations, split.train)
+        if evidence is None:
+            return found
+        both = rank(self.model, self.parameters, facts, known, split.train, evidence)
+        return replace(found, ranks=both, embedding=ranks, evidence=rank_by_evidence(evidence, facts, known))
 
     def reliability(self, part: str = "test") -> Reliability | None:
         """Return how far the probabilities of a part's facts, and of negative examples like them, can be trusted."""

@@ -131,6 +131,12 @@ class TrainingSettings(Checked, path="training"):
         " kept has seen the valid facts, so only test facts tell how good it is",
     )
 
+    evidence: bool = setting(
+        False,
+        "after training, find soft rules in the training facts, and weigh what they say beside the model's scores, as"
+        " validation questions teach; `evaluate` then tells of both",
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rows == "facts":

@@ -1,0 +1,134 @@
+"""What soft rules say about questions, and what that adds to the scores of an embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from relatum.arrays import Float32, Float64, Int64
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.schema import Schema
+from relatum.data.vocabulary import Ids
+from relatum.evidence.facts import FactStore
+from relatum.evidence.soft_rule import SoftRule
+from relatum.kernels.evidence import Scratch, strengths
+from relatum.kernels.filters import Bonus, excluded_part
+
+__all__ = ["FEATURES", "Evidence", "Fired"]
+
+FEATURES = 3
+_TOGETHER = 5  # rules whose confidences are put together
+_CELLS = 1 << 22  # of the scratch memory
+_SMALL, _LARGE = 0.003, 0.03  # confidences below which evidence counts in proportion, above which by its logarithm
+
+
+@dataclass(frozen=True, eq=False)
+class Fired:
+    """The candidates that rules name for some questions, ordered by question and candidate.
+
+    Attributes:
+        rows: the question of each.
+        entities: the candidate.
+        best: the confidence of the best rule that names it.
+        together: that of the best few rules, as if they were independent.
+    """
+
+    rows: Int64
+    entities: Ids
+    best: Float32
+    together: Float32
+
+    @property
+    def features(self) -> Float64:
+        """What weights are for, [n, FEATURES]; never below 0."""
+        shares = (self.best / _SMALL, self.together / _SMALL, self.together / _LARGE)
+        return np.log1p(np.stack(shares, 1).astype(np.float64))
+
+
+@dataclass(eq=False)
+class Evidence:
+    """Soft rules, the facts that they read, and how much what they say weighs beside the scores of a model.
+
+    Args:
+        facts: the training facts.
+        rules: by relation and open position, the most confident first.
+        weights: of the features, by relation and open position, in units of the model's score; without any, rules say
+            something, but nothing is added.
+        common: the weights of what has none of its own.
+    """
+
+    facts: Hypergraph
+    rules: Iterable[SoftRule]
+    weights: Mapping[tuple[int, int], Float64] = field(default_factory=dict)
+    common: Float64 = field(default_factory=lambda: np.zeros(FEATURES))
+
+    def __post_init__(self) -> None:
+        self.store = FactStore(self.facts)
+        self._rules: dict[tuple[int, int], list[SoftRule]] = {}
+        for rule in self.rules:
+            self._rules.setdefault((rule.relation, rule.position), []).append(rule)
+        self._scratch: Scratch | None = None
+
+    def __iter__(self) -> Iterator[SoftRule]:
+        return (rule for rules in self._rules.values() for rule in rules)
+
+    def about(self, relation: int, position: int) -> list[SoftRule]:
+        """Return the rules for a position of a relation."""
+        return self._rules.get((relation, position), [])
+
+    def fired(self, relation: int, position: int, questions: Ids) -> Fired:
+        """Return what rules say about questions, int32[arity, n]; known answers are among it."""
+        rules, parts = self.about(relation, position), []
+        lists = [(self.store.found(rule, questions), rule.confidence) for rule in rules]
+        step = max(1, _CELLS // len(self.facts.entities))
+        for start in range(0, questions.shape[1] if rules else 0, step):
+            part = slice(start, min(start + step, questions.shape[1]))
+            here = [(excluded_part(found, part), confidence) for found, confidence in lists]
+            rows, *rest = strengths(here, self._clean(step), part.stop - start, _TOGETHER)
+            parts.append((rows + start, *rest))
+        if not parts:
+            none = np.empty(0, np.float32)
+            return Fired(np.empty(0, np.int64), np.empty(0, np.int32), none, none)
+        return Fired(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+    def bonus(self, relation: int, position: int, questions: Ids) -> Bonus | None:
+        """Return what evidence adds to the scores of candidates; None where no rule speaks about the position."""
+        weights = self.weights.get((relation, position), self.common)
+        if not self.about(relation, position) or not weights.any():
+            return None
+        fired = self.fired(relation, position, questions)
+        counts = np.bincount(fired.rows, minlength=questions.shape[1])
+        values = (fired.features @ weights).astype(np.float32)
+        return Bonus(fired.entities, np.cumsum(counts) - counts, counts, values)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return rules and weights as plain data."""
+        schema = self.facts.schema
+        weights = [
+            {"relation": schema[relation].name, "position": position, "weights": each.tolist()}
+            for (relation, position), each in self.weights.items()
+        ]
+        return {"rules": [rule.to_json(schema) for rule in self], "weights": weights, "common": self.common.tolist()}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any], facts: Hypergraph) -> Evidence:
+        """Return the evidence that plain data says, with the facts that it reads."""
+        schema: Schema = facts.schema
+        weights = {
+            (schema.id(one["relation"]), int(one["position"])): np.array(one["weights"], np.float64)
+            for one in plain["weights"]
+        }
+        rules = [SoftRule.from_json(one, schema) for one in plain["rules"]]
+        return cls(facts, rules, weights, np.array(plain["common"], np.float64))
+
+    def reading(self, facts: Hypergraph) -> Evidence:
+        """Return the same rules and weights, which read other facts: with more relations and entities, or in other order."""
+        return Evidence.from_json(self.to_json(), facts)
+
+    def _clean(self, questions: int) -> Scratch:
+        if self._scratch is None or len(self._scratch.times) < questions:
+            self._scratch = Scratch(questions, len(self.facts.entities))
+        return self._scratch

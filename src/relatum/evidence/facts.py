@@ -1,0 +1,47 @@
+"""The training facts as rules read them: by any of their places, each index made when it is first wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from relatum.data.answer_index import AnswerIndex, AnswerLists
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.vocabulary import Ids
+from relatum.evidence.soft_rule import SoftRule
+
+__all__ = ["FactStore"]
+
+
+@dataclass(eq=False)
+class FactStore:
+    """The distinct facts of a hypergraph by relation, and what stands at a place where others hold given entities."""
+
+    graph: Hypergraph
+    columns: list[Ids] = field(init=False)
+    _indexes: dict[tuple[int, int, tuple[int, ...]], AnswerIndex] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        distinct = self.graph.distinct()
+        self.columns = [distinct.table(relation.name).columns for relation in self.graph.schema]
+
+    def lookup(self, relation: int, answer: int, places: Sequence[int], key: Sequence[Ids]) -> AnswerLists:
+        """Return what stands at `answer` of the facts that hold a key at some places, as often as there are such facts."""
+        which = (relation, answer, tuple(places))
+        if which not in self._indexes:
+            columns, size = self.columns[relation], len(self.graph.entities)
+            self._indexes[which] = AnswerIndex([columns[one] for one in places], [size] * len(places), columns[answer], size)
+        return self._indexes[which].lookup(key)
+
+    def found(self, rule: SoftRule, questions: Ids) -> AnswerLists:
+        """Return what a rule finds for questions, int32[arity, n]; what stands at their open position is not looked at.
+
+        An entity that no fact has, whatever its id, finds nothing.
+        """
+        positions, places = zip(*rule.given, strict=True)
+        key = questions[list(positions)]
+        there = np.all((key >= 0) & (key < len(self.graph.entities)), axis=0)
+        lists = self.lookup(rule.body, rule.answer, places, list(np.where(there, key, 0).astype(np.int32)))
+        return AnswerLists(lists.pool, lists.starts, np.where(there, lists.counts, 0))

@@ -1,0 +1,83 @@
+"""A soft rule: a fact of one relation that speaks for an answer to a question about another, and how often it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from relatum.data.schema import Schema
+from relatum.errors import DataError
+
+__all__ = ["SoftRule"]
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True, slots=True)
+class SoftRule:
+    """Where a fact of `body` has given entities of a question at some places, what it has at `answer` may answer it.
+
+    Attributes:
+        relation: what the question is about.
+        position: its open position.
+        body: the relation that is read.
+        answer: the place of the answer in it.
+        given: pairs of a position of the question and a place of the body that hold the same entity; at least one.
+        right: how often the answer of a training fact was named, by other facts than itself.
+        named: how many candidates were named in all, other known answers left out.
+    """
+
+    relation: int
+    position: int
+    body: int
+    answer: int
+    given: tuple[tuple[int, int], ...]
+    right: int
+    named: int
+
+    @property
+    def confidence(self) -> float:
+        """How likely a candidate is right that this rule names; lower where there is little to judge by."""
+        return self.right / (self.named + 3)
+
+    @property
+    def reads_itself(self) -> bool:
+        """Whether the fact that answers a question is itself one that the rule reads."""
+        return self.body == self.relation and all(a == b for a, b in (*self.given, (self.position, self.answer)))
+
+    def text(self, schema: Schema) -> str:
+        """Return the rule as Datalog writes it: head <- body, with a letter for an entity that both have."""
+        head, body = schema[self.relation], schema[self.body]
+        letters = {position: _letter(position) for position in range(head.arity)}
+        places = {self.answer: letters[self.position], **{place: letters[position] for position, place in self.given}}
+        written = ", ".join(places.get(place, "_") for place in range(body.arity))
+        return f"{head.name}({', '.join(letters.values())}) <- {body.name}({written})"
+
+    def to_json(self, schema: Schema) -> dict[str, Any]:
+        """Return the rule as plain data, with relations by name."""
+        return {
+            "relation": schema[self.relation].name,
+            "position": self.position,
+            "body": schema[self.body].name,
+            "answer": self.answer,
+            "given": [list(pair) for pair in self.given],
+            "right": self.right,
+            "named": self.named,
+        }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any], schema: Schema) -> SoftRule:
+        """Return the rule that plain data says."""
+        relation, body = schema.id(plain["relation"]), schema.id(plain["body"])
+        given = tuple((int(position), int(place)) for position, place in plain["given"])
+        rule = cls(relation, int(plain["position"]), body, int(plain["answer"]), given, plain["right"], plain["named"])
+        positions, places = zip((rule.position, rule.answer), *given, strict=True)
+        for used, arity in ((positions, schema[relation].arity), (places, schema[body].arity)):
+            if not given or len(set(used)) < len(used) or not all(0 <= one < arity for one in used):
+                raise DataError(f"no rule for an answer: {dict(plain)}")
+        return rule
+
+
+def _letter(position: int) -> str:
+    return _LETTERS[position] if position < len(_LETTERS) else f"X{position}"

@@ -1,0 +1,214 @@
+"""How much evidence weighs beside the scores of a model: fitted on validation questions, which neither of them has seen.
+
+Of each question the right answer is to stand out among the candidates: those that rules name, the best of the others by the
+model, and some at random, which stand for all the rest. Each position of a relation has weights of its own, drawn to those
+that all have in common, and the more so the fewer questions there are about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relatum.arrays import Float32, Float64, Int64
+from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.known_answers import KnownAnswers
+from relatum.data.vocabulary import Ids
+from relatum.evidence.evidence import FEATURES, Evidence
+from relatum.evidence.mining import mine
+from relatum.inference import scoring
+from relatum.inference.validation import sample
+from relatum.kernels.filters import excluded_pairs
+from relatum.models.base import Model, Parameters
+from relatum.models.ops import one_torch_thread
+from relatum.progress import progress
+
+__all__ = ["fit_weights", "found_evidence"]
+
+_FACTS = 2_000  # validation facts that are asked about, at most
+_NAMED, _BEST, _RANDOM = 100, 30, 30  # candidates of a question
+_OWN, _ALL = 5.0, 0.01  # how strongly weights of a position are drawn to the common ones, and these to none
+_STEPS = 40
+_PAIRS = 1 << 14  # that are scored at once
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """The candidates of some questions about one position: question, score, features, what each stands for, and if right."""
+
+    group: tuple[int, int]
+    rows: Int64
+    scores: Float64
+    features: Float64
+    offsets: Float64
+    right: Int64
+    questions: int
+
+
+def found_evidence(model: Model, tables: Parameters, split: Split, seed: int = 0) -> Evidence:
+    """Return the evidence that the training facts of a split have, weighed beside a model by its validation facts."""
+    with progress("rules", len(split.schema)) as advance:
+        evidence = Evidence(split.train, mine(split.train, seed, advance))
+    with progress("weights of rules", min(_FACTS, len(split.valid))) as advance:
+        fit_weights(model, tables, evidence, split, seed, advance)
+    return evidence
+
+
+def fit_weights(
+    model: Model,
+    tables: Parameters,
+    evidence: Evidence,
+    split: Split,
+    seed: int = 0,
+    advance: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Fit the weights of evidence to the validation facts of a split; without any it weighs nothing.
+
+    `advance` is called with how many facts are done since the last call.
+    """
+    facts, rng = sample(split.valid, _FACTS) if len(split.valid) else split.valid, np.random.default_rng(seed)
+    known = KnownAnswers(split.train, split.valid)
+    asked = list(_asked(model, tables, evidence, facts, known, rng, advance))
+    if not any(len(one.features) and one.features.any() for one in asked):
+        evidence.weights, evidence.common = {}, np.zeros(FEATURES)
+        return
+    with one_torch_thread():
+        evidence.weights, evidence.common = _fitted(asked)
+
+
+@torch.no_grad()
+def _asked(
+    model: Model,
+    tables: Parameters,
+    evidence: Evidence,
+    facts: Hypergraph,
+    known: KnownAnswers,
+    rng: np.random.Generator,
+    advance: Callable[[int], None],
+) -> Iterator[_Asked]:
+    """Yield the questions of facts, by relation and position."""
+    for relation, schema in enumerate(facts.schema):
+        columns = facts.table(schema.name).columns
+        if not columns.shape[1]:
+            continue
+        for position in range(schema.arity):
+            yield _at(model, tables, evidence, relation, position, columns, known, rng)
+        advance(columns.shape[1])
+
+
+def _at(
+    model: Model,
+    tables: Parameters,
+    evidence: Evidence,
+    relation: int,
+    position: int,
+    columns: Ids,
+    known: KnownAnswers,
+    rng: np.random.Generator,
+) -> _Asked:
+    count, entities = columns.shape[1], model.num_entities
+    answers = known.lookup(np.full(count, relation, np.int32), columns, position)
+    truth = np.arange(count) * entities + columns[position]
+    rows, ids = answers.pairs()
+    hidden = np.setdiff1d(rows * entities + ids, truth)
+    fired = evidence.fired(relation, position, columns)
+    pairs, strength = fired.rows * entities + fired.entities, fired.together
+    free = ~np.isin(pairs, hidden)
+    named = _strongest(pairs[free], strength[free], entities, truth)
+    out = np.union1d(np.union1d(hidden, pairs), truth)
+    side = model.candidates(tables, torch.tensor(relation), position, None)
+    best, _ = scoring.top(
+        model,
+        tables,
+        relation,
+        torch.from_numpy(columns.astype(np.int64)),
+        position,
+        min(_BEST, entities),
+        excluded_pairs(*np.divmod(out, entities), count),
+        side,
+    )
+    found = best.numpy(force=True)
+    near = (np.arange(count)[:, None] * entities + found)[found >= 0]
+    whole = np.unique(np.concatenate([named, near, truth]))
+    drawn = np.unique(np.arange(count)[:, None] * entities + rng.integers(0, entities, (count, _RANDOM)))
+    drawn = drawn[~np.isin(drawn, np.concatenate([whole, hidden, pairs]))]
+    chosen = np.concatenate([whole, drawn])
+    offsets = np.concatenate([np.zeros(len(whole)), np.full(len(drawn), np.log(max(1, entities / _RANDOM)))])
+    features = np.zeros((len(chosen), FEATURES))
+    where = np.searchsorted(pairs, chosen)
+    there = (where < len(pairs)) & (np.append(pairs, -1)[where] == chosen)
+    features[there] = fired.features[where[there]]
+    rows = chosen // entities
+    scores = _scores(model, tables, relation, position, columns, side, rows, chosen % entities)
+    return _Asked((relation, position), rows, scores, features, offsets, np.searchsorted(whole, truth), count)
+
+
+def _strongest(pairs: Int64, strength: Float32, entities: int, truth: Int64) -> Int64:
+    """Return, of each question, the candidates that rules speak for most, and the right one if it is among them."""
+    order = np.lexsort((-strength, pairs // entities))
+    rows = pairs[order] // entities
+    first = np.searchsorted(rows, rows)
+    kept = pairs[order][np.arange(len(order)) - first < _NAMED]
+    return np.union1d(kept, np.intersect1d(pairs, truth))
+
+
+def _scores(
+    model: Model,
+    tables: Parameters,
+    relation: int,
+    position: int,
+    columns: Ids,
+    candidates: Tensor,
+    rows: Int64,
+    entities: Int64,
+) -> Float64:
+    """Return the model's scores of pairs of a question and an entity, whose candidate side is given."""
+    combine, one = model.combine(tables), torch.tensor(relation)
+    questions = torch.from_numpy(columns.astype(np.int64))
+    queries = model.queries(tables, one.expand(questions.shape[1]), questions, position)
+    found = []
+    for start in range(0, len(rows), _PAIRS):
+        part = slice(start, start + _PAIRS)
+        sides = queries[torch.from_numpy(rows[part])], candidates[torch.from_numpy(entities[part])]
+        found.append(combine.pairs(*sides).double().numpy(force=True))
+    return np.concatenate(found)
+
+
+def _fitted(asked: list[_Asked]) -> tuple[dict[tuple[int, int], Float64], Float64]:
+    """Return the weights by position, and the common ones, in units of the model's score."""
+    sizes = [len(one.rows) for one in asked]
+    firsts = np.cumsum([0, *(one.questions for one in asked)])
+    starts = np.cumsum([0, *sizes])
+    rows = torch.from_numpy(np.concatenate([one.rows + first for one, first in zip(asked, firsts, strict=False)]))
+    right = torch.from_numpy(np.concatenate([one.right + start for one, start in zip(asked, starts, strict=False)]))
+    scores, offsets = (
+        torch.from_numpy(np.concatenate([getattr(one, name) for one in asked])) for name in ("scores", "offsets")
+    )
+    features = torch.from_numpy(np.concatenate([one.features for one in asked]))
+    group = torch.from_numpy(np.repeat(np.arange(len(asked)), sizes))
+    questions = int(firsts[-1])
+    scale = float(scores[right].std()) or 1.0  # so that a weight of 1 is a usual one, whatever the model's scores are
+    common = torch.zeros(1 + FEATURES, dtype=torch.float64, requires_grad=True)
+    own = torch.zeros(len(asked), 1 + FEATURES, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([common, own], max_iter=_STEPS, line_search_fn="strong_wolfe")
+
+    def loss() -> Tensor:
+        optimizer.zero_grad()
+        weights = common + own
+        logits = offsets + torch.exp(weights[group, 0]) * scores / scale + (weights[group, 1:] * features).sum(1)
+        largest = torch.full((questions,), -torch.inf, dtype=torch.float64).scatter_reduce(0, rows, logits.detach(), "amax")
+        sums = torch.zeros(questions, dtype=torch.float64).index_add(0, rows, torch.exp(logits - largest[rows]))
+        cost = (sums.log() + largest).sum() - logits[right].sum()
+        cost = cost + _OWN * own.square().sum() + _ALL * common.square().sum()
+        cost.backward()  # type: ignore[no-untyped-call]
+        return cost
+
+    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    with torch.no_grad():
+        weights = torch.cat([common + own, common[None]])
+        inner = (weights[:, 1:] * scale / torch.exp(weights[:, :1])).numpy()
+    return {one.group: each for one, each in zip(asked, inner, strict=False)}, inner[-1]

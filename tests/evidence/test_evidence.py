@@ -1,0 +1,97 @@
+"""Evidence names candidates, adds to their scores what its weights say, survives writing, and lifts a weak model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import relatum
+from relatum import Hypergraph, Split
+from relatum.evidence.evidence import Evidence
+from relatum.evidence.mining import mine
+from support.strategies import restrict
+
+
+def made() -> Split:
+    """Return facts of which those held out are renamings of train facts: a rule knows them all."""
+    rng = np.random.default_rng(0)
+    rows = np.unique(rng.integers(0, 40, (400, 2)), axis=0).tolist()
+    one, two = ([(name, f"e{a}", f"e{b}") for a, b in rows] for name in ("likes", "knows"))
+    two = [(name, b, a) for name, a, b in two]
+    graph = Hypergraph.of([*one, *two])
+    held = {fact for number, fact in enumerate(two) if number % 5 < 2}
+
+    train = [fact for fact in (*one, *two) if fact not in held]
+    parts = train, sorted(held)[::2], sorted(held)[1::2]
+    return Split(*(restrict(graph, part) for part in parts), source="made")
+
+
+SPLIT = made()
+
+
+def test_a_bonus_is_what_weights_make_of_what_rules_say() -> None:
+    evidence = Evidence(SPLIT.train, mine(SPLIT.train))
+    knows = SPLIT.schema.id("knows")
+    questions = SPLIT.test.table("knows").columns
+    assert evidence.bonus(knows, 0, questions) is None  # without weights nothing is added
+    evidence.common = np.array([1.0, 0.0, 0.0])
+    bonus, fired = evidence.bonus(knows, 0, questions), evidence.fired(knows, 0, questions)
+    assert bonus is not None
+    assert bonus.counts.sum() == len(fired.rows) == len(bonus.values)
+    assert np.allclose(bonus.values, fired.features[:, 0])
+    for number, answer in enumerate(questions[0].tolist()):
+        assert answer in fired.entities[fired.rows == number]
+
+
+def test_questions_that_need_several_parts_are_answered_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    questions, knows = SPLIT.test.table("knows").columns, SPLIT.schema.id("knows")
+    whole = Evidence(SPLIT.train, mine(SPLIT.train)).fired(knows, 1, questions)
+    monkeypatch.setattr("relatum.evidence.evidence._CELLS", 3 * len(SPLIT.entities))
+    parts = Evidence(SPLIT.train, mine(SPLIT.train)).fired(knows, 1, questions)
+    for name in ("rows", "entities", "best", "together"):
+        assert np.array_equal(getattr(whole, name), getattr(parts, name))
+
+
+def test_a_run_keeps_its_evidence_which_lifts_it_above_the_embedding(tmp_path: Path) -> None:
+    run = relatum.fit(SPLIT, tmp_path / "run", dim=20, epochs=3, evidence=True, progress=False)
+    tested = run.evaluate()
+    assert tested.embedding is not None
+    assert tested.evidence is not None
+    assert tested.evidence.metrics.mrr > 0.9
+    assert tested.mrr > 0.9 > 0.6 > tested.embedding.metrics.mrr
+    plain = tested.to_dict()
+    assert plain["embedding"]["mrr"] < plain["mrr"]
+    kept = json.loads((tmp_path / "run" / "evidence.json").read_text())
+    assert kept["rules"]
+    again = relatum.open(tmp_path / "run")
+    assert again.evidence is not None
+    assert again.evidence.to_json() == kept
+    assert relatum.open(tmp_path / "run").evaluate().mrr == tested.mrr
+    memory = relatum.fit(SPLIT, dim=20, epochs=3, evidence=True, progress=False)
+    assert memory.evaluate().mrr == tested.mrr
+    memory.save(tmp_path / "saved")
+    assert relatum.open(tmp_path / "saved").evaluate().mrr == tested.mrr
+
+
+def test_an_update_carries_evidence_on_and_reads_the_new_facts() -> None:
+    run = relatum.fit(SPLIT, dim=20, epochs=2, evidence=True, progress=False)
+    wider = run.update([("likes", "e0", "newcomer")])
+    assert wider.evidence is not None
+    entity, knows = wider.entities.id("newcomer"), wider.schema.id("knows")
+    fired = wider.evidence.fired(knows, 1, np.array([[entity], [0]], np.int32))
+    assert wider.entities.id("e0") in fired.entities
+
+
+def test_without_valid_facts_rules_are_found_but_weigh_nothing() -> None:
+    nothing = Hypergraph(SPLIT.entities, SPLIT.schema, ())
+    run = relatum.fit(
+        Split(SPLIT.train, nothing, SPLIT.test, source="made"), dim=20, epochs=2, evidence=True, progress=False
+    )
+    assert run.evidence is not None
+    assert not run.evidence.weights
+    tested = run.evaluate()
+    assert tested.embedding is not None
+    assert tested.mrr == tested.embedding.metrics.mrr
