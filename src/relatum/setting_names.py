@@ -36,7 +36,14 @@ _VALUES = {"training.negative_sampling": {"per-position": "per-fact", "all": "al
 # What was always so before it became a setting, of training and of models: where it still is, a spec of version 0.1.0 says
 # nothing of it.
 _LATER: Mapping[str, Mapping[str, Any]] = {
-    "training": {"rows": "facts", "objective": "1vsAll", "answer_damping": 0.0, "refit": False, "validation_metric": "mrr"},
+    "training": {
+        "rows": "facts",
+        "objective": "1vsAll",
+        "answer_damping": 0.0,
+        "refit": False,
+        "validation_metric": "mrr",
+        "evidence": False,
+    },
     "reale": {"dropout_block": 1},
     "mtransh": {"unit_entities": False, "orthogonal_translations": False},
     "rae": {"unit_entities": False, "orthogonal_translations": False},

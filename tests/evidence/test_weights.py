@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from relatum.evidence.evidence import FEATURES
-from relatum.evidence.weights import _Asked, _fitted
+from relatum.evidence.weights import _fitted, _Group
 
 
-def asked(group: tuple[int, int], helpful: bool, seed: int) -> _Asked:
+def group_of(group: tuple[int, int], helpful: bool, seed: int) -> _Group:
     """Return questions with 20 candidates of random scores, whose answer, or another one, has evidence."""
     rng = np.random.default_rng(seed)
     features = np.zeros((60, 20, FEATURES))
@@ -17,17 +17,17 @@ def asked(group: tuple[int, int], helpful: bool, seed: int) -> _Asked:
     scores[:, 0] += 1
     rows = np.repeat(np.arange(60), 20)
     flat = features.reshape(-1, FEATURES)
-    return _Asked(group, rows, scores.ravel(), flat, np.zeros(1200), np.arange(60) * 20, 60)
+    return _Group(group, rows, scores.ravel(), flat, np.zeros(1200), np.arange(60) * 20, 60)
 
 
 def test_what_is_right_weighs_more_than_what_is_wrong() -> None:
-    weights, common = _fitted([asked((0, 0), True, 0), asked((0, 1), False, 1)])
+    weights, common = _fitted([group_of((0, 0), True, 0), group_of((0, 1), False, 1)])
     assert weights[0, 0].sum() > 1 > 0 > weights[0, 1].sum()
     assert weights[0, 1].sum() < common.sum() < weights[0, 0].sum()
 
 
 def test_weights_are_in_units_of_the_score() -> None:
-    one = asked((0, 0), True, 0)
-    larger = _Asked(one.group, one.rows, 100 * one.scores, one.features, one.offsets, one.right, one.questions)
+    one = group_of((0, 0), True, 0)
+    larger = _Group(one.group, one.rows, 100 * one.scores, one.features, one.offsets, one.right, one.questions)
     small, large = (_fitted([each])[0][0, 0] for each in (one, larger))
     assert np.allclose(100 * small, large, rtol=0.05)

@@ -56,9 +56,7 @@ def evaluate(
     say(f"MRR {whole.mrr:.4f}, 95 % interval {low:.4f} to {high:.4f} by resampling facts")
     if tested.embedding is not None and tested.evidence is not None:
         alone = tested.embedding.metrics.mrr, tested.evidence.metrics.mrr
-        say(
-            f"by embedding and evidence together; by the embedding alone {alone[0]:.4f}, by the evidence alone {alone[1]:.4f}"
-        )
+        say(f"by embedding and evidence together; by the embedding alone {alone[0]:.4f}, by evidence alone {alone[1]:.4f}")
     say(f"mean over arities {macro['arity']:.4f}, over relations {macro['relation']:.4f}")
     if reliability is not None:
         _show(reliability)

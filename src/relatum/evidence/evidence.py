@@ -124,7 +124,7 @@ class Evidence:
         rules = [SoftRule.from_json(one, schema) for one in plain["rules"]]
         return cls(facts, rules, weights, np.array(plain["common"], np.float64))
 
-    def reading(self, facts: Hypergraph) -> Evidence:
+    def with_facts(self, facts: Hypergraph) -> Evidence:
         """Return the same rules and weights, which read other facts: with more relations and entities, or in other order."""
         return Evidence.from_json(self.to_json(), facts)
 

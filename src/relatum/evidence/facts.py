@@ -1,4 +1,4 @@
-"""The training facts as rules read them: by any of their places, each index made when it is first wanted."""
+"""The training facts as rules read them: by any of their positions, each index made when it is first wanted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["FactStore"]
 
 @dataclass(eq=False)
 class FactStore:
-    """The distinct facts of a hypergraph by relation, and what stands at a place where others hold given entities."""
+    """The distinct facts of a hypergraph by relation, and what stands at a position where others hold given entities."""
 
     graph: Hypergraph
     columns: list[Ids] = field(init=False)
@@ -27,12 +27,14 @@ class FactStore:
         distinct = self.graph.distinct()
         self.columns = [distinct.table(relation.name).columns for relation in self.graph.schema]
 
-    def lookup(self, relation: int, answer: int, places: Sequence[int], key: Sequence[Ids]) -> AnswerLists:
-        """Return what stands at `answer` of the facts that hold a key at some places, as often as there are such facts."""
-        which = (relation, answer, tuple(places))
+    def lookup(self, relation: int, answer: int, positions: Sequence[int], key: Sequence[Ids]) -> AnswerLists:
+        """Return what stands at `answer` of the facts that hold a key at some positions, as often as facts have it."""
+        which = (relation, answer, tuple(positions))
         if which not in self._indexes:
             columns, size = self.columns[relation], len(self.graph.entities)
-            self._indexes[which] = AnswerIndex([columns[one] for one in places], [size] * len(places), columns[answer], size)
+            self._indexes[which] = AnswerIndex(
+                [columns[one] for one in positions], [size] * len(positions), columns[answer], size
+            )
         return self._indexes[which].lookup(key)
 
     def found(self, rule: SoftRule, questions: Ids) -> AnswerLists:
@@ -40,8 +42,8 @@ class FactStore:
 
         An entity that no fact has, whatever its id, finds nothing.
         """
-        positions, places = zip(*rule.given, strict=True)
-        key = questions[list(positions)]
+        given, read = zip(*rule.given, strict=True)
+        key = questions[list(given)]
         there = np.all((key >= 0) & (key < len(self.graph.entities)), axis=0)
-        lists = self.lookup(rule.body, rule.answer, places, list(np.where(there, key, 0).astype(np.int32)))
+        lists = self.lookup(rule.body, rule.answer, read, list(np.where(there, key, 0).astype(np.int32)))
         return AnswerLists(lists.pool, lists.starts, np.where(there, lists.counts, 0))

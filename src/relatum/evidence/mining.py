@@ -1,6 +1,6 @@
-"""Soft rules of the training facts: which places of which relations hold the same entities more than by accident.
+"""Soft rules of the training facts: which positions of which relations hold the same entities more than by accident.
 
-It begins from pairs: for two positions of a relation, the pairs of places anywhere whose facts hold the same two entities.
+It begins from pairs: for two positions of a relation, the pairs of positions anywhere whose facts hold the same entities.
 Pairs that agree are put together, so that a rule reads as many given entities as the facts bear out. Then each is asked how
 often it names the answer of training facts, the fact itself left out.
 """
@@ -24,8 +24,8 @@ from relatum.kernels.evidence import count_right
 
 __all__ = ["mine"]
 
-Match = tuple[int, tuple[tuple[int, int], ...]]  # a relation, and pairs of a position and the place that agrees with it
-Pair = tuple[int, int, int, int, int, int]  # relation, two of its positions, another one, two of its places
+Match = tuple[int, tuple[tuple[int, int], ...]]  # a relation, and pairs of a position and the one there that agrees with it
+Pair = tuple[int, int, int, int, int, int]  # relation, two of its positions, another one, two of its positions
 
 _SAMPLED = 20_000  # facts of a relation whose pairs are looked for
 _JUDGED = 1_000  # facts of a relation that a rule is judged by
@@ -62,7 +62,7 @@ def _drawn(columns: Ids, most: int, rng: np.random.Generator) -> Ids:
 
 
 def _supported_pairs(store: FactStore, samples: list[Ids]) -> set[Pair]:
-    """Return the pairs of places that hold the entities of enough sampled facts at two of their positions.
+    """Return the pairs of positions that hold the entities of enough sampled facts at two of their positions.
 
     The sampled side is sorted once, and the facts of each pair of places are looked up in it: memory grows with the sample
     and with the largest relation, not with all facts.
@@ -108,9 +108,9 @@ def _keys(columns: Ids, first: int, second: int, size: int) -> Int64:
 def _grown(store: FactStore, relation: int, sample: Ids, pairs: set[Pair]) -> Iterator[Match]:
     """Yield the matches of a relation: supported pairs, and what they make together where enough facts bear it out."""
     by_body = defaultdict(list)
-    for head, first, second, body, place, other in sorted(pairs):
+    for head, first, second, body, read, other in sorted(pairs):
         if head == relation:
-            by_body[body].append(((first, place), (second, other)))
+            by_body[body].append(((first, read), (second, other)))
     front: list[Match] = [(body, match) for body, matches in by_body.items() for match in matches]
     count = 0
     while front:
@@ -129,11 +129,11 @@ def _extended(
 ) -> list[Match]:
     found = []
     for position in range(match[-1][0] + 1, len(sample)):
-        for place in set(range(len(store.columns[body]))).difference(one for _, one in match):
-            wider = (*match, (position, place))
+        for read in set(range(len(store.columns[body]))).difference(one for _, one in match):
+            wider = (*match, (position, read))
             if body == relation and len(wider) == len(sample) and all(a == b for a, b in wider):
                 continue  # the fact itself
-            agree = all((relation, one, position, body, other, place) in pairs for one, other in match)
+            agree = all((relation, one, position, body, other, read) in pairs for one, other in match)
             if agree and _support(store, relation, sample, body, wider) >= _SUPPORT:
                 found.append((body, wider))
     return found
@@ -141,19 +141,19 @@ def _extended(
 
 def _support(store: FactStore, relation: int, sample: Ids, body: int, match: tuple[tuple[int, int], ...]) -> int:
     """Return how many sampled facts there is another fact for that matches them."""
-    *given, (position, place) = match
-    rule = SoftRule(relation, position, body, place, tuple(given), 0, 0)
+    *given, (position, read) = match
+    rule = SoftRule(relation, position, body, read, tuple(given), 0, 0)
     right, _ = count_right(store.found(rule, sample), sample[position], _nothing(sample.shape[1]), itself=rule.reads_itself)
     return right
 
 
 def _rule(store: FactStore, relation: int, position: int, match: Match, sample: Ids) -> SoftRule | None:
     """Return the rule that answers a position by a match, judged by some facts; None if the match has not the position."""
-    body, places = match[0], dict(match[1])
-    if position not in places:
+    body, agreeing = match[0], dict(match[1])
+    if position not in agreeing:
         return None
-    answer = places.pop(position)
-    rule = SoftRule(relation, position, body, answer, tuple(places.items()), 0, 0)
+    answer = agreeing.pop(position)
+    rule = SoftRule(relation, position, body, answer, tuple(agreeing.items()), 0, 0)
     others = [one for one in range(len(sample)) if one != position]
     known = store.lookup(relation, position, others, [sample[one] for one in others])
     right, named = count_right(store.found(rule, sample), sample[position], known, itself=rule.reads_itself)

@@ -1,4 +1,4 @@
-"""How held-out facts rank by evidence alone: candidates that no rule names share the places behind those that one does."""
+"""How held-out facts rank by evidence alone: candidates that no rule names stand together behind those that one does."""
 
 from __future__ import annotations
 
@@ -31,8 +31,17 @@ def rank_by_evidence(evidence: Evidence, facts: Hypergraph, known: KnownAnswers 
         for position in range(schema.arity if size else 0):
             better, equal = _counts(evidence, relation, position, columns, known)
             number, fact = np.full(size, relation), np.arange(done, done + size)
-            place = np.full(size, schema.arity), np.full(size, position)
-            parts.append(Ranks(better, equal, fact, number, *place, np.logical_not(seen[columns].all(axis=0))))
+            parts.append(
+                Ranks(
+                    better,
+                    equal,
+                    fact,
+                    number,
+                    np.full(size, schema.arity),
+                    np.full(size, position),
+                    np.logical_not(seen[columns].all(axis=0)),
+                )
+            )
         done += size
     return Ranks.join(parts)
 

@@ -16,14 +16,14 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True, slots=True)
 class SoftRule:
-    """Where a fact of `body` has given entities of a question at some places, what it has at `answer` may answer it.
+    """Where a fact of `body` has given entities of a question at some positions, what it has at `answer` may answer it.
 
     Attributes:
         relation: what the question is about.
         position: its open position.
         body: the relation that is read.
-        answer: the place of the answer in it.
-        given: pairs of a position of the question and a place of the body that hold the same entity; at least one.
+        answer: the position of the answer in it.
+        given: pairs of a position of the question and one of the body that hold the same entity; at least one.
         right: how often the answer of a training fact was named, by other facts than itself.
         named: how many candidates were named in all, other known answers left out.
     """
@@ -50,9 +50,9 @@ class SoftRule:
         """Return the rule as Datalog writes it: head <- body, with a letter for an entity that both have."""
         head, body = schema[self.relation], schema[self.body]
         letters = {position: _letter(position) for position in range(head.arity)}
-        places = {self.answer: letters[self.position], **{place: letters[position] for position, place in self.given}}
-        written = ", ".join(places.get(place, "_") for place in range(body.arity))
-        return f"{head.name}({', '.join(letters.values())}) <- {body.name}({written})"
+        written = {self.answer: letters[self.position], **{read: letters[position] for position, read in self.given}}
+        arguments = ", ".join(written.get(position, "_") for position in range(body.arity))
+        return f"{head.name}({', '.join(letters.values())}) <- {body.name}({arguments})"
 
     def to_json(self, schema: Schema) -> dict[str, Any]:
         """Return the rule as plain data, with relations by name."""
@@ -70,10 +70,10 @@ class SoftRule:
     def from_json(cls, plain: Mapping[str, Any], schema: Schema) -> SoftRule:
         """Return the rule that plain data says."""
         relation, body = schema.id(plain["relation"]), schema.id(plain["body"])
-        given = tuple((int(position), int(place)) for position, place in plain["given"])
+        given = tuple((int(position), int(read)) for position, read in plain["given"])
         rule = cls(relation, int(plain["position"]), body, int(plain["answer"]), given, plain["right"], plain["named"])
-        positions, places = zip((rule.position, rule.answer), *given, strict=True)
-        for used, arity in ((positions, schema[relation].arity), (places, schema[body].arity)):
+        head, read = zip((rule.position, rule.answer), *given, strict=True)
+        for used, arity in ((head, schema[relation].arity), (read, schema[body].arity)):
             if not given or len(set(used)) < len(used) or not all(0 <= one < arity for one in used):
                 raise DataError(f"no rule for an answer: {dict(plain)}")
         return rule

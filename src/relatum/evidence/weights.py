@@ -37,7 +37,7 @@ _PAIRS = 1 << 14  # that are scored at once
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class _Group:
     """The candidates of some questions about one position: question, score, features, what each stands for, and if right."""
 
     group: tuple[int, int]
@@ -72,16 +72,16 @@ def fit_weights(
     """
     facts, rng = sample(split.valid, _FACTS) if len(split.valid) else split.valid, np.random.default_rng(seed)
     known = KnownAnswers(split.train, split.valid)
-    asked = list(_asked(model, tables, evidence, facts, known, rng, advance))
-    if not any(len(one.features) and one.features.any() for one in asked):
+    groups = list(_groups(model, tables, evidence, facts, known, rng, advance))
+    if not any(len(one.features) and one.features.any() for one in groups):
         evidence.weights, evidence.common = {}, np.zeros(FEATURES)
         return
     with one_torch_thread():
-        evidence.weights, evidence.common = _fitted(asked)
+        evidence.weights, evidence.common = _fitted(groups)
 
 
 @torch.no_grad()
-def _asked(
+def _groups(
     model: Model,
     tables: Parameters,
     evidence: Evidence,
@@ -89,7 +89,7 @@ def _asked(
     known: KnownAnswers,
     rng: np.random.Generator,
     advance: Callable[[int], None],
-) -> Iterator[_Asked]:
+) -> Iterator[_Group]:
     """Yield the questions of facts, by relation and position."""
     for relation, schema in enumerate(facts.schema):
         columns = facts.table(schema.name).columns
@@ -109,7 +109,7 @@ def _at(
     columns: Ids,
     known: KnownAnswers,
     rng: np.random.Generator,
-) -> _Asked:
+) -> _Group:
     count, entities = columns.shape[1], model.num_entities
     answers = known.lookup(np.full(count, relation, np.int32), columns, position)
     truth = np.arange(count) * entities + columns[position]
@@ -132,8 +132,8 @@ def _at(
         side,
     )
     found = best.numpy(force=True)
-    near = (np.arange(count)[:, None] * entities + found)[found >= 0]
-    whole = np.unique(np.concatenate([named, near, truth]))
+    likely = (np.arange(count)[:, None] * entities + found)[found >= 0]
+    whole = np.unique(np.concatenate([named, likely, truth]))
     drawn = np.unique(np.arange(count)[:, None] * entities + rng.integers(0, entities, (count, _RANDOM)))
     drawn = drawn[~np.isin(drawn, np.concatenate([whole, hidden, pairs]))]
     chosen = np.concatenate([whole, drawn])
@@ -144,7 +144,7 @@ def _at(
     features[there] = fired.features[where[there]]
     rows = chosen // entities
     scores = _scores(model, tables, relation, position, columns, side, rows, chosen % entities)
-    return _Asked((relation, position), rows, scores, features, offsets, np.searchsorted(whole, truth), count)
+    return _Group((relation, position), rows, scores, features, offsets, np.searchsorted(whole, truth), count)
 
 
 def _strongest(pairs: Int64, strength: Float32, entities: int, truth: Int64) -> Int64:
@@ -178,22 +178,22 @@ def _scores(
     return np.concatenate(found)
 
 
-def _fitted(asked: list[_Asked]) -> tuple[dict[tuple[int, int], Float64], Float64]:
+def _fitted(groups: list[_Group]) -> tuple[dict[tuple[int, int], Float64], Float64]:
     """Return the weights by position, and the common ones, in units of the model's score."""
-    sizes = [len(one.rows) for one in asked]
-    firsts = np.cumsum([0, *(one.questions for one in asked)])
+    sizes = [len(one.rows) for one in groups]
+    firsts = np.cumsum([0, *(one.questions for one in groups)])
     starts = np.cumsum([0, *sizes])
-    rows = torch.from_numpy(np.concatenate([one.rows + first for one, first in zip(asked, firsts, strict=False)]))
-    right = torch.from_numpy(np.concatenate([one.right + start for one, start in zip(asked, starts, strict=False)]))
+    rows = torch.from_numpy(np.concatenate([one.rows + first for one, first in zip(groups, firsts, strict=False)]))
+    right = torch.from_numpy(np.concatenate([one.right + start for one, start in zip(groups, starts, strict=False)]))
     scores, offsets = (
-        torch.from_numpy(np.concatenate([getattr(one, name) for one in asked])) for name in ("scores", "offsets")
+        torch.from_numpy(np.concatenate([getattr(one, name) for one in groups])) for name in ("scores", "offsets")
     )
-    features = torch.from_numpy(np.concatenate([one.features for one in asked]))
-    group = torch.from_numpy(np.repeat(np.arange(len(asked)), sizes))
+    features = torch.from_numpy(np.concatenate([one.features for one in groups]))
+    group = torch.from_numpy(np.repeat(np.arange(len(groups)), sizes))
     questions = int(firsts[-1])
     scale = float(scores[right].std()) or 1.0  # so that a weight of 1 is a usual one, whatever the model's scores are
     common = torch.zeros(1 + FEATURES, dtype=torch.float64, requires_grad=True)
-    own = torch.zeros(len(asked), 1 + FEATURES, dtype=torch.float64, requires_grad=True)
+    own = torch.zeros(len(groups), 1 + FEATURES, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS([common, own], max_iter=_STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
@@ -211,4 +211,4 @@ def _fitted(asked: list[_Asked]) -> tuple[dict[tuple[int, int], Float64], Float6
     with torch.no_grad():
         weights = torch.cat([common + own, common[None]])
         inner = (weights[:, 1:] * scale / torch.exp(weights[:, :1])).numpy()
-    return {one.group: each for one, each in zip(asked, inner, strict=False)}, inner[-1]
+    return {one.group: each for one, each in zip(groups, inner, strict=False)}, inner[-1]

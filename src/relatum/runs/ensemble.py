@@ -18,8 +18,8 @@ __all__ = ["join"]
 def join(runs: Sequence[Trained]) -> Trained:
     """Return the run of the sum of several trained models, in memory.
 
-    Probabilities are calibrated anew on validation facts, and evidence is weighed anew where all runs have some, unless a run
-    was refitted on them: then there are none. Relations that were defined on a run are not taken over.
+    Probabilities are calibrated anew on validation facts, and evidence is weighed anew where all runs have some, unless a
+    run was refitted on them: then there are none. Relations that were defined on a run are not taken over.
     """
     if len(runs) < 2:
         raise SettingError("an ensemble joins at least two runs")

@@ -135,7 +135,7 @@ def update(run: Trained, new_facts: Split, *, seed: int = 0, refit: bool = False
         spec=run.spec,
         split=folded.wide.split,
         calibration=run.calibration,
-        evidence=None if run.evidence is None else run.evidence.reading(folded.wide.split.train),
+        evidence=None if run.evidence is None else run.evidence.with_facts(folded.wide.split.train),
         definitions=run.definitions,
         events=[*run.events, {"event": "update", "time": round(time.time(), 3), **done}],
         environment={**run.environment, "updates": [*run.environment.get("updates", []), step]},
