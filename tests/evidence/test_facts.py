@@ -24,7 +24,7 @@ def test_what_stands_at_a_place_is_found_as_often_as_facts_have_it() -> None:
 
 def test_a_rule_looks_at_what_is_given_alone() -> None:
     store, r, s = FactStore(GRAPH), GRAPH.schema.id("r"), GRAPH.schema.id("s")
-    rule = SoftRule(s, 1, r, 2, ((0, 0),), 1, 1)
+    rule = SoftRule(s, 1, r, 2, ((0, 0),))
     strange = np.array([[*ids("a"), 99, -1], [0, 0, 0]], np.int32)
     found = store.found(rule, strange)
     assert [found[number].tolist() for number in range(3)] == [[*ids("c", "c")], [], []]

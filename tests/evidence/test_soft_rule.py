@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from relatum import DataError, Hypergraph
@@ -9,22 +10,29 @@ from relatum.evidence.soft_rule import SoftRule
 
 SCHEMA = Hypergraph.of([("sold", "drew", "alex", "book"), ("bought", "alex", "book")]).schema
 SOLD, BOUGHT = SCHEMA.id("sold"), SCHEMA.id("bought")
-RULE = SoftRule(SOLD, 1, BOUGHT, 0, ((2, 1),), right=6, named=9)
+RULE = SoftRule(SOLD, 1, BOUGHT, 0, ((2, 1),), rights=(4, 1, 1, 0), nameds=(6, 1, 2, 0))
 
 
 def test_a_rule_is_written_as_datalog() -> None:
     assert RULE.text(SCHEMA) == "sold(A, B, C) <- bought(B, C)"
-    assert SoftRule(BOUGHT, 0, SOLD, 1, ((1, 2),), 1, 1).text(SCHEMA) == "bought(A, B) <- sold(_, A, B)"
+    assert SoftRule(BOUGHT, 0, SOLD, 1, ((1, 2),)).text(SCHEMA) == "bought(A, B) <- sold(_, A, B)"
 
 
 def test_little_to_judge_by_makes_a_rule_less_confident() -> None:
     assert RULE.confidence == 6 / 12
-    assert SoftRule(SOLD, 1, BOUGHT, 0, ((2, 1),), 600, 900).confidence > RULE.confidence
+    assert SoftRule(SOLD, 1, BOUGHT, 0, ((2, 1),), (600,), (900,)).confidence > RULE.confidence
+
+
+def test_what_more_facts_name_has_a_confidence_of_its_own_where_there_is_enough_to_judge_by() -> None:
+    rule = SoftRule(SOLD, 1, BOUGHT, 0, ((2, 1),), rights=(10, 90, 0, 0), nameds=(1000, 100, 0, 0))
+    one, two, three, many = rule.confidences.tolist()
+    assert one < rule.confidence < two
+    assert three == many == np.float32(rule.confidence)
 
 
 def test_a_rule_reads_the_fact_that_it_answers_only_where_all_places_agree() -> None:
-    assert SoftRule(SOLD, 1, SOLD, 1, ((2, 2),), 1, 1).reads_itself
-    assert not SoftRule(SOLD, 1, SOLD, 1, ((2, 0),), 1, 1).reads_itself
+    assert SoftRule(SOLD, 1, SOLD, 1, ((2, 2),)).reads_itself
+    assert not SoftRule(SOLD, 1, SOLD, 1, ((2, 0),)).reads_itself
     assert not RULE.reads_itself
 
 

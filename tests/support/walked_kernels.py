@@ -165,9 +165,10 @@ def hear_evidence() -> None:
             answers = np.full(queries, max(0, candidates - 1), np.int32)
             for itself in (False, True):
                 right, named = evidence.count_right(found, answers, filters.nothing_excluded(queries), itself=itself)
-                assert right <= named <= sum(map(len, lists))
+                assert right.sum() <= named.sum() <= sum(map(len, lists))
+            shares = np.full(evidence.TIMES, 0.5, np.float32)
             scratch = evidence.Scratch(queries, candidates)
-            rows, *_ = evidence.strengths([(found, 0.5), (found, 0.25)], scratch, queries, 1)
+            rows, *_ = evidence.strengths([(found, 0.5, shares), (found, 0.25, shares)], scratch, queries, 1)
             assert len(rows) == sum(map(len, lists))
 
 

@@ -19,7 +19,7 @@ from relatum.kernels.filters import Bonus, excluded_part
 
 __all__ = ["FEATURES", "Evidence", "Fired"]
 
-FEATURES = 3
+FEATURES = 4
 _TOGETHER = 5  # rules whose confidences are put together
 _CELLS = 1 << 22  # of the scratch memory
 _SMALL, _LARGE = 0.003, 0.03  # confidences below which evidence counts in proportion, above which by its logarithm
@@ -34,17 +34,19 @@ class Fired:
         entities: the candidate.
         best: the confidence of the best rule that names it.
         together: that of the best few rules, as if they were independent.
+        counted: the same, by how many facts name the candidate.
     """
 
     rows: Int64
     entities: Ids
     best: Float32
     together: Float32
+    counted: Float32
 
     @property
     def features(self) -> Float64:
         """What weights are for, [n, FEATURES]; never below 0."""
-        shares = (self.best / _SMALL, self.together / _SMALL, self.together / _LARGE)
+        shares = (self.best / _SMALL, self.together / _SMALL, self.together / _LARGE, self.counted / _SMALL)
         return np.log1p(np.stack(shares, 1).astype(np.float64))
 
 
@@ -82,16 +84,16 @@ class Evidence:
     def fired(self, relation: int, position: int, questions: Ids) -> Fired:
         """Return what rules say about questions, int32[arity, n]; known answers are among it."""
         rules, parts = self.about(relation, position), []
-        lists = [(self.store.found(rule, questions), rule.confidence) for rule in rules]
+        lists = [(self.store.found(rule, questions), rule.confidence, rule.confidences) for rule in rules]
         step = max(1, _CELLS // len(self.facts.entities))
         for start in range(0, questions.shape[1] if rules else 0, step):
             part = slice(start, min(start + step, questions.shape[1]))
-            here = [(excluded_part(found, part), confidence) for found, confidence in lists]
+            here = [(excluded_part(found, part), one, each) for found, one, each in lists]
             rows, *rest = strengths(here, self._clean(step), part.stop - start, _TOGETHER)
             parts.append((rows + start, *rest))
         if not parts:
             none = np.empty(0, np.float32)
-            return Fired(np.empty(0, np.int64), np.empty(0, np.int32), none, none)
+            return Fired(np.empty(0, np.int64), np.empty(0, np.int32), none, none, none)
         return Fired(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
     def bonus(self, relation: int, position: int, questions: Ids) -> Bonus | None:

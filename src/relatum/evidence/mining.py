@@ -142,9 +142,9 @@ def _extended(
 def _support(store: FactStore, relation: int, sample: Ids, body: int, match: tuple[tuple[int, int], ...]) -> int:
     """Return how many sampled facts there is another fact for that matches them."""
     *given, (position, read) = match
-    rule = SoftRule(relation, position, body, read, tuple(given), 0, 0)
+    rule = SoftRule(relation, position, body, read, tuple(given))
     right, _ = count_right(store.found(rule, sample), sample[position], _nothing(sample.shape[1]), itself=rule.reads_itself)
-    return right
+    return int(right.sum())
 
 
 def _rule(store: FactStore, relation: int, position: int, match: Match, sample: Ids) -> SoftRule | None:
@@ -153,11 +153,11 @@ def _rule(store: FactStore, relation: int, position: int, match: Match, sample: 
     if position not in agreeing:
         return None
     answer = agreeing.pop(position)
-    rule = SoftRule(relation, position, body, answer, tuple(agreeing.items()), 0, 0)
+    rule = SoftRule(relation, position, body, answer, tuple(agreeing.items()))
     others = [one for one in range(len(sample)) if one != position]
     known = store.lookup(relation, position, others, [sample[one] for one in others])
     right, named = count_right(store.found(rule, sample), sample[position], known, itself=rule.reads_itself)
-    return SoftRule(relation, position, body, answer, rule.given, right, named)
+    return SoftRule(relation, position, body, answer, rule.given, tuple(right.tolist()), tuple(named.tolist()))
 
 
 def _nothing(size: int) -> AnswerLists:

@@ -6,11 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from relatum.arrays import Float32
 from relatum.data.schema import Schema
 from relatum.errors import DataError
+from relatum.kernels.evidence import TIMES
 
 __all__ = ["SoftRule"]
 
+_DRAWN = 5.0  # named candidates that the confidence as a whole counts for, beside those of one number of facts
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -24,8 +29,9 @@ class SoftRule:
         body: the relation that is read.
         answer: the position of the answer in it.
         given: pairs of a position of the question and one of the body that hold the same entity; at least one.
-        right: how often the answer of a training fact was named, by other facts than itself.
-        named: how many candidates were named in all, other known answers left out.
+        rights: how often the answer of a training fact was named, by one other fact than itself, by two, ..., by `TIMES` or
+            more.
+        nameds: how many candidates were named in all, by as many facts, other known answers left out.
     """
 
     relation: int
@@ -33,13 +39,30 @@ class SoftRule:
     body: int
     answer: int
     given: tuple[tuple[int, int], ...]
-    right: int
-    named: int
+    rights: tuple[int, ...] = (0,) * TIMES
+    nameds: tuple[int, ...] = (0,) * TIMES
+
+    @property
+    def right(self) -> int:
+        """How often the answer of a training fact was named."""
+        return sum(self.rights)
+
+    @property
+    def named(self) -> int:
+        """How many candidates were named in all."""
+        return sum(self.nameds)
 
     @property
     def confidence(self) -> float:
         """How likely a candidate is right that this rule names; lower where there is little to judge by."""
         return self.right / (self.named + 3)
+
+    @property
+    def confidences(self) -> Float32:
+        """How likely it is where one fact names it, where two do, ...; where there is little to judge by, the confidence."""
+        right, named = np.array(self.rights), np.array(self.nameds)
+        shares: Float32 = ((right + _DRAWN * self.confidence) / (named + _DRAWN)).astype(np.float32)
+        return shares
 
     @property
     def reads_itself(self) -> bool:
@@ -62,16 +85,17 @@ class SoftRule:
             "body": schema[self.body].name,
             "answer": self.answer,
             "given": [list(pair) for pair in self.given],
-            "right": self.right,
-            "named": self.named,
+            "right": list(self.rights),
+            "named": list(self.nameds),
         }
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any], schema: Schema) -> SoftRule:
         """Return the rule that plain data says."""
         relation, body = schema.id(plain["relation"]), schema.id(plain["body"])
+        counts = (tuple(map(int, plain[name])) for name in ("right", "named"))
         given = tuple((int(position), int(read)) for position, read in plain["given"])
-        rule = cls(relation, int(plain["position"]), body, int(plain["answer"]), given, plain["right"], plain["named"])
+        rule = cls(relation, int(plain["position"]), body, int(plain["answer"]), given, *counts)
         head, read = zip((rule.position, rule.answer), *given, strict=True)
         for used, arity in ((head, schema[relation].arity), (read, schema[body].arity)):
             if not given or len(set(used)) < len(used) or not all(0 <= one < arity for one in used):
