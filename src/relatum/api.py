@@ -16,6 +16,7 @@ from typing import Any, overload
 from relatum.data.schema import RelationSchema
 from relatum.datasets.file_types import is_postgres
 from relatum.errors import DataError, SettingError
+from relatum.evidence.reasons import Reason
 from relatum.files import require_empty
 from relatum.reasoning.explanation import Explanation
 from relatum.reasoning.query import Limit, Query, QueryAnswer
@@ -24,7 +25,7 @@ from relatum.report.page import write_report
 from relatum.rules import Rule, estimate_completeness, mine_rules
 from relatum.runs import fit as fitting
 from relatum.runs.answers import FACT_SCORE_COLUMNS, Answers, FactScore, Prediction, Predictions, Question, question_of
-from relatum.runs.completion import complete, score
+from relatum.runs.completion import complete, score, why
 from relatum.runs.ensemble import join as join_runs
 from relatum.runs.export import predictions_table, save_embeddings
 from relatum.runs.expressions import BoundExpression
@@ -100,6 +101,12 @@ class Run(Trained):
             found = [score(self, question_of(one, (), {}, self.schema)) for one in fact]
             return Records(found, FACT_SCORE_COLUMNS, "scores")
         return score(self, question_of(fact, arguments, roles, self.schema))
+
+    def why(self, fact: Any, *arguments: object, k: int = 5, **roles: object) -> Records[Reason]:
+        """Return what speaks for a fact, given as to `complete`: the k most confident rules, and the facts they rest on."""
+        columns = {"rule": str, "answers": str, "confidence": float, "right": int, "named": int, "facts": str, "more": int}
+        question = question_of(fact, arguments, roles, self.schema)
+        return Records(why(self, question, k), columns, f"what speaks for {question}", plain=_reason_row)
 
     def predict(
         self,
@@ -355,6 +362,10 @@ def _beside(folder: Path) -> Path:
 def _is_fact(given: list[Any], run: Run) -> bool:
     """Return whether a list is one fact, a relation and its entities, and not several."""
     return bool(given) and isinstance(given[0], str) and given[0] in run.schema
+
+
+def _reason_row(reason: Reason) -> dict[str, Any]:
+    return {**reason.to_dict(), "facts": "; ".join(reason.facts)}
 
 
 def _kept(run: Trained, folder: Path | None) -> Run:

@@ -258,3 +258,45 @@ def test_a_run_that_is_not_done_says_how_to_go_on(run: Relatum, tmp_path: Path) 
     assert err == f"relatum: {out}: training has not finished; resume it with relatum.resume, or relatum train\n"
     assert run("train", "--resume", out)[0] == 0
     assert run("evaluate", out)[0] == 0
+
+
+def test_explain_shows_the_rules_and_the_facts_that_they_rest_on(run: Relatum, tmp_path: Path) -> None:
+    rows = [(f"a{a}", f"b{b}") for a in range(8) for b in range(8) if (a * b) % 3 == 1]
+    lines = [f"likes\t{a}\t{b}" for a, b in rows] + [f"knows\t{b}\t{a}" for a, b in rows[1:]]
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "train.txt").write_text("\n".join(lines) + "\n")
+    code, _, err = run(
+        "train", "--data", str(tmp_path / "data"), "--out", str(tmp_path / "run"), "--set", "training.epochs=2"
+    )
+    assert code == 0, err
+    a, b = rows[0]
+    code, out, err = run("explain", str(tmp_path / "run"), f"knows({b}, {a})", "--json")
+    assert code == 0, err
+    first = json.loads(out)["reasons"][0]
+    assert (first["rule"], first["facts"]) == ("knows(A, B) <- likes(B, A)", [f"likes({a}, {b})"])
+    code, out, _ = run("explain", str(tmp_path / "run"), f"knows({b}, {a})")
+    assert f"- likes({a}, {b})" in out
+    code, _, err = run("explain", str(tmp_path / "run"), f"knows({b}, ?)")
+    assert code == 2
+    assert "names an entity for every position" in err
+
+
+def test_evaluate_tells_of_the_embedding_and_the_evidence_apart(run: Relatum, tmp_path: Path) -> None:
+    code, _, err = run(
+        "train",
+        "--data",
+        "example",
+        "--out",
+        tmp_path / "run",
+        "--set",
+        "training.epochs=2",
+        "--set",
+        "training.evidence=true",
+    )
+    assert code == 0, err
+    code, out, _ = run("evaluate", str(tmp_path / "run"), "--json")
+    found = json.loads(out)
+    assert {"mrr", "embedding", "evidence"} <= found.keys()
+    assert found["embedding"]["questions"] == found["evidence"]["questions"] == found["questions"]
+    code, out, err = run("evaluate", str(tmp_path / "run"))
+    assert "by the embedding alone" in out + err

@@ -47,6 +47,7 @@ for verb in (
     ask.evaluate,
     ask.complete,
     ask.score,
+    ask.explain,
     predict,
     embeddings,
     query.query,

@@ -123,6 +123,33 @@ def score(
     say("beats: the share of one-cell variations of this fact that score lower")
 
 
+def explain(
+    run: RunFolder,
+    fact: Annotated[str, typer.Argument(help="A fact such as 'sold(drew, alex, book)'.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many rules to show.")] = 5,
+    json: Json = False,
+) -> None:
+    """Show what speaks for a fact: the rules that the training facts bear out, and the very facts that they rest on."""
+    from relatum.api import Run
+
+    loaded = Run.load(run)
+    score, found = loaded.score(fact), loaded.why(fact, k=k)
+    if json:
+        print_json({"fact": fact, "probability": score.probability, "reasons": [one.to_dict() for one in found]})
+        return
+    share = f"above {score.percentile:.1f} % of its one-cell variations"
+    say(f"{fact}: {_where(score.source)}; by the embedding {percent(score.probability)}, {share}")
+    for one in found:
+        say(f"{percent(one.confidence)}  {one.rule}")
+        say(f"       names {one.answers}; right {one.right:,} of {one.named:,} times in training")
+        for each in one.facts:
+            say(f"       - {each}")
+        if one.more:
+            say(f"       - and {one.more:,} more")
+    if not found:
+        say("no rule speaks for it: the embedding alone does")
+
+
 def _rows(answers: list[Answer]) -> Iterator[tuple[tuple[str, ...], Answer]]:
     """Yield the cells of each answer, with the answer."""
     for rank, one in enumerate(answers, start=1):

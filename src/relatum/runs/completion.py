@@ -15,6 +15,7 @@ from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
+from relatum.evidence.reasons import Reason, reasons
 from relatum.inference import scoring
 from relatum.inference.completion import EXHAUSTIVE_LIMIT, best_facts
 from relatum.models.reale import ReAlE
@@ -24,7 +25,7 @@ from relatum.runs.answers import Answer, Answers, FactScore, Question, field_nam
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
 
-__all__ = ["complete", "score"]
+__all__ = ["complete", "score", "why"]
 
 _BEAM = 256
 
@@ -80,6 +81,21 @@ def score(run: Trained, question: Question) -> FactScore:
     )
     percentile = _percentile(run, question.relation, columns)
     return FactScore(str(question), one.score, one.probability, percentile, one.source)
+
+
+def why(run: Trained, question: Question, k: int = 5) -> list[Reason]:
+    """Return the k most confident rules that speak for a fact, with the training facts that they rest on.
+
+    A run that was trained without evidence is searched for rules when it is asked first.
+    """
+    k = whole_number("k", k)
+    if question.open or question.free:
+        raise DataError(
+            f"{question}: a fact to explain names an entity for every position of {run.schema[question.relation]}"
+        )
+    if question.relation in run.definitions:
+        raise DataError(f"{question}: {question.relation} is a defined relation; explain it as a query")
+    return reasons(run.rules_of_facts, run.model.schema.id(question.relation), _given(run, question)[:, 0], k)
 
 
 def _by_reasoning(run: Trained, question: Question, k: int, new_only: bool, seconds: float) -> list[Answer]:

@@ -24,6 +24,7 @@ from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, RelatumError, RelatumWarning, UnknownNameError
 from relatum.evidence.evidence import Evidence
+from relatum.evidence.mining import mine
 from relatum.evidence.ranking import rank_by_evidence
 from relatum.inference.calibration import Calibration, Reliability, draw_sample, reliability
 from relatum.inference.evaluation import Evaluation
@@ -116,6 +117,11 @@ class Trained:
     def evidence(self) -> Evidence | None:
         """What soft rules say beside the model, or None where none were looked for (`training.evidence`)."""
         return load_evidence(self._kept, self.split.train)
+
+    @cached_property
+    def rules_of_facts(self) -> Evidence:
+        """The evidence of the run, or, where it has none, what rules its training facts have."""
+        return Evidence(self.split.train, mine(self.split.train)) if self.evidence is None else self.evidence
 
     @cached_property
     def events(self) -> list[dict[str, Any]]:
