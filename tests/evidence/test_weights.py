@@ -22,8 +22,15 @@ def group_of(group: tuple[int, int], helpful: bool, seed: int) -> _Group:
 
 def test_what_is_right_weighs_more_than_what_is_wrong() -> None:
     weights, common = _fitted([group_of((0, 0), True, 0), group_of((0, 1), False, 1)])
-    assert weights[0, 0].sum() > 1 > 0 > weights[0, 1].sum()
-    assert weights[0, 1].sum() < common.sum() < weights[0, 0].sum()
+    assert weights[0, 0].sum() > 1
+    assert common.sum() < weights[0, 0].sum()
+
+
+def test_where_evidence_does_not_help_it_weighs_nothing() -> None:
+    confused = group_of((0, 1), True, 1)
+    confused.features[:] = 2.0  # of every candidate: it says nothing
+    weights, _ = _fitted([group_of((0, 0), True, 0), confused])
+    assert not weights[0, 1].any()
 
 
 def test_weights_are_in_units_of_the_score() -> None:

@@ -2,7 +2,8 @@
 
 Of each question the right answer is to stand out among the candidates: those that rules name, the best of the others by the
 model, and some at random, which stand for all the rest. Each position of a relation has weights of its own, drawn to those
-that all have in common, and the more so the fewer questions there are about it.
+that all have in common, and the more so the fewer questions there are about it; where evidence does not help with these
+questions, it weighs nothing.
 """
 
 from __future__ import annotations
@@ -211,4 +212,17 @@ def _fitted(groups: list[_Group]) -> tuple[dict[tuple[int, int], Float64], Float
     with torch.no_grad():
         weights = torch.cat([common + own, common[None]])
         inner = (weights[:, 1:] * scale / torch.exp(weights[:, :1])).numpy()
-    return {one.group: each for one, each in zip(groups, inner, strict=False)}, inner[-1]
+    found = {
+        one.group: each if _gain(one, each) > 0 else np.zeros(FEATURES) for one, each in zip(groups, inner, strict=False)
+    }
+    return found, inner[-1]
+
+
+def _gain(group: _Group, weights: Float64) -> float:
+    """Return how much the MRR of the right answers, among the candidates that there are, gains by evidence."""
+
+    def mrr(scores: Float64) -> float:
+        better = np.bincount(group.rows, scores > scores[group.right][group.rows], minlength=group.questions)
+        return float(np.mean(1 / (1 + better)))
+
+    return mrr(group.scores + group.features @ weights) - mrr(group.scores)
