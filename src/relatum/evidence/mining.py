@@ -44,13 +44,16 @@ def mine(facts: Hypergraph, seed: int = 0, advance: Callable[[int], None] = lamb
     samples = [_drawn(columns, _SAMPLED, rng) for columns in store.columns]
     pairs = _supported_pairs(store, samples)
     found: list[SoftRule] = []
+    matched = defaultdict(list)
+    for relation, first, second, body, read, other in sorted(pairs):
+        matched[relation].append((body, ((first, read), (second, other))))
     for relation, sample in enumerate(samples):
         judged = _drawn(sample, _JUDGED, rng)
-        matches = list(_grown(store, relation, judged, pairs))
+        matches = list(_grown(store, relation, judged, matched[relation], pairs))
         for position in range(len(judged)):
-            rules = [rule for match in matches if (rule := _rule(store, relation, position, match, judged)) is not None]
-            rules = [rule for rule in rules if rule.right >= 2 and rule.confidence >= _LEAST]
-            found += sorted(rules, key=lambda rule: -rule.confidence)[:_RULES]
+            rules = (_rule(store, relation, position, match, judged) for match in matches)
+            good = [rule for rule in rules if rule is not None and rule.right > 1 and rule.confidence >= _LEAST]
+            found += sorted(good, key=lambda rule: -rule.confidence)[:_RULES]
         advance(1)
     return found
 
@@ -64,7 +67,7 @@ def _drawn(columns: Ids, most: int, rng: np.random.Generator) -> Ids:
 def _supported_pairs(store: FactStore, samples: list[Ids]) -> set[Pair]:
     """Return the pairs of positions that hold the entities of enough sampled facts at two of their positions.
 
-    The sampled side is sorted once, and the facts of each pair of places are looked up in it: memory grows with the sample
+    The sampled side is sorted once, and the facts of each pair of positions are looked up in it: memory grows with the sample
     and with the largest relation, not with all facts.
     """
     size = len(store.graph.entities)
@@ -73,11 +76,11 @@ def _supported_pairs(store: FactStore, samples: list[Ids]) -> set[Pair]:
         for relation, columns in enumerate(samples)
         for first, second in itertools.combinations(range(len(columns)), 2)
     ]
-    if not groups:
-        return set()
     keys = [_keys(samples[relation], first, second, size) for relation, first, second in groups]
     group = np.repeat(np.arange(len(groups)), [len(each) for each in keys])
-    whole = np.concatenate(keys)
+    whole = np.concatenate([*keys, np.empty(0, np.int64)])
+    if not len(whole):
+        return set()
     order = np.argsort(whole, kind="stable")
     distinct, starts, counts = np.unique(whole[order], return_index=True, return_counts=True)
     group = group[order]
@@ -85,8 +88,8 @@ def _supported_pairs(store: FactStore, samples: list[Ids]) -> set[Pair]:
     for body, columns in enumerate(store.columns):
         for first, second in itertools.permutations(range(len(columns)), 2):
             there, times = np.unique(_keys(columns, first, second, size), return_counts=True)
-            index = np.minimum(np.searchsorted(distinct, there), len(distinct) - 1) if len(distinct) else there[:0]
-            known = distinct[index] == there if len(distinct) else np.zeros(len(there), np.bool_)
+            index = np.minimum(np.searchsorted(distinct, there), len(distinct) - 1)
+            known = distinct[index] == there
             index, times = index[known], times[known]
             members = group[spread(starts[index], counts[index])]
             by_group = np.bincount(members, minlength=len(groups))
@@ -105,13 +108,8 @@ def _keys(columns: Ids, first: int, second: int, size: int) -> Int64:
     return keys
 
 
-def _grown(store: FactStore, relation: int, sample: Ids, pairs: set[Pair]) -> Iterator[Match]:
+def _grown(store: FactStore, relation: int, sample: Ids, front: list[Match], pairs: set[Pair]) -> Iterator[Match]:
     """Yield the matches of a relation: supported pairs, and what they make together where enough facts bear it out."""
-    by_body = defaultdict(list)
-    for head, first, second, body, read, other in sorted(pairs):
-        if head == relation:
-            by_body[body].append(((first, read), (second, other)))
-    front: list[Match] = [(body, match) for body, matches in by_body.items() for match in matches]
     count = 0
     while front:
         following: list[Match] = []
