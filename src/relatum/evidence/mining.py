@@ -44,7 +44,7 @@ def mine(facts: Hypergraph, seed: int = 0, advance: Callable[[int], None] = lamb
     samples = [_drawn(columns, _SAMPLED, rng) for columns in store.columns]
     pairs = _supported_pairs(store, samples)
     found: list[SoftRule] = []
-    matched = defaultdict(list)
+    matched: dict[int, list[Match]] = defaultdict(list)
     for relation, first, second, body, read, other in sorted(pairs):
         matched[relation].append((body, ((first, read), (second, other))))
     for relation, sample in enumerate(samples):
@@ -67,8 +67,8 @@ def _drawn(columns: Ids, most: int, rng: np.random.Generator) -> Ids:
 def _supported_pairs(store: FactStore, samples: list[Ids]) -> set[Pair]:
     """Return the pairs of positions that hold the entities of enough sampled facts at two of their positions.
 
-    The sampled side is sorted once, and the facts of each pair of positions are looked up in it: memory grows with the sample
-    and with the largest relation, not with all facts.
+    The sampled side is sorted once, and the facts of each pair of positions are looked up in it: memory grows with the
+    sample and with the largest relation, not with all facts.
     """
     size = len(store.graph.entities)
     groups = [
