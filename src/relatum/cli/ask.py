@@ -133,7 +133,7 @@ def explain(
     from relatum.api import Run
 
     loaded = Run.load(run)
-    score, found = loaded.score(fact), loaded.why(fact, k=k)
+    found, score = loaded.why(fact, k=k), loaded.score(fact)
     if json:
         print_json({"fact": fact, "probability": score.probability, "reasons": [one.to_dict() for one in found]})
         return
