@@ -95,3 +95,11 @@ def test_without_valid_facts_rules_are_found_but_weigh_nothing() -> None:
     tested = run.evaluate()
     assert tested.embedding is not None
     assert tested.mrr == tested.embedding.metrics.mrr
+
+
+@pytest.mark.parametrize("model", ["m-distmult", "m-transh", "hype", "nalp", "g-mpnn"])
+def test_evidence_speaks_beside_every_kind_of_model(model: str) -> None:
+    run = relatum.fit(SPLIT, model=model, dim=8, epochs=1, evidence=True, progress=False)
+    tested = run.evaluate()
+    assert tested.embedding is not None
+    assert tested.mrr > 0.8 > tested.embedding.metrics.mrr
