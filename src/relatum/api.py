@@ -17,6 +17,7 @@ from relatum.data.schema import RelationSchema
 from relatum.datasets.file_types import is_postgres
 from relatum.errors import DataError, SettingError
 from relatum.evidence.reasons import Reason
+from relatum.evidence.selection import SUMMARY_COLUMNS, RuleSummary, summaries
 from relatum.files import require_empty
 from relatum.reasoning.explanation import Explanation
 from relatum.reasoning.query import Limit, Query, QueryAnswer
@@ -46,6 +47,7 @@ from relatum.runs.spec import Spec
 from relatum.runs.trained import SECONDS, Trained
 from relatum.runs.training_bar import training_bar
 from relatum.runs.update import update as fold_in
+from relatum.settings import whole_number
 from relatum.tables import Table
 from relatum.tables.postgres import without_password
 from relatum.tables.targets import target_of
@@ -176,6 +178,16 @@ class Run(Trained):
         share = estimate_completeness(facts) if completeness is None else completeness
         columns = {"rule": str, "support": int, "confidence": float, "coverage": float, "evidence": float}
         return Records(mine_rules(facts, observed=share, heads=list(heads) or None), columns, "rules")
+
+    def soft_rules(self, *heads: str, k: int = 20) -> Records[RuleSummary]:
+        """Return the k most notable soft rules of the training facts: which facts speak for which others.
+
+        Args:
+            heads: the relations to explain; by default all.
+            k: how many.
+        """
+        found = summaries(self.rules_of_facts, self.model.schema, heads)
+        return Records(found[: whole_number("k", k)], SUMMARY_COLUMNS, "soft rules")
 
     def relations(self) -> Records[RelationSummary]:
         """Return every relation with its columns, number of facts, an example, and a question to ask."""

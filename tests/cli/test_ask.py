@@ -300,3 +300,16 @@ def test_evaluate_tells_of_the_embedding_and_the_evidence_apart(run: Relatum, tm
     assert found["embedding"]["questions"] == found["evidence"]["questions"] == found["questions"]
     code, out, err = run("evaluate", str(tmp_path / "run"))
     assert "by the embedding alone" in out + err
+
+
+def test_rules_shows_soft_rules_of_data_and_of_runs(run: Relatum, trained: str) -> None:
+    for source in ("example", trained):
+        code, out, err = run("rules", source, "--soft", "2", "--json")
+        assert code == 0, err
+        found = json.loads(out)["soft_rules"]
+        assert len(found) == 2
+        assert " <- " in found[0]["rule"]
+        assert found[0]["rule"] in " ".join(run("rules", source, "--soft", "2")[1].split())
+    code, _, err = run("rules", "example", "--soft", "2", "--examples")
+    assert code == 2
+    assert "--soft cannot be combined" in err

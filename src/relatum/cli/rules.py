@@ -9,6 +9,7 @@ import typer
 
 from relatum.cli.options import Json, RunOrData
 from relatum.cli.output import print_json, print_table, say
+from relatum.errors import SettingError
 from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
@@ -30,9 +31,17 @@ def rules(
     draw: Annotated[
         Path | None, typer.Option(help="Draw the rules as a graph of relations: FILE.svg, or FILE.dot for Graphviz.")
     ] = None,
+    soft: Annotated[
+        int | None, typer.Option(min=1, help="Show so many soft rules instead: which facts speak for which others.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Find relations that can be derived from others, using all known facts and, for a run, its model."""
+    if soft is not None:
+        if observed is not None or examples or draw is not None:
+            raise SettingError("--soft cannot be combined with --observed, --examples or --draw")
+        _show_soft(source, relation or [], soft, json=json)
+        return
     from relatum.report.rule_graph import draw_rules, drawing_for
     from relatum.rules import estimate_completeness, mine_rules
     from relatum.rules import examples as examples_of
@@ -65,6 +74,29 @@ def rules(
     say(f"{count(len(found), 'rule')}, from {evidence_of}; {percent(share, 0)} of the true facts are known ({estimated})")
     if draw is not None:
         say(f"drawn to {draw}")
+
+
+def _show_soft(source: str, heads: list[str], k: int, *, json: bool) -> None:
+    """Show the most notable soft rules of the training facts of a run or a dataset."""
+    from relatum.api import Run
+    from relatum.datasets.load import load
+    from relatum.evidence.mining import mine
+    from relatum.evidence.selection import summaries
+    from relatum.runs.directory import SPEC
+
+    if (Path(source) / SPEC).exists():
+        run = Run.load(source)
+        found = summaries(run.rules_of_facts, run.model.schema, heads)
+    else:
+        facts = load(source).train
+        found = summaries(mine(facts), facts.schema, heads)
+    if json:
+        print_json({"soft_rules": [one.to_dict() for one in found[:k]]})
+        return
+    rows = [(one.rule, one.answers, percent(one.confidence), f"{one.right:,} of {one.named:,}") for one in found[:k]]
+    ends = ("confidence", "right")
+    print_table("soft rules", ("soft rule", "names", *ends), rows, ends)
+    say(f"{len(rows)} of {count(len(found), 'soft rule')}; right: how often, of all that a rule named in training")
 
 
 def _opened(source: str) -> tuple[Hypergraph, Reasoner | None]:

@@ -76,8 +76,7 @@ def _resting_on(evidence: Evidence, rule: SoftRule, fact: Ids) -> Ids:
 
 def _reason(evidence: Evidence, rule: SoftRule, facts: Ids) -> Reason:
     schema, names = evidence.facts.schema, evidence.facts.entities
-    head, body = schema[rule.relation], schema[rule.body]
-    role = head.roles[rule.position] if head.roles else f"argument {rule.position + 1}"
+    body = schema[rule.body]
     shown = tuple(f"{body.name}({', '.join(names[one] for one in each)})" for each in facts.T[:_FACTS].tolist())
     more = max(0, facts.shape[1] - _FACTS)
-    return Reason(rule.text(schema), role, rule.confidence, rule.right, rule.named, shown, more)
+    return Reason(rule.text(schema), rule.answers(schema), rule.confidence, rule.right, rule.named, shown, more)

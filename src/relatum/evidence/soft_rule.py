@@ -77,6 +77,11 @@ class SoftRule:
         arguments = ", ".join(written.get(position, "_") for position in range(body.arity))
         return f"{head.name}({', '.join(letters.values())}) <- {body.name}({arguments})"
 
+    def answers(self, schema: Schema) -> str:
+        """Return the name of the argument of the head that the rule names."""
+        head = schema[self.relation]
+        return head.roles[self.position] if head.roles else f"argument {self.position + 1}"
+
     def to_json(self, schema: Schema) -> dict[str, Any]:
         """Return the rule as plain data, with relations by name."""
         return {
