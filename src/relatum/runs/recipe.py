@@ -21,9 +21,10 @@ __all__ = ["AUTO", "fitted_to_minutes", "spec_of", "suited_to_facts"]
 
 AUTO = "auto"
 
-_DIMS = (1600, 800, 400, 200, 100)  # that are tried, where a person has not chosen one
+_DIMS = (1600, 800, 400, 200)  # that are tried, where a person has not chosen one
 _DIM = 400
 _KEPT = 40  # windows that a step trains, of however many: more cost time, fewer cannot tell entities apart
+_LEAST = 0.5  # of the epochs that a model would have without a clock: with fewer a smaller one is better
 _MOST_EPOCHS = 1000
 _VALIDATIONS = 12
 _MARGIN = 0.9  # the share of the minutes that is planned: the clock ends what takes longer
@@ -108,7 +109,7 @@ def fitted_to_minutes(spec: Spec, split: Split, chosen: frozenset[str]) -> Spec:
     for dim in (spec.settings.dim,) if "dim" in chosen else sizes:
         fitted = _with_dropout(spec, dim, chosen)
         epochs = 60 * spec.training.minutes / _seconds_of_epoch(fitted, split)
-        if epochs >= spec.training.epochs * (dim / _DIM) ** 0.5:  # a wider model learns less of each window in an epoch
+        if epochs >= _LEAST * spec.training.epochs * dim / _DIM:  # a wider model learns less of each window in an epoch
             break
     count = max(1, min(_MOST_EPOCHS, int(_MARGIN * epochs)))
     wanted: dict[str, Any] = {"epochs": count, "validate_every": max(1, count // _VALIDATIONS)}
