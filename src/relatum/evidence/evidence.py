@@ -12,6 +12,7 @@ from relatum.arrays import Float32, Float64, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids
+from relatum.errors import DataError
 from relatum.evidence.facts import FactStore
 from relatum.evidence.soft_rule import SoftRule
 from relatum.kernels.evidence import Scratch, strengths
@@ -119,12 +120,9 @@ class Evidence:
     def from_json(cls, plain: Mapping[str, Any], facts: Hypergraph) -> Evidence:
         """Return the evidence that plain data says, with the facts that it reads."""
         schema: Schema = facts.schema
-        weights = {
-            (schema.id(one["relation"]), int(one["position"])): np.array(one["weights"], np.float64)
-            for one in plain["weights"]
-        }
+        weights = {(schema.id(one["relation"]), int(one["position"])): _weights(one["weights"]) for one in plain["weights"]}
         rules = [SoftRule.from_json(one, schema) for one in plain["rules"]]
-        return cls(facts, rules, weights, np.array(plain["common"], np.float64))
+        return cls(facts, rules, weights, _weights(plain["common"]))
 
     def with_facts(self, facts: Hypergraph) -> Evidence:
         """Return the same rules and weights, which read other facts: with more relations and entities, or in other order."""
@@ -134,3 +132,10 @@ class Evidence:
         if self._scratch is None or len(self._scratch.times) < questions:
             self._scratch = Scratch(questions, len(self.facts.entities))
         return self._scratch
+
+
+def _weights(given: Any) -> Float64:
+    weights = np.array(given, np.float64)
+    if weights.shape != (FEATURES,) or not np.isfinite(weights).all():
+        raise DataError(f"there must be {FEATURES} weights, not {given!r}")
+    return weights

@@ -103,7 +103,13 @@ class SoftRule:
         rule = cls(relation, int(plain["position"]), body, int(plain["answer"]), given, *counts)
         head, read = zip((rule.position, rule.answer), *given, strict=True)
         for used, arity in ((head, schema[relation].arity), (read, schema[body].arity)):
-            if not given or len(set(used)) < len(used) or not all(0 <= one < arity for one in used):
+            if (
+                len(rule.rights) != TIMES
+                or len(rule.nameds) != TIMES
+                or not given
+                or len(set(used)) < len(used)
+                or not all(0 <= one < arity for one in used)
+            ):
                 raise DataError(f"no rule for an answer: {dict(plain)}")
         return rule
 
