@@ -133,10 +133,7 @@ class Run(Trained):
             exact: look at every fact that there could be, if there are not too many.
             per_question: how many answers to one question count.
         """
-        names = (
-            [one.name for one in self.schema] if relation is None else [relation] if isinstance(relation, str) else relation
-        )
-        chosen = [self.schema[name] for name in dict.fromkeys(names)]
+        chosen = self._relations(relation)
         found = predict(
             self,
             [one.name for one in chosen],

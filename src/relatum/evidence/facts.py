@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from relatum.arrays import Int64
 from relatum.data.answer_index import AnswerIndex, AnswerLists
 from relatum.data.hypergraph import Hypergraph
+from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
 from relatum.evidence.soft_rule import SoftRule
 
-__all__ = ["FactStore"]
+__all__ = ["FactStore", "other_answers"]
 
 
 @dataclass(eq=False)
@@ -47,3 +49,18 @@ class FactStore:
         there = np.all((key >= 0) & (key < len(self.graph.entities)), axis=0)
         lists = self.lookup(rule.body, rule.answer, read, list(np.where(there, key, 0).astype(np.int32)))
         return AnswerLists(lists.pool, lists.starts, np.where(there, lists.counts, 0))
+
+
+def other_answers(
+    known: KnownAnswers | None, relation: int, position: int, facts: Ids, num_entities: int
+) -> tuple[Int64, Int64]:
+    """Return the answers of facts with one position open, and the other known answers to these questions, ascending both.
+
+    Each is a number, question * num_entities + entity: so are candidates compared that belong to different questions.
+    """
+    count = facts.shape[1]
+    right = np.arange(count) * num_entities + facts[position]
+    if known is None:
+        return right, np.empty(0, np.int64)
+    rows, ids = known.lookup(np.full(count, relation, np.int32), facts, position).pairs()
+    return right, np.setdiff1d(rows * num_entities + ids, right)

@@ -9,6 +9,7 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
 from relatum.evidence.evidence import Evidence
+from relatum.evidence.facts import other_answers
 from relatum.inference.ranking import Ranks
 
 __all__ = ["rank_by_evidence"]
@@ -50,11 +51,7 @@ def _counts(
     evidence: Evidence, relation: int, position: int, columns: Ids, known: KnownAnswers | None
 ) -> tuple[Int64, Int64]:
     count, entities = columns.shape[1], len(evidence.facts.entities)
-    truth = np.arange(count) * entities + columns[position]
-    hidden = np.empty(0, np.int64)
-    if known is not None:
-        rows, ids = known.lookup(np.full(count, relation, np.int32), columns, position).pairs()
-        hidden = np.setdiff1d(rows * entities + ids, truth)
+    truth, hidden = other_answers(known, relation, position, columns, entities)
     fired = evidence.fired(relation, position, columns)
     pairs = fired.rows * entities + fired.entities
     free = ~np.isin(pairs, hidden)

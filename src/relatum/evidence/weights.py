@@ -20,6 +20,7 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
 from relatum.evidence.evidence import FEATURES, Evidence
+from relatum.evidence.facts import other_answers
 from relatum.evidence.mining import mine
 from relatum.inference import scoring
 from relatum.inference.validation import sample
@@ -112,10 +113,7 @@ def _at(
     rng: np.random.Generator,
 ) -> _Group:
     count, entities = columns.shape[1], model.num_entities
-    answers = known.lookup(np.full(count, relation, np.int32), columns, position)
-    truth = np.arange(count) * entities + columns[position]
-    rows, ids = answers.pairs()
-    hidden = np.setdiff1d(rows * entities + ids, truth)
+    truth, hidden = other_answers(known, relation, position, columns, entities)
     fired = evidence.fired(relation, position, columns)
     pairs, strength = fired.rows * entities + fired.entities, fired.together
     free = ~np.isin(pairs, hidden)

@@ -42,10 +42,8 @@ def spec_of(data: Any, recipe: str | None, given: dict[str, Any]) -> Spec | Call
     if recipe not in (None, AUTO, *RECIPES):
         raise SettingError(f"recipe: must be one of {', '.join((AUTO, *RECIPES))}, not {recipe!r}")
     whole = Spec.of(data, recipe=None if recipe == AUTO else recipe, **given)  # what is wrong is refused at once
-    timed = whole.training.minutes is not None
-    if recipe not in (None, AUTO) or (
-        recipe is None and (given["spec"] is not None or (whole.model != "reale" and not timed))
-    ):
+    alone = given["spec"] is None and (whole.model == "reale" or whole.training.minutes is not None)
+    if recipe != AUTO and not (recipe is None and alone):
         return whole
     if whole.model != "reale":
         raise SettingError("recipe: auto is for ReAlE alone; give epochs instead of minutes, or recipe = fast")
