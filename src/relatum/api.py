@@ -19,6 +19,7 @@ from relatum.errors import DataError, SettingError
 from relatum.evidence.reasons import Reason
 from relatum.evidence.selection import SUMMARY_COLUMNS, RuleSummary, summaries
 from relatum.files import require_empty
+from relatum.inference.calibration import Reliability
 from relatum.reasoning.explanation import Explanation
 from relatum.reasoning.query import Limit, Query, QueryAnswer
 from relatum.records import Records
@@ -41,6 +42,7 @@ from relatum.runs.lookup import (
     similar_entities,
 )
 from relatum.runs.prediction import predict
+from relatum.runs.probabilities import reliability_of
 from relatum.runs.recipe import spec_of
 from relatum.runs.saving import save_run
 from relatum.runs.spec import Spec
@@ -110,6 +112,10 @@ class Run(Trained):
         question = question_of(fact, arguments, roles, self.schema)
         return Records(why(self, question, k), columns, f"what speaks for {question}", plain=_reason_row)
 
+    def reliability(self, part: str = "test") -> Reliability | None:
+        """Return how far the probabilities of the best new answers to questions of a part can be trusted."""
+        return reliability_of(self, part)
+
     def predict(
         self,
         relation: str | Sequence[str] | None = None,
@@ -120,7 +126,7 @@ class Run(Trained):
         exact: bool = False,
         per_question: int | None = None,
     ) -> Predictions:
-        """Return the best facts that are not known, best first, of one relation, of several, or of all.
+        """Return the facts that are not known and score best, the most likely first, of one relation, of several, or of all.
 
         They are looked for around known facts: each differs from one of these in one entity. Where the relation was a table,
         an entity stands only in a column of its type.
@@ -392,8 +398,7 @@ def _run_of(run: Trained) -> Run:
         folder=run.folder,
         spec=run.spec,
         split=run.split,
-        calibration=run.calibration,
-        evidence=run.evidence,
+        **run.validated._asdict(),
         definitions=run.definitions,
         events=run.events,
         environment=run.environment,

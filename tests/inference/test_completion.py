@@ -10,7 +10,7 @@ import torch
 
 from relatum import KnownAnswers
 from relatum.inference.completion import best_facts
-from relatum.inference.scoring import score
+from relatum.inference.scoring import CandidateScorer, score
 from relatum.models import MODELS
 from support.made_models import made_case, made_graph
 
@@ -25,7 +25,7 @@ def test_trying_all_finds_the_best(name: str, count: int) -> None:
     tables = case.model.encode(case.parameters())
     relation, given = int(relations[0]), columns[:, :1]
     for positions in map(list, itertools.combinations(range(3), count)):
-        facts, scores = best_facts(case.model, tables, relation, given, positions, 7)
+        facts, scores = best_facts(CandidateScorer(case.model, tables, relation), given, positions, 7)
         all_facts = given.repeat(1, 12**count)
         all_facts[positions] = torch.tensor(list(itertools.product(range(12), repeat=count))).T
         every = score(case.model, tables, torch.full((12**count,), relation), all_facts)
@@ -42,7 +42,8 @@ def test_known_facts_can_be_left_out(beam: int | None) -> None:
     relations, columns = next(batch for batch in case.batches() if len(batch[1]) == 3)
     tables = case.model.encode(case.parameters())
     known = KnownAnswers(GRAPH)
-    facts, _ = best_facts(case.model, tables, int(relations[0]), columns[:, :1], [0, 1, 2], 10**4, known, beam)
+    scorer = CandidateScorer(case.model, tables, int(relations[0]), known)
+    facts, _ = best_facts(scorer, columns[:, :1], [0, 1, 2], 10**4, beam)
     name = GRAPH.schema[int(relations[0])].name
     stored = set(map(tuple, GRAPH.table(name).columns.T.tolist()))
     found = set(map(tuple, facts.T.tolist()))
@@ -56,7 +57,7 @@ def test_a_beam_finds_most_of_the_best(name: str) -> None:
     case = made_case(name, GRAPH)
     relations, columns = next(batch for batch in case.batches() if len(batch[1]) == 3)
     tables = case.model.encode(case.parameters())
-    arguments = (case.model, tables, int(relations[0]), columns[:, :1], [0, 1, 2], 5)
+    arguments = (CandidateScorer(case.model, tables, int(relations[0])), columns[:, :1], [0, 1, 2], 5)
     exact, _ = best_facts(*arguments)
     found, scores = best_facts(*arguments, beam=60)
     best = set(map(tuple, exact.T.tolist()))
@@ -73,10 +74,15 @@ def test_only_the_allowed_entities_stand_at_a_position(name: str, beam: int | No
     relation, given = int(relations[0]), columns[:, :1]
     allowed = [np.array(ids, np.int32) for ids in ([1, 4, 5, 9], [0, 2, 11])]
     stored = set(map(tuple, GRAPH.table(GRAPH.schema[relation].name).columns.T.tolist()))
-    facts, scores = best_facts(case.model, tables, relation, given, [0, 1], 99, known, beam, [*allowed, None])
+    facts, scores = best_facts(
+        CandidateScorer(case.model, tables, relation, known, [*allowed, None]), given, [0, 1], 99, beam
+    )
     every = {(a, b, int(given[2, 0])) for a, b in itertools.product(*(ids.tolist() for ids in allowed))} - stored
     assert set(map(tuple, facts.T.tolist())) == every
     expected = score(case.model, tables, torch.full((len(every),), relation), facts)
     assert torch.allclose(scores, expected, rtol=1e-4, atol=1e-5)
     nobody = [np.empty(0, np.int32), None, None]
-    assert best_facts(case.model, tables, relation, given, [0, 1], 3, known, beam, nobody)[0].shape == (3, 0)
+    assert best_facts(CandidateScorer(case.model, tables, relation, known, nobody), given, [0, 1], 3, beam)[0].shape == (
+        3,
+        0,
+    )

@@ -11,7 +11,7 @@ import torch
 from relatum import Hypergraph, KnownAnswers, NumericError
 from relatum.data.vocabulary import Ids
 from relatum.inference.prediction import AllQuestions, ListedQuestions, NewFacts, Questions, best_new_facts, questions_around
-from relatum.inference.scoring import score, top
+from relatum.inference.scoring import CandidateScorer, score, top
 from relatum.models import MODELS
 from relatum.models.base import Parameters
 from support.made_models import Case, made_case, made_graph
@@ -66,7 +66,7 @@ def test_they_are_those_that_all_answers_to_all_questions_give_to_the_bit(name: 
     truth = slow_truth(case, tables, relation, asked)
     assert twins == 0 or name == "a1" or len({value for value, _, _ in truth}) < len(truth)
     for most in (1, 2, 17, 100, 10**6):
-        found = best_new_facts(case.model, tables, relation, asked, KnownAnswers(GRAPH), most)
+        found = best_new_facts(CandidateScorer(case.model, tables, relation, KnownAnswers(GRAPH)), asked, most)
         assert told(found) == truth[:most]
 
 
@@ -84,7 +84,9 @@ def test_every_fact_one_entity_away_is_looked_at(model: str) -> None:
         }
         every = torch.tensor(sorted(near - stored)).T
         scores = score(case.model, tables, torch.full((every.shape[1],), relation), every)
-        found = best_new_facts(case.model, tables, relation, questions_around(facts), KnownAnswers(GRAPH), 10**6)
+        found = best_new_facts(
+            CandidateScorer(case.model, tables, relation, KnownAnswers(GRAPH)), questions_around(facts), 10**6
+        )
         assert sorted(map(tuple, found.columns.T.tolist())) == sorted(near - stored)
         wanted = scores.sort(descending=True).values.numpy()
         assert np.allclose(found.scores, wanted, rtol=1e-4, atol=1e-5)
@@ -111,7 +113,7 @@ def test_all_facts_can_be_tried(name: str) -> None:
     every = torch.tensor([fact for fact in itertools.product(range(40), repeat=len(facts)) if fact not in stored]).T
     scores = score(case.model, tables, torch.full((every.shape[1],), relation), every)
     asked: Questions = AllQuestions([everyone] * len(facts))
-    found = best_new_facts(case.model, tables, relation, asked, KnownAnswers(GRAPH), 200)
+    found = best_new_facts(CandidateScorer(case.model, tables, relation, KnownAnswers(GRAPH)), asked, 200)
     assert np.allclose(found.scores, scores.sort(descending=True).values[:200].numpy(), rtol=1e-5)
     assert not stored & set(map(tuple, found.columns.T.tolist()))
     assert len(np.unique(found.columns, axis=1).T) == len(found.scores) == min(200, every.shape[1])
@@ -126,11 +128,13 @@ def test_entities_can_be_kept_to_their_positions() -> None:
     truth = slow_truth(case, tables, relation, asked, allowed)
     for most in (5, 10**6):
         # Not to the bit: how sums are rounded depends on who the candidates are.
-        found = best_new_facts(case.model, tables, relation, asked, KnownAnswers(GRAPH), most, allowed=allowed)
+        found = best_new_facts(CandidateScorer(case.model, tables, relation, KnownAnswers(GRAPH), allowed), asked, most)
         assert np.allclose(-found.scores, [value for value, _, _ in truth[:most]], rtol=1e-5)
     assert sorted(map(tuple, found.columns.T.tolist())) == sorted(fact for _, fact, _ in truth)
     nobody: list[Ids | None] = [np.empty(0, np.int32)] * 3
-    assert not len(best_new_facts(case.model, tables, relation, asked, KnownAnswers(GRAPH), 9, allowed=nobody).scores)
+    assert not len(
+        best_new_facts(CandidateScorer(case.model, tables, relation, KnownAnswers(GRAPH), nobody), asked, 9).scores
+    )
 
 
 def test_a_least_score_and_one_answer_a_question() -> None:
@@ -138,15 +142,15 @@ def test_a_least_score_and_one_answer_a_question() -> None:
     tables = tables_of(case, 10)
     ((relation, facts),) = relations(GRAPH, "b4")
     asked, known = questions_around(facts), KnownAnswers(GRAPH)
-    every = best_new_facts(case.model, tables, relation, asked, known, 10**6)
+    every = best_new_facts(CandidateScorer(case.model, tables, relation, known), asked, 10**6)
     least = float(every.scores[33])
-    found = told(best_new_facts(case.model, tables, relation, asked, known, 10**6, least=least))
+    found = told(best_new_facts(CandidateScorer(case.model, tables, relation, known), asked, 10**6, least=least))
     assert found == [one for one in told(every) if -one[0] >= least]
     assert 34 <= len(found) < len(every.scores)
     above = np.nextafter(least, np.inf)  # in float64, which no score reaches that is equal to `least` in float32
-    more = told(best_new_facts(case.model, tables, relation, asked, known, 10**6, least=above))
+    more = told(best_new_facts(CandidateScorer(case.model, tables, relation, known), asked, 10**6, least=above))
     assert more == [one for one in told(every) if -one[0] > least]
-    firsts = best_new_facts(case.model, tables, relation, asked, known, 10**6, answers=1)
+    firsts = best_new_facts(CandidateScorer(case.model, tables, relation, known), asked, 10**6, answers=1)
     assert 0 < len(firsts.scores) <= len(asked)
     assert set(told(firsts)) <= set(told(every))
 
@@ -160,7 +164,9 @@ def test_many_answers_to_few_questions_are_found_and_counted_once() -> None:
     for most in (4, 40, 400, 4000):
         done.clear()
         asked = questions_around(facts)
-        found = best_new_facts(case.model, tables, relation, asked, KnownAnswers(graph), most, advance=done.append)
+        found = best_new_facts(
+            CandidateScorer(case.model, tables, relation, KnownAnswers(graph)), asked, most, advance=done.append
+        )
         assert told(found) == slow_truth(case, tables, relation, asked)[:most]
         assert sum(done) == len(asked)
 
@@ -168,7 +174,9 @@ def test_many_answers_to_few_questions_are_found_and_counted_once() -> None:
 def test_without_questions_there_are_no_facts() -> None:
     case = made_case("reale", GRAPH)
     nothing = ListedQuestions([np.empty((2, 0), np.int32)] * 2)
-    found = best_new_facts(case.model, tables_of(case), GRAPH.schema.id("a2"), nothing, KnownAnswers(GRAPH), 5)
+    found = best_new_facts(
+        CandidateScorer(case.model, tables_of(case), GRAPH.schema.id("a2"), KnownAnswers(GRAPH)), nothing, 5
+    )
     assert found.columns.shape == (2, 0)
 
 
@@ -178,4 +186,4 @@ def test_a_score_that_is_no_number_is_an_error() -> None:
     tables["entities"][3] = torch.nan
     ((relation, facts),) = relations(GRAPH, "a2")
     with pytest.raises(NumericError, match="'a2'"):
-        best_new_facts(case.model, tables, relation, questions_around(facts), KnownAnswers(GRAPH), 5)
+        best_new_facts(CandidateScorer(case.model, tables, relation, KnownAnswers(GRAPH)), questions_around(facts), 5)

@@ -29,6 +29,7 @@ from relatum.training.checkpoint import load_state
 from relatum.training.loop import State
 
 FILES = {
+    "answer_calibration.json",
     "calibration.json",
     "README.md",
     "checkpoint.safetensors",

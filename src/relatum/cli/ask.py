@@ -182,7 +182,9 @@ def _show(reliability: Reliability) -> None:
         for predicted, observed, fraction in reliability.curve
     ]
     heads = ("predicted", "observed", "fraction", "")
-    print_table("calibration, on these facts and as many negative examples", heads, rows, heads[:3])
+    print_table(
+        "calibration: how likely the best new answer is, and how often it is one of these facts", heads, rows, heads[:3]
+    )
     say(f"Brier score {reliability.brier:.4f}, expected calibration error {reliability.error:.4f}")
 
 

@@ -218,6 +218,14 @@ class Split:
         """The three hypergraphs by name."""
         return {"train": self.train, "valid": self.valid, "test": self.test}
 
+    def allowed_entities(self, relation: str) -> list[Ids | None]:
+        """Return for each position of a relation the entities that can stand there, ascending; None are all.
+
+        A column of a table holds entities of one type: a customer is never sold.
+        """
+        types = self.column_types.get(relation) or [None] * self.schema[relation].arity
+        return [None if one is None else one.ids(self.entities) for one in types]
+
 
 def _sorted(relations: Ids, columns: Ids, relation_count: int, entity_count: int) -> Block:
     order = row_order((relations, *columns), (relation_count, *[entity_count] * len(columns)))

@@ -119,6 +119,22 @@ class Reliability:
     error: float
     curve: list[tuple[float, float, float]]
 
+    @classmethod
+    def of(cls, probability: Float64, true: Bool, weight: Float64) -> Reliability:
+        """Return how probabilities fare, given what is true and how much each counts."""
+        share = weight / weight.sum()
+        bins = np.minimum((probability * _BINS).astype(np.int64), _BINS - 1)
+        mass, predicted, observed = (
+            np.bincount(bins, share * values, _BINS) for values in (np.ones(len(bins)), probability, true)
+        )
+        filled = mass > 0
+        points = np.stack([predicted[filled] / mass[filled], observed[filled] / mass[filled], mass[filled]], 1)
+        return cls(
+            brier=float(np.sum(share * (probability - true) ** 2)),
+            error=float(np.sum(np.abs(predicted - observed))),
+            curve=[(float(p), float(o), float(m)) for p, o, m in points],
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return the numbers as plain data."""
         names = ("predicted", "observed", "share")
@@ -193,19 +209,7 @@ def _curve(raw: Float64, true: Bool, weight: Float64) -> dict[str, Float64]:
 
 def reliability(calibration: Calibration, sample: CalibrationSample) -> Reliability:
     """Return how the probabilities of a sample fare; give it other facts than those of the fit."""
-    probability = calibration.probability(sample.relation, sample.score)
-    weight = sample.weight / sample.weight.sum()
-    bins = np.minimum((probability * _BINS).astype(np.int64), _BINS - 1)
-    mass, predicted, observed = (
-        np.bincount(bins, weight * values, _BINS) for values in (np.ones(len(bins)), probability, sample.true)
-    )
-    filled = mass > 0
-    points = np.stack([predicted[filled] / mass[filled], observed[filled] / mass[filled], mass[filled]], 1)
-    return Reliability(
-        brier=float(np.sum(weight * (probability - sample.true) ** 2)),
-        error=float(np.sum(np.abs(predicted - observed))),
-        curve=[(float(p), float(o), float(m)) for p, o, m in points],
-    )
+    return Reliability.of(calibration.probability(sample.relation, sample.score), sample.true, sample.weight)
 
 
 def _sampled(

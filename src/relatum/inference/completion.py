@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
-from relatum.data.vocabulary import Ids
 from relatum.inference.scoring import CandidateScorer
-from relatum.models.base import Model, Parameters, rows
+from relatum.models.base import Parameters, rows
 
 __all__ = ["EXHAUSTIVE_LIMIT", "best_facts"]
 
@@ -25,30 +22,18 @@ _ROUNDS = 5  # in which a beam is improved
 
 @torch.no_grad()
 def best_facts(
-    model: Model,
-    tables: Parameters,
-    relation: int,
-    columns: Tensor,
-    positions: list[int],
-    k: int,
-    excluded: KnownAnswers | None = None,
-    beam: int | None = None,
-    allowed: Sequence[Ids | None] | None = None,
+    scorer: CandidateScorer, columns: Tensor, positions: list[int], k: int, beam: int | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return the best facts, int64[arity, found], and their scores, best first, at most k.
 
     Args:
-        model: the model.
-        tables: what `model.encode` gave.
-        relation: the relation's id.
+        scorer: what scores candidates, and leaves known facts out.
         columns: int64[arity, 1], the given entities; an open position is ignored.
         positions: the open positions, at least one.
         k: how many facts.
-        excluded: facts that are left out.
         beam: how many partial facts are kept at each step; None tries all facts.
-        allowed: for each position the allowed entities, ascending; None allows all.
     """
-    search = _Search(CandidateScorer(model, tables, relation, excluded, allowed), k)
+    search = _Search(scorer, k)
     return search.exhaustive(columns, positions) if beam is None else search.by_beam(columns, positions, max(beam, k))
 
 

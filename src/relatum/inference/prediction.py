@@ -12,11 +12,9 @@ import numpy as np
 import torch
 
 from relatum.arrays import Float32, Int64
-from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.inference.scoring import CandidateScorer
-from relatum.models.base import Model, Parameters
 
 __all__ = ["AllQuestions", "ListedQuestions", "NewFacts", "Part", "Questions", "best_new_facts", "cut", "questions_around"]
 
@@ -99,40 +97,33 @@ class NewFacts:
 
 @torch.no_grad()
 def best_new_facts(
-    model: Model,
-    tables: Parameters,
-    relation: int,
+    scorer: CandidateScorer,
     questions: Questions,
-    known: KnownAnswers,
     most: int,
     *,
     answers: int | None = None,
     least: float = -math.inf,
-    allowed: Sequence[Ids | None] | None = None,
     advance: Callable[[int], object] = lambda _: None,
 ) -> NewFacts:
     """Return the best facts among the answers to questions, at most `most` and all distinct, smaller ids first on ties.
 
-    The score of a fact that answers several questions is the best that it was found with; these differ by rounding alone.
+    The score of a fact that answers several questions is the best that it was found with; without evidence these differ by
+    rounding alone.
     First every question gets a few answers. Only one whose last answer could still be among the best is answered again
     with more, and there are few of these: each has as many answers among the best already.
 
     Args:
-        model: the model.
-        tables: what `model.encode` gave.
-        relation: the relation's id.
+        scorer: what scores candidates, and leaves known facts out.
         questions: the questions.
-        known: the facts that are left out.
         most: how many facts are wanted.
         answers: how many answers to a question count; by default as many as there are.
         least: the score that a fact has at least.
-        allowed: for each position the allowed entities, ascending; None allows all.
         advance: called with how many questions are done.
     """
-    scorer = CandidateScorer(model, tables, relation, known, allowed)
+    model = scorer.model
     limit = min(most if answers is None else answers, model.num_entities)
     width = min(_WIDTH, limit)
-    best = _Best(model.schema[relation].arity, most, least)
+    best = _Best(model.schema[scorer.relation].arity, most, least)
     parts = questions.parts(_ANSWERS // width)
     while True:
         again = _answer_once(scorer, best, parts, width, advance, final=width == limit)

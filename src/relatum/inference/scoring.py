@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from relatum.arrays import Float32, Int64
+from relatum.arrays import Bool, Float32, Int64
 from relatum.data.answer_index import AnswerLists
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import RelationSchema
@@ -122,6 +122,7 @@ class CandidateScorer:
         relation: the relation's id.
         known: the facts that are left out.
         allowed: for each position the allowed entities, ascending; None allows all.
+        evidence: what is added to the model's scores.
     """
 
     def __init__(
@@ -131,8 +132,9 @@ class CandidateScorer:
         relation: int,
         known: KnownAnswers | None = None,
         allowed: Sequence[Ids | None] | None = None,
+        evidence: EvidenceSource | None = None,
     ) -> None:
-        self.model, self.tables, self.relation, self.known = model, tables, relation, known
+        self.model, self.tables, self.relation, self.known, self.evidence = model, tables, relation, known, evidence
         self._allowed = allowed or [None] * model.schema[relation].arity
         self._position = -1
 
@@ -160,7 +162,7 @@ class CandidateScorer:
             known: whether known facts are left out.
         """
         excluded: Excluded = (
-            self._excluded(position, self._answers(position, questions)) if known else nothing_excluded(questions.shape[1])
+            self._excluded(position, self.answers(position, questions)) if known else nothing_excluded(questions.shape[1])
         )
         found, scores = top(
             self.model,
@@ -171,6 +173,7 @@ class CandidateScorer:
             k,
             excluded,
             self._side(position),
+            self._bonus(position, questions),
         )
         indices, allowed = found.numpy(force=True), self._allowed[position]
         entities = indices if allowed is None else np.append(allowed, -1)[indices]  # where there is none it stays -1
@@ -182,14 +185,26 @@ class CandidateScorer:
 
         Alternatives are not known, and not the fact itself; the facts, int32[arity, n], hold only allowed entities.
         """
-        answers, columns = self._answers(position, facts), facts.astype(np.int64)
+        answers, columns = self.answers(position, facts), facts.astype(np.int64)
         if (allowed := self._allowed[position]) is not None:
             columns[position] = np.searchsorted(allowed, facts[position])
-        excluded, questions = self._excluded(position, answers), torch.from_numpy(columns)
-        better, equal = count_better(
-            self.model, self.tables, self.relation, questions, position, excluded, self._side(position)
-        )
+        excluded, bonus = self._excluded(position, answers), self._bonus(position, facts)
+        questions, side = torch.from_numpy(columns), self._side(position)
+        better, equal = count_better(self.model, self.tables, self.relation, questions, position, excluded, side, bonus)
         return better, equal, self.count(position) - excluded.counts - ~answers.contain(facts[position])
+
+    def scores(self, position: int, facts: Ids) -> Float32:
+        """Return the scores of facts, int32[arity, n], as answers at a position: what the model says, and evidence."""
+        columns = torch.from_numpy(facts.astype(np.int64))
+        found = score(self.model, self.tables, torch.full((facts.shape[1],), self.relation), columns).numpy(force=True)
+        bonus = None if self.evidence is None else self.evidence.bonus(self.relation, position, facts)
+        if bonus is None:
+            return found
+        rows, entities = AnswerLists(bonus.pool, bonus.starts, bonus.counts).pairs()
+        right = entities == facts[position][rows]
+        added = np.zeros(len(found), np.float32)
+        added[rows[right]] = bonus.values[right]
+        return found + added
 
     def _side(self, position: int) -> Tensor:
         if position != self._position:
@@ -199,7 +214,8 @@ class CandidateScorer:
             self._position = position
         return self._candidates
 
-    def _answers(self, position: int, questions: Ids) -> AnswerLists:
+    def answers(self, position: int, questions: Ids) -> AnswerLists:
+        """Return the known answers to questions, int32[arity, n]."""
         count = questions.shape[1]
         if self.known is None:
             nothing = nothing_excluded(count)
@@ -208,13 +224,28 @@ class CandidateScorer:
 
     def _excluded(self, position: int, answers: AnswerLists) -> Excluded:
         """Return known answers as indices among the allowed entities; others are no candidates."""
-        allowed = self._allowed[position]
-        if allowed is None:
+        if self._allowed[position] is None:
             return answers
-        questions, entities = answers.pairs()
+        questions, indices, _ = self._among_allowed(position, answers)
+        return excluded_pairs(questions, indices, len(answers))
+
+    def _bonus(self, position: int, questions: Ids) -> Bonus | None:
+        """Return what evidence adds to the scores of candidates, by their indices among the allowed entities."""
+        bonus = None if self.evidence is None else self.evidence.bonus(self.relation, position, questions)
+        if bonus is None or self._allowed[position] is None:
+            return bonus
+        lists = AnswerLists(bonus.pool, bonus.starts, bonus.counts)
+        rows, indices, there = self._among_allowed(position, lists)
+        kept = excluded_pairs(rows, indices, len(lists))
+        return Bonus(kept.pool, kept.starts, kept.counts, bonus.values[there])
+
+    def _among_allowed(self, position: int, lists: AnswerLists) -> tuple[Int64, Int64, Bool]:
+        """Return pairs of a question and an entity that is allowed, by its index among these, and which pairs they are."""
+        allowed = self.entities(position)
+        rows, entities = lists.pairs()
         indices = np.searchsorted(allowed, entities)
         there = np.append(allowed, -1)[indices] == entities
-        return excluded_pairs(questions[there], indices[there], len(answers))
+        return rows[there], indices[there], there
 
 
 def _sides(

@@ -16,6 +16,7 @@ from relatum.rules import Rule, mine_rules
 from relatum.runs.answers import Prediction
 from relatum.runs.journal import TrainingHistory
 from relatum.runs.prediction import predict
+from relatum.runs.probabilities import reliability_of
 from relatum.runs.trained import Trained
 
 __all__ = ["AROUND", "Known", "NewPredictions", "Study", "study_of"]
@@ -106,7 +107,7 @@ def study_of(run: Trained) -> Study:
         defined=bool(run.definitions),
         data_quality=check_quality(split),
         calibrated=run.calibration is not None,
-        reliability=None if part is None else run.reliability(part),
+        reliability=None if part is None else reliability_of(run, part),
         history=run.history,
         settings=_sections(spec.to_dict()),
         provenance={

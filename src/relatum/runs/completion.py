@@ -16,12 +16,13 @@ from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
 from relatum.evidence.reasons import Reason, reasons
-from relatum.inference import scoring
 from relatum.inference.completion import EXHAUSTIVE_LIMIT, best_facts
+from relatum.inference.scoring import CandidateScorer
 from relatum.models.reale import ReAlE
 from relatum.reasoning.closed_form import require_reale
 from relatum.reasoning.query import Query
 from relatum.runs.answers import Answer, Answers, FactScore, Question, field_names
+from relatum.runs.probabilities import answer_probabilities, fact_probabilities
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
 
@@ -75,12 +76,10 @@ def score(run: Trained, question: Question) -> FactScore:
     """Return what the run thinks of a fact."""
     if question.open or question.free:
         raise DataError(f"{question}: a fact to score names an entity for every position of {run.schema[question.relation]}")
-    columns = _given(run, question)
-    (one,) = _answers(
-        run, question, columns, _scores(run, question.relation, columns), _known_facts(run, question, columns)[1]
-    )
-    percentile = _percentile(run, question.relation, columns)
-    return FactScore(str(question), one.score, one.probability, percentile, one.source)
+    columns, scorer = _given(run, question), run.scorer(question.relation)
+    scores, sources = _scores(scorer, columns), _known_facts(run, question, columns)[1]
+    (one,) = _answers(run, question, scorer, columns, scores, sources)
+    return FactScore(str(question), one.score, one.probability, _percentile(scorer, columns), one.source)
 
 
 def why(run: Trained, question: Question, k: int = 5) -> list[Reason]:
@@ -150,43 +149,48 @@ def _known_answers(run: Trained, question: Question, facts: Ids, sources: list[s
     """Return the k best of the facts that are known; on ties smaller ids first."""
     if question.free:
         facts, sources = _with_best_free(run, question, facts, sources)
-    scores = _scores(run, question.relation, facts)
+    scorer = run.scorer(question.relation)
+    scores = _scores(scorer, facts, question)
     order = np.argsort(-scores, kind="stable")
     order = order[_first_of_each(facts[question.open][:, order])][:k]
-    return _answers(run, question, facts[:, order], scores[order], [sources[one] for one in order])
+    return _answers(run, question, scorer, facts[:, order], scores[order], [sources[one] for one in order])
 
 
 def _new_answers(run: Trained, question: Question, given: Ids, facts: Ids, k: int, beam: int | None) -> list[Answer]:
     """Return the k best answers that are not among the facts that are known; on ties smaller ids first."""
-    (model, tables), relation = run.model_with_definitions, run.schema.id(question.relation)
-    allowed, searched = run.allowed_entities(question.relation), sorted({*question.open, *question.free})
-    sizes = (model.num_entities if ids is None else len(ids) for ids in (allowed[position] for position in searched))
-    if beam is None and math.prod(sizes) > EXHAUSTIVE_LIMIT:
-        beam = _BEAM
+    relation, searched = run.schema.id(question.relation), sorted({*question.open, *question.free})
     block = Block(np.full(facts.shape[1], relation, np.int32), facts)
     known = KnownAnswers(Hypergraph(run.entities, run.schema, [block]))  # other facts answer other questions
+    scorer = run.scorer(question.relation, known)
+    if beam is None and math.prod(map(scorer.count, searched)) > EXHAUSTIVE_LIMIT:
+        beam = _BEAM
     columns = torch.from_numpy(given.astype(np.int64))
     wanted, given_already = k, set(map(tuple, facts[question.open].T.tolist()))
     while True:
-        found, scores = best_facts(model, tables, relation, columns, searched, wanted, known, beam, allowed)
+        found, scores = best_facts(scorer, columns, searched, wanted, beam)
         best = found.numpy().astype(np.int32)
+        if len(searched) > 1 and scorer.evidence is not None:  # by now each has the evidence at one of its positions alone
+            scores = torch.from_numpy(_scores(scorer, best))
+            order = np.argsort(-scores.numpy(), kind="stable")
+            best, scores = best[:, order], scores[torch.from_numpy(order)]
         new = np.array([tuple(fact) not in given_already for fact in best[question.open].T.tolist()], bool)
         order = np.flatnonzero(new)[_first_of_each(best[question.open][:, new])][:k]
         if len(order) == k or best.shape[1] < wanted:  # with free positions several facts give the same answer
-            return _answers(run, question, best[:, order], scores.numpy()[order], [])
+            answers = _answers(run, question, scorer, best[:, order], scores.numpy()[order], [])
+            return sorted(answers, key=lambda one: -(one.probability or 0.0))  # of one question the scores say the same
         wanted *= 4
 
 
 def _with_best_free(run: Trained, question: Question, facts: Ids, sources: list[str]) -> tuple[Ids, list[str]]:
     """Return one fact for each known answer, with the entities that suit it best at the free positions."""
-    (model, tables), relation = run.model_with_definitions, run.schema.id(question.relation)
-    allowed, free = run.allowed_entities(question.relation), sorted(question.free)
-    beam = _BEAM if len(free) > 1 else None
+    free = sorted(question.free)
+    nothing = KnownAnswers(Hypergraph(run.entities, run.schema, []))
+    scorer, beam = run.scorer(question.relation, nothing), _BEAM if len(free) > 1 else None
     chosen = _first_of_each(facts[question.open])
     found = []
     for number in chosen:
         columns = torch.from_numpy(facts[:, [number]].astype(np.int64))
-        best, _ = best_facts(model, tables, relation, columns, free, 1, None, beam, allowed)
+        best, _ = best_facts(scorer, columns, free, 1, beam)
         found.append(best.numpy().astype(np.int32))
     return np.concatenate([facts[:, :0], *found], axis=1), [sources[number] for number in chosen]
 
@@ -199,12 +203,21 @@ def _first_of_each(columns: Ids) -> Ids:
     return np.fromiter(seen.values(), np.int32, len(seen))
 
 
-def _answers(run: Trained, question: Question, facts: Ids, scores: Float32, sources: Sequence[str | None]) -> list[Answer]:
+def _answers(
+    run: Trained,
+    question: Question,
+    scorer: CandidateScorer,
+    facts: Ids,
+    scores: Float32,
+    sources: Sequence[str | None],
+) -> list[Answer]:
     """Return facts, int32[arity, n], as answers with their probabilities; without sources they are new."""
-    count, names = len(scores), run.model.graph.entities
+    count, names = len(scores), run.entities
     found = None
-    if count:
-        found = run.probabilities(question.relation, torch.from_numpy(facts.astype(np.int64)), scores.astype(np.float64))
+    if count and len(question.open) == 1 and not question.free:
+        found = answer_probabilities(run, scorer, question.open[0], facts, scores)
+    elif count:
+        found = fact_probabilities(run, scorer, facts, scores)
     chances = [None] * count if found is None else found.tolist()
     entities = [tuple(names[one] for one in fact) for fact in facts[question.open].T.tolist()]
     rows = zip(entities, scores.tolist(), chances, sources or [None] * count, strict=True)
@@ -231,19 +244,16 @@ def _known_facts(run: Trained, question: Question, given: Ids) -> tuple[Ids, lis
     return columns[:, order], [names[one] for one in part[order]]
 
 
-def _scores(run: Trained, relation: str, facts: Ids) -> Float32:
-    """Return the scores of facts, int32[arity, n]."""
-    model, tables = run.model_with_definitions
-    columns = torch.from_numpy(facts.astype(np.int64))
-    found: Float32 = scoring.score(model, tables, torch.full((facts.shape[1],), run.schema.id(relation)), columns).numpy()
+def _scores(scorer: CandidateScorer, facts: Ids, question: Question | None = None) -> Float32:
+    """Return the scores of facts, int32[arity, n]: as answers to a question, or, as whole facts, the mean of those."""
+    open_ones = [] if question is None else question.open
+    positions = open_ones if len(open_ones) == 1 else range(len(facts))
+    found: Float32 = np.mean([scorer.scores(position, facts) for position in positions], axis=0, dtype=np.float32)
     return found
 
 
-def _percentile(run: Trained, relation: str, fact: Ids) -> float:
+def _percentile(scorer: CandidateScorer, fact: Ids) -> float:
     """Return the share of a fact's alternatives that it beats, in percent."""
-    scorer = scoring.CandidateScorer(
-        *run.model_with_definitions, run.schema.id(relation), run.known_of(relation), run.allowed_entities(relation)
-    )
     below = alternatives = 0.0
     for position in range(len(fact)):
         better, equal, others = (int(counts[0]) for counts in scorer.count_better(position, fact))

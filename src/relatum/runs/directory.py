@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.schema import Schema
 from relatum.datasets.cache import load_columns, load_titled_columns, save_columns
 from relatum.datasets.registry import DATASETS
 from relatum.errors import DataError, RelatumError
@@ -24,6 +25,7 @@ from relatum.files import (
     write_bytes,
     write_document,
 )
+from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.calibration import Calibration
 from relatum.kernels.parallel import threads
 from relatum.runs.journal import history_of
@@ -31,6 +33,7 @@ from relatum.runs.spec import Spec
 from relatum.version import __version__
 
 __all__ = [
+    "ANSWER_CALIBRATION",
     "CALIBRATION",
     "CARD",
     "CHECKPOINT",
@@ -42,6 +45,7 @@ __all__ = [
     "card",
     "environment_of",
     "is_free",
+    "load_answer_calibration",
     "load_calibration",
     "load_evidence",
     "load_facts",
@@ -55,7 +59,7 @@ __all__ = [
 
 SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint.safetensors", ".lock"
 ENVIRONMENT, CARD, CALIBRATION = "environment.json", "README.md", "calibration.json"
-EVIDENCE = "evidence.json"
+ANSWER_CALIBRATION, EVIDENCE = "answer_calibration.json", "evidence.json"
 
 _FACTS, _KEY = "facts.safetensors", {"run": "facts"}
 _OLD_FACTS, _OLD_ENVIRONMENT = "facts.columns", "provenance.json"  # what they were called
@@ -103,6 +107,14 @@ def load_calibration(folder: Path, relations: int) -> Calibration | None:
     """Return the calibration of a run with so many relations, or None where there were no facts to fit it on."""
     path = folder / CALIBRATION
     return read_json(path, "calibration", lambda data: Calibration.from_json(data, relations)) if path.exists() else None
+
+
+def load_answer_calibration(folder: Path, schema: Schema) -> AnswerCalibration | None:
+    """Return the chances of answers of a run with these relations, or None where there were no facts to fit them on."""
+    path = folder / ANSWER_CALIBRATION
+    if not path.exists():
+        return None
+    return read_json(path, "answer calibration", lambda data: AnswerCalibration.from_json(data, schema))
 
 
 def load_evidence(folder: Path, facts: Hypergraph) -> Evidence | None:

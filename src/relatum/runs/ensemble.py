@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from relatum.errors import RelatumError, SettingError
-from relatum.evidence.weights import found_evidence
-from relatum.inference.validation import calibrate
 from relatum.models.ensemble import joined
 from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
+from relatum.runs.validated import Validated, validated
 
 __all__ = ["join"]
 
@@ -32,14 +31,13 @@ def join(runs: Sequence[Trained]) -> Trained:
     model, parameters = joined([run.model for run in runs], [run.parameters for run in runs])
     seen = any(run.spec.training.refit for run in runs)
     members = [_member(run) for run in runs]
-    weighed = all(run.evidence is not None for run in runs) and not seen
+    weighed = all(run.evidence is not None for run in runs)
     return Trained(
         model,
         parameters,
         spec=Spec(first.spec.data, spec=first.spec, settings=model.settings),
         split=first.split,
-        calibration=None if seen else calibrate(model, parameters, first.split),
-        evidence=found_evidence(model, model.encode(parameters), first.split) if weighed else None,
+        **(Validated() if seen else validated(model, parameters, first.split, evidence=weighed))._asdict(),
         events=[],
         environment={**first.environment, "ensemble": members},
     )

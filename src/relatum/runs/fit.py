@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.errors import DataError, RelatumError
-from relatum.evidence.evidence import Evidence
-from relatum.evidence.weights import found_evidence
 from relatum.files import stale_temporaries
-from relatum.inference.calibration import Calibration
-from relatum.inference.validation import calibrate, validator
+from relatum.inference.validation import validator
 from relatum.models import MODELS
 from relatum.models.base import Model
 from relatum.models.store import require_revision, save_model
 from relatum.runs.directory import (
-    CALIBRATION,
     CARD,
     CHECKPOINT,
-    EVIDENCE,
     JOURNAL,
     LOCK,
     SPEC,
@@ -41,6 +35,7 @@ from relatum.runs.directory import (
 from relatum.runs.journal import Journal
 from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
+from relatum.runs.validated import Validated, save_validated, validated
 from relatum.training.checkpoint import load_state, save_state
 from relatum.training.loop import State, start, train
 
@@ -50,13 +45,6 @@ Watch = Callable[[str, State, dict[str, Any]], None]
 SpecOf = Callable[[Split], Spec]
 
 _CHECKPOINT_EVERY = 120.0  # seconds
-
-
-class _Validated(NamedTuple):
-    """What validation facts teach about a trained model."""
-
-    calibration: Calibration | None
-    evidence: Evidence | None
 
 
 def train_model(spec: Spec, split: Split, watch: Watch, state: State | None = None) -> tuple[Model, State]:
@@ -80,16 +68,15 @@ def _refit(spec: Spec, split: Split, watch: Watch, state: State) -> tuple[Model,
 
 
 def _fit(
-    spec: Spec, split: Split, watch: Watch, state: State | None, validated: Callable[[_Validated], None]
+    spec: Spec, split: Split, watch: Watch, state: State | None, learned: Callable[[Validated], None]
 ) -> tuple[Model, State]:
     """Return the model and its state after all that a spec asks for.
 
-    `validated` is given what is fitted on validation facts while the model has not seen them.
+    `learned` is given what is fitted on validation facts while the model has not seen them.
     """
     if state is None or not state.refit:
         model, state = train_model(spec, split, watch, state)
-        evidence = found_evidence(model, model.encode(state.best), split, spec.seed) if spec.training.evidence else None
-        validated(_Validated(calibrate(model, state.best, split), evidence))
+        learned(validated(model, state.best, split, evidence=spec.training.evidence, seed=spec.seed))
         if not (spec.training.refit and len(split.valid)):
             return model, state
     return _refit(spec, split, watch, state)
@@ -105,15 +92,14 @@ def fit_in_memory(spec: Spec | SpecOf, split: Split, watch: Watch = lambda *_: N
         _write(journal, event, now, facts)
         watch(event, now, facts)
 
-    found: list[_Validated] = []
+    found: list[Validated] = []
     model, trained = _fit(spec, split, note, None, found.append)
     return Trained(
         model,
         trained.best,
         spec=spec,
         split=split,
-        calibration=found[-1].calibration,
-        evidence=found[-1].evidence,
+        **found[-1]._asdict(),
         events=journal.read(),
         environment=environment_of(split),
     )
@@ -200,12 +186,7 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
             save_state(folder / CHECKPOINT, now)
             raise
 
-    def validated(found: _Validated) -> None:
-        for name, each in ((CALIBRATION, found.calibration), (EVIDENCE, found.evidence)):
-            if each is not None:
-                write_text(folder / name, json.dumps(each.to_json()) + "\n")
-
-    model, trained = _fit(spec, split, note, state, validated)
+    model, trained = _fit(spec, split, note, state, lambda found: save_validated(folder, found))
     save_state(folder / CHECKPOINT, trained)
     save_model(folder, model, trained.best)  # a run with a model counts as done
     write_text(folder / CARD, card(spec, split, journal.read()))

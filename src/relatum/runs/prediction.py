@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
@@ -14,8 +13,10 @@ from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, SettingError
 from relatum.inference.completion import EXHAUSTIVE_LIMIT
 from relatum.inference.prediction import AllQuestions, NewFacts, Questions, best_new_facts, questions_around
+from relatum.inference.scoring import CandidateScorer
 from relatum.progress import progress
 from relatum.runs.answers import Prediction, field_names
+from relatum.runs.probabilities import fact_probabilities
 from relatum.runs.trained import Trained
 from relatum.settings import whole_number
 
@@ -34,7 +35,7 @@ def predict(
     per_question: int | None = None,
     given: Hypergraph | None = None,
 ) -> dict[str, list[Prediction]]:
-    """Return the best facts of relations that are not known, best first, by relation and in their order.
+    """Return the facts of relations that are not known and score best, the most likely first, by relation in their order.
 
     They are looked for around known facts: each differs from one of these in one entity. Where the relation was a table, an
     entity stands only in a column of its type.
@@ -56,28 +57,16 @@ def predict(
             whole_number(name, value)
     facts_of = run.table if given is None else given.table
     known = None if given is None else KnownAnswers(given)
-    model, tables = run.model_with_definitions
-    allowed = {name: run.allowed_entities(name) for name in relations}
+    scorers = {name: run.scorer(name, known) for name in relations}
     questions_of = {
-        name: _every(run, name, allowed[name]) if exact else questions_around(_drawn(facts_of(name).columns, around))
-        for name in allowed
+        name: _every(scorer, name) if exact else questions_around(_drawn(facts_of(name).columns, around))
+        for name, scorer in scorers.items()
     }
     found = {}
     with progress("looking for new facts", sum(map(len, questions_of.values()))) as advance:
         for name, questions in questions_of.items():
-            facts = best_new_facts(
-                model,
-                tables,
-                run.schema.id(name),
-                questions,
-                run.known_of(name) if known is None else known,
-                top,
-                answers=per_question,
-                least=least,
-                allowed=allowed[name],
-                advance=advance,
-            )
-            found[name] = _predictions(run, name, facts, min_probability, exact)
+            facts = best_new_facts(scorers[name], questions, top, answers=per_question, least=least, advance=advance)
+            found[name] = _predictions(run, name, scorers[name], facts, min_probability, exact)
     return found
 
 
@@ -88,9 +77,8 @@ def _drawn(facts: Ids, most: int | None) -> Ids:
     return facts[:, np.sort(np.random.default_rng(0).permutation(facts.shape[1])[:most])]
 
 
-def _every(run: Trained, relation: str, allowed: list[Ids | None]) -> Questions:
-    every = np.arange(run.model.num_entities, dtype=np.int32)
-    sides = [every if ids is None else ids for ids in allowed]
+def _every(scorer: CandidateScorer, relation: str) -> Questions:
+    sides = [scorer.entities(position) for position in range(scorer.model.schema[scorer.relation].arity)]
     if (count := math.prod(map(len, sides))) > EXHAUSTIVE_LIMIT:
         raise DataError(
             f"{relation}: cannot try all {count:,} facts, only {EXHAUSTIVE_LIMIT:,}; search around known facts instead"
@@ -99,17 +87,30 @@ def _every(run: Trained, relation: str, allowed: list[Ids | None]) -> Questions:
 
 
 def _predictions(
-    run: Trained, relation: str, facts: NewFacts, min_probability: float | None, exact: bool
+    run: Trained,
+    relation: str,
+    scorer: CandidateScorer,
+    facts: NewFacts,
+    min_probability: float | None,
+    exact: bool,
 ) -> list[Prediction]:
-    names, columns = run.entities, torch.from_numpy(facts.columns.astype(np.int64))
-    found = run.probabilities(relation, columns, facts.scores.astype(np.float64)) if len(facts.scores) else None
-    probabilities: list[float | None] = [None] * len(facts.scores) if found is None else found.tolist()
-    rows = zip(facts.columns.T.tolist(), facts.scores.tolist(), probabilities, facts.positions.tolist(), strict=True)
+    """Return new facts, the most likely first, on ties the one with the higher score."""
+    names, count = run.entities, len(facts.scores)
+    found = fact_probabilities(run, scorer, facts.columns, facts.scores) if count else None
+    order = np.arange(count) if found is None else np.argsort(-found, kind="stable")
+    probabilities: list[float | None] = [None] * count if found is None else found.tolist()
     roles = field_names(run.schema[relation], range(len(facts.columns)))
     return [
-        Prediction(relation, tuple(names[one] for one in entities), score, probability, None if exact else position, roles)
-        for entities, score, probability, position in rows
-        if min_probability is None or (probability is not None and probability >= min_probability)
+        Prediction(
+            relation,
+            tuple(names[entity] for entity in facts.columns[:, one].tolist()),
+            float(facts.scores[one]),
+            probabilities[one],
+            None if exact else int(facts.positions[one]),
+            roles,
+        )
+        for one in order.tolist()
+        if min_probability is None or (probabilities[one] or 0.0) >= min_probability
     ]
 
 

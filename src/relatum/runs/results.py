@@ -24,6 +24,7 @@ from relatum.inference.validation import validator
 from relatum.models import MODELS
 from relatum.runs.directory import SPEC, read_environment
 from relatum.runs.journal import HistoryPoint
+from relatum.runs.probabilities import reliability_of
 from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
 from relatum.setting_names import written
@@ -82,7 +83,7 @@ def result_of(folder: Path) -> dict[str, Any]:
     began = time.perf_counter()
     tested = run.evaluate("test")
     seconds = time.perf_counter() - began
-    reliability = run.reliability("test")
+    reliability = reliability_of(run, "test")
     keys = ("arity", "operation", "depth") if tested.derivations else ("arity",)
     parts = {**{f"by_{key}": tested.by(key) for key in keys}, "by_relation_size": tested.by(SIZE)}
     members, metric = run.environment.get("ensemble", []), run.spec.training.validation_metric

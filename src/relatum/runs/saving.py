@@ -8,8 +8,9 @@ from pathlib import Path
 from relatum.files import atomic_directory
 from relatum.models.store import save_model
 from relatum.runs.definitions import save_definitions
-from relatum.runs.directory import CALIBRATION, CARD, EVIDENCE, JOURNAL, SPEC, card, save_environment, save_facts, write_text
+from relatum.runs.directory import CARD, JOURNAL, SPEC, card, save_environment, save_facts, write_text
 from relatum.runs.trained import Trained
+from relatum.runs.validated import save_validated
 
 __all__ = ["save_run"]
 
@@ -27,9 +28,6 @@ def save_run(run: Trained, folder: Path) -> None:
         write_text(kept / CARD, card(run.spec, run.split, run.events))
         if run.definitions:
             save_definitions(kept, run.definitions)
-        if run.calibration is not None:
-            write_text(kept / CALIBRATION, json.dumps(run.calibration.to_json()) + "\n")
-        if run.evidence is not None:
-            write_text(kept / EVIDENCE, json.dumps(run.evidence.to_json()) + "\n")
+        save_validated(kept, run.validated)
         if run.events:
             write_text(kept / JOURNAL, "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in run.events))

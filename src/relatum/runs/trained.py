@@ -26,9 +26,11 @@ from relatum.errors import DataError, RelatumError, RelatumWarning, UnknownNameE
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.mining import mine
 from relatum.evidence.ranking import rank_by_evidence
-from relatum.inference.calibration import Calibration, Reliability, draw_sample, reliability
+from relatum.inference.answer_calibration import AnswerCalibration
+from relatum.inference.calibration import Calibration
 from relatum.inference.evaluation import Evaluation
 from relatum.inference.ranking import rank
+from relatum.inference.scoring import CandidateScorer
 from relatum.models.base import Model, Parameters
 from relatum.models.store import load_model
 from relatum.progress import progress
@@ -36,9 +38,19 @@ from relatum.reasoning.closed_form import closed_form, extended, require_reale
 from relatum.reasoning.query import Limit, Query, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.definitions import DEFINITIONS, defined_schema, load_definitions, save_definitions, with_definition
-from relatum.runs.directory import JOURNAL, SPEC, load_calibration, load_evidence, load_facts, read_environment, why_no_run
+from relatum.runs.directory import (
+    JOURNAL,
+    SPEC,
+    load_answer_calibration,
+    load_calibration,
+    load_evidence,
+    load_facts,
+    read_environment,
+    why_no_run,
+)
 from relatum.runs.journal import Journal, TrainingHistory, history_of, read_history
 from relatum.runs.spec import Spec
+from relatum.runs.validated import Validated
 
 __all__ = ["SECONDS", "Trained"]
 
@@ -54,7 +66,8 @@ class Trained:
         folder: where the run is kept; None in memory. What is not given is read from there when it is needed.
         spec: what it was made from.
         split: the facts that it was trained, validated and is tested on.
-        calibration: what turns scores into probabilities.
+        calibration: what turns scores into probabilities of facts, which queries go by.
+        answer_calibration: what turns scores into probabilities of answers.
         evidence: what soft rules say beside the model.
         definitions: the relations that were defined on it.
         events: what the journal of training says.
@@ -70,6 +83,7 @@ class Trained:
         spec: Spec | None = None,
         split: Split | None = None,
         calibration: Calibration | None = None,
+        answer_calibration: AnswerCalibration | None = None,
         evidence: Evidence | None = None,
         definitions: Mapping[str, Expression] | None = None,
         events: list[dict[str, Any]] | None = None,
@@ -78,7 +92,7 @@ class Trained:
         self.model, self.parameters, self.folder = model, parameters, folder
         self.tables = model.encode(parameters)
         if folder is None:
-            self.calibration, self.evidence = calibration, evidence
+            self.calibration, self.answer_calibration, self.evidence = calibration, answer_calibration, evidence
         for name, value in (("spec", spec), ("split", split), ("events", events), ("environment", environment)):
             if value is not None:
                 setattr(self, name, value)
@@ -114,9 +128,19 @@ class Trained:
         return load_calibration(self._kept, len(self.model.schema))
 
     @cached_property
+    def answer_calibration(self) -> AnswerCalibration | None:
+        """What turns scores into probabilities of answers, or None where there were no facts to fit it on."""
+        return load_answer_calibration(self._kept, self.model.schema)
+
+    @cached_property
     def evidence(self) -> Evidence | None:
         """What soft rules say beside the model, or None where none were looked for (`training.evidence`)."""
         return load_evidence(self._kept, self.split.train)
+
+    @property
+    def validated(self) -> Validated:
+        """All that was fitted on validation facts."""
+        return Validated(self.calibration, self.answer_calibration, self.evidence)
 
     @cached_property
     def rules_of_facts(self) -> Evidence:
@@ -181,13 +205,6 @@ class Trained:
             return found
         both = rank(self.model, self.parameters, facts, known, split.train, evidence)
         return replace(found, ranks=both, embedding=ranks, evidence=rank_by_evidence(evidence, facts, known))
-
-    def reliability(self, part: str = "test") -> Reliability | None:
-        """Return how far the probabilities of a part's facts, and of negative examples like them, can be trusted."""
-        if self.calibration is None:
-            return None
-        facts = self.facts_of(part)
-        return reliability(self.calibration, draw_sample(self.model, self.tables, facts, self.known, self.split.train))
 
     def query(
         self,
@@ -258,6 +275,16 @@ class Trained:
         A column of a table holds entities of one type: a customer is never sold.
         """
         return [None if one is None else one.ids(self.entities) for one in self.column_types(relation)]
+
+    def scorer(self, relation: str, known: KnownAnswers | None = None) -> CandidateScorer:
+        """Return what scores the candidates of questions about a relation, known facts left out: by default all.
+
+        Evidence speaks beside the model about stored relations; about one that was defined the model speaks alone.
+        """
+        model, tables = self.model_with_definitions
+        known = self.known_of(relation) if known is None else known
+        evidence = None if relation in self.definitions else self.evidence
+        return CandidateScorer(model, tables, self.schema.id(relation), known, self.allowed_entities(relation), evidence)
 
     def expression(self, relation: str) -> Expression:
         """Return what a relation stands for: itself, or what defines it."""

@@ -135,6 +135,7 @@ def update(run: Trained, new_facts: Split, *, seed: int = 0, refit: bool = False
         spec=run.spec,
         split=folded.wide.split,
         calibration=run.calibration,
+        answer_calibration=run.answer_calibration,
         evidence=None if run.evidence is None else run.evidence.with_facts(folded.wide.split.train),
         definitions=run.definitions,
         events=[*run.events, {"event": "update", "time": round(time.time(), 3), **done}],

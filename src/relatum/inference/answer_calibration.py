@@ -1,0 +1,263 @@
+"""From scores to the chance that an answer is true: by how far it stands out among the best candidates of its question.
+
+A softmax over candidates is right where the given entities determine the answer, as those of a key do; where a question has
+many answers or none, the score itself and how many answers are known already say more. The log-odds of an answer are a sum
+of both, with weights for each position of a relation, drawn to those that all have in common. They are fitted on questions
+as they come: those that validation facts answer, and those that training facts answer, to which most often none is missing.
+
+What is not known is not false. Of the true facts outside the training facts only some are validation facts, so a candidate
+that is true is one of these only so often; and a new answer is true if it is one of those that nobody has noted. How much of
+the truth is known is an estimate or an assumption, `observed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relatum.arrays import Bool, Float64, Int64
+from relatum.data.hypergraph import Split
+from relatum.data.schema import Schema
+from relatum.errors import DataError
+from relatum.inference.answer_sample import Answered, Rivals
+from relatum.inference.calibration import sigmoid
+from relatum.models.ops import one_torch_thread
+
+__all__ = ["OBSERVED", "AnswerCalibration", "fit_answer_calibration"]
+
+_VERSION = 1
+_TERMS = ("temperature", "contrast", "level", "offset", "unanswered", "answers")
+_START = (0.0, 0.0, -2.0, 0.0, 0.0, 0.0)  # a softmax
+_NUMBERS = ("scale", "observed", "valid", "test")
+_OWN, _ALL = 5.0, 0.05  # how strongly weights of a position are drawn to the common ones, and these to where they begin
+_STEPS = 100
+OBSERVED = 0.98  # of the truth at most: no data can tell that nothing is missing
+_APART = 15.0  # log-odds by which an answer stands out at most, as one without a rival does
+_AROUND = 40  # right answers to a point of a curve
+_SUREST = 0.99  # what a point of a curve says at most
+_RISE = 1e-3
+_NEXT_TO_ONE = float(np.exp(-_APART))
+_NOWHERE = -1e6  # instead of minus infinity, through which no gradient goes
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerCalibration:
+    """The chance that an answer is true, from its score and the scores of its rivals.
+
+    Attributes:
+        starts: where the positions of each relation begin among all positions, and their number.
+        centres: of each position, the usual score of the best candidate.
+        weights: of each position, [positions, terms].
+        curves: from log-odds by the weights to those that were observed, for questions without a known answer, and with one:
+            points, float64[2, n], between which they are linear; never falling.
+        scale: what a score is divided by.
+        observed: the share of the true facts that is known.
+        valid: the share of the true facts outside the training facts that validation facts are.
+        test: the same of test facts.
+    """
+
+    starts: Int64
+    centres: Float64
+    weights: Float64
+    curves: tuple[Float64, Float64]
+    scale: float
+    observed: float
+    valid: float
+    test: float
+
+    def new(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
+        """Return the chance that answers which are not known are true, arguments as of `truth`."""
+        known = self.valid + self.test
+        return self._part(self.truth(relation, position, scores, rivals, among), rivals, 1 - known, known)
+
+    def held_out(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool, part: str) -> Float64:
+        """Return the chance that answers are `valid` facts, or, where they are not valid ones, `test` facts."""
+        counted, excluded = (self.valid, 0.0) if part == "valid" else (self.test, self.valid)
+        return self._part(self.truth(relation, position, scores, rivals, among), rivals, counted, excluded)
+
+    def _part(self, truth: Float64, rivals: Rivals, counted: float, excluded: float) -> Float64:
+        """Return the chance of true answers in one part of what is true, where they are not in another.
+
+        Both are shares of the true facts outside the training facts. To a question without any known answer there is one.
+        """
+        some = (rivals.known > 0).reshape(-1, *[1] * (truth.ndim - 1))
+        return np.where(some, truth * counted / (1 - truth * excluded), truth)
+
+    def truth(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
+        """Return the chance that answers are true which are not among the training facts.
+
+        Args:
+            relation: what the questions are about.
+            position: the open one.
+            scores: of one answer to each question, or of several, [n] or [n, m].
+            rivals: of each question.
+            among: whether an answer is one of its rivals, shaped as scores.
+        """
+        group, count = int(self.starts[relation]) + position, len(rivals.known)
+        weights = torch.from_numpy(np.tile(self.weights[group], (count, 1)))
+        standard, others = (
+            torch.from_numpy(_finite((one.reshape(count, -1) - self.centres[group]) / self.scale))
+            for one in (scores, rivals.scores)
+        )
+        inside, known = torch.from_numpy(among.reshape(count, -1)), torch.from_numpy(rivals.known)
+        logits = _logits(weights, standard, others, inside, known).numpy()
+        bent = np.where((rivals.known > 0)[:, None], *(_bent(curve, logits) for curve in self.curves[::-1]))
+        return sigmoid(bent).reshape(scores.shape)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the calibration as plain data."""
+        lists = {"centres": self.centres.tolist(), "weights": self.weights.tolist()}
+        lists["curves"] = [curve.tolist() for curve in self.curves]
+        return {"version": _VERSION, "terms": list(_TERMS), **{name: getattr(self, name) for name in _NUMBERS}, **lists}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], schema: Schema) -> AnswerCalibration:
+        """Return the calibration for the relations of a schema from plain data; anything else is refused."""
+        if not isinstance(data, Mapping):
+            raise DataError("answer calibration: must be a JSON object")
+        if data.get("version") != _VERSION or data.get("terms") != list(_TERMS):
+            raise DataError(f"answer calibration: version {data.get('version')!r} is unknown; this relatum reads {_VERSION}")
+        starts = _starts(schema)
+        try:
+            centres, weights = (np.array(data[name], np.float64) for name in ("centres", "weights"))
+            unanswered, answered = (np.array(curve, np.float64) for curve in data["curves"])
+            numbers = {name: float(data[name]) for name in _NUMBERS}
+        except (KeyError, TypeError, ValueError):
+            names = ", ".join(("centres", "weights", "curves", *_NUMBERS))
+            raise DataError(f"answer calibration: must hold the numbers {names}") from None
+        if centres.shape != (starts[-1],) or weights.shape != (starts[-1], len(_TERMS)):
+            raise DataError(f"answer calibration: must be about {starts[-1]} positions")
+        whole = [centres, weights, unanswered, answered, np.array(list(numbers.values()))]
+        if not all(np.isfinite(each).all() for each in whole):
+            raise DataError("answer calibration: its numbers must be finite")
+        for curve in (unanswered, answered):
+            if curve.ndim != 2 or len(curve) != 2 or not curve.size or (np.diff(curve) < 0).any():
+                raise DataError("answer calibration: a curve must have points, and never fall")
+        shares = numbers["observed"], numbers["valid"], numbers["test"], numbers["valid"] + numbers["test"]
+        if numbers["scale"] <= 0 or min(shares) < 0 or max(shares) >= 1:
+            raise DataError("answer calibration: its scale must be above 0, and what is known of the truth a share")
+        return cls(starts, centres, weights, (unanswered, answered), **numbers)
+
+
+def fit_answer_calibration(
+    answered: Iterable[Answered], split: Split, observed: float | None = None
+) -> AnswerCalibration | None:
+    """Return the chance that answers are true as a sample of training and validation facts shows it; None of nothing.
+
+    Args:
+        answered: the sample.
+        split: the facts; of those of test only the number is looked at.
+        observed: the share of the true facts that is known; where nothing tells, nearly all of them.
+    """
+    parts, starts = list(answered), _starts(split.schema)
+    if not parts:
+        return None
+    count = int(starts[-1])
+    group = np.concatenate([np.full(len(one.weight), starts[one.relation] + one.position) for one in parts])
+    scores, known = (np.concatenate([getattr(one.rivals, name) for one in parts]) for name in ("scores", "known"))
+    right, weight = (np.concatenate([getattr(one, name) for one in parts]) for name in ("right", "weight"))
+    best = np.where(np.isfinite(scores[:, 0]), scores[:, 0], 0)
+    size = np.bincount(group, minlength=count)
+    centres = np.where(size > 0, np.bincount(group, best, count) / np.maximum(1, size), best.mean())
+    scale = float(np.std(best - centres[group])) or 1.0
+    share = min(OBSERVED if observed is None else observed, OBSERVED)
+    outside = sum(map(len, split.parts.values())) / share - len(split.train)  # true facts that are no training facts
+    valid, test = len(split.valid) / outside, len(split.test) / outside
+    with one_torch_thread():
+        standard = _finite((scores - centres[group][:, None]) / scale)
+        weights = _fitted(group, standard, right, np.where(known == 0, 1.0, valid), known, weight, count)
+        rows = torch.from_numpy(weights[group]), torch.from_numpy(standard), torch.from_numpy(standard)
+        logits = _logits(*rows, None, torch.from_numpy(known)).numpy()
+    unanswered, answered = (
+        _curve(logits[some], right[some], np.where(standard[some] > _NOWHERE, weight[some, None], 0.0), part)
+        for some, part in ((known == 0, 1.0), (known > 0, valid))
+    )
+    return AnswerCalibration(starts, centres, weights, (unanswered, answered), scale, share, valid, test)
+
+
+def _curve(logits: Float64, right: Bool, weight: Float64, seen: float) -> Float64:
+    """Return points, float64[2, n], of log-odds as they were said and as they came out, each of about as many right ones."""
+    order = np.argsort(logits.ravel(), kind="stable")
+    logits, right, weight = logits.ravel()[order], right.ravel()[order], weight.ravel()[order]
+    count = int(np.count_nonzero(right)) // _AROUND
+    if count < 2:
+        return np.zeros((2, 1))  # too few to tell
+    parts = np.split(np.arange(len(order)), np.searchsorted(np.cumsum(right), _AROUND * np.arange(1, count)))
+    heavy = np.array([weight[part].sum() for part in parts])
+    shares = _never_falling(np.array([(weight * right)[part].sum() for part in parts]) / heavy / seen, heavy)
+    centres = np.array([np.average(logits[part], weights=weight[part]) for part in parts])
+    return np.stack([centres, _log_odds(np.clip(shares, _NEXT_TO_ONE, _SUREST))])
+
+
+def _never_falling(values: Float64, weights: Float64) -> Float64:
+    """Return the values nearest to some that never fall: neighbours that do are put together."""
+    blocks: list[tuple[float, float, int]] = []
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        blocks.append((value, weight, 1))
+        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
+            (low, light, many), (high, heavy, more) = blocks.pop(-2), blocks.pop()
+            blocks.append(((low * light + high * heavy) / (light + heavy), light + heavy, many + more))
+    return np.repeat([value for value, _, _ in blocks], [count for _, _, count in blocks])
+
+
+def _bent(curve: Float64, logits: Float64) -> Float64:
+    """Return log-odds as a curve has them; they go on rising, if slowly, where it is flat, and beyond its last point."""
+    inside = np.clip(logits, *curve[0, [0, -1]]) if curve.shape[1] > 1 else np.zeros_like(logits)
+    beyond = np.minimum(logits - inside, 0) if curve.shape[1] > 1 else logits
+    above = np.maximum(logits - inside, 0) if curve.shape[1] > 1 else 0.0
+    return np.asarray(np.interp(inside, *curve) + beyond + _RISE * (above + inside))
+
+
+def _log_odds(shares: Float64) -> Float64:
+    return np.asarray(np.log(shares / (1 - shares)))
+
+
+def _fitted(group: Int64, scores: Float64, right: Bool, seen: Float64, known: Int64, weight: Float64, count: int) -> Float64:
+    """Return the weights of the terms, [count, terms]; of true answers to a question a share `seen` is right."""
+    numbers, times, truth = torch.from_numpy(group), torch.from_numpy(known), torch.from_numpy(right)
+    standard, share = torch.from_numpy(scores), torch.from_numpy(seen)[:, None]
+    heavy = torch.from_numpy(weight / weight.mean())[:, None] * (standard > _NOWHERE)
+    begin = torch.tensor(_START, dtype=torch.float64)
+    common, own = begin.clone().requires_grad_(), torch.zeros(count, len(_TERMS), dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([common, own], max_iter=_STEPS, line_search_fn="strong_wolfe")
+
+    def loss() -> Tensor:
+        optimizer.zero_grad()
+        logits = _logits((common + own)[numbers], standard, standard, None, times)
+        chance = (share * torch.sigmoid(logits)).clamp(1e-12, 1 - 1e-12)
+        cost = -(heavy * torch.where(truth, chance.log(), torch.log1p(-chance))).sum()
+        cost = cost + _OWN * own.square().sum() + _ALL * (common - begin).square().sum()
+        cost.backward()  # type: ignore[no-untyped-call]
+        return cost
+
+    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    found: Float64 = (common + own).detach().numpy()
+    return found
+
+
+def _logits(weights: Tensor, scores: Tensor, rivals: Tensor, among: Tensor | None, known: Tensor) -> Tensor:
+    """Return the log-odds of answers, [n, m], for weights[n, terms], standard scores[n, m] and those of rivals[n, RIVALS].
+
+    An answer that is among its rivals, as all are where that is None, does not compete with itself. The log-odds grow with
+    the score of an answer, whatever the weights are.
+    """
+    temperature, contrast, level, offset, unanswered, answers = weights.unbind(1)
+    heat = torch.exp(temperature)[:, None]
+    against = (heat * scores - torch.logsumexp(heat * rivals, 1)[:, None]).clamp_max(_APART)
+    others = torch.log(-torch.expm1(against.clamp_max(-_NEXT_TO_ONE)))  # the logarithm of their share
+    apart = against - (others if among is None else torch.where(among, others, 0.0))
+    linear = offset + torch.where(known == 0, unanswered, answers * torch.log1p(known.double()))
+    return torch.exp(contrast)[:, None] * apart + torch.nn.functional.softplus(level)[:, None] * scores + linear[:, None]
+
+
+def _finite(scores: Float64) -> Float64:
+    return np.where(np.isfinite(scores), scores, _NOWHERE)
+
+
+def _starts(schema: Schema) -> Int64:
+    return np.cumsum([0, *(relation.arity for relation in schema)])

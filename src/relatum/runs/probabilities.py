@@ -1,0 +1,104 @@
+"""How likely answers and facts are to be true, by a run: each as an answer to the questions that it answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from relatum.arrays import Bool, Float32, Float64
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.vocabulary import Ids
+from relatum.inference.answer_calibration import AnswerCalibration
+from relatum.inference.answer_sample import Rivals, answer_sample, rivals_of
+from relatum.inference.calibration import Reliability, draw_sample, reliability
+from relatum.inference.scoring import CandidateScorer
+from relatum.runs.trained import Trained
+
+__all__ = ["answer_probabilities", "fact_probabilities", "reliability_of"]
+
+
+def answer_probabilities(
+    run: Trained, scorer: CandidateScorer, position: int, facts: Ids, scores: Float32
+) -> Float64 | None:
+    """Return how likely facts, int32[arity, n], are that answer one question, at an open position, known or not.
+
+    Args:
+        run: the run that is asked.
+        scorer: what has scored the facts.
+        position: the open position.
+        facts: the facts; they differ at the position alone.
+        scores: theirs.
+    """
+    if (calibration := _calibration(run, scorer)) is None:
+        return _by_score(run, scorer, facts, scores)
+    question, entities = facts[:, :1], facts[position]
+    rivals, known = rivals_of(scorer, position, question), np.isin(entities, scorer.answers(position, question)[0])
+    (chances,) = _chances(calibration, scorer, position, entities[None], scores[None], rivals, known[None])
+    return np.asarray(chances)
+
+
+def fact_probabilities(run: Trained, scorer: CandidateScorer, facts: Ids, scores: Float32) -> Float64 | None:
+    """Return how likely facts, int32[arity, n], are, known or not: what they are as answers at each of their positions.
+
+    A question that nothing known answers is not one of those: somebody who asks it has reasons to, which a fact is not.
+    """
+    if (calibration := _calibration(run, scorer)) is None:
+        return _by_score(run, scorer, facts, scores)
+    logits, counted = np.zeros((2, facts.shape[1]))
+    for position in range(len(facts)):
+        rivals = rivals_of(scorer, position, facts)
+        known = scorer.answers(position, facts).contain(facts[position])
+        found = scorer.scores(position, facts)
+        chances = _chances(calibration, scorer, position, facts[position], found, rivals, known)
+        more = (rivals.known > known) | (position == 0)
+        logits += np.where(more, np.log(chances), 0)
+        counted += more
+    return np.exp(logits / np.maximum(counted, 1))
+
+
+def reliability_of(run: Trained, part: str = "test") -> Reliability | None:
+    """Return how far the probabilities of a part's facts can be trusted; None without calibration.
+
+    It is about the best new answer to each question: questions that facts of the part answer, and that those facts answer
+    which are known then, the parts before it. What is missing from all parts counts as false, as it must: so the chances
+    are those that an answer is in this very part.
+    """
+    facts, calibration = run.facts_of(part), run.answer_calibration
+    if calibration is None or part == "train":
+        if run.calibration is None:
+            return None
+        return reliability(run.calibration, draw_sample(run.model, run.tables, facts, run.known, run.split.train))
+    before = run.split.train if part == "valid" else Hypergraph.union([run.split.train, run.split.valid])
+    names = run.model.schema.names
+    found = [
+        (calibration.held_out(*best, np.ones_like(best[2], np.bool_), part), one.right[:, 0], one.weight)
+        for one in answer_sample(lambda relation, known: run.scorer(names[relation], known), before, facts)
+        for best in [(one.relation, one.position, one.rivals.scores[:, 0], one.rivals)]
+    ]
+    return Reliability.of(*(np.concatenate(each) for each in zip(*found, strict=True)))
+
+
+def _calibration(run: Trained, scorer: CandidateScorer) -> AnswerCalibration | None:
+    """Return what the run has to judge answers by; about defined relations nothing."""
+    return run.answer_calibration if scorer.relation < len(run.model.schema) else None
+
+
+def _chances(
+    calibration: AnswerCalibration,
+    scorer: CandidateScorer,
+    position: int,
+    entities: Ids,
+    scores: Float32,
+    rivals: Rivals,
+    known: Bool,
+) -> Float64:
+    """Return the chances of answers, one or several to each question; one that is known is judged as if it were not."""
+    among = (rivals.entities.reshape(len(rivals.known), *[1] * (entities.ndim - 1), -1) == entities[..., None]).any(-1)
+    arguments = scorer.relation, position, scores.astype(np.float64)
+    without = rivals._replace(known=np.maximum(rivals.known - 1, 0))
+    return np.where(known, calibration.truth(*arguments, without, among), calibration.new(*arguments, rivals, among))
+
+
+def _by_score(run: Trained, scorer: CandidateScorer, facts: Ids, scores: Float32) -> Float64 | None:
+    columns = torch.from_numpy(facts.astype(np.int64))
+    return run.probabilities(run.schema[scorer.relation].name, columns, scores.astype(np.float64))

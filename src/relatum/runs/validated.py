@@ -1,0 +1,58 @@
+"""What validation facts teach about a trained model: how sure its scores are, and how much evidence weighs beside them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from relatum.data.hypergraph import Split
+from relatum.data.known_answers import KnownAnswers
+from relatum.evidence.evidence import Evidence
+from relatum.evidence.weights import found_evidence
+from relatum.inference.answer_calibration import AnswerCalibration, fit_answer_calibration
+from relatum.inference.answer_sample import answer_sample, sampled_facts
+from relatum.inference.calibration import Calibration
+from relatum.inference.scoring import CandidateScorer
+from relatum.inference.validation import calibrate
+from relatum.models.base import Model, Parameters
+from relatum.progress import progress
+from relatum.runs.directory import ANSWER_CALIBRATION, CALIBRATION, EVIDENCE, write_text
+
+__all__ = ["Validated", "save_validated", "validated"]
+
+
+class Validated(NamedTuple):
+    """What is fitted on validation facts; None where there are none, or where it is not wanted.
+
+    Attributes:
+        calibration: from scores to probabilities of facts, which queries go by.
+        answer_calibration: from scores to probabilities of answers.
+        evidence: what soft rules say beside the model.
+    """
+
+    calibration: Calibration | None = None
+    answer_calibration: AnswerCalibration | None = None
+    evidence: Evidence | None = None
+
+
+def validated(model: Model, parameters: Parameters, split: Split, *, evidence: bool, seed: int = 0) -> Validated:
+    """Return what the validation facts of a split teach about a model that has not seen them."""
+    tables = model.encode(parameters)
+    found = found_evidence(model, tables, split, seed) if evidence else None
+
+    def scorer(relation: int, known: KnownAnswers) -> CandidateScorer:
+        return CandidateScorer(model, tables, relation, known, split.allowed_entities(split.schema[relation].name), found)
+
+    answers = None
+    if len(split.valid):
+        with progress("probabilities", sampled_facts(split.train, split.valid)) as advance:
+            answers = fit_answer_calibration(answer_sample(scorer, split.train, split.valid, advance), split)
+    return Validated(calibrate(model, parameters, split), answers, found)
+
+
+def save_validated(folder: Path, found: Validated) -> None:
+    """Write what was fitted into a run directory, each into a file of its own."""
+    for name, each in zip((CALIBRATION, ANSWER_CALIBRATION, EVIDENCE), found, strict=True):
+        if each is not None:
+            write_text(folder / name, json.dumps(each.to_json()) + "\n")

@@ -1,0 +1,106 @@
+"""The chance of an answer: a softmax where one of the candidates is right, and low where nothing is missing."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from relatum import DataError, Split
+from relatum.arrays import Bool, Float64, Int64
+from relatum.inference.answer_calibration import AnswerCalibration, fit_answer_calibration
+from relatum.inference.answer_sample import RIVALS, Answered, Rivals
+from relatum.inference.calibration import Reliability
+from support.made_models import made_graph
+
+GRAPH = made_graph(entities=12, facts=40)
+EMPTY = GRAPH.__class__(GRAPH.entities, GRAPH.schema, [])
+SPLIT = Split(GRAPH, GRAPH, GRAPH)
+
+
+def rivals(scores: Float64, known: Int64 | int = 1) -> Rivals:
+    best = -np.sort(-scores, axis=1)
+    entities = np.tile(np.arange(RIVALS, dtype=np.int32), (len(scores), 1))
+    return Rivals(best, entities, np.broadcast_to(known, len(scores)).astype(np.int64))
+
+
+def answered(count: int, share: float, known: int, seed: int) -> tuple[Answered, Bool]:
+    """Return questions whose answer, which is drawn by a softmax, is a validation fact so often; and which it is."""
+    rng = np.random.default_rng(seed)
+    found = rivals(3 * rng.normal(size=(count, RIVALS)), known)
+    chances = np.exp(found.scores) / np.exp(found.scores).sum(1, keepdims=True)
+    drawn = (chances.cumsum(1) > rng.random((count, 1))).argmax(1)
+    truth = np.arange(RIVALS) == drawn[:, None]
+    return Answered(0, 0, found, truth & (rng.random((count, 1)) < share), np.ones(count)), truth
+
+
+def fitted(*parts: Answered, split: Split = SPLIT, observed: float | None = None) -> AnswerCalibration:
+    found = fit_answer_calibration(parts, split, observed)
+    assert found is not None
+    return found
+
+
+def test_where_one_candidate_is_right_it_is_a_softmax() -> None:
+    calibration = fitted(answered(1500, 1.0, 0, seed=0)[0])
+    other, truth = answered(1500, 1.0, 0, seed=1)
+    best = other.rivals.scores
+    said = calibration.new(0, 0, best, other.rivals, np.ones_like(truth))
+    assert Reliability.of(said.ravel(), truth.ravel(), np.ones(said.size)).error < 0.02
+    assert said.sum(1).mean() == pytest.approx(1, abs=0.1)
+
+
+def test_what_validation_facts_do_not_show_is_corrected_for() -> None:
+    """Of the true answers three of ten are validation facts, and as many test facts: four of ten are missing."""
+    calibration = fitted(answered(3000, 0.3, 1, seed=0)[0], observed=9 / 13)
+    assert calibration.valid == calibration.test == pytest.approx(0.3)
+    other, truth = answered(2000, 1.0, 1, seed=1)
+    hidden = np.random.default_rng(2).random((2000, 1)) < 0.4
+    free = hidden | ~truth.any(1, keepdims=True)
+    said = calibration.new(0, 0, other.rivals.scores, other.rivals, np.ones_like(truth))[:, 0]
+    new = truth[:, 0] & hidden[:, 0]
+    asked = free[:, 0] | ~truth[:, 0]  # the best candidate is not known
+    assert Reliability.of(said[asked], new[asked], np.ones(int(asked.sum()))).error < 0.1
+
+
+def test_where_nothing_is_missing_a_new_answer_is_unlikely() -> None:
+    both, truth = answered(1500, 1.0, 1, seed=0)
+    found = fitted(both, split=Split(GRAPH, GRAPH, EMPTY))
+    said = found.new(0, 0, both.rivals.scores, both.rivals, np.ones_like(truth))
+    assert np.quantile(said[:, 0], 0.9) < 0.7
+
+
+def test_a_higher_score_is_always_more_likely() -> None:
+    calibration = fitted(answered(500, 0.5, 1, seed=0)[0])
+    found = rivals(np.linspace(-3, 3, RIVALS)[None])
+    scores = np.linspace(-30, 30, 400)[None]
+    for known in (0, 1, 50):
+        said = calibration.new(0, 0, scores, found._replace(known=np.array([known])), np.zeros((1, 400), np.bool_))
+        assert (np.diff(said) > 0).all()
+    among = calibration.new(0, 0, found.scores, found, np.ones((1, RIVALS), np.bool_))
+    assert (np.diff(among) < 0).all()
+    alone = Rivals(np.full((1, RIVALS), -np.inf), np.full((1, RIVALS), -1, np.int32), np.zeros(1, np.int64))
+    assert np.isfinite(calibration.new(0, 0, np.zeros(1), alone, np.zeros(1, np.bool_))).all()
+
+
+def test_plain_data_says_it_and_anything_else_is_refused() -> None:
+    calibration = fitted(answered(200, 0.5, 1, seed=0)[0])
+    plain = json.loads(json.dumps(calibration.to_json()))
+    again = AnswerCalibration.from_json(plain, GRAPH.schema)
+    assert again.to_json() == calibration.to_json()
+    for name, wrong, reason in (
+        ("version", 2, "version 2 is unknown"),
+        ("weights", [[1]], "must be about"),
+        ("centres", "x", "must hold the numbers"),
+        ("scale", 0, "above 0"),
+        ("valid", 0.9, "a share"),
+        ("observed", float("nan"), "finite"),
+    ):
+        with pytest.raises(DataError, match=reason):
+            AnswerCalibration.from_json({**plain, name: wrong}, GRAPH.schema)
+    with pytest.raises(DataError, match="JSON object"):
+        AnswerCalibration.from_json([], GRAPH.schema)  # type: ignore[arg-type]
+
+
+def test_without_questions_there_is_none() -> None:
+    assert fit_answer_calibration([], SPLIT) is None
