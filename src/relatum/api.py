@@ -23,7 +23,7 @@ from relatum.reasoning.explanation import Explanation
 from relatum.reasoning.query import Limit, Query, QueryAnswer
 from relatum.records import Records
 from relatum.report.page import write_report
-from relatum.rules import Rule, estimate_completeness, mine_rules
+from relatum.rules import Rule, estimate_observed_share, mine_rules
 from relatum.runs import fit as fitting
 from relatum.runs.answers import FACT_SCORE_COLUMNS, Answers, FactScore, Prediction, Predictions, Question, question_of
 from relatum.runs.completion import complete, score, why
@@ -162,17 +162,18 @@ class Run(Trained):
             answer = found[0]
         return self.reasoner.explain(parsed, answer, Limit(SECONDS))
 
-    def rules(self, *heads: str, completeness: float | None = None) -> Records[Rule]:
+    def rules(self, *heads: str, observed: float | None = None) -> Records[Rule]:
         """Return which relations equal, contain or lie within expressions over others, by all known facts.
 
         Args:
             heads: the relations to explain; by default all.
-            completeness: the share of the true facts that are known; by default it is estimated.
+            observed: the share of the true facts that are known; by default it is estimated, or 0.98 where the facts do not
+                tell it.
         """
         facts = self.facts
         for name in heads:
             facts.schema[name]
-        share = estimate_completeness(facts) if completeness is None else completeness
+        share = estimate_observed_share(facts).assumed if observed is None else observed
         columns = {"rule": str, "support": int, "confidence": float, "coverage": float, "evidence": float}
         return Records(mine_rules(facts, observed=share, heads=list(heads) or None), columns, "rules")
 
