@@ -8,6 +8,7 @@ run.complete("sold(drew, ?, book)")
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -282,6 +283,7 @@ def fit(
     recipe: str | None = None,
     progress: bool = True,
     watch: Watch | None = None,
+    began: float | None = None,
     **settings: Any,
 ) -> Run:
     """Return a model that was trained on facts, in memory, or kept in a directory.
@@ -297,8 +299,10 @@ def fit(
             `fast`, the default for other models; or `paper`.
         progress: show how training goes.
         watch: is called with every step, epoch and validation.
+        began: the moment, by `time.monotonic()`, from which `minutes` count; by default now.
         settings: settings of the model and of training by name, such as dim=40 and epochs=50.
     """
+    began = time.monotonic() if began is None else began
     if isinstance(data, Spec):
         if spec is not None:
             raise SettingError("spec: the data is a spec already; give one of the two")
@@ -311,9 +315,9 @@ def fit(
     with display as shown:
         watching = _both(shown, watch)
         if out is None:
-            return _run_of(fitting.fit_in_memory(whole, facts_of(data), watching))
+            return _run_of(fitting.fit_in_memory(whole, facts_of(data), watching, began))
         folder = Path(out)
-        fitting.fit_into(folder, whole, lambda: facts_of(data), watching)
+        fitting.fit_into(folder, whole, lambda: facts_of(data), watching, began)
     return Run.load(folder)
 
 
