@@ -8,6 +8,7 @@ run.complete("sold(drew, ?, book)")
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -24,7 +25,7 @@ from relatum.reasoning.explanation import Explanation
 from relatum.reasoning.query import Limit, Query, QueryAnswer
 from relatum.records import Records
 from relatum.report.page import write_report
-from relatum.rules import Rule, estimate_completeness, mine_rules
+from relatum.rules import Rule, estimate_observed_share, mine_rules
 from relatum.runs import fit as fitting
 from relatum.runs.answers import FACT_SCORE_COLUMNS, Answers, FactScore, Prediction, Predictions, Question, question_of
 from relatum.runs.completion import complete, score, why
@@ -168,17 +169,18 @@ class Run(Trained):
             answer = found[0]
         return self.reasoner.explain(parsed, answer, Limit(SECONDS))
 
-    def rules(self, *heads: str, completeness: float | None = None) -> Records[Rule]:
+    def rules(self, *heads: str, observed: float | None = None) -> Records[Rule]:
         """Return which relations equal, contain or lie within expressions over others, by all known facts.
 
         Args:
             heads: the relations to explain; by default all.
-            completeness: the share of the true facts that are known; by default it is estimated.
+            observed: the share of the true facts that are known; by default it is estimated, or 0.98 where the facts do not
+                tell it.
         """
         facts = self.facts
         for name in heads:
             facts.schema[name]
-        share = estimate_completeness(facts) if completeness is None else completeness
+        share = estimate_observed_share(facts).assumed if observed is None else observed
         columns = {"rule": str, "support": int, "confidence": float, "coverage": float, "evidence": float}
         return Records(mine_rules(facts, observed=share, heads=list(heads) or None), columns, "rules")
 
@@ -287,6 +289,7 @@ def fit(
     recipe: str | None = None,
     progress: bool = True,
     watch: Watch | None = None,
+    began: float | None = None,
     **settings: Any,
 ) -> Run:
     """Return a model that was trained on facts, in memory, or kept in a directory.
@@ -302,8 +305,10 @@ def fit(
             `fast`, the default for other models; or `paper`.
         progress: show how training goes.
         watch: is called with every step, epoch and validation.
+        began: the moment, by `time.monotonic()`, from which `minutes` count; by default now.
         settings: settings of the model and of training by name, such as dim=40 and epochs=50.
     """
+    began = time.monotonic() if began is None else began
     if isinstance(data, Spec):
         if spec is not None:
             raise SettingError("spec: the data is a spec already; give one of the two")
@@ -316,9 +321,9 @@ def fit(
     with display as shown:
         watching = _both(shown, watch)
         if out is None:
-            return _run_of(fitting.fit_in_memory(whole, facts_of(data), watching))
+            return _run_of(fitting.fit_in_memory(whole, facts_of(data), watching, began))
         folder = Path(out)
-        fitting.fit_into(folder, whole, lambda: facts_of(data), watching)
+        fitting.fit_into(folder, whole, lambda: facts_of(data), watching, began)
     return Run.load(folder)
 
 

@@ -111,7 +111,16 @@ def test_rules_of_a_dataset_come_from_tuples_alone(run: Relatum) -> None:
     assert "bought = permute[buyer, seller, item](sold)" in out
     assert "buyer = project[0, 2](bought)" in out
     assert "both       alex, drew, book" in out
-    assert "2 rules, from tuples alone" in out
+    assert "2 rules, from tuples alone; > 99 % of the true facts are known (estimated, 93 % to 100 %)" in out
+
+
+def test_rules_say_what_is_assumed_where_the_facts_do_not_tell_how_many_are_known(run: Relatum, tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("likes\ta\tb\nlikes\tb\tc\nknows\ta\tc\n")
+    code, out, _ = run("rules", str(tmp_path))
+    assert code == 0
+    assert "0 rules, from tuples alone; the facts do not tell how many of the true ones are known: 98 % is assumed" in out
+    found = json.loads(run("rules", str(tmp_path), "--json")[1])
+    assert (found["observed"], found["estimate"]) == (0.98, {"value": None, "low": 0, "high": 1, "rules_used": 0})
 
 
 def test_rules_of_a_run_have_the_model_s_evidence_and_a_picture(run: Relatum, trained: str, tmp_path: Path) -> None:
@@ -122,7 +131,7 @@ def test_rules_of_a_run_have_the_model_s_evidence_and_a_picture(run: Relatum, tr
     assert "<svg" in picture.read_text()
     code, out, _ = run("rules", trained, "--relation", "buyer", "--observed", "0.9", "--json")
     found = json.loads(out)
-    assert (code, found["observed"], found["evidence"]) == (0, 0.9, ["tuples", "model"])
+    assert (code, found["observed"], found["estimate"], found["evidence"]) == (0, 0.9, None, ["tuples", "model"])
     (rule,) = found["rules"]
     assert (rule["head"], rule["kind"], rule["body"]) == ("buyer", "equal", "project[0, 2](bought)")
     assert rule["model"].keys() == {"facts", "negatives", "on_facts", "on_negatives", "correlation"}

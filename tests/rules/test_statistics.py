@@ -1,4 +1,4 @@
-"""What counts say: shares that fall short, weights of evidence, unseen tuples, and the observed share itself."""
+"""What counts say: shares that fall short, weights of evidence, and unseen tuples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from relatum.rules.statistics import MOST_OBSERVED, deficit, evidence, observed_share, reach
+from relatum.rules.statistics import deficit, evidence, reach
 from relatum.rules.views import TupleKeys, found_in
 
 
@@ -40,29 +40,6 @@ def test_reach_of_single_reasons_is_the_observed_share() -> None:
     assert reach(np.ones(50, np.int64), 0.8) == pytest.approx(0.8)
     assert reach(np.ones(50, np.int64), 0.4) == pytest.approx(0.4)
     assert reach(np.zeros(50, np.int64), 0.8) == 0.8
-
-
-@pytest.mark.parametrize("observed", [0.4, 0.6, 0.8, 0.95])
-def test_the_observed_share_is_where_bodies_gather_highest(observed: float) -> None:
-    rng = np.random.default_rng(1)
-    sizes = rng.integers(20, 300, 60)
-    inside = rng.binomial(sizes[:30], observed)
-    partly = rng.binomial(sizes[30:], observed * 0.6)  # they gather too, but lower
-    counts = list(zip([*inside.tolist(), *partly.tolist()], sizes.tolist(), strict=True))
-    assert observed_share(counts) == pytest.approx(observed, abs=0.02)
-
-
-def test_where_nothing_gathers_nothing_is_taken_to_be_missing() -> None:
-    assert observed_share([]) == MOST_OBSERVED
-    assert observed_share([(3, 40), (11, 70), (30, 50)]) == MOST_OBSERVED
-
-
-@pytest.mark.parametrize("observed", [0.4, 0.6, 0.8])
-def test_a_few_that_gather_are_enough_unless_one_is_clearly_above(observed: float) -> None:
-    sizes = [60, 80, 100]
-    counts = [(round(observed * n), n) for n in sizes] + [(n // 10, n) for n in sizes]
-    assert observed_share(counts) == pytest.approx(observed, abs=0.02)
-    assert observed_share([*counts, (60, 60)]) == MOST_OBSERVED
 
 
 def test_keys_tell_tuples_apart_and_do_not_depend_on_the_process() -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from relatum.data.hypergraph import Hypergraph
     from relatum.reasoning.reasoner import Reasoner
     from relatum.reasoning.rule_evidence import ModelEvidence
-    from relatum.rules import Rule
+    from relatum.rules import ObservedShare, Rule
 
 __all__ = ["rules"]
 
@@ -25,7 +25,7 @@ def rules(
     source: RunOrData,
     relation: Annotated[list[str] | None, typer.Option(help="Only rules about this relation; can be repeated.")] = None,
     observed: Annotated[
-        float | None, typer.Option(help="The share of the true facts that are known; by default it is estimated.")
+        float | None, typer.Option(help="The share of the true facts that are known; by default it is estimated, or 0.98.")
     ] = None,
     examples: Annotated[bool, typer.Option("--examples", help="Show tuples for and against each rule.")] = False,
     draw: Annotated[
@@ -43,13 +43,14 @@ def rules(
         _show_soft(source, relation or [], soft, json=json)
         return
     from relatum.report.rule_graph import draw_rules, drawing_for
-    from relatum.rules import estimate_completeness, mine_rules
+    from relatum.rules import estimate_observed_share, mine_rules
     from relatum.rules import examples as examples_of
 
     if draw is not None:
         drawing_for(draw)  # refuses what it cannot draw before the search
     facts, reasoner = _opened(source)
-    share = estimate_completeness(facts) if observed is None else observed
+    estimate = estimate_observed_share(facts) if observed is None else None
+    share = observed if estimate is None else estimate.assumed
     found = mine_rules(facts, observed=share, heads=relation or None)
     evidence = [_evidence(reasoner, rule) for rule in found]
     if draw is not None:
@@ -61,7 +62,7 @@ def rules(
             for rule, model, tuples in zip(found, evidence, shown, strict=True)
         ]
         by = ["tuples", "model"] if reasoner is not None else ["tuples"]
-        print_json({"observed": share, "evidence": by, "rules": listed})
+        print_json({"observed": share, "estimate": estimate and estimate.to_dict(), "evidence": by, "rules": listed})
         return
     _show(found, evidence, model=reasoner is not None)
     for rule, tuples in zip(found, shown, strict=False):
@@ -70,8 +71,7 @@ def rules(
             for row in rows:
                 say(f"  {title:9}  {', '.join(row)}")
     evidence_of = "tuples and the model's calibrated scores" if reasoner is not None else "tuples alone"
-    estimated = "estimated" if observed is None else "as given"
-    say(f"{count(len(found), 'rule')}, from {evidence_of}; {percent(share, 0)} of the true facts are known ({estimated})")
+    say(f"{count(len(found), 'rule')}, from {evidence_of}; {_known(observed, estimate)}")
     if draw is not None:
         say(f"drawn to {draw}")
 
@@ -112,6 +112,16 @@ def _opened(source: str) -> tuple[Hypergraph, Reasoner | None]:
     run = Run.load(source)
     has_scores = isinstance(run.model, ReAlE) and run.calibration is not None
     return run.facts, run.reasoner if has_scores else None
+
+
+def _known(given: float | None, estimate: ObservedShare | None) -> str:
+    """Return in words how many of the true facts are known."""
+    if estimate is None:
+        return f"{percent(given, 0)} of the true facts are known (as given)"
+    if estimate.value is None:
+        return f"the facts do not tell how many of the true ones are known: {percent(estimate.assumed, 0)} is assumed"
+    interval = f"{percent(estimate.low, 0)} to {percent(estimate.high, 0)}"
+    return f"{percent(estimate.value, 0)} of the true facts are known (estimated, {interval})"
 
 
 def _evidence(reasoner: Reasoner | None, rule: Rule) -> ModelEvidence | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,6 +43,8 @@ def train(
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Resume a run that was stopped.")] = None,
 ) -> None:
     """Train a model into a run directory; stop it with Ctrl-C, and resume it with --resume."""
+    began = time.monotonic()  # before what takes long to import
+
     from relatum.api import fit
     from relatum.api import resume as resume_run
     from relatum.errors import SettingError
@@ -63,11 +66,11 @@ def train(
         changes = change or []
         if spec is not None:
             wanted = Spec.read(spec, changes, options)
-            carry_out(folder, lambda: fit(wanted, folder))
+            carry_out(folder, lambda: fit(wanted, folder, began=began))
         else:
             plain = merged(*map(change_of, changes), options)
             Spec.from_dict({**plain, "recipe": recipe if recipe in RECIPES else None})  # refuses as it would in a file
-            carry_out(folder, lambda: fit(plain.pop("data"), folder, **plain))
+            carry_out(folder, lambda: fit(plain.pop("data"), folder, began=began, **plain))
     typer.echo(f"trained into {folder}; ask it with: relatum evaluate {shlex.quote(str(folder))}")
 
 

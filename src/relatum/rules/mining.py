@@ -9,12 +9,13 @@ from relatum.errors import SettingError
 from relatum.progress import progress
 from relatum.rules.hypotheses import Hypothesis, containments, equalities
 from relatum.rules.index import Head, Measured, Store, candidates, measure
+from relatum.rules.observed_share import HeadCounts, ObservedShare, observed_share
 from relatum.rules.rule import Rule, RuleKind
 from relatum.rules.selection import choose_rules, deduplicate
-from relatum.rules.statistics import MOST_OBSERVED, observed_share
+from relatum.rules.statistics import MOST_OBSERVED
 from relatum.rules.views import View
 
-__all__ = ["estimate_completeness", "mine_rules"]
+__all__ = ["estimate_observed_share", "mine_rules"]
 
 _RIVALS = 20  # hypotheses that are kept for each head
 
@@ -29,19 +30,20 @@ def mine_rules(
 
     Args:
         graph: the stored facts, which are taken to be true.
-        observed: the share of the true facts that are stored; by default that of `estimate_completeness`.
+        observed: the share of the true facts that are stored; by default that of `estimate_observed_share`, or 0.98
+            where the facts do not tell it.
         heads: the relations to find rules about; all by default.
         least: the least number of stored tuples of a head.
     """
     if observed is not None and not 0 < observed <= 1:
         raise SettingError(f"observed: must be above 0, up to 1, not {observed!r}")
     if observed is None and heads is not None:
-        observed = estimate_completeness(graph, least=least)  # a few heads tell too little of it
+        observed = estimate_observed_share(graph, least=least).assumed  # a few heads tell too little of it
     store = Store(graph)
     targets = _targets(store, heads, least)
     with progress("finding rules", 4 * len(targets)) as advance:
         views, estimated = _proposed(targets, store, least, advance)
-        share = estimated if observed is None else min(observed, MOST_OBSERVED)
+        share = min(estimated.assumed if observed is None else observed, MOST_OBSERVED)
         rivals = dict[int, list[Hypothesis]]()
         for head in targets:
             measured = _measured(views[head.relation], head, store)
@@ -61,8 +63,8 @@ def mine_rules(
     return sorted(deduplicate(rules), key=lambda rule: (rule.kind != RuleKind.EQUAL, -rule.evidence, str(rule)))
 
 
-def estimate_completeness(graph: Hypergraph, *, least: int = 10) -> float:
-    """Return the share of the true facts that are stored, as far as relations that lie within others tell; else 0.98."""
+def estimate_observed_share(graph: Hypergraph, *, least: int = 10) -> ObservedShare:
+    """Return the share of the true facts that are stored, as far as relations that lie within others tell it."""
     store = Store(graph)
     targets = _targets(store, None, least)
     with progress("estimating the observed share", len(targets)) as advance:
@@ -78,14 +80,14 @@ def _targets(store: Store, heads: Iterable[str] | None, least: int) -> list[Head
 
 def _proposed(
     targets: list[Head], store: Store, least: int, advance: Callable[[int], None]
-) -> tuple[dict[int, list[View]], float]:
+) -> tuple[dict[int, list[View]], ObservedShare]:
     """Return the views that are worth weighing for each head, and the observed share that they tell together."""
     views = dict[int, list[View]]()
-    counts = list[tuple[int, int]]()
+    counts = list[HeadCounts]()
     for head in targets:
         measured = _measured(candidates(head, store), head, store)
         views[head.relation] = [one.view for one in measured]
-        counts += [(one.support, one.size) for one in measured if one.size >= least]
+        counts.append((len(head), [(one.support, one.size) for one in measured if one.size >= least]))
         advance(1)
     return views, observed_share(counts)
 

@@ -11,22 +11,16 @@ k of n, and the share that was expected.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 
-from relatum.arrays import Float64, Int64
+from relatum.arrays import Int64
 
-__all__ = ["MOST_OBSERVED", "deficit", "evidence", "observed_share", "reach"]
+__all__ = ["MOST_OBSERVED", "deficit", "evidence", "reach"]
 
 Counts = Int64
 
 MOST_OBSERVED = 0.98  # even of complete data one fact in fifty may be wrong or missing
-_LEAST_OBSERVED = 0.3  # below, what is observed of two relations hardly meets
-
-_CLEAR = 8.0  # nats: a chance of one in three thousand
-_LIKELY = 2.0  # nats: enough for a share that nothing speaks against
-_ONE_PEAK = 0.03  # peaks this close count as one
 
 
 def deficit(k: float, n: float, share: float) -> float:
@@ -64,38 +58,3 @@ def reach(reasons: Counts, observed: float) -> float:
     unseen = -float(signed @ found[1:]) if ratio < 1 else ratio * float(found[1])
     total = float(found.sum())
     return min(max(total / (total + max(unseen, 0.0)), observed), MOST_OBSERVED)
-
-
-def observed_share(counts: Iterable[tuple[int, int]], otherwise: float = MOST_OBSERVED) -> float:
-    """Return the share of true facts that are stored, estimated from how many tuples (k of n) of bodies are in heads.
-
-    Bodies that lie within their heads gather at the observed share, and nothing but chance lies above; others can be
-    anywhere below. So it is the highest share at which more gather than chance would have it: the last peak of the
-    likelihood of a mixture, in which a body lies within its head or shares any part of it. A small dataset has a low peak,
-    and to miss it is to find no rule at all, since nothing comes up to `otherwise`: so a low one is enough unless a body
-    lies clearly above it.
-    """
-    pairs = np.array(list(counts), np.float64).reshape(-1, 2)
-    k, n = pairs.T
-    if not len(n):
-        return otherwise
-    shares = np.arange(round(100 * _LEAST_OBSERVED), round(100 * MOST_OBSERVED) + 1) / 100
-    ways = np.array([math.lgamma(b + 1) - math.lgamma(a + 1) - math.lgamma(b - a + 1) for a, b in pairs.tolist()])
-    gains = np.array([_gain(ways + k * math.log(q) + (n - k) * math.log(1 - q) + np.log(n + 1)) for q in shares])
-    possible = np.array([max(deficit(b - a, b, 1 - q) for a, b in pairs.tolist()) < _CLEAR for q in shares])
-    clear = (gains >= np.where(possible, _LIKELY, _CLEAR)) & (gains >= gains.max() / 10)
-    peaks = [
-        share
-        for share, gain, is_clear in zip(shares, gains, clear, strict=True)
-        if is_clear and gain == gains[np.abs(shares - share) <= _ONE_PEAK + 0.005].max()
-    ]
-    return float(peaks[-1]) if peaks else otherwise
-
-
-def _gain(ratios: Float64) -> float:
-    """Return how much better a mixture explains all counts than the uniform share alone, at the best mixing weight."""
-    factors = np.exp(np.minimum(ratios, 50))
-    weight = 0.2
-    for _ in range(30):
-        weight = float(np.mean(weight * factors / (1 - weight + weight * factors)))
-    return float(np.log(1 - weight + weight * factors).sum())

@@ -15,7 +15,7 @@ from relatum.errors import DataError, RelatumError
 from relatum.files import stale_temporaries
 from relatum.inference.validation import validator
 from relatum.models import MODELS
-from relatum.models.base import Model
+from relatum.models.base import Model, Parameters
 from relatum.models.store import require_revision, save_model
 from relatum.runs.directory import (
     CARD,
@@ -37,6 +37,7 @@ from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
 from relatum.runs.validated import Validated, save_validated, validated
 from relatum.training.checkpoint import load_state, save_state
+from relatum.training.clock import Clock
 from relatum.training.loop import State, start, train
 
 __all__ = ["SpecOf", "Watch", "fit_in_memory", "fit_into", "resume", "train_model"]
@@ -47,11 +48,21 @@ SpecOf = Callable[[Split], Spec]
 _CHECKPOINT_EVERY = 120.0  # seconds
 
 
-def train_model(spec: Spec, split: Split, watch: Watch, state: State | None = None) -> tuple[Model, State]:
+def train_model(
+    spec: Spec, split: Split, watch: Watch, state: State | None = None, clock: Clock | None = None
+) -> tuple[Model, State]:
     """Return the model of a spec, and the state after training it on a split, from a state on if one is given."""
     model = MODELS[spec.model](split.train, spec.settings)
+    if clock is not None and clock.is_limited:
+        with clock.measured("closing"):  # a rehearsal
+            _validated(spec, split, model, start(model, spec.training, spec.seed).parameters)
     validate = validator(model, split, spec.training.validation_metric)
-    return model, train(model, split.train, spec.training, spec.seed, state, validate, watch)
+    return model, train(model, split.train, spec.training, spec.seed, state, validate, watch, clock)
+
+
+def _validated(spec: Spec, split: Split, model: Model, parameters: Parameters) -> Validated:
+    """Return what validation facts teach about parameters."""
+    return validated(model, parameters, split, evidence=spec.training.evidence, seed=spec.seed)
 
 
 def _refit(spec: Spec, split: Split, watch: Watch, state: State) -> tuple[Model, State]:
@@ -68,22 +79,28 @@ def _refit(spec: Spec, split: Split, watch: Watch, state: State) -> tuple[Model,
 
 
 def _fit(
-    spec: Spec, split: Split, watch: Watch, state: State | None, learned: Callable[[Validated], None]
+    spec: Spec, split: Split, watch: Watch, state: State | None, clock: Clock, learned: Callable[[Validated], None]
 ) -> tuple[Model, State]:
     """Return the model and its state after all that a spec asks for.
 
     `learned` is given what is fitted on validation facts while the model has not seen them.
     """
     if state is None or not state.refit:
-        model, state = train_model(spec, split, watch, state)
-        learned(validated(model, state.best, split, evidence=spec.training.evidence, seed=spec.seed))
+        model, state = train_model(spec, split, watch, state, clock)
+        learned(_validated(spec, split, model, state.best))
         if not (spec.training.refit and len(split.valid)):
             return model, state
     return _refit(spec, split, watch, state)
 
 
-def fit_in_memory(spec: Spec | SpecOf, split: Split, watch: Watch = lambda *_: None) -> Trained:
-    """Return a model trained on a split, with nothing kept on disk."""
+def _clock(spec: Spec, split: Split, began: float) -> Clock:
+    """Return the clock of a run; a refit is counted to take as long as the training whose epochs it repeats."""
+    return Clock(spec.training.minutes, began, 2 if spec.training.refit and len(split.valid) else 1)
+
+
+def fit_in_memory(spec: Spec | SpecOf, split: Split, watch: Watch = lambda *_: None, began: float | None = None) -> Trained:
+    """Return a model trained on a split, with nothing kept on disk; `began` as for `fit_into`."""
+    began = time.monotonic() if began is None else began
     spec = _spec_for(spec, split)
     journal = Journal()
     journal.write("start", epoch=0)
@@ -93,7 +110,7 @@ def fit_in_memory(spec: Spec | SpecOf, split: Split, watch: Watch = lambda *_: N
         watch(event, now, facts)
 
     found: list[Validated] = []
-    model, trained = _fit(spec, split, note, None, found.append)
+    model, trained = _fit(spec, split, note, None, _clock(spec, split, began), found.append)
     return Trained(
         model,
         trained.best,
@@ -105,7 +122,13 @@ def fit_in_memory(spec: Spec | SpecOf, split: Split, watch: Watch = lambda *_: N
     )
 
 
-def fit_into(folder: Path, spec: Spec | SpecOf, split: Callable[[], Split], watch: Watch = lambda *_: None) -> None:
+def fit_into(
+    folder: Path,
+    spec: Spec | SpecOf,
+    split: Callable[[], Split],
+    watch: Watch = lambda *_: None,
+    began: float | None = None,
+) -> None:
     """Train into a new directory, which then holds all that a trained model needs, the facts included.
 
     Args:
@@ -113,7 +136,9 @@ def fit_into(folder: Path, spec: Spec | SpecOf, split: Callable[[], Split], watc
         spec: what is trained, and how; or a function that says so of the facts.
         split: returns the facts; it is called once the directory is known to be free.
         watch: is told of every step, epoch and validation.
+        began: the moment, by `time.monotonic`, from which `training.minutes` count; by default now.
     """
+    began = time.monotonic() if began is None else began
     _require_free(folder)
     facts = split()
     spec = _spec_for(spec, facts)
@@ -123,11 +148,12 @@ def fit_into(folder: Path, spec: Spec | SpecOf, split: Callable[[], Split], watc
         save_facts(folder, facts)
         save_environment(folder, environment_of(facts))
         write_text(folder / SPEC, spec.to_toml())  # last: a directory with a spec can be resumed, one without it begun anew
-        _run(folder, spec, facts, watch)
+        _run(folder, spec, facts, watch, began)
 
 
-def resume(folder: Path, watch: Watch = lambda *_: None) -> None:
+def resume(folder: Path, watch: Watch = lambda *_: None, began: float | None = None) -> None:
     """Continue a run from its last checkpoint; what comes out is the same, to the bit, as without the break."""
+    began = time.monotonic() if began is None else began
     if not (folder / SPEC).exists():
         raise RelatumError(f"{folder}: not a run (there is no {SPEC})")
     environment = read_environment(folder)
@@ -136,7 +162,7 @@ def resume(folder: Path, watch: Watch = lambda *_: None) -> None:
             reason = f"this run comes from {came_from} and has no optimizer state; train a new run instead"
             raise RelatumError(f"{folder}: cannot resume: {reason}")
     with _held(folder):
-        _run(folder, Spec.of_run(folder / SPEC), load_facts(folder), watch)
+        _run(folder, Spec.of_run(folder / SPEC), load_facts(folder), watch, began)
 
 
 def _spec_for(spec: Spec | SpecOf, split: Split) -> Spec:
@@ -163,8 +189,8 @@ def _held(folder: Path) -> Iterator[None]:
         raise RelatumError(f"{folder}: another process is training this run") from None
 
 
-def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
-    journal = Journal(folder / JOURNAL)
+def _run(folder: Path, spec: Spec, split: Split, watch: Watch, began: float) -> None:
+    journal, clock = Journal(folder / JOURNAL), _clock(spec, split, began)
     state = load_state(folder / CHECKPOINT)
     if state is not None:
         require_revision(folder, MODELS[spec.model], state.revision)
@@ -178,7 +204,8 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
         nonlocal saved
         _write(journal, event, now, facts)
         if event == "validation" or time.monotonic() - saved > _CHECKPOINT_EVERY:
-            save_state(folder / CHECKPOINT, now)
+            with clock.measured("saving"):
+                save_state(folder / CHECKPOINT, now)
             saved = time.monotonic()
         try:
             watch(event, now, facts)
@@ -186,7 +213,7 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch) -> None:
             save_state(folder / CHECKPOINT, now)
             raise
 
-    model, trained = _fit(spec, split, note, state, lambda found: save_validated(folder, found))
+    model, trained = _fit(spec, split, note, state, clock, lambda found: save_validated(folder, found))
     save_state(folder / CHECKPOINT, trained)
     save_model(folder, model, trained.best)  # a run with a model counts as done
     write_text(folder / CARD, card(spec, split, journal.read()))

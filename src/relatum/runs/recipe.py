@@ -27,7 +27,7 @@ _KEPT = 40  # windows that a step trains, of however many: more cost time, fewer
 _LEAST = 0.5  # of the epochs that a model would have without a clock: with fewer a smaller one is better
 _MOST_EPOCHS = 1000
 _VALIDATIONS = 12
-_MARGIN = 0.9  # the share of the minutes that is planned: the clock ends what takes longer
+_MARGIN = 1.25  # the share of the minutes that is planned: the clock ends training, and fewer epochs would leave time unused
 _WARM, _MEASURED = 4, 16  # batches
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +16,7 @@ from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters
 from relatum.models.ops import one_torch_thread
 from relatum.models.training_protocols import Gradient
+from relatum.training.clock import Clock
 from relatum.training.optimizer import History, Optimizer
 from relatum.training.rows import Rows, rows_of
 from relatum.training.settings import TrainingSettings
@@ -55,6 +54,7 @@ def train(
     state: State | None = None,
     validate: Callable[[Parameters], Quality] | None = None,
     watch: Callable[[str, State, dict[str, Any]], None] = lambda *_: None,
+    clock: Clock | None = None,
 ) -> State:
     """Return the state after training; `state.best` holds the best parameters, or the last without validation.
 
@@ -72,15 +72,22 @@ def train(
             could go on, and what there is to say. An "epoch" that was validated also says what its "validation" will say:
             whoever stops between the two has heard all that led to the state. It must not change the state. It may raise
             to stop.
+        clock: says when time is up; by default after the minutes of the settings. A refit goes by its epochs alone.
     """
     facts = facts.distinct()
     state = state if state is not None else start(model, settings, seed)
     optimizer = Optimizer(state.parameters, settings, state.history)
-    rows, clock = rows_of(model, facts, settings, seed), _Clock(settings, state)
+    if state.refit:
+        clock = Clock()
+    elif clock is None:
+        clock = Clock(settings.minutes)
+    rows = rows_of(model, facts, settings, seed)
+    clock.start_training(state.seconds)
     with one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool:
         while not state.done:
-            share = _steps(rows, settings, state, optimizer, pool, clock, watch)
-            _close_epoch(rows, settings, state, share, validate, clock, watch)
+            share = _steps(rows, settings, state, optimizer, pool, validate, clock, watch)
+            validated = _close_epoch(rows, settings, state, share, validate, clock, watch)
+            state.done = state.done or (validated and clock.share() >= 1)  # an epoch without a step would be of no use
     watch("end", state, {})
     return state
 
@@ -91,37 +98,14 @@ def start(model: Model, settings: TrainingSettings, seed: int) -> State:
     return State(parameters, Optimizer(parameters, settings).history, revision=model.revision)
 
 
-class _Clock:
-    """The time that training has taken, breaks left out, and whether it is up."""
-
-    def __init__(self, settings: TrainingSettings, state: State) -> None:
-        self._began = time.monotonic() - state.seconds
-        self._most = math.inf if settings.minutes is None or state.refit else 60 * settings.minutes
-        self._validation = 0.0  # how long the latest one took: the last one must fit in, too
-
-    def now(self) -> float:
-        """Return the seconds of training so far; 0 where nobody counts them."""
-        return 0.0 if self._most == math.inf else time.monotonic() - self._began
-
-    def share(self) -> float:
-        """Return the share of the time that is behind."""
-        return (self.now() + self._validation) / self._most
-
-    @contextmanager
-    def validating(self) -> Iterator[None]:
-        """Note how long a validation takes."""
-        began = time.monotonic()
-        yield
-        self._validation = time.monotonic() - began
-
-
 def _steps(
     rows: Rows,
     settings: TrainingSettings,
     state: State,
     optimizer: Optimizer,
     pool: ThreadPoolExecutor,
-    clock: _Clock,
+    validate: Callable[[Parameters], Quality] | None,
+    clock: Clock,
     watch: Callable[[str, State, dict[str, Any]], None],
 ) -> float:
     """Take the steps of an epoch that are left, and return the share of it that was gone through before time was up."""
@@ -136,6 +120,9 @@ def _steps(
                 return math.nan, 1.0, []
 
     while state.step < steps and clock.share() < 1:
+        if validate is not None and clock.needs_rehearsal():
+            with clock.measured("validation"):
+                validate(state.parameters)
         chosen = range(batches)[state.step * settings.batches_per_step : (state.step + 1) * settings.batches_per_step]
         passed = (state.epoch + state.step / steps) / settings.epochs
         learning_rate = _learning_rate(settings, min(1.0, max(passed, clock.share())))
@@ -147,7 +134,7 @@ def _steps(
         optimizer.apply((gradient for _, _, found in results for gradient in found), learning_rate)
         state.step += 1
         state.loss += total
-        state.seconds = clock.now()
+        state.seconds = clock.seconds()
         done = _done(settings, state, state.epoch + state.step / steps, clock)
         watch("step", state, {"loss": total / weight, "facts": weight, "done": done})
     return state.step / steps
@@ -159,16 +146,20 @@ def _close_epoch(
     state: State,
     share: float,
     validate: Callable[[Parameters], Quality] | None,
-    clock: _Clock,
+    clock: Clock,
     watch: Callable[[str, State, dict[str, Any]], None],
-) -> None:
-    """Validate if it is time, and go over to the next epoch; only then is `watch` called, so that no state is half way."""
+) -> bool:
+    """Validate if it is time, which is returned, and go over to the next epoch.
+
+    Only then is `watch` called, so that no state is half way.
+    """
     loss, epoch = state.loss / (rows.weight * max(share, 1e-9)), state.epoch + 1
     last = epoch >= (state.refit or settings.epochs) or clock.share() >= 1
     kept = _average(state, settings)
     validation: dict[str, Any] | None = None
-    if validate is not None and (last or epoch % settings.validate_every == 0):
-        with clock.validating():
+    due = epoch % settings.validate_every == 0 and clock.has_time_to_validate()
+    if validate is not None and (last or due):
+        with clock.measured("validation"):
             found = validate(kept)
         (_, score), *others = found.items() if isinstance(found, Mapping) else [("score", found)]
         better = score > state.best_score
@@ -176,13 +167,14 @@ def _close_epoch(
         if better:
             state.best, state.best_score, state.best_epoch = _copy(kept), score, epoch
         validation = {"score": score, "best": better, **dict(others)}
-    state.epoch, state.step, state.loss, state.seconds = epoch, 0, 0.0, clock.now()
+    state.epoch, state.step, state.loss, state.seconds = epoch, 0, 0.0, clock.seconds()
     state.done = last or (settings.patience > 0 and state.stale >= settings.patience)
     if validate is None and state.done:
         state.best, state.best_epoch = _copy(kept), epoch
     watch("epoch", state, {"loss": loss, "done": _done(settings, state, epoch, clock), "validation": validation})
     if validation is not None:
         watch("validation", state, validation)
+    return validation is not None
 
 
 def _average(state: State, settings: TrainingSettings) -> Parameters:
@@ -196,7 +188,7 @@ def _average(state: State, settings: TrainingSettings) -> Parameters:
     return state.mean
 
 
-def _done(settings: TrainingSettings, state: State, passed: float, clock: _Clock) -> float:
+def _done(settings: TrainingSettings, state: State, passed: float, clock: Clock) -> float:
     """Return the share of training that is behind after so many epochs; it may still end early."""
     return min(1.0, max(passed / (state.refit or settings.epochs), clock.share()))
 

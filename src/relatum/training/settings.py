@@ -121,8 +121,9 @@ class TrainingSettings(Checked, path="training"):
 
     minutes: float | None = setting(
         None,
-        "train no longer than so many minutes, the last validation included; what the learning rate does over the epochs it"
-        " then does over this time. The clock decides when to end, so the same seed gives the same bits only with `epochs`",
+        "take no longer than so many minutes for all of a run: reading, training, calibration and saving; what the learning"
+        " rate does over the epochs it then does over the time of training. The clock decides when to end, so the same seed"
+        " gives the same bits only with `epochs`",
         gt=0,
     )
     refit: bool = setting(
