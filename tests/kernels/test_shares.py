@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from relatum.kernels.filters import _Lists
@@ -17,7 +19,7 @@ def test_shares_count_the_answer_and_its_rivals_one_fact_left_out() -> None:
         lists = []
         for each in (named, answered):
             counts = np.array([len(one) for one in each], np.int64)
-            lists.append(_Lists(np.array(sum(each, []), np.int32), np.cumsum(counts) - counts, counts))
+            lists.append(_Lists(np.array([*itertools.chain(*each)], np.int32), np.cumsum(counts) - counts, counts))
         own, total = count_shares(lists[0], answers, lists[1], left_out)
         for q in range(7):
             rest = list(named[q])
