@@ -5,17 +5,18 @@ Each cell of a fact is a question whose answer is known. Two witnesses are heard
 - Evidence, by counting: how likely the value is where the fact itself is left out (`mixture`), against any value of the
   column, which is what an accident would write there. It is in nats: 3 says that an accident is e^3 times as likely as what
   is known of the other entities allows.
-- The embedding: by how much the value beats the best other one that is not known. The model was trained on the fact, right or
-  wrong, so that the margin is compared with that of the other facts of the column: only what is two standard deviations
-  below the usual counts. How much it counts is learned from the first witness: by how much more often facts with a low
-  margin are doubtful by evidence.
+- The embedding: by how much the value beats the best other one that is not known. The model was trained on the fact, right
+  or wrong, so the margin is compared with that of the other facts of the column: only what is two standard deviations below
+  the usual counts. How much it counts is learned from the first witness: by how much more often facts with a low margin are
+  doubtful by evidence.
 
-Beside them stands how often a column is doubtful at all. The sum is the doubt of a cell, and the most doubtful cell is that of
-the fact: comparable among all columns and relations.
+Beside them stands how often a column is doubtful at all. The sum is the doubt of a cell, and that of a fact is the doubt of
+its most doubtful cell: comparable among all columns and relations.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -35,13 +36,14 @@ from relatum.inference.scoring import CandidateScorer, score
 from relatum.kernels.shares import count_shares
 from relatum.models.base import Model, Parameters
 
-__all__ = ["Doubts", "JudgedRelation", "expected_value", "judge"]
+__all__ = ["Doubts", "JudgedRelation", "expected", "judge"]
 
 _FITTED = 20_000  # facts that a mixture is fitted to, and that are counted at once
 _USUAL, _MOST = 2.0, 4.0  # standard deviations below the usual margin, from which on it counts, and up to which
 _SHARE = 0.5  # of what the embedding's word seems to be worth: the two witnesses are not independent
 _DRAWN = 500.0  # cells that the doubt of all columns counts for, beside those of one
 _RATE, _ROUNDS = 0.005, 20
+_LEAST = float(np.log(2))  # of both witnesses together, in nats: an accident is twice as likely
 _STEPS = 30
 
 
@@ -52,9 +54,9 @@ class JudgedRelation:
     Attributes:
         relation: its id.
         facts: int32[arity, n].
-        trained: whether a fact is one of the training facts, [n].
+        part: where a fact is known from, [n]: 0 is the training facts, 1 the first of the others, ...
         evidence: how much likelier an accident is than what evidence expects.
-        margins: how far below the usual the embedding's margin is, from 0 up.
+        margins: how many standard deviations below the usual of the column the embedding's margin is.
         rivals: the best other value by the embedding; -1 if there is none.
         mixtures: what evidence expects at each position.
         column: what is added for the column as a whole.
@@ -63,7 +65,7 @@ class JudgedRelation:
 
     relation: int
     facts: Ids
-    trained: Bool
+    part: Int64
     evidence: Float64
     margins: Float64
     rivals: Ids
@@ -79,27 +81,27 @@ class JudgedRelation:
 
 @dataclass(frozen=True, eq=False)
 class Doubts:
-    """The facts of some relations, judged together.
+    """The known facts of some relations, judged together.
 
     Attributes:
-        relations: those that have facts.
+        relations: those that have any.
         weight: what a standard deviation of the embedding's margin is worth, in nats.
     """
 
     relations: tuple[JudgedRelation, ...]
     weight: float
 
-    def most_doubtful(self, k: int) -> list[tuple[JudgedRelation, int, int]]:
-        """Return the k most doubtful facts, each with its relation, its number and its most doubtful position."""
+    def most_doubtful(self, k: int) -> list[tuple[JudgedRelation, int]]:
+        """Return the k most doubtful facts, each with its relation and its number there.
+
+        There are fewer where the two witnesses do not speak against more of them.
+        """
         found = []
         for number, one in enumerate(self.relations):
-            doubt = one.doubt.max(axis=0)
-            best = np.argsort(-doubt, kind="stable")[:k]
-            found += [(-doubt[fact], number, fact) for fact in best.tolist()]
-        return [
-            (self.relations[number], fact, int(self.relations[number].doubt[:, fact].argmax()))
-            for _, number, fact in sorted(found)[:k]
-        ]
+            doubt, against = one.doubt.max(axis=0), (one.evidence + one.embedding).max(axis=0)
+            best = np.argsort(-doubt, kind="stable")[:k].tolist()
+            found += [(-doubt[fact], number, fact) for fact in best if against[fact] > _LEAST]
+        return [(self.relations[number], fact) for _, number, fact in sorted(found)[:k]]
 
 
 def judge(
@@ -120,46 +122,61 @@ def judge(
         held_out: facts beside those that evidence reads, which the model was not trained on.
         known: all known facts, which are no rivals of each other.
         relations: the ids of the relations to judge.
-        advance: called with how many facts are done since the last call.
+        advance: called with how many cells are done since the last call.
     """
     judged = []
     for relation in relations:
-        facts, trained = _facts(evidence.facts, held_out, relation)
+        facts, part = _facts(evidence.facts, held_out, relation)
         if facts.shape[1]:
-            judged.append(_judged(model, tables, evidence, relation, facts, trained, known, advance))
+            judged.append(_judged(model, tables, evidence, relation, facts, part, known, advance))
     return _weighed(judged)
 
 
-def expected_value(evidence: Evidence, judged: JudgedRelation, fact: int, position: int, known: KnownAnswers) -> int:
-    """Return the value that evidence expects most at a position of a fact instead of what stands there.
+def expected(evidence: Evidence, judged: JudgedRelation, fact: int, known: KnownAnswers) -> tuple[int, int]:
+    """Return the position of a fact that is most likely wrong, and the entity that is expected there instead.
 
-    It is not among the known answers. Where no rule names any, it is what the embedding expects, or -1 if there is nothing.
+    A wrong genre of an album may also be the wrong album for that genre: both are as doubtful. What is pointed at is the
+    position where one other entity stands out. It is none of the known answers; where no rule names any, it is what the
+    embedding expects, or -1 if there is nothing.
     """
-    one, trained = judged.facts[:, [fact]], judged.trained[[fact]]
+    found = []
+    for position in range(len(judged.facts)):
+        entity, share = _best_named(evidence, judged, fact, position, known)
+        if entity < 0:
+            entity, share = int(judged.rivals[position, fact]), 1 / judged.mixtures[position].values
+        found.append((judged.doubt[position, fact] + np.log(share), -position, entity))
+    _, position, entity = max(found)
+    return -position, entity
+
+
+def _best_named(
+    evidence: Evidence, judged: JudgedRelation, fact: int, position: int, known: KnownAnswers
+) -> tuple[int, float]:
+    """Return the entity that rules together name most for a position of a fact, and its share; -1 if they name none."""
+    one, trained = judged.facts[:, [fact]], judged.part[[fact]] == 0
     rules = evidence.about(judged.relation, position)
-    answers = _known(known, judged.relation, one, position)
-    _, total = _counts(evidence, judged.relation, position, one, trained, known)
-    shares = np.zeros(len(evidence.facts.entities))
-    for rule, weight, size in zip(rules, judged.mixtures[position].rule_weights(total[:, 0]), total[:, 0], strict=False):
-        named = evidence.store.found(rule, one)[0]
+    total = _counts(evidence, judged.relation, position, one, trained, known)[1][:, 0]
+    shares: dict[int, float] = defaultdict(float)
+    for rule, weight, size in zip(rules, judged.mixtures[position].rule_weights(total), total.tolist(), strict=False):
         if size:
-            np.add.at(shares, named, weight / size)
-        if size and (left_out := _left_out(rule, one, trained)[0]) >= 0:
-            shares[left_out] -= weight / size
-    shares[answers[0]] = 0
-    shares[one[position, 0]] = 0
-    best = int(shares.argmax())
-    return best if shares[best] > 0 else int(judged.rivals[position, fact])
+            entities, times = np.unique(evidence.store.found(rule, one)[0], return_counts=True)
+            times = times - (entities == _left_out(rule, one, trained)[0])
+            for entity, time in zip(entities.tolist(), times.tolist(), strict=True):
+                shares[entity] += weight * time / size
+    for entity in (*_known(known, judged.relation, one, position)[0].tolist(), int(one[position, 0])):
+        shares.pop(entity, None)
+    best = max(shares, key=lambda entity: (shares[entity], -entity), default=-1)
+    return (best, shares[best]) if best >= 0 and shares[best] > 0 else (-1, 0.0)
 
 
-def _facts(train: Hypergraph, held_out: Sequence[Hypergraph], relation: int) -> tuple[Ids, Bool]:
-    """Return the facts of a relation, each once, int32[arity, n], and which of them are training facts."""
+def _facts(train: Hypergraph, held_out: Sequence[Hypergraph], relation: int) -> tuple[Ids, Int64]:
+    """Return the facts of a relation, each once, int32[arity, n], and the first part that holds each."""
     name = train.schema[relation].name
     parts = [graph.table(name).columns for graph in (train, *held_out)]
     columns, part = np.concatenate(parts, axis=1), np.repeat(np.arange(len(parts)), [one.shape[1] for one in parts])
     order = np.lexsort((part, *columns[::-1]))
     order = order[differs_from_previous([column[order] for column in columns])]
-    return columns[:, order], part[order] == 0
+    return columns[:, order], part[order]
 
 
 def _judged(
@@ -168,11 +185,11 @@ def _judged(
     evidence: Evidence,
     relation: int,
     facts: Ids,
-    trained: Bool,
+    part: Int64,
     known: KnownAnswers,
     advance: Callable[[int], None],
 ) -> JudgedRelation:
-    count = facts.shape[1]
+    count, trained = facts.shape[1], part == 0
     values = [np.unique(column) for column in facts]
     scorer = CandidateScorer(model, tables, relation, known, values)
     own = score(model, tables, torch.full((count,), relation), torch.from_numpy(facts.astype(np.int64))).numpy(force=True)
@@ -181,19 +198,18 @@ def _judged(
         mixture = _mixture(evidence, relation, position, facts, trained, known, len(values[position]))
         mixtures.append(mixture)
         for start in range(0, count, _FITTED):
-            part = slice(start, start + _FITTED)
-            here, size = facts[:, part], len(trained[part])
-            counts = _counts(evidence, relation, position, here, trained[part], known)
-            likely[position, part] = mixture.likelihood(*counts)
-            best, scores = scorer.top(position, here, 1)
-            rivals[position, part] = best[:, 0]
-            margins[position, part] = own[part] - scores[:, 0]
-            advance(size if position == len(facts) - 1 else 0)
+            some = slice(start, min(start + _FITTED, count))
+            counts = _counts(evidence, relation, position, facts[:, some], trained[some], known)
+            likely[position, some] = mixture.likelihood(*counts)
+            best, scores = scorer.top(position, facts[:, some], 1)
+            rivals[position, some] = best[:, 0]
+            margins[position, some] = own[some] - scores[:, 0]
+            advance(some.stop - start)
         for each in (trained, ~trained):  # a fact that was not trained on is not expected to stand out as much
-            margins[position, each] = _unusual(margins[position, each])
+            margins[position, each] = _below_usual(margins[position, each])
     sizes = np.array([len(each) for each in values])
     by_evidence = -np.log(likely) - np.log(sizes)[:, None]
-    return JudgedRelation(relation, facts, trained, by_evidence, margins, rivals, tuple(mixtures))
+    return JudgedRelation(relation, facts, part, by_evidence, margins, rivals, tuple(mixtures))
 
 
 def _mixture(
@@ -240,14 +256,18 @@ def _known(known: KnownAnswers, relation: int, facts: Ids, position: int) -> Ans
     return known.lookup(np.full(facts.shape[1], relation, np.int32), facts, position)
 
 
-def _unusual(margins: Float64) -> Float64:
-    """Return how many standard deviations margins are below the usual one, beyond those that do not count."""
-    finite = np.isfinite(margins)  # where all other values are known answers there is no rival
-    found = np.zeros(len(margins))
+def _below_usual(margins: Float64) -> Float64:
+    """Return how many standard deviations margins are below the usual one; 0 where there is no rival to beat."""
+    finite, found = np.isfinite(margins), np.zeros(len(margins))
     spread = float(margins[finite].std()) if finite.any() else 0.0
     if spread > 0:
-        below = (np.median(margins[finite]) - margins[finite]) / spread
-        found[finite] = np.clip(below, _USUAL, _MOST) - _USUAL
+        found[finite] = (np.median(margins[finite]) - margins[finite]) / spread
+    return found
+
+
+def _unusual(margins: Float64) -> Float64:
+    """Return how far margins are beyond what is usual, from 0 up."""
+    found: Float64 = np.clip(margins, _USUAL, _MOST) - _USUAL
     return found
 
 
@@ -258,11 +278,11 @@ def _weighed(judged: list[JudgedRelation]) -> Doubts:
         return Doubts((), 0.0)
     rates = _rates(cells)
     doubtful = np.concatenate([_sigmoid(row + np.log(rate)) for row, rate in zip(cells, rates, strict=True)])
-    weight = _SHARE * max(0.0, _slope(np.concatenate([row for one in judged for row in one.margins]), doubtful))
+    weight = _SHARE * max(0.0, _slope(np.concatenate([_unusual(row) for one in judged for row in one.margins]), doubtful))
     found, start = [], 0
     for one in judged:
         column = np.log(rates[start : start + len(one.facts)])
-        found.append(replace(one, column=column, embedding=weight * one.margins))
+        found.append(replace(one, column=column, embedding=weight * _unusual(one.margins)))
         start += len(one.facts)
     return Doubts(tuple(found), weight)
 
@@ -277,7 +297,7 @@ def _rates(cells: list[Float64]) -> Float64:
 
 
 def _slope(margins: Float64, doubtful: Float64) -> float:
-    """Return by how much the log-odds that a cell is doubtful grow with its margin: logistic regression by Newton's steps."""
+    """Return by how much the log-odds that a cell is doubtful grow with its margin, by logistic regression."""
     inputs, found = np.stack([np.ones(len(margins)), margins], 1), np.zeros(2)
     found[0] = np.log(doubtful.mean() / (1 - doubtful.mean()))
     for _ in range(_STEPS):
