@@ -29,6 +29,7 @@ from relatum.rules import Rule, estimate_observed_share, mine_rules
 from relatum.runs import fit as fitting
 from relatum.runs.answers import FACT_SCORE_COLUMNS, Answers, FactScore, Prediction, Predictions, Question, question_of
 from relatum.runs.completion import complete, score, why
+from relatum.runs.doubt import DOUBT_COLUMNS, DoubtfulFact, doubtful_facts
 from relatum.runs.ensemble import join as join_runs
 from relatum.runs.export import predictions_table, save_embeddings
 from relatum.runs.expressions import BoundExpression
@@ -116,6 +117,17 @@ class Run(Trained):
     def reliability(self, part: str = "test") -> Reliability | None:
         """Return how far the probabilities of the best new answers to questions of a part can be trusted."""
         return reliability_of(self, part)
+
+    def doubt(self, relation: str | Sequence[str] | None = None, k: int = 20) -> Records[DoubtfulFact]:
+        """Return the k known facts that evidence and embedding find most doubtful, and what they expect instead.
+
+        Args:
+            relation: the name of a relation, several names, or None for all.
+            k: how many at most; there are fewer where nothing speaks against more of them.
+        """
+        names = None if relation is None else self._relations(relation)
+        found = doubtful_facts(self, [one.name for one in names or self.model.schema], k)
+        return Records(found, DOUBT_COLUMNS, "doubtful facts", plain=DoubtfulFact.to_row)
 
     def predict(
         self,

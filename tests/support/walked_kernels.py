@@ -30,6 +30,7 @@ from relatum.kernels import (
     ranking,
     reference,
     rows,
+    shares,
     windowed_sigmoid,
     windowed_sigmoid_loops,
     windows,
@@ -171,6 +172,19 @@ def hear_evidence() -> None:
             scratch = evidence.Scratch(queries, candidates)
             rows, *_ = evidence.strengths([(found, 0.5, shares), (found, 0.25, shares)], scratch, queries, 1)
             assert len(rows) == sum(map(len, lists))
+
+
+@walks(shares.count_shares)
+def count_shares() -> None:
+    for queries, candidates in itertools.product(QUERIES, (0, 1, 5)):
+        for found, lists in all_known(queries, candidates):
+            answers = np.full(queries, max(0, candidates - 1), np.int32)
+            nothing = filters.nothing_excluded(queries)
+            own, total = shares.count_shares(found, answers, nothing, np.full(queries, -1, np.int32))
+            assert total.tolist() == [len(each) for each in lists]
+            rest, _ = shares.count_shares(found, answers, found, answers)
+            assert not rest.any()
+            assert own.max(initial=0) <= 1
 
 
 @walks(

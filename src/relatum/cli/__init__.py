@@ -11,6 +11,7 @@ from typer.exceptions import TyperException
 
 from relatum.cli import ask, data, lookup, query
 from relatum.cli.demo import demo
+from relatum.cli.doubt import doubt
 from relatum.cli.imports import import_tables
 from relatum.cli.join import join
 from relatum.cli.paper import figures, run, tables
@@ -48,6 +49,7 @@ for verb in (
     ask.complete,
     ask.score,
     ask.explain,
+    doubt,
     predict,
     embeddings,
     query.query,

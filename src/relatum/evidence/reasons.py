@@ -43,13 +43,14 @@ class Reason:
         return asdict(self)
 
 
-def reasons(evidence: Evidence, relation: int, fact: Ids, k: int = 5) -> list[Reason]:
+def reasons(evidence: Evidence, relation: int, fact: Ids, k: int = 5, only: int | None = None) -> list[Reason]:
     """Return the k most confident rules that speak for a fact, int32[arity], which itself does not count.
 
-    A rule that can name several of its entities is told once, for the one that it is best at.
+    A rule that can name several of its entities is told once, for the one that it is best at. `only` is the position whose
+    entity the rules are to name, if not any.
     """
     found: dict[tuple[int, frozenset[tuple[int, int]]], tuple[SoftRule, Ids]] = {}
-    for position in range(len(fact)):
+    for position in range(len(fact)) if only is None else [only]:
         for rule in evidence.about(relation, position):
             agreeing = frozenset((*rule.given, (rule.position, rule.answer)))
             before = found.get((rule.body, agreeing))

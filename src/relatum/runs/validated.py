@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from relatum.data.hypergraph import Split
+from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.weights import found_evidence
@@ -17,6 +17,7 @@ from relatum.inference.scoring import CandidateScorer
 from relatum.inference.validation import calibrate
 from relatum.models.base import Model, Parameters
 from relatum.progress import progress
+from relatum.rules import estimate_observed_share
 from relatum.runs.directory import ANSWER_CALIBRATION, CALIBRATION, EVIDENCE, write_text
 
 __all__ = ["Validated", "save_validated", "validated"]
@@ -46,8 +47,9 @@ def validated(model: Model, parameters: Parameters, split: Split, *, evidence: b
 
     answers = None
     if len(split.valid):
+        observed = estimate_observed_share(Hypergraph.union(list(split.parts.values()))).value
         with progress("probabilities", sampled_facts(split.train, split.valid)) as advance:
-            answers = fit_answer_calibration(answer_sample(scorer, split.train, split.valid, advance), split)
+            answers = fit_answer_calibration(answer_sample(scorer, split.train, split.valid, advance), split, observed)
     return Validated(calibrate(model, parameters, split), answers, found)
 
 

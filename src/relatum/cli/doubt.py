@@ -1,0 +1,65 @@
+"""`relatum doubt`: known facts that are likely wrong, and what would be expected instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from relatum.cli.options import Json, RunFolder
+from relatum.cli.output import print_json, print_table, say
+from relatum.formatting import count, percent
+
+if TYPE_CHECKING:
+    from relatum.evidence.reasons import Reason
+    from relatum.runs.doubt import DoubtfulFact
+
+__all__ = ["doubt"]
+
+
+def doubt(
+    run: RunFolder,
+    relation: Annotated[
+        list[str] | None, typer.Option(help="Only facts of this relation; can be repeated. By default all relations.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many facts to show.")] = 20,
+    why: Annotated[bool, typer.Option("--why", help="Show the rules and the facts behind each doubt.")] = False,
+    json: Json = False,
+) -> None:
+    """List known facts that other facts and the embedding speak against, with the entity that they would expect instead."""
+    from relatum.api import Run
+
+    found = Run.load(run).doubt(relation, k=k)
+    if json:
+        print_json({"doubtful": [one.to_dict() for one in found]})
+        return
+    if not found:
+        say("no known fact is doubtful")
+        return
+    heads, ends = ("", "fact", "role", "stored", "expected", "doubt"), ("doubt",)
+    rows = [
+        (str(rank), str(one), one.role, one.stored, one.expected or "-", f"{one.doubt:.2f}")
+        for rank, one in enumerate(found, start=1)
+    ]
+    print_table("doubtful facts", heads, rows, ends)
+    say("doubt: the log-odds that what is stored stands there by accident; best for comparing facts")
+    for rank, one in enumerate(found if why else [], start=1):
+        _show(rank, one)
+
+
+def _show(rank: int, one: DoubtfulFact) -> None:
+    say(f"\n{rank}  {one}, in {one.source}")
+    say(f"   evidence {one.evidence:+.2f}, embedding {one.embedding:+.2f}")
+    if one.expected is not None:
+        _show_reasons(one.expected, one.reasons)
+    _show_reasons(one.stored, one.support)
+
+
+def _show_reasons(entity: str, reasons: tuple[Reason, ...]) -> None:
+    if not reasons:
+        say(f"   for {entity}: no rule speaks")
+    for reason in reasons:
+        facts = count(len(reason.facts) + reason.more, "fact")
+        say(f"   for {entity}: {facts} by {reason.rule}, right {percent(reason.confidence)} of the time")
+        for each in reason.facts:
+            say(f"     - {each}")

@@ -1,0 +1,49 @@
+"""A run lists doubtful facts of all its parts, with the rules and facts behind each doubt."""
+
+from __future__ import annotations
+
+import pytest
+
+from relatum import DataError, Hypergraph, Run, SettingError, UnknownNameError, fit
+
+WRONG = ("track", "t3-1", "a3", "g2")
+
+
+@pytest.fixture(scope="module")
+def store() -> Run:
+    """Return a run on a store with one wrong genre."""
+    facts = [("track", f"t{a}-{t}", f"a{a}", f"g{a % 5}") for a in range(20) for t in range(6)]
+    facts[facts.index(("track", "t3-1", "a3", "g3"))] = WRONG
+    return fit(Hypergraph.of(facts), dim=10, epochs=2, progress=False)
+
+
+def test_the_wrong_fact_comes_first_with_what_is_expected_and_why(store: Run) -> None:
+    first = store.doubt(k=1)[0]
+    assert (first.relation, *first.entities) == WRONG
+    assert (str(first), first.role, first.stored, first.expected) == ("track(t3-1, a3, g2)", "position 2", "g2", "g3")
+    assert (first.source, first.support) == ("train", ())
+    assert first.evidence > 1
+    reason = first.reasons[0]
+    assert reason.rule == "track(A, B, C) <- track(_, B, C)"
+    assert (reason.facts[0], len(reason.facts) + reason.more) == ("track(t3-0, a3, g3)", 5)
+    assert len({one.facts for one in first.reasons}) == len(first.reasons)
+
+
+def test_doubtful_facts_are_records(store: Run) -> None:
+    found = store.doubt("track", k=3)
+    assert 1 <= len(found) <= 3
+    assert [one.doubt for one in found] == sorted((one.doubt for one in found), reverse=True)
+    assert list(found.to_dicts()[0]) == list(found.columns)
+    assert found[0].to_dict()["reasons"][0]["facts"]
+    assert "track(t3-1, a3, g2)" in repr(found)
+
+
+def test_what_cannot_be_doubted_is_refused(store: Run) -> None:
+    with pytest.raises(UnknownNameError, match="track"):
+        store.doubt("trakc")
+    with pytest.raises(SettingError, match="k"):
+        store.doubt(k=0)
+    store.define("genre", "project[1, 2](track)")
+    with pytest.raises(DataError, match="defined relation"):
+        store.doubt("genre")
+    assert store.doubt(k=1)[0].stored == "g2"
