@@ -81,6 +81,7 @@ def suited_to_facts(split: Split) -> dict[str, dict[str, Any]]:
             "learning_rate_schedule": "linear",
             "weight_decay": 1e-5,
             "ema_decay": 0.8,
+            "evidence": True,
             "epochs": epochs,
             "validate_every": epochs // 10,
             "validation_metric": "corrected-mrr",
