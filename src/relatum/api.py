@@ -197,14 +197,14 @@ class Run(Trained):
         return Records(mine_rules(facts, observed=share, heads=list(heads) or None), columns, "rules")
 
     def soft_rules(self, *heads: str, k: int = 20) -> Records[RuleSummary]:
-        """Return the k most notable soft rules of the training facts: which facts speak for which others.
+        """Return the k most notable soft rules of the training facts: each by what it explains beyond those before it.
 
         Args:
             heads: the relations to explain; by default all.
             k: how many.
         """
-        found = summaries(self.rules_of_facts, self.model.schema, heads)
-        return Records(found[: whole_number("k", k)], SUMMARY_COLUMNS, "soft rules")
+        found = summaries(self.rules_of_facts, heads, whole_number("k", k))
+        return Records(found, SUMMARY_COLUMNS, "soft rules")
 
     def relations(self) -> Records[RelationSummary]:
         """Return every relation with its columns, number of facts, an example, and a question to ask."""

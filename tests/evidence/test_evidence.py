@@ -37,7 +37,7 @@ def test_a_bonus_is_what_weights_make_of_what_rules_say() -> None:
     knows = SPLIT.schema.id("knows")
     questions = SPLIT.test.table("knows").columns
     assert evidence.bonus(knows, 0, questions) is None  # without weights nothing is added
-    evidence.common = np.array([1.0, 0.0, 0.0, 0.0])
+    evidence.common = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
     bonus, fired = evidence.bonus(knows, 0, questions), evidence.fired(knows, 0, questions)
     assert bonus is not None
     assert bonus.counts.sum() == len(fired.rows) == len(bonus.values)
@@ -51,7 +51,7 @@ def test_questions_that_need_several_parts_are_answered_alike(monkeypatch: pytes
     whole = Evidence(SPLIT.train, mine(SPLIT.train)).fired(knows, 1, questions)
     monkeypatch.setattr("relatum.evidence.evidence._CELLS", 3 * len(SPLIT.entities))
     parts = Evidence(SPLIT.train, mine(SPLIT.train)).fired(knows, 1, questions)
-    for name in ("rows", "entities", "best", "together", "counted"):
+    for name in ("rows", "entities", "best", "together", "counted", "value"):
         assert np.array_equal(getattr(whole, name), getattr(parts, name))
 
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from relatum import Hypergraph
-from relatum.evidence.mining import mine
+from relatum.evidence.mining import TEMPLATES, mine
 
 
 def made(seed: int = 0) -> Hypergraph:
@@ -23,7 +23,7 @@ def made(seed: int = 0) -> Hypergraph:
 
 def test_renamings_and_projections_are_found_with_all_that_is_given() -> None:
     graph = made()
-    texts = {rule.text(graph.schema): rule for rule in mine(graph)}
+    texts = {rule.text(graph.schema, graph.entities): rule for rule in mine(graph)}
     renaming = texts["s(A, B, C) <- r(B, C, A)"]
     assert renaming.right == len(graph.table("s").columns[0])
     assert renaming.confidence > 0.85
@@ -33,12 +33,17 @@ def test_renamings_and_projections_are_found_with_all_that_is_given() -> None:
 
 
 def test_a_fact_does_not_speak_for_itself() -> None:
-    graph = made()
-    for rule in mine(graph):
-        if rule.reads_itself:
-            assert len(rule.given) < graph.schema[rule.relation].arity - 1
     pairs = [("likes", f"a{n}", f"b{n}") for n in range(50)]  # each entity once: nothing else is known of it
     assert mine(Hypergraph.of(pairs)) == []
+
+
+def test_every_template_can_be_left_out() -> None:
+    graph = made()
+    found = {rule.template for rule in mine(graph)}
+    assert found <= set(TEMPLATES)
+    assert {"match", "frequency"} <= found
+    for name in found:
+        assert {rule.template for rule in mine(graph, templates=set(TEMPLATES) - {name})} == found - {name}
 
 
 def test_the_same_seed_finds_the_same_rules_the_most_confident_first() -> None:

@@ -25,7 +25,7 @@ def test_ranks_by_evidence_equal_a_plain_count() -> None:
                 fired = evidence.fired(relation, position, columns)
                 for fact in range(columns.shape[1]):
                     scores = np.zeros(len(graph.entities))
-                    scores[fired.entities[fired.rows == fact]] = fired.together[fired.rows == fact]
+                    scores[fired.entities[fired.rows == fact]] = fired.strength[fired.rows == fact]
                     answer = columns[position, fact]
                     mine_ = np.ones(len(scores), bool)
                     if known is not None:

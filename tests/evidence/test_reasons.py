@@ -32,6 +32,17 @@ def test_a_fact_is_no_reason_for_itself() -> None:
             assert f"likes(e{a}, e{b})" not in reason.facts
 
 
+def test_a_path_is_explained_by_the_facts_of_both_its_atoms() -> None:
+    rows = [(n, n % 17, (3 * (n % 17) + 5) % 7) for n in range(80)]
+    facts = [("born", f"p{p}", f"city{c}") for p, c, _ in rows] + [("lies", f"city{c}", f"land{s}") for _, c, s in rows]
+    graph = Hypergraph.of(facts + [("national", f"p{p}", f"land{s}") for p, _, s in rows[::2]])
+    evidence = Evidence(graph, mine(graph))
+    p, c, s = rows[1]
+    found = reasons(evidence, graph.schema.id("national"), graph.entities.ids([f"p{p}", f"land{s}"]))
+    (path,) = (one for one in found if one.rule == "national(A, B) <- born(A, Z), lies(Z, B)")
+    assert path.facts == (f"born(p{p}, city{c}), lies(city{c}, land{s})",)
+
+
 def test_a_run_without_evidence_of_its_own_looks_for_rules_when_asked_why() -> None:
     run = relatum.fit(GRAPH, dim=10, epochs=1, progress=False)
     a, b = ROWS[1]

@@ -1,31 +1,63 @@
-"""Of rules that say the same one is told, and conditions that add nothing are left out."""
+"""Rules are listed by what they explain beyond those before them, each with facts for it and against it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import numpy as np
 
 import relatum
-from relatum.evidence.selection import notable_rules
-from relatum.evidence.soft_rule import SoftRule
+from relatum import Hypergraph
+from relatum.evidence.evidence import Evidence
+from relatum.evidence.mining import mine
+from relatum.evidence.selection import notable_rules, summaries
 
-PLAIN = SoftRule(0, 1, 1, 0, ((2, 1),), (50, 0, 0, 0), (100, 0, 0, 0))
-
-
-def test_the_same_positions_are_told_once_by_the_most_confident_rule() -> None:
-    other = SoftRule(0, 2, 1, 1, ((1, 0),), (60, 0, 0, 0), (80, 0, 0, 0))
-    assert notable_rules([PLAIN, other]) == [other]
-
-
-def test_more_conditions_are_told_where_they_make_a_rule_more_confident() -> None:
-    narrow = replace(PLAIN, given=((2, 1), (0, 2)))
-    assert notable_rules([PLAIN, narrow]) == [PLAIN]
-    better = replace(narrow, rights=(48, 0, 0, 0), nameds=(50, 0, 0, 0))
-    assert notable_rules([PLAIN, better]) == [better, PLAIN]
+ROWS = np.unique(np.random.default_rng(0).integers(0, 40, (150, 2)), axis=0).tolist()
+GRAPH = Hypergraph.of(
+    [("likes", f"a{a}", f"b{b}") for a, b in ROWS]
+    + [("knows", f"b{b}", f"a{a}") for a, b in ROWS[::2]]
+    + [("met", f"a{a}", f"b{b}", f"day{a % 5}") for a, b in ROWS[1::2]]
+)
+EVIDENCE = Evidence(GRAPH, mine(GRAPH))
 
 
-def test_what_is_right_most_often_and_most_surely_comes_first() -> None:
-    often = replace(PLAIN, body=2, rights=(500, 0, 0, 0), nameds=(1000, 0, 0, 0))
-    assert notable_rules([PLAIN, often]) == [often, PLAIN]
+def test_rules_come_by_what_they_explain_beyond_others() -> None:
+    found = notable_rules(EVIDENCE, [GRAPH.schema.id("likes")])
+    texts = [rule.text(GRAPH.schema, GRAPH.entities) for rule, _ in found]
+    assert set(texts[:2]) == {"likes(A, B) <- knows(B, A)", "likes(A, B) <- met(A, B, _)"}
+    gains = [gain for _, gain in found]
+    assert gains == sorted(gains, reverse=True)
+    assert sum(gains) <= len(ROWS)
+    assert gains[2:] == [] or gains[2] < gains[1] / 2
+
+
+def test_what_says_the_same_and_what_is_merely_frequent_is_not_listed() -> None:
+    found = [rule for rule, _ in notable_rules(EVIDENCE, range(len(GRAPH.schema)))]
+    assert len({(rule.relation, rule.body, rule.names_what_is_read or rule.answer) for rule in found}) == len(found)
+    assert all(rule.template != "frequency" for rule in found)
+
+
+def test_a_rule_is_shown_with_facts_for_and_against_it() -> None:
+    known = {f"{name}({', '.join(entities)})" for name, *entities in facts_of(GRAPH)}
+    for one in summaries(EVIDENCE, k=50):
+        for example in one.examples:
+            fact, rests = example.split(" <- ")
+            assert fact in known
+            assert fact not in rests
+        if one.counter_example:
+            fact, _ = one.counter_example.split(" <- ")
+            assert fact not in known
+    (first, *_) = summaries(EVIDENCE, ["knows"])
+    assert first.rule == "knows(A, B) <- likes(B, A)"
+    assert first.examples
+    assert first.counter_example.startswith("knows(")
+
+
+def facts_of(graph: Hypergraph) -> list[tuple[str, ...]]:
+    names = graph.entities
+    return [
+        (relation.name, *(names[one] for one in fact))
+        for relation in graph.schema
+        for fact in graph.table(relation.name).columns.T.tolist()
+    ]
 
 
 def test_a_run_tells_its_soft_rules() -> None:
@@ -34,3 +66,4 @@ def test_a_run_tells_its_soft_rules() -> None:
     assert len(rules) == 3
     assert all(" <- " in one.rule and one.right <= one.named for one in rules)
     assert all(one.rule.startswith("sold(") for one in run.soft_rules("sold"))
+    assert rules.to_dicts()[0]["examples"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from relatum.evidence.evidence import FEATURES
-from relatum.evidence.weights import _fitted, _Group
+from relatum.evidence.weights import _fitted, _Group, _that_help
 
 
 def group_of(group: tuple[int, int], helpful: bool, seed: int) -> _Group:
@@ -26,11 +26,17 @@ def test_what_is_right_weighs_more_than_what_is_wrong() -> None:
     assert common.sum() < weights[0, 0].sum()
 
 
-def test_where_evidence_does_not_help_it_weighs_nothing() -> None:
-    confused = group_of((0, 1), True, 1)
-    confused.features[:] = 2.0  # of every candidate: it says nothing
-    weights, _ = _fitted([group_of((0, 0), True, 0), confused])
-    assert not weights[0, 1].any()
+def test_where_evidence_does_harm_it_weighs_nothing_as_far_as_questions_can_tell() -> None:
+    groups = [group_of((0, 0), True, 0), group_of((0, 1), True, 1), group_of((0, 2), False, 2)]
+    weights, common = _that_help(groups, np.ones((4, FEATURES)))
+    assert weights[0, 0].all()
+    assert common.all()
+    assert not weights[0, 2].any()
+    silent = group_of((0, 3), True, 3)
+    silent.features[:] = 0.0  # no rule says anything here: what the others gain is all that is known
+    assert _that_help([*groups, silent], np.ones((5, FEATURES)))[0][0, 3].all()
+    weights, common = _that_help([groups[2]], np.ones((2, FEATURES)))
+    assert not common.any()
 
 
 def test_weights_are_in_units_of_the_score() -> None:

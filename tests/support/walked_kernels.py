@@ -165,12 +165,13 @@ def hear_evidence() -> None:
     for queries, candidates in itertools.product(QUERIES, (0, 1, 5)):
         for found, lists in all_known(queries, candidates):
             answers = np.full(queries, max(0, candidates - 1), np.int32)
-            for itself in (False, True):
-                right, named = evidence.count_right(found, answers, filters.nothing_excluded(queries), itself=itself)
+            for own in (answers, np.full(queries, -1, np.int32)):
+                right, named = evidence.count_right(found, answers, filters.nothing_excluded(queries), own)
                 assert right.sum() <= named.sum() <= sum(map(len, lists))
             shares = np.full(evidence.TIMES, 0.5, np.float32)
             scratch = evidence.Scratch(queries, candidates)
-            rows, *_ = evidence.strengths([(found, 0.5, shares), (found, 0.25, shares)], scratch, queries, 1)
+            rules = [(found, 0.5, shares, False), (found, 0.4, shares, True), (found, 0.25, shares, False)]
+            rows, *_ = evidence.strengths(rules, scratch, queries, 1)
             assert len(rows) == sum(map(len, lists))
 
 

@@ -11,6 +11,7 @@ from relatum.cli.options import Json, RunOrData
 from relatum.cli.output import print_json, print_table, say
 from relatum.errors import SettingError
 from relatum.formatting import count, percent
+from relatum.progress import progress
 
 if TYPE_CHECKING:
     from relatum.data.hypergraph import Hypergraph
@@ -38,9 +39,9 @@ def rules(
 ) -> None:
     """Find relations that can be derived from others, using all known facts and, for a run, its model."""
     if soft is not None:
-        if observed is not None or examples or draw is not None:
-            raise SettingError("--soft cannot be combined with --observed, --examples or --draw")
-        _show_soft(source, relation or [], soft, json=json)
+        if observed is not None or draw is not None:
+            raise SettingError("--soft cannot be combined with --observed or --draw")
+        _show_soft(source, relation or [], soft, examples=examples, json=json)
         return
     from relatum.report.rule_graph import draw_rules, drawing_for
     from relatum.rules import estimate_observed_share, mine_rules
@@ -76,27 +77,37 @@ def rules(
         say(f"drawn to {draw}")
 
 
-def _show_soft(source: str, heads: list[str], k: int, *, json: bool) -> None:
+def _show_soft(source: str, heads: list[str], k: int, *, examples: bool, json: bool) -> None:
     """Show the most notable soft rules of the training facts of a run or a dataset."""
     from relatum.api import Run
     from relatum.datasets.load import load
+    from relatum.evidence.evidence import Evidence
     from relatum.evidence.mining import mine
     from relatum.evidence.selection import summaries
     from relatum.runs.directory import SPEC
 
     if (Path(source) / SPEC).exists():
-        run = Run.load(source)
-        found = summaries(run.rules_of_facts, run.model.schema, heads)
+        evidence = Run.load(source).rules_of_facts
     else:
         facts = load(source).train
-        found = summaries(mine(facts), facts.schema, heads)
+        with progress("finding soft rules", len(facts.schema)) as advance:
+            evidence = Evidence(facts, mine(facts, advance=advance))
+    found = summaries(evidence, heads, k)
     if json:
-        print_json({"soft_rules": [one.to_dict() for one in found[:k]]})
+        print_json({"soft_rules": [one.to_dict() for one in found]})
         return
-    rows = [(one.rule, one.answers, percent(one.confidence), f"{one.right:,} of {one.named:,}") for one in found[:k]]
-    ends = ("confidence", "right")
+    rows = [
+        (one.rule, one.answers, percent(one.confidence), f"{one.right:,} of {one.named:,}", f"{one.explains:,}")
+        for one in found
+    ]
+    ends = ("confidence", "right", "explains")
     print_table("soft rules", ("soft rule", "names", *ends), rows, ends)
-    say(f"{len(rows)} of {count(len(found), 'soft rule')}; right: how often, of all that a rule named in training")
+    for one in found if examples else ():
+        say(f"\n{one.rule}")
+        for title, each in (*(("for", text) for text in one.examples), ("against", one.counter_example or "-")):
+            say(f"  {title:7}  {each}")
+    total = count(len(list(evidence)), "soft rule")
+    say(f"{len(rows)} of {total}; right: of all that a rule named in training; explains: facts beyond the rules before it")
 
 
 def _opened(source: str) -> tuple[Hypergraph, Reasoner | None]:

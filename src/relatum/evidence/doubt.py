@@ -154,13 +154,13 @@ def _best_named(
 ) -> tuple[int, float]:
     """Return the entity that rules together name most for a position of a fact, and its share; -1 if they name none."""
     one, trained = judged.facts[:, [fact]], judged.part[[fact]] == 0
-    rules = evidence.about(judged.relation, position)
+    rules = _rules(evidence, judged.relation, position)
     total = _counts(evidence, judged.relation, position, one, trained, known)[1][:, 0]
     shares: dict[int, float] = defaultdict(float)
     for rule, weight, size in zip(rules, judged.mixtures[position].rule_weights(total), total.tolist(), strict=False):
         if size:
             entities, times = np.unique(evidence.store.found(rule, one)[0], return_counts=True)
-            times = times - (entities == _left_out(rule, one, trained)[0])
+            times = times - (entities == _left_out(evidence, rule, one, trained)[0])
             for entity, time in zip(entities.tolist(), times.tolist(), strict=True):
                 shares[entity] += weight * time / size
     for entity in (*_known(known, judged.relation, one, position)[0].tolist(), int(one[position, 0])):
@@ -229,22 +229,24 @@ def _counts(
 
     The last row is about the column as a whole. A fact is left out of what is counted about it.
     """
-    rules, answers = evidence.about(relation, position), _known(known, relation, facts, position)
+    rules, answers = _rules(evidence, relation, position), _known(known, relation, facts, position)
     own, total = np.empty((2, len(rules) + 1, facts.shape[1]), np.int64)
     for row, rule in enumerate(rules):
-        left_out = _left_out(rule, facts, trained)
+        left_out = _left_out(evidence, rule, facts, trained)
         own[row], total[row] = count_shares(evidence.store.found(rule, facts), facts[position], answers, left_out)
     own[-1] = _frequency(evidence, relation, position)[facts[position]] - trained
     total[-1] = evidence.store.columns[relation].shape[1] - trained
     return own, total
 
 
-def _left_out(rule: SoftRule, facts: Ids, trained: Bool) -> Ids:
+def _rules(evidence: Evidence, relation: int, position: int) -> list[SoftRule]:
+    """Return the rules that read an answer from one fact: what others name does not count how often something is so."""
+    return [rule for rule in evidence.about(relation, position) if rule.template == "match"]
+
+
+def _left_out(evidence: Evidence, rule: SoftRule, facts: Ids, trained: Bool) -> Ids:
     """Return what each fact would itself name by a rule, -1 where the rule does not read it."""
-    if rule.body != rule.relation:
-        return np.full(facts.shape[1], -1, np.int32)
-    reads = np.logical_and.reduce([facts[position] == facts[read] for position, read in rule.given])
-    left_out: Ids = np.where(reads & trained, facts[rule.answer], -1).astype(np.int32)
+    left_out: Ids = np.where(trained, evidence.store.own(rule, facts), -1).astype(np.int32)
     return left_out
 
 

@@ -20,10 +20,11 @@ from relatum.kernels.filters import Bonus, excluded_part
 
 __all__ = ["FEATURES", "Evidence", "Fired"]
 
-FEATURES = 4
+FEATURES = 5
 _TOGETHER = 5  # rules whose confidences are put together
 _CELLS = 1 << 22  # of the scratch memory
 _SMALL, _LARGE = 0.003, 0.03  # confidences below which evidence counts in proportion, above which by its logarithm
+_SURE = 0.999  # no evidence counts for more
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +34,10 @@ class Fired:
     Attributes:
         rows: the question of each.
         entities: the candidate.
-        best: the confidence of the best rule that names it.
-        together: that of the best few rules, as if they were independent.
+        best: the confidence of the best rule that reads it from facts; 0 if none does.
+        together: that of the best few of these rules, as if they were independent.
         counted: the same, by how many facts name the candidate.
+        value: the confidence of the best rule that names it as a value, such as one that is frequent; 0 if none does.
     """
 
     rows: Int64
@@ -43,12 +45,20 @@ class Fired:
     best: Float32
     together: Float32
     counted: Float32
+    value: Float32
+
+    @property
+    def strength(self) -> Float32:
+        """How likely each is right by all rules together, as if values were independent of what is read from facts."""
+        return 1 - (1 - self.together) * (1 - self.value)
 
     @property
     def features(self) -> Float64:
         """What weights are for, [n, FEATURES]; never below 0."""
-        shares = (self.best / _SMALL, self.together / _SMALL, self.together / _LARGE, self.counted / _SMALL)
-        return np.log1p(np.stack(shares, 1).astype(np.float64))
+        strength = self.strength
+        shares = (self.best / _SMALL, strength / _SMALL, strength / _LARGE, self.counted / _SMALL)
+        doubt = 1 - np.minimum(strength, _SURE)
+        return np.stack([*map(np.log1p, shares), -np.log(doubt)], 1).astype(np.float64)
 
 
 @dataclass(eq=False)
@@ -85,16 +95,19 @@ class Evidence:
     def fired(self, relation: int, position: int, questions: Ids) -> Fired:
         """Return what rules say about questions, int32[arity, n]; known answers are among it."""
         rules, parts = self.about(relation, position), []
-        lists = [(self.store.found(rule, questions), rule.confidence, rule.confidences) for rule in rules]
+        lists = [
+            (self.store.found(rule, questions), rule.confidence, rule.confidences, not rule.names_what_is_read)
+            for rule in rules
+        ]
         step = max(1, _CELLS // len(self.facts.entities))
         for start in range(0, questions.shape[1] if rules else 0, step):
             part = slice(start, min(start + step, questions.shape[1]))
-            here = [(excluded_part(found, part), one, each) for found, one, each in lists]
+            here = [(excluded_part(found, part), one, each, value) for found, one, each, value in lists]
             rows, *rest = strengths(here, self._clean(step), part.stop - start, _TOGETHER)
             parts.append((rows + start, *rest))
         if not parts:
             none = np.empty(0, np.float32)
-            return Fired(np.empty(0, np.int64), np.empty(0, np.int32), none, none, none)
+            return Fired(np.empty(0, np.int64), np.empty(0, np.int32), none, none, none, none)
         return Fired(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
     def bonus(self, relation: int, position: int, questions: Ids) -> Bonus | None:
@@ -114,14 +127,15 @@ class Evidence:
             {"relation": schema[relation].name, "position": position, "weights": each.tolist()}
             for (relation, position), each in self.weights.items()
         ]
-        return {"rules": [rule.to_json(schema) for rule in self], "weights": weights, "common": self.common.tolist()}
+        rules = [rule.to_json(schema, self.facts.entities) for rule in self]
+        return {"rules": rules, "weights": weights, "common": self.common.tolist()}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any], facts: Hypergraph) -> Evidence:
         """Return the evidence that plain data says, with the facts that it reads."""
         schema: Schema = facts.schema
         weights = {(schema.id(one["relation"]), int(one["position"])): _weights(one["weights"]) for one in plain["weights"]}
-        rules = [SoftRule.from_json(one, schema) for one in plain["rules"]]
+        rules = [SoftRule.from_json(one, schema, facts.entities) for one in plain["rules"]]
         return cls(facts, rules, weights, _weights(plain["common"]))
 
     def with_facts(self, facts: Hypergraph) -> Evidence:

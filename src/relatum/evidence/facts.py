@@ -7,14 +7,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from relatum.arrays import Int64
+from relatum.arrays import Bool, Int64
 from relatum.data.answer_index import AnswerIndex, AnswerLists
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
+from relatum.data.sorting import differs_from_previous, spread
 from relatum.data.vocabulary import Ids
-from relatum.evidence.soft_rule import SoftRule
+from relatum.evidence.soft_rule import ANY, JOINED, Atom, SoftRule, constant_entity
+from relatum.kernels.evidence import TIMES
 
 __all__ = ["FactStore", "other_answers"]
+
+_ROW = -1  # the number of a fact, where the answer of an index is no position
+_WIDEST = 300  # facts that a path may lead to from one question; what leads to more says little about each
+
+Which = tuple[int, int, tuple[int, ...], tuple[int, ...]]  # relation, answer, positions of the key, equal positions
 
 
 @dataclass(eq=False)
@@ -23,32 +30,183 @@ class FactStore:
 
     graph: Hypergraph
     columns: list[Ids] = field(init=False)
-    _indexes: dict[tuple[int, int, tuple[int, ...]], AnswerIndex] = field(default_factory=dict)
+    _indexes: dict[Which, AnswerIndex] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         distinct = self.graph.distinct()
         self.columns = [distinct.table(relation.name).columns for relation in self.graph.schema]
 
-    def lookup(self, relation: int, answer: int, positions: Sequence[int], key: Sequence[Ids]) -> AnswerLists:
-        """Return what stands at `answer` of the facts that hold a key at some positions, as often as facts have it."""
-        which = (relation, answer, tuple(positions))
+    def lookup(
+        self, relation: int, answer: int, positions: Sequence[int], key: Sequence[Ids], equal: Sequence[int] = ()
+    ) -> AnswerLists:
+        """Return what stands at `answer` of the facts that hold a key at some positions, as often as facts have it.
+
+        Only facts are read that have the same at `answer` and at the `equal` positions.
+        """
+        which = (relation, answer, tuple(positions), tuple(equal))
         if which not in self._indexes:
             columns, size = self.columns[relation], len(self.graph.entities)
+            if equal:
+                columns = columns[:, (columns[list(equal)] == columns[answer]).all(axis=0)]
             self._indexes[which] = AnswerIndex(
                 [columns[one] for one in positions], [size] * len(positions), columns[answer], size
             )
         return self._indexes[which].lookup(key)
 
-    def found(self, rule: SoftRule, questions: Ids) -> AnswerLists:
-        """Return what a rule finds for questions, int32[arity, n]; what stands at their open position is not looked at.
+    def rows(self, relation: int, positions: Sequence[int], key: Sequence[Ids]) -> AnswerLists:
+        """Return the numbers of the facts that hold a key at some positions."""
+        which = (relation, _ROW, tuple(positions), ())
+        if which not in self._indexes:
+            columns, size = self.columns[relation], len(self.graph.entities)
+            count = columns.shape[1]
+            self._indexes[which] = AnswerIndex(
+                [columns[one] for one in positions], [size] * len(positions), np.arange(count, dtype=np.int32), count
+            )
+        return self._indexes[which].lookup(key)
 
-        An entity that no fact has, whatever its id, finds nothing.
+    def borne_out(self, atom: Atom, questions: Ids) -> Bool:
+        """Return for each question whether there is a fact that is like an atom."""
+        bound = [position for position, term in enumerate(atom.terms) if term != ANY]
+        return self._standing(atom, bound[0], bound, questions).counts > 0
+
+    def found(self, rule: SoftRule, questions: Ids, *, itself: bool = True) -> AnswerLists:
+        """Return what a rule finds for questions, int32[arity, n], a candidate as often as facts name it.
+
+        What stands at the open position is not looked at, unless the questions are facts and a path is not to lead through
+        these themselves (`itself=False`). An entity that no fact has, whatever its id, finds nothing.
         """
-        given, read = zip(*rule.given, strict=True)
-        key = questions[list(given)]
-        there = np.all((key >= 0) & (key < len(self.graph.entities)), axis=0)
-        lists = self.lookup(rule.body, rule.answer, read, list(np.where(there, key, 0).astype(np.int32)))
+        if not rule.names_what_is_read:
+            return self._values(rule, questions)
+        if len(rule.body) == 1:
+            return self._matching(rule.body[0], rule.position, questions)
+        return self._joined(rule, questions, itself=itself)
+
+    def groundings(self, rule: SoftRule, fact: Ids) -> list[tuple[int, ...]]:
+        """Return the facts, by number, one of each atom, by which a rule speaks for a fact; never the fact itself."""
+        entity = constant_entity(rule.answer)
+        if fact[rule.position] != (fact[rule.answer] if entity is None else entity):
+            return []
+        found = [np.flatnonzero(self._like(atom, fact, rule.relation)) for atom in rule.body]
+        if len(found) == 1:
+            return [(number,) for number in found[0].tolist()]
+        first, second = (
+            self.columns[atom.relation][atom.where(JOINED)[0]][one] for atom, one in zip(rule.body, found, strict=True)
+        )
+        _, one, other = np.intersect1d(first, second, return_indices=True)  # one path through each entity is enough to read
+        return list(zip(found[0][one].tolist(), found[1][other].tolist(), strict=True))
+
+    def written(self, rule: SoftRule, grounding: Sequence[int]) -> str:
+        """Return the facts of a grounding as people read them."""
+        names, parts = self.graph.entities, []
+        for atom, number in zip(rule.body, grounding, strict=True):
+            entities = (names[one] for one in self.columns[atom.relation][:, number].tolist())
+            parts.append(f"{self.graph.schema[atom.relation].name}({', '.join(entities)})")
+        return ", ".join(parts)
+
+    def _like(self, atom: Atom, fact: Ids, relation: int) -> Bool:
+        """Return which facts of an atom's relation are like it, where a fact of another is given; not this one itself."""
+        columns = self.columns[atom.relation]
+        like = np.ones(columns.shape[1], np.bool_)
+        for position, term in enumerate(atom.terms):
+            if term not in (ANY, JOINED):
+                entity = constant_entity(term)
+                like &= columns[position] == (fact[term] if entity is None else entity)
+        if atom.relation == relation:
+            like &= (columns != fact[:, None]).any(axis=0)
+        return like
+
+    def own(self, rule: SoftRule, facts: Ids) -> Ids:
+        """Return the candidate that each fact itself names, where a rule reads it among others; -1 if it names none."""
+        nothing = np.full(facts.shape[1], -1, np.int32)
+        if len(rule.body) > 1 or rule.body[0].relation != rule.relation:
+            return nothing
+        (atom,) = rule.body
+        if rule.names_what_is_read:
+            answer, *equal = atom.where(rule.position)
+            like = _is_like(atom, facts, (rule.position,)) & (facts[equal] == facts[answer]).all(axis=0)
+            named = facts[answer]
+        else:
+            like, named = _is_like(atom, facts), self._column(rule.answer, facts)
+        return np.where(like, named, nothing)
+
+    def _matching(self, atom: Atom, wanted: int, questions: Ids, joined: Ids | None = None) -> AnswerLists:
+        """Return what stands where an atom has a term, in the facts that are like it."""
+        answer, *equal = atom.where(wanted)
+        bound = [position for position, term in enumerate(atom.terms) if term not in (ANY, wanted)]
+        return self._standing(atom, answer, bound, questions, joined, equal)
+
+    def _standing(
+        self,
+        atom: Atom,
+        answer: int,
+        bound: Sequence[int],
+        questions: Ids,
+        joined: Ids | None = None,
+        equal: Sequence[int] = (),
+    ) -> AnswerLists:
+        """Return what stands at `answer` of the facts that are like an atom at the bound positions."""
+        key = [self._column(atom.terms[position], questions, joined) for position in bound]
+        there = np.all([(one >= 0) & (one < len(self.graph.entities)) for one in key], axis=0)
+        lists = self.lookup(atom.relation, answer, bound, [np.where(there, one, 0).astype(np.int32) for one in key], equal)
         return AnswerLists(lists.pool, lists.starts, np.where(there, lists.counts, 0))
+
+    def _column(self, term: int, questions: Ids, joined: Ids | None = None) -> Ids:
+        """Return the entity that a term is in each question."""
+        if term == JOINED and joined is not None:
+            return joined
+        entity = constant_entity(term)
+        return questions[term] if entity is None else np.full(questions.shape[1], entity, np.int32)
+
+    def _values(self, rule: SoftRule, questions: Ids) -> AnswerLists:
+        """Return the constant or given entity that a rule names, as often as facts are like its atom, up to `TIMES`."""
+        (atom,) = rule.body
+        bound = [position for position, term in enumerate(atom.terms) if term != ANY]
+        named = self._column(rule.answer, questions)
+        there = (named >= 0) & (named < len(self.graph.entities))
+        counts = np.where(there, np.minimum(self._standing(atom, bound[0], bound, questions).counts, TIMES), 0)
+        return AnswerLists(np.repeat(named, counts), np.cumsum(counts) - counts, counts)
+
+    def _joined(self, rule: SoftRule, questions: Ids, *, itself: bool) -> AnswerLists:
+        """Return what a path leads to: from given entities to the joined ones, and from these to candidates."""
+        first, second = rule.body
+        count, position = questions.shape[1], rule.position
+        rows, joined = _pairs(self._matching(first, JOINED, questions), np.arange(count))
+        if not itself and first.relation == rule.relation:
+            own = _is_like(first, questions, (JOINED,))[rows] & (questions[first.where(JOINED)[0]][rows] == joined)
+            rows, joined = _without_one(own, rows, joined)
+        through, candidates = _pairs(self._matching(second, position, questions[:, rows], joined), rows)
+        if not itself and second.relation == rule.relation:
+            start, end = second.where(JOINED)[0], second.where(position)[0]
+            own = (_is_like(second, questions, (JOINED, position))[rows] & (questions[start][rows] == joined))[through]
+            own &= questions[end][rows[through]] == candidates
+            through, candidates = _without_one(own, through, candidates)
+        rows = rows[through]
+        order = np.argsort(rows * len(self.graph.entities) + candidates, kind="stable")
+        counts = np.bincount(rows, minlength=count)
+        return AnswerLists(candidates[order], np.cumsum(counts) - counts, counts)
+
+
+def _is_like(atom: Atom, facts: Ids, free: Sequence[int] = ()) -> Bool:
+    """Return for each fact of the head's relation, which is the atom's too, whether it is itself like the atom."""
+    like = np.ones(facts.shape[1], np.bool_)
+    for position, term in enumerate(atom.terms):
+        if term != ANY and term not in free:
+            entity = constant_entity(term)
+            like &= facts[position] == (facts[term] if entity is None else entity)
+    return like
+
+
+def _pairs(lists: AnswerLists, questions: Int64) -> tuple[Int64, Ids]:
+    """Return the pairs of a row and what was found for it, without the questions for which too much was."""
+    total = np.bincount(questions, lists.counts, minlength=int(questions.max(initial=-1)) + 1)
+    counts = np.where(total[questions] <= _WIDEST, lists.counts, 0)
+    return np.repeat(np.arange(len(questions)), counts), lists.pool[spread(lists.starts, counts)]
+
+
+def _without_one(own: Bool, rows: Int64, found: Ids) -> tuple[Int64, Ids]:
+    """Return sorted pairs without the first of equal ones that are what a fact itself would name."""
+    kept = ~(own & differs_from_previous([rows, found]))
+    return rows[kept], found[kept]
 
 
 def other_answers(

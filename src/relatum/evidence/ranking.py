@@ -55,7 +55,7 @@ def _counts(
     fired = evidence.fired(relation, position, columns)
     pairs = fired.rows * entities + fired.entities
     free = ~np.isin(pairs, hidden)
-    pairs, strength, rows = pairs[free], fired.together[free], fired.rows[free]
+    pairs, strength, rows = pairs[free], fired.strength[free], fired.rows[free]
     where = np.minimum(np.searchsorted(pairs, truth), max(0, len(pairs) - 1))
     named = pairs[where] == truth if len(pairs) else np.zeros(count, np.bool_)
     bar = np.zeros(count, np.float32)

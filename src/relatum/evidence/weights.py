@@ -3,7 +3,7 @@
 Of each question the right answer is to stand out among the candidates: those that rules name, the best of the others by the
 model, and some at random, which stand for all the rest. Each position of a relation has weights of its own, drawn to those
 that all have in common, and the more so the fewer questions there are about it; where evidence does not help with these
-questions, it weighs nothing.
+questions, as far as so few can tell, it weighs nothing.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ __all__ = ["fit_weights", "found_evidence"]
 _FACTS = 2_000  # validation facts that are asked about, at most
 _NAMED, _BEST, _RANDOM = 100, 30, 30  # candidates of a question
 _OWN, _ALL = 5.0, 0.01  # how strongly weights of a position are drawn to the common ones, and these to none
+_DRAWN = 20  # questions that what all gain counts for, beside what those about a position do
 _STEPS = 40
 _PAIRS = 1 << 14  # that are scored at once
 
@@ -115,7 +116,7 @@ def _at(
     count, entities = columns.shape[1], model.num_entities
     truth, hidden = other_answers(known, relation, position, columns, entities)
     fired = evidence.fired(relation, position, columns)
-    pairs, strength = fired.rows * entities + fired.entities, fired.together
+    pairs, strength = fired.rows * entities + fired.entities, fired.strength
     free = ~np.isin(pairs, hidden)
     named = _strongest(pairs[free], strength[free], entities, truth)
     out = np.union1d(np.union1d(hidden, pairs), truth)
@@ -210,10 +211,21 @@ def _fitted(groups: list[_Group]) -> tuple[dict[tuple[int, int], Float64], Float
     with torch.no_grad():
         weights = torch.cat([common + own, common[None]])
         inner = (weights[:, 1:] * scale / torch.exp(weights[:, :1])).numpy()
+    return _that_help(groups, inner)
+
+
+def _that_help(groups: list[_Group], weights: Float64) -> tuple[dict[tuple[int, int], Float64], Float64]:
+    """Return the weights of each group and the last, common ones; none where the answers of questions rank lower by them.
+
+    A position has few questions, often none to which a rule says anything: what all gain counts for some of them.
+    """
+    gains = [one.questions * _gain(one, each) for one, each in zip(groups, weights, strict=False)]
+    usual = sum(gains) / sum(one.questions for one in groups)
     found = {
-        one.group: each if _gain(one, each) > 0 else np.zeros(FEATURES) for one, each in zip(groups, inner, strict=False)
+        one.group: each if gain + _DRAWN * usual > 0 else np.zeros(FEATURES)
+        for one, each, gain in zip(groups, weights, gains, strict=False)
     }
-    return found, inner[-1]
+    return found, weights[-1] if usual > 0 else np.zeros(FEATURES)
 
 
 def _gain(group: _Group, weights: Float64) -> float:

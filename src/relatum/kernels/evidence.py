@@ -23,22 +23,22 @@ TIMES = 4  # as many facts or more, that name a candidate, count alike
 _ONE = np.float32(1)
 
 
-def count_right(found: Excluded, answers: Ids, known: Excluded, *, itself: bool) -> tuple[Ints, Ints]:
+def count_right(found: Excluded, answers: Ids, known: Excluded, own: Ids) -> tuple[Ints, Ints]:
     """Return how often a rule names the answer of a question, and how many candidates it names in all, both int64[TIMES].
 
     Number n of either is about candidates that n + 1 facts name, the last about those that more do. Other known answers are
-    not counted. The fact that a question was made of may be among those that a rule reads: then an answer must be named by
-    another one.
+    not counted. The fact that a question was made of may be among those that a rule reads: then what it names must be named
+    by another one.
 
     Args:
         found: the candidates that the rule finds for each question.
         answers: the answer of each question.
         known: all known answers to each question.
-        itself: whether the rule also finds the fact that the question was made of.
+        own: what the fact that each question was made of names itself; -1 if it names nothing.
     """
     lists = (found.pool, found.starts, found.counts, known.pool, known.starts, known.counts)
     right, named = np.zeros((2, TIMES), np.int64)
-    _count_right(*lists, answers, 1 if itself else 0, right, named)
+    _count_right(*lists, answers, own, right, named)
     return right, named
 
 
@@ -53,10 +53,13 @@ def _count_right(pool, starts, counts, known, known_starts, known_counts, answer
             while index < end and pool[index] == candidate:
                 times += 1
                 index += 1
+            if candidate == own[q]:
+                times -= 1
+            if times == 0:
+                continue
             if candidate == answers[q]:
-                if times > own:
-                    right[min(times - own, TIMES) - 1] += 1
-                    named[min(times - own, TIMES) - 1] += 1
+                right[min(times, TIMES) - 1] += 1
+                named[min(times, TIMES) - 1] += 1
                 continue
             while other < last and known[other] < candidate:
                 other += 1
@@ -72,40 +75,45 @@ class Scratch:
         self.best = np.zeros((questions, candidates), np.float32)
         self.doubt = np.zeros((questions, candidates), np.float32)
         self.counted = np.zeros((questions, candidates), np.float32)
+        self.value = np.zeros((questions, candidates), np.float32)
 
 
 def strengths(
-    lists: list[tuple[Excluded, float, Floats]], scratch: Scratch, questions: int, most: int
-) -> tuple[Ints, Ids, Floats, Floats, Floats]:
-    """Return the candidates that rules name: question, candidate, and three confidences.
+    lists: list[tuple[Excluded, float, Floats, bool]], scratch: Scratch, questions: int, most: int
+) -> tuple[Ints, Ids, Floats, Floats, Floats, Floats]:
+    """Return the candidates that rules name: question, candidate, and four confidences; 0 where no such rule names it.
 
-    They are that of the best rule, that of several together, and that of several by how many facts name the candidate.
-    Several rules together are right if any of them is, as if they were independent. Ordered by question and candidate.
+    They are, of rules that read an answer from facts, that of the best one, that of several together, and that of several by
+    how many facts name the candidate; and that of the best rule that names a value. Several rules together are right if any
+    of them is, as if they were independent. Ordered by question and candidate.
 
     Args:
-        lists: what each rule finds for each question, its confidence, and its confidence by how many facts name a candidate,
-            float32[TIMES]; the most confident first.
+        lists: what each rule finds for each question, its confidence, its confidence by how many facts name a candidate,
+            float32[TIMES], and whether it names a value; the most confident first.
         scratch: for at least so many questions.
         questions: how many.
         most: of how many rules that name a candidate, the most confident, the confidences are put together.
     """
-    size = min(sum(int(found.counts.sum()) for found, _, _ in lists), questions * scratch.times.shape[1])
+    size = min(sum(int(found.counts.sum()) for found, *_ in lists), questions * scratch.times.shape[1])
     touched = np.empty(size, np.int64)
     count = 0
     arrays = (scratch.times, scratch.best, scratch.doubt, scratch.counted)
-    for found, confidence, by_times in lists:
-        start = (found.pool, found.starts, found.counts, np.float32(confidence), by_times, most)
-        count = _take(*start, *arrays, touched, count)
+    for found, confidence, by_times, is_value in lists:
+        start = (found.pool, found.starts, found.counts, np.float32(confidence))
+        if is_value:
+            count = _take_value(*start, scratch.times, scratch.value, touched, count)
+        else:
+            count = _take(*start, by_times, most, *arrays, scratch.value, touched, count)
     touched = np.sort(touched[:count])
-    best, together, counted = np.empty((3, count), np.float32)
-    _give(touched, *arrays, best, together, counted)
+    best, together, counted, value = np.zeros((4, count), np.float32)
+    _give(touched, *arrays, scratch.value, best, together, counted, value)
     rows, candidates = np.divmod(touched, scratch.times.shape[1])
-    return rows, candidates.astype(np.int32), best, together, counted
+    return rows, candidates.astype(np.int32), best, together, counted, value
 
 
 @exact
 def _take(  # type: ignore[no-untyped-def]
-    pool, starts, counts, confidence, by_times, most, times, best, doubt, counted, touched, count
+    pool, starts, counts, confidence, by_times, most, times, best, doubt, counted, value, touched, count
 ):
     """Note what one rule finds; return how many pairs of a question and a candidate were found by any rule yet."""
     width = times.shape[1]
@@ -118,8 +126,9 @@ def _take(  # type: ignore[no-untyped-def]
                 facts += 1
                 index += 1
             if times[q, candidate] == 0:
-                touched[count] = q * width + candidate
-                count += 1
+                if value[q, candidate] == 0:
+                    touched[count] = q * width + candidate
+                    count += 1
                 best[q, candidate] = confidence
                 doubt[q, candidate] = _ONE
                 counted[q, candidate] = _ONE
@@ -131,12 +140,32 @@ def _take(  # type: ignore[no-untyped-def]
 
 
 @exact
-def _give(touched, times, best, doubt, counted, best_out, together, counted_out):  # type: ignore[no-untyped-def]
+def _take_value(pool, starts, counts, confidence, times, value, touched, count):  # type: ignore[no-untyped-def]
+    """Note the value that one rule names, unless a more confident one did; return the count as `_take` does."""
+    width = times.shape[1]
+    for q in range(len(starts)):
+        for index in range(starts[q], starts[q] + counts[q]):
+            candidate = pool[index]
+            if value[q, candidate] == 0:
+                if times[q, candidate] == 0:
+                    touched[count] = q * width + candidate
+                    count += 1
+                value[q, candidate] = confidence
+    return count
+
+
+@exact
+def _give(  # type: ignore[no-untyped-def]
+    touched, times, best, doubt, counted, value, best_out, together, counted_out, value_out
+):
     """Fill what was found for the touched pairs, and clean up behind."""
     width = times.shape[1]
     for index in range(len(touched)):
         q, candidate = touched[index] // width, touched[index] % width
-        best_out[index] = best[q, candidate]
-        together[index] = _ONE - doubt[q, candidate]
-        counted_out[index] = _ONE - counted[q, candidate]
+        if times[q, candidate] > 0:
+            best_out[index] = best[q, candidate]
+            together[index] = _ONE - doubt[q, candidate]
+            counted_out[index] = _ONE - counted[q, candidate]
+        value_out[index] = value[q, candidate]
         times[q, candidate] = 0
+        value[q, candidate] = 0
