@@ -37,7 +37,7 @@ def test_a_bonus_is_what_weights_make_of_what_rules_say() -> None:
     knows = SPLIT.schema.id("knows")
     questions = SPLIT.test.table("knows").columns
     assert evidence.bonus(knows, 0, questions) is None  # without weights nothing is added
-    evidence.common = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
+    evidence.common = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     bonus, fired = evidence.bonus(knows, 0, questions), evidence.fired(knows, 0, questions)
     assert bonus is not None
     assert bonus.counts.sum() == len(fired.rows) == len(bonus.values)
@@ -46,12 +46,31 @@ def test_a_bonus_is_what_weights_make_of_what_rules_say() -> None:
         assert answer in fired.entities[fired.rows == number]
 
 
+def test_what_a_relation_never_has_twice_is_spoken_against() -> None:
+    rng = np.random.default_rng(0)
+    rows = [("plays", f"c{a}", f"c{b}", f"s{a}") for a, b in rng.integers(0, 20, (150, 2)).tolist() if a != b]
+    graph = Hypergraph.of([*rows, *(("likes", f"c{a}", f"c{a}") for a in range(20))])
+    evidence, plays = Evidence(graph, []), graph.schema.id("plays")
+    evidence.common = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    questions = graph.table("plays").columns[:, :5]
+    bonus = evidence.bonus(plays, 1, questions)
+    assert bonus is not None
+    for number in range(5):
+        part = slice(bonus.starts[number], bonus.starts[number] + bonus.counts[number])
+        assert set(bonus.pool[part].tolist()) == {questions[0, number], questions[2, number]}
+        assert bonus.values[part] == pytest.approx(-np.log1p(graph.distinct().table("plays").columns.shape[1]))
+    both = evidence.fired(graph.schema.id("likes"), 1, graph.table("likes").columns)
+    assert not len(both.rows)
+    unknown = np.full((3, 1), 10**6, np.int32)
+    assert not len(evidence.fired(plays, 1, unknown).rows)
+
+
 def test_questions_that_need_several_parts_are_answered_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     questions, knows = SPLIT.test.table("knows").columns, SPLIT.schema.id("knows")
     whole = Evidence(SPLIT.train, mine(SPLIT.train)).fired(knows, 1, questions)
     monkeypatch.setattr("relatum.evidence.evidence._CELLS", 3 * len(SPLIT.entities))
     parts = Evidence(SPLIT.train, mine(SPLIT.train)).fired(knows, 1, questions)
-    for name in ("rows", "entities", "best", "together", "counted", "value"):
+    for name in ("rows", "entities", "best", "together", "counted", "value", "repeats"):
         assert np.array_equal(getattr(whole, name), getattr(parts, name))
 
 

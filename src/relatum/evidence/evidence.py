@@ -20,7 +20,7 @@ from relatum.kernels.filters import Bonus, excluded_part
 
 __all__ = ["FEATURES", "Evidence", "Fired"]
 
-FEATURES = 5
+FEATURES = 6
 _TOGETHER = 5  # rules whose confidences are put together
 _CELLS = 1 << 22  # of the scratch memory
 _SMALL, _LARGE = 0.003, 0.03  # confidences below which evidence counts in proportion, above which by its logarithm
@@ -38,6 +38,8 @@ class Fired:
         together: that of the best few of these rules, as if they were independent.
         counted: the same, by how many facts name the candidate.
         value: the confidence of the best rule that names it as a value, such as one that is frequent; 0 if none does.
+        repeats: the logarithm of how many facts say that the relation never has the candidate twice, which a fact with it
+            would; 0 where none would.
     """
 
     rows: Int64
@@ -46,6 +48,7 @@ class Fired:
     together: Float32
     counted: Float32
     value: Float32
+    repeats: Float32
 
     @property
     def strength(self) -> Float32:
@@ -54,11 +57,22 @@ class Fired:
 
     @property
     def features(self) -> Float64:
-        """What weights are for, [n, FEATURES]; never below 0."""
+        """What weights are for, [n, FEATURES]; what speaks against a candidate is below 0."""
         strength = self.strength
         shares = (self.best / _SMALL, strength / _SMALL, strength / _LARGE, self.counted / _SMALL)
         doubt = 1 - np.minimum(strength, _SURE)
-        return np.stack([*map(np.log1p, shares), -np.log(doubt)], 1).astype(np.float64)
+        return np.stack([*map(np.log1p, shares), -np.log(doubt), -self.repeats], 1).astype(np.float64)
+
+    def with_repeats(self, rows: Int64, entities: Ids, weight: float, num_entities: int) -> Fired:
+        """Return the same with candidates of questions against which so much speaks, whether rules name them or not."""
+        pairs = self.rows * num_entities + self.entities
+        wrong = np.unique(rows * num_entities + entities)
+        whole = np.union1d(pairs, wrong)
+        said = np.zeros((4, len(whole)), np.float32)
+        said[:, np.searchsorted(whole, pairs)] = self.best, self.together, self.counted, self.value
+        best, together, counted, value = said
+        repeats = np.where(np.isin(whole, wrong), np.float32(weight), np.float32(0))
+        return Fired(whole // num_entities, (whole % num_entities).astype(np.int32), best, together, counted, value, repeats)
 
 
 @dataclass(eq=False)
@@ -93,7 +107,11 @@ class Evidence:
         return self._rules.get((relation, position), [])
 
     def fired(self, relation: int, position: int, questions: Ids) -> Fired:
-        """Return what rules say about questions, int32[arity, n]; known answers are among it."""
+        """Return what rules say about questions, int32[arity, n]; known answers are among it.
+
+        Where a position never has the entity of another one, what the others hold is among it too: a club does not play
+        against itself.
+        """
         rules, parts = self.about(relation, position), []
         lists = [
             (self.store.found(rule, questions), rule.confidence, rule.confidences, not rule.names_what_is_read)
@@ -105,15 +123,22 @@ class Evidence:
             here = [(excluded_part(found, part), one, each, value) for found, one, each, value in lists]
             rows, *rest = strengths(here, self._clean(step), part.stop - start, _TOGETHER)
             parts.append((rows + start, *rest))
-        if not parts:
-            none = np.empty(0, np.float32)
-            return Fired(np.empty(0, np.int64), np.empty(0, np.int32), none, none, none, none)
-        return Fired(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        none = np.empty(0, np.float32)
+        nothing = np.empty(0, np.int64), np.empty(0, np.int32), none, none, none, none
+        rows, entities, *said = (np.concatenate(each) for each in zip(nothing, *parts, strict=True))
+        best, together, counted, value = said
+        found = Fired(rows, entities, best, together, counted, value, none)
+        apart, size = self.store.never_equal(relation, position), len(self.facts.entities)
+        given = questions[apart]
+        numbers = np.broadcast_to(np.arange(questions.shape[1]), given.shape)
+        there = (given >= 0) & (given < size)
+        seen = float(np.log1p(self.store.columns[relation].shape[1]))
+        return found.with_repeats(numbers[there], given[there], seen, size)
 
     def bonus(self, relation: int, position: int, questions: Ids) -> Bonus | None:
-        """Return what evidence adds to the scores of candidates; None where no rule speaks about the position."""
+        """Return what evidence adds to the scores of candidates; None where it weighs nothing."""
         weights = self.weights.get((relation, position), self.common)
-        if not self.about(relation, position) or not weights.any():
+        if not weights.any():
             return None
         fired = self.fired(relation, position, questions)
         counts = np.bincount(fired.rows, minlength=questions.shape[1])

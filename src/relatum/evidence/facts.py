@@ -32,6 +32,8 @@ class FactStore:
     columns: list[Ids] = field(init=False)
     _indexes: dict[Which, AnswerIndex] = field(default_factory=dict)
 
+    _never_equal: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+
     def __post_init__(self) -> None:
         distinct = self.graph.distinct()
         self.columns = [distinct.table(relation.name).columns for relation in self.graph.schema]
@@ -63,6 +65,16 @@ class FactStore:
                 [columns[one] for one in positions], [size] * len(positions), np.arange(count, dtype=np.int32), count
             )
         return self._indexes[which].lookup(key)
+
+    def never_equal(self, relation: int, position: int) -> list[int]:
+        """Return the other positions of a relation that have never the same entity as one, in any of its facts."""
+        if (relation, position) not in self._never_equal:
+            columns = self.columns[relation]
+            others = (one for one in range(len(columns)) if one != position)
+            self._never_equal[relation, position] = [
+                one for one in others if columns.size and not (columns[one] == columns[position]).any()
+            ]
+        return self._never_equal[relation, position]
 
     def borne_out(self, atom: Atom, questions: Ids) -> Bool:
         """Return for each question whether there is a fact that is like an atom."""

@@ -192,14 +192,15 @@ def _fitted(groups: list[_Group]) -> tuple[dict[tuple[int, int], Float64], Float
     group = torch.from_numpy(np.repeat(np.arange(len(groups)), sizes))
     questions = int(firsts[-1])
     scale = float(scores[right].std()) or 1.0  # so that a weight of 1 is a usual one, whatever the model's scores are
-    common = torch.zeros(1 + FEATURES, dtype=torch.float64, requires_grad=True)
-    own = torch.zeros(len(groups), 1 + FEATURES, dtype=torch.float64, requires_grad=True)
+    common = torch.zeros(FEATURES, dtype=torch.float64, requires_grad=True)
+    own = torch.zeros(len(groups), FEATURES, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS([common, own], max_iter=_STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
         optimizer.zero_grad()
         weights = common + own
-        logits = offsets + torch.exp(weights[group, 0]) * scores / scale + (weights[group, 1:] * features).sum(1)
+        said = (weights[group, 1:] * features[:, :-1]).sum(1) + features[:, -1]  # repeats are log-odds as they are
+        logits = offsets + torch.exp(weights[group, 0]) * scores / scale + said
         largest = torch.full((questions,), -torch.inf, dtype=torch.float64).scatter_reduce(0, rows, logits.detach(), "amax")
         sums = torch.zeros(questions, dtype=torch.float64).index_add(0, rows, torch.exp(logits - largest[rows]))
         cost = (sums.log() + largest).sum() - logits[right].sum()
@@ -210,22 +211,24 @@ def _fitted(groups: list[_Group]) -> tuple[dict[tuple[int, int], Float64], Float
     optimizer.step(loss)  # type: ignore[no-untyped-call]
     with torch.no_grad():
         weights = torch.cat([common + own, common[None]])
-        inner = (weights[:, 1:] * scale / torch.exp(weights[:, :1])).numpy()
+        unit = scale / torch.exp(weights[:, :1])
+        inner = torch.cat([weights[:, 1:] * unit, unit], 1).numpy()
     return _that_help(groups, inner)
 
 
 def _that_help(groups: list[_Group], weights: Float64) -> tuple[dict[tuple[int, int], Float64], Float64]:
-    """Return the weights of each group and the last, common ones; none where the answers of questions rank lower by them.
+    """Return the weights of each group and the last, common ones; none for rules where answers rank lower by them.
 
     A position has few questions, often none to which a rule says anything: what all gain counts for some of them.
     """
     gains = [one.questions * _gain(one, each) for one, each in zip(groups, weights, strict=False)]
     usual = sum(gains) / sum(one.questions for one in groups)
+    against = np.arange(FEATURES) == FEATURES - 1  # what no fact has is unlikely, whether rules help or not
     found = {
-        one.group: each if gain + _DRAWN * usual > 0 else np.zeros(FEATURES)
+        one.group: each if gain + _DRAWN * usual > 0 else each * against
         for one, each, gain in zip(groups, weights, gains, strict=False)
     }
-    return found, weights[-1] if usual > 0 else np.zeros(FEATURES)
+    return found, weights[-1] if usual > 0 else weights[-1] * against
 
 
 def _gain(group: _Group, weights: Float64) -> float:

@@ -38,7 +38,7 @@ _OWN, _ALL = 5.0, 0.05  # how strongly weights of a position are drawn to the co
 _STEPS = 100
 OBSERVED = 0.98  # of the truth at most: no data can tell that nothing is missing
 _APART = 15.0  # log-odds by which an answer stands out at most, as one without a rival does
-_AROUND = 40  # right answers to a point of a curve
+_AROUND = 40  # candidates to the last point of a curve, and right ones to all of it at least
 _SUREST = 0.99  # what a point of a curve says at most
 _RISE = 1e-3
 _NEXT_TO_ONE = float(np.exp(-_APART))
@@ -181,13 +181,17 @@ def fit_answer_calibration(
 
 
 def _curve(logits: Float64, right: Bool, weight: Float64, seen: float) -> Float64:
-    """Return points, float64[2, n], of log-odds as they were said and as they came out, each of about as many right ones."""
-    order = np.argsort(logits.ravel(), kind="stable")
+    """Return points, float64[2, n], of log-odds as they were said and as they came out.
+
+    The highest are of most interest, and the fewest: each point is of twice as many candidates as the one above it.
+    """
+    order = np.argsort(-logits.ravel(), kind="stable")
+    order = order[weight.ravel()[order] > 0]
     logits, right, weight = logits.ravel()[order], right.ravel()[order], weight.ravel()[order]
-    count = int(np.count_nonzero(right)) // _AROUND
-    if count < 2:
+    sizes = _AROUND * (2 ** np.arange(1, 60, dtype=np.float64) - 1)
+    parts = np.split(np.arange(len(order)), sizes[sizes < len(order) - _AROUND].astype(np.int64))[::-1]
+    if len(parts) < 3 or np.count_nonzero(right) < _AROUND:
         return np.zeros((2, 1))  # too few to tell
-    parts = np.split(np.arange(len(order)), np.searchsorted(np.cumsum(right), _AROUND * np.arange(1, count)))
     heavy = np.array([weight[part].sum() for part in parts])
     shares = _never_falling(np.array([(weight * right)[part].sum() for part in parts]) / heavy / seen, heavy)
     centres = np.array([np.average(logits[part], weights=weight[part]) for part in parts])
