@@ -28,7 +28,7 @@ from relatum.report.page import write_report
 from relatum.rules import Rule, estimate_observed_share, mine_rules
 from relatum.runs import fit as fitting
 from relatum.runs.answers import FACT_SCORE_COLUMNS, Answers, FactScore, Prediction, Predictions, Question, question_of
-from relatum.runs.completion import complete, score, why
+from relatum.runs.completion import complete, score
 from relatum.runs.doubt import DOUBT_COLUMNS, DoubtfulFact, doubtful_facts
 from relatum.runs.ensemble import join as join_runs
 from relatum.runs.export import predictions_table, save_embeddings
@@ -45,6 +45,7 @@ from relatum.runs.lookup import (
 )
 from relatum.runs.prediction import predict
 from relatum.runs.probabilities import reliability_of
+from relatum.runs.reasons import SIMILAR_FACT_COLUMNS, SimilarFact, objections, similar_facts, why
 from relatum.runs.recipe import spec_of
 from relatum.runs.saving import save_run
 from relatum.runs.spec import Spec
@@ -113,6 +114,15 @@ class Run(Trained):
         columns = {"rule": str, "answers": str, "confidence": float, "right": int, "named": int, "facts": str, "more": int}
         question = question_of(fact, arguments, roles, self.schema)
         return Records(why(self, question, k), columns, f"what speaks for {question}", plain=_reason_row)
+
+    def objections(self, fact: Any, *arguments: object, **roles: object) -> list[str]:
+        """Return what speaks against a fact, given as to `complete`, in words."""
+        return objections(self, question_of(fact, arguments, roles, self.schema))
+
+    def similar_facts(self, fact: Any, *arguments: object, k: int = 3, **roles: object) -> Records[SimilarFact]:
+        """Return the k known facts most similar to a fact, given as to `complete`: each differs from it in one entity."""
+        question = question_of(fact, arguments, roles, self.schema)
+        return Records(similar_facts(self, question, k), SIMILAR_FACT_COLUMNS, f"known facts similar to {question}")
 
     def reliability(self, part: str = "test") -> Reliability | None:
         """Return how far the probabilities of the best new answers to questions of a part can be trusted."""

@@ -12,6 +12,7 @@ from typer.exceptions import TyperException
 from relatum.cli import ask, data, lookup, query
 from relatum.cli.demo import demo
 from relatum.cli.doubt import doubt
+from relatum.cli.explain import explain
 from relatum.cli.imports import import_tables
 from relatum.cli.join import join
 from relatum.cli.paper import figures, run, tables
@@ -48,7 +49,7 @@ for verb in (
     ask.evaluate,
     ask.complete,
     ask.score,
-    ask.explain,
+    explain,
     doubt,
     predict,
     embeddings,

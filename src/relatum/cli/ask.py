@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from relatum.cli.explain import reasons_of, say_reason, where
 from relatum.cli.options import Json, RunFolder
 from relatum.cli.output import print_json, print_table, say
 from relatum.formatting import number, percent
@@ -71,6 +72,7 @@ def complete(
         int | None,
         typer.Option(min=1, help="With several gaps: how many partial facts to keep; by default all, or 256 if too many."),
     ] = None,
+    why: Annotated[bool, typer.Option("--why", help="Show what speaks for each new answer.")] = False,
     json: Json = False,
 ) -> None:
     """Fill the gaps in a fact: first the known answers, then the most likely new ones."""
@@ -82,8 +84,11 @@ def complete(
     answers = loaded.complete(parsed, k=k, new_only=new, beam=beam)
     roles = loaded.schema[parsed.relation].roles
     heads = [roles[position] if roles else f"position {position}" for position in parsed.open]
+    reasons = reasons_of(loaded, parsed, answers) if why else {}
     if json:
-        print_json({"question": question, "answers": [_plain(answer) for answer in answers]})
+        told = [{"reasons": [one.to_dict() for one in reasons[answer]]} if answer in reasons else {} for answer in answers]
+        plain = [{**_plain(answer), **more} for answer, more in zip(answers, told, strict=True)]
+        print_json({"question": question, "answers": plain})
         return
     ends = ("score", "probability")
     if known := [answer for answer in answers if answer.known]:
@@ -91,6 +96,10 @@ def complete(
         print_table(f"{question}, known", ("", *heads, *ends, ""), rows, ends, drop=("score",))
     rows = [row for row, _ in _rows([answer for answer in answers if not answer.known])]
     print_table(f"{question}, new", ("", *heads, *ends), rows, ends, drop=("score",))
+    for answer, found in reasons.items():
+        say(f"{', '.join(answer.entities)}:" + ("" if found else " no rule speaks for it, the embedding alone does"))
+        for one in found:
+            say_reason(one)
 
 
 def score(
@@ -114,40 +123,13 @@ def score(
             f"{one.score:.3f}",
             percent(one.probability),
             f"{one.percentile:.2f} %",
-            _where(one.source),
+            where(one.source),
         )
         for fact, one in zip(facts, found, strict=True)
     ]
     heads = ("fact", "score", "probability", "beats", "")
     print_table("scores", heads, rows, heads[1:4], drop=("score",))
     say("beats: the share of one-cell variations of this fact that score lower")
-
-
-def explain(
-    run: RunFolder,
-    fact: Annotated[str, typer.Argument(help="A fact such as 'sold(drew, alex, book)'.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many rules to show.")] = 5,
-    json: Json = False,
-) -> None:
-    """Show what speaks for a fact: the rules that the training facts bear out, and the very facts that they rest on."""
-    from relatum.api import Run
-
-    loaded = Run.load(run)
-    found, score = loaded.why(fact, k=k), loaded.score(fact)
-    if json:
-        print_json({"fact": fact, "probability": score.probability, "reasons": [one.to_dict() for one in found]})
-        return
-    share = f"above {score.percentile:.1f} % of its one-cell variations"
-    say(f"{fact}: {_where(score.source)}; by the embedding {percent(score.probability)}, {share}")
-    for one in found:
-        say(f"{percent(one.confidence)}  {one.rule}")
-        say(f"       names {one.answers}; right {one.right:,} of {one.named:,} times in training")
-        for each in one.facts:
-            say(f"       - {each}")
-        if one.more:
-            say(f"       - and {one.more:,} more")
-    if not found:
-        say("no rule speaks for it: the embedding alone does")
 
 
 def _rows(answers: list[Answer]) -> Iterator[tuple[tuple[str, ...], Answer]]:
@@ -166,13 +148,6 @@ def _plain(answer: Answer) -> dict[str, Any]:
         "known": answer.known,
         "source": answer.source,
     }
-
-
-def _where(source: str | None) -> str:
-    """Return where a fact is known from."""
-    if source is None:
-        return "new"
-    return "known, derived" if source == "derived" else f"known, in {source}"
 
 
 def _show(reliability: Reliability) -> None:

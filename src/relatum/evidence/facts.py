@@ -105,7 +105,9 @@ class FactStore:
             self.columns[atom.relation][atom.where(JOINED)[0]][one] for atom, one in zip(rule.body, found, strict=True)
         )
         _, one, other = np.intersect1d(first, second, return_indices=True)  # one path through each entity is enough to read
-        return list(zip(found[0][one].tolist(), found[1][other].tolist(), strict=True))
+        pairs = zip(found[0][one].tolist(), found[1][other].tolist(), strict=True)
+        same = rule.body[0].relation == rule.body[1].relation  # a fact and itself are no path
+        return [(here, there) for here, there in pairs if not same or here != there]
 
     def written(self, rule: SoftRule, grounding: Sequence[int]) -> str:
         """Return the facts of a grounding as people read them."""

@@ -33,7 +33,7 @@ __all__ = ["fit_weights", "found_evidence"]
 
 _FACTS = 2_000  # validation facts that are asked about, at most
 _NAMED, _BEST, _RANDOM = 100, 30, 30  # candidates of a question
-_OWN, _ALL = 5.0, 0.01  # how strongly weights of a position are drawn to the common ones, and these to none
+_OWN, _ALL = 5.0, 1.0  # how strongly weights of a position are drawn to the common ones, and these to none
 _DRAWN = 20  # questions that what all gain counts for, beside what those about a position do
 _STEPS = 40
 _PAIRS = 1 << 14  # that are scored at once

@@ -15,7 +15,6 @@ from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
-from relatum.evidence.reasons import Reason, reasons
 from relatum.inference.completion import EXHAUSTIVE_LIMIT, best_facts
 from relatum.inference.scoring import CandidateScorer
 from relatum.models.reale import ReAlE
@@ -26,7 +25,7 @@ from relatum.runs.probabilities import answer_probabilities, fact_probabilities
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
 
-__all__ = ["complete", "score", "why"]
+__all__ = ["complete", "score"]
 
 _BEAM = 256
 
@@ -61,7 +60,7 @@ def complete(
         raise DataError(f"{question}: at least one position must be open (a ?)")
     schema = run.schema[question.relation]
     roles = field_names(schema, question.open)
-    given = _given(run, question)
+    given = run.entities_of(question)
     reasons = isinstance(run.model, ReAlE) and beam is None
     if reasons and (question.free or question.relation in run.definitions):
         found = _by_reasoning(run, question, k, new_only, seconds)
@@ -76,25 +75,10 @@ def score(run: Trained, question: Question) -> FactScore:
     """Return what the run thinks of a fact."""
     if question.open or question.free:
         raise DataError(f"{question}: a fact to score names an entity for every position of {run.schema[question.relation]}")
-    columns, scorer = _given(run, question), run.scorer(question.relation)
+    columns, scorer = run.entities_of(question), run.scorer(question.relation)
     scores, sources = _scores(scorer, columns), _known_facts(run, question, columns)[1]
     (one,) = _answers(run, question, scorer, columns, scores, sources)
     return FactScore(str(question), one.score, one.probability, _percentile(scorer, columns), one.source)
-
-
-def why(run: Trained, question: Question, k: int = 5) -> list[Reason]:
-    """Return the k most confident rules that speak for a fact, with the training facts that they rest on.
-
-    A run that was trained without evidence is searched for rules when it is asked first.
-    """
-    k = whole_number("k", k)
-    if question.open or question.free:
-        raise DataError(
-            f"{question}: a fact to explain names an entity for every position of {run.schema[question.relation]}"
-        )
-    if question.relation in run.definitions:
-        raise DataError(f"{question}: {question.relation} is a defined relation; explain it as a query")
-    return reasons(run.rules_of_facts, run.model.schema.id(question.relation), _given(run, question)[:, 0], k)
 
 
 def _by_reasoning(run: Trained, question: Question, k: int, new_only: bool, seconds: float) -> list[Answer]:
@@ -129,20 +113,7 @@ def _source(run: Trained, question: Question, entities: tuple[str, ...]) -> str:
     for position, name in zip(question.open, entities, strict=True):
         filled[position] = name
     fact = replace(question, arguments=tuple(filled))
-    return min(_known_facts(run, fact, _given(run, fact))[1], key=list(run.split.parts).index)
-
-
-def _given(run: Trained, question: Question) -> Ids:
-    """Return the entities of a question, int32[arity, 1]; where it has none this holds 0, which is not looked at."""
-    relation, arguments = run.schema[question.relation], question.arguments
-    if len(arguments) != relation.arity:
-        raise DataError(f"{relation} takes {relation.arity} arguments, not {len(arguments)}")
-    columns = relation.roles or [f"position {position}" for position in range(relation.arity)]
-    found = [
-        0 if name is None else run.entity_id(name, column_type, column)
-        for name, column_type, column in zip(arguments, run.column_types(relation.name), columns, strict=True)
-    ]
-    return np.array(found, np.int32)[:, None]
+    return min(_known_facts(run, fact, run.entities_of(fact))[1], key=list(run.split.parts).index)
 
 
 def _known_answers(run: Trained, question: Question, facts: Ids, sources: list[str], k: int) -> list[Answer]:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from relatum.arrays import Float64
 from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Hypergraph, Split, TupleTable
 from relatum.data.schema import RelationSchema, Schema
@@ -174,22 +175,28 @@ def find_entities(source: Split | RunLike, text: str, k: int = 10) -> list[Entit
 
 
 def similar_entities(run: RunLike, entity: str, k: int = 10) -> list[SimilarEntity]:
-    """Return the k entities whose embeddings are nearest to an entity's, those of its own type first.
-
-    Likeness is the cosine of the rows that scoring reads, taken from their mean: the entries of many models are all
-    positive, and without that every two entities would look alike.
-    """
+    """Return the k entities whose embeddings are nearest to an entity's, those of its own type first."""
     k, entities = whole_number("k", k), run.model.graph.entities
     own = entities.id(entity)
-    rows = [run.tables[name].numpy(force=True).reshape(len(entities), -1) for name in run.model.entity_tables]
-    vectors = np.concatenate(rows, axis=1).astype(np.float64)
-    vectors -= vectors.mean(axis=0)
-    lengths = np.maximum(np.linalg.norm(vectors, axis=1), np.finfo(np.float64).tiny)
-    cosines = np.clip(vectors @ vectors[own] / (lengths * lengths[own]), -1, 1)
+    cosines = similarities(run, own)
     types = _types_of(entities, _entity_types(run))
     other = np.array([one != types[own] for one in types])
     order = [int(one) for one in np.lexsort((-cosines, other)) if one != own][:k]
     return [SimilarEntity(entities[one], float(cosines[one]), types[one]) for one in order]
+
+
+def similarities(run: RunLike, entity: int) -> Float64:
+    """Return how similar the embedding finds every entity to one.
+
+    Likeness is the cosine of the rows that scoring reads, taken from their mean: the entries of many models are all
+    positive, and without that every two entities would look alike.
+    """
+    rows = [run.tables[name].numpy(force=True).reshape(run.model.num_entities, -1) for name in run.model.entity_tables]
+    vectors = np.concatenate(rows, axis=1).astype(np.float64)
+    vectors -= vectors.mean(axis=0)
+    lengths = np.maximum(np.linalg.norm(vectors, axis=1), np.finfo(np.float64).tiny)
+    cosines: Float64 = np.clip(vectors @ vectors[entity] / (lengths * lengths[entity]), -1, 1)
+    return cosines
 
 
 _GRADES = ("exact", "prefix", "word", "substring")

@@ -37,6 +37,7 @@ from relatum.progress import progress
 from relatum.reasoning.closed_form import closed_form, extended, require_reale
 from relatum.reasoning.query import Limit, Query, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
+from relatum.runs.answers import Question
 from relatum.runs.definitions import DEFINITIONS, defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.directory import (
     JOURNAL,
@@ -268,6 +269,18 @@ class Trained:
     def entity_id(self, name: str, column_type: ColumnType | None, column: str) -> int:
         """Return the id of the entity that a name means in a column; in one of a table a value alone will do."""
         return self.entities.id(name) if column_type is None else column_type.find(name, self.entities, column)
+
+    def entities_of(self, question: Question) -> Ids:
+        """Return the entities of a question, int32[arity, 1]; where it has none this holds 0, which is not looked at."""
+        relation, arguments = self.schema[question.relation], question.arguments
+        if len(arguments) != relation.arity:
+            raise DataError(f"{relation} takes {relation.arity} arguments, not {len(arguments)}")
+        columns = relation.roles or [f"position {position}" for position in range(relation.arity)]
+        found = [
+            0 if name is None else self.entity_id(name, column_type, column)
+            for name, column_type, column in zip(arguments, self.column_types(relation.name), columns, strict=True)
+        ]
+        return np.array(found, np.int32)[:, None]
 
     def allowed_entities(self, relation: str) -> list[Ids | None]:
         """Return for each position of a relation the entities that can stand there, ascending; None are all.

@@ -1,0 +1,86 @@
+"""Why a run thinks that a fact is true or not: rules and the facts they rest on, what it never saw, and similar facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from relatum.algebra.lexer import as_written, write_arguments
+from relatum.data.vocabulary import Ids
+from relatum.errors import DataError
+from relatum.evidence.reasons import Reason, reasons
+from relatum.runs.answers import Question
+from relatum.runs.lookup import similarities
+from relatum.runs.trained import Trained
+from relatum.settings import whole_number
+
+__all__ = ["SIMILAR_FACT_COLUMNS", "SimilarFact", "objections", "similar_facts", "why"]
+
+SIMILAR_FACT_COLUMNS: dict[str, type] = {"fact": str, "similarity": float}
+
+
+@dataclass(frozen=True)
+class SimilarFact:
+    """A known fact that differs in one entity, and how similar the embedding finds these two entities."""
+
+    fact: str
+    similarity: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fact and the similarity as plain data."""
+        return asdict(self)
+
+
+def why(run: Trained, question: Question, k: int = 5, only: int | None = None) -> list[Reason]:
+    """Return the k most confident rules that speak for a fact, with the training facts that they rest on.
+
+    A run that was trained without evidence is searched for rules when it is asked first. `only` is the position whose entity
+    the rules are to name, if not any.
+    """
+    k, fact = whole_number("k", k), _fact(run, question)
+    return reasons(run.rules_of_facts, run.model.schema.id(question.relation), fact, k, only)
+
+
+def objections(run: Trained, question: Question) -> list[str]:
+    """Return what speaks against a fact: that it has an entity twice where no known fact of its relation has."""
+    fact, schema = _fact(run, question), run.schema[question.relation]
+    store, relation = run.rules_of_facts.store, run.model.schema.id(question.relation)
+    count = store.columns[relation].shape[1]
+    names = schema.roles or [f"argument {position + 1}" for position in range(schema.arity)]
+    return [
+        f"none of the {count:,} training facts of {schema.name} has the same {names[other]} and {names[position]}"
+        for position in range(len(fact))
+        for other in store.never_equal(relation, position)
+        if other < position and fact[other] == fact[position]
+    ]
+
+
+def similar_facts(run: Trained, question: Question, k: int = 3) -> list[SimilarFact]:
+    """Return the k known facts that differ in one entity from a fact, and whose other entity is most like its own."""
+    k, fact = whole_number("k", k), _fact(run, question)
+    scorer = run.scorer(question.relation)
+    found: list[tuple[float, tuple[int, ...]]] = []
+    for position in range(len(fact)):
+        others = [one for one in scorer.answers(position, fact[:, None])[0].tolist() if one != fact[position]]
+        if others:
+            alike = similarities(run, int(fact[position]))[others].tolist()
+            rest = fact.tolist()
+            found += [
+                (-like, (*rest[:position], other, *rest[position + 1 :])) for other, like in zip(others, alike, strict=True)
+            ]
+    return [SimilarFact(_written(run, question.relation, entities), -like) for like, entities in sorted(found)[:k]]
+
+
+def _fact(run: Trained, question: Question) -> Ids:
+    """Return the entities of a question that names one at every position of a stored relation."""
+    schema = run.schema[question.relation]
+    if question.open or question.free:
+        raise DataError(f"{question}: a fact to explain names an entity for every position of {schema}")
+    if question.relation in run.definitions:
+        raise DataError(f"{question}: {question.relation} is a defined relation; explain it as a query")
+    return run.entities_of(question)[:, 0]
+
+
+def _written(run: Trained, relation: str, entities: Sequence[int]) -> str:
+    return as_written(relation) + write_arguments(tuple(run.entities[one] for one in entities))

@@ -1,0 +1,39 @@
+"""What speaks for a fact and against it, and the known facts that are most like it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from relatum import DataError, Run
+
+
+@pytest.fixture(scope="module")
+def run(example_run: Path) -> Run:
+    return Run.load(example_run)
+
+
+def test_what_no_fact_has_speaks_against_one(run: Run) -> None:
+    (said,) = run.objections("sold(drew, drew, book)")
+    assert "has the same seller and buyer" in said
+    assert not run.objections("sold(drew, alex, book)")
+
+
+def test_similar_facts_are_known_and_differ_in_one_entity(run: Run) -> None:
+    found = run.similar_facts("sold(drew, alex, tea)", k=5)
+    assert found
+    likes = [one.similarity for one in found]
+    assert likes == sorted(likes, reverse=True)
+    known = {f"sold({', '.join(fact)})" for fact in run.table("sold")}
+    for one in found:
+        assert one.fact in known
+        parts = one.fact[5:-1].split(", ")
+        assert sum(a != b for a, b in zip(parts, ("drew", "alex", "tea"), strict=True)) == 1
+        assert one.to_dict()["fact"] == one.fact
+
+
+def test_only_whole_facts_of_stored_relations_are_explained(run: Run) -> None:
+    for ask in (run.objections, run.similar_facts, run.why):
+        with pytest.raises(DataError, match="names an entity for every position"):
+            ask("sold(drew, ?, book)")
