@@ -3,8 +3,8 @@
     python experiments/evidence.py RUN [--name jf17k] [--out results/evidence.json]
 
 RUN is a directory that was trained with its valid facts kept apart. Rules are found in its training facts, and
-weighed by its valid facts. `without` tells what both reach without the rules that read the same relation, and without those
-that read others. One row per name; a row that is there already is replaced.
+weighed by its valid facts. `without` tells what both reach without the rules of each template. One row per name; a row that
+is there already is replaced.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rich.table import Table
 import relatum
 from relatum import Run, __version__
 from relatum.evidence.evidence import Evidence
-from relatum.evidence.mining import mine
+from relatum.evidence.mining import TEMPLATES, mine
 from relatum.evidence.ranking import rank_by_evidence
 from relatum.evidence.weights import fit_weights
 from relatum.files import atomic_file
@@ -51,8 +51,8 @@ def measured(run: Run) -> dict[str, Any]:
     fitting = time.perf_counter() - began
     (embedding, plain_seconds), (both, both_seconds) = ranked(None), ranked(evidence)
     without = {}
-    for name, kept in (("rules within the relation", False), ("rules across relations", True)):
-        part = Evidence(split.train, [rule for rule in rules if (rule.body == rule.relation) == kept])
+    for name in TEMPLATES:
+        part = Evidence(split.train, [rule for rule in rules if rule.template != name])
         fit_weights(run.model, run.tables, part, split)
         without[name] = ranked(part)[0].metrics.mrr
     found = {"embedding": embedding, "evidence": rank_by_evidence(evidence, split.test, known), "both": both}

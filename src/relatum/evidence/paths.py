@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 
 import numpy as np
 
@@ -54,7 +53,6 @@ class Paths:
         self._tail = np.concatenate([*tails, np.empty(0, np.int32)])[order].astype(np.int64)
         self._counts = np.bincount(head, minlength=size)
         self._starts = np.cumsum(self._counts) - self._counts
-        self._found: dict[tuple[int, int], list[SoftRule]] = defaultdict(list)
 
     def rules(self, relation: int, position: int) -> list[SoftRule]:
         """Return the paths that answer a position, judged."""
@@ -81,8 +79,8 @@ class Paths:
         starts, ends = np.searchsorted(right, left), np.searchsorted(right, left, side="right")
         counts = ends - starts
         one, other = np.repeat(np.arange(len(left)), counts), spread(starts, counts)
-        kinds = first[one] * len(self._steps) + second[other]
-        both = np.unique(kinds * (len(facts[0]) + 1) + left[one] // size)  # a fact counts once
+        joins = first[one] * len(self._steps) + second[other]
+        both = np.unique(joins * (len(facts[0]) + 1) + left[one] // size)  # a fact counts once
         paths, support = np.unique(both // (len(facts[0]) + 1), return_counts=True)
         enough = support >= _SUPPORT
         pairs = (divmod(path, len(self._steps)) for path in paths[enough].tolist())
