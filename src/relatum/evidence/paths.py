@@ -17,6 +17,7 @@ __all__ = ["Paths"]
 _FACTS = 200  # of a relation, whose paths are looked for
 _NEIGHBOURS = 5  # facts of one relation, with an entity at one position, that are followed from it
 _SUPPORT = 5  # facts that have such a path, at least
+_PAIRS = 1 << 22  # of steps that meet, of one relation and two of its positions: memory is bounded
 _PATHS = 10  # of a position, at most
 _JUDGED = 300  # facts that a path is judged by
 _LEAST = 0.01  # confidence
@@ -77,7 +78,7 @@ class Paths:
             sides.append((keys[order], self._step[index[~inside]][order]))
         (left, first), (right, second) = sides
         starts, ends = np.searchsorted(right, left), np.searchsorted(right, left, side="right")
-        counts = ends - starts
+        counts = np.where(np.cumsum(ends - starts) <= _PAIRS, ends - starts, 0)
         one, other = np.repeat(np.arange(len(left)), counts), spread(starts, counts)
         joins = first[one] * len(self._steps) + second[other]
         both = np.unique(joins * (len(facts[0]) + 1) + left[one] // size)  # a fact counts once
