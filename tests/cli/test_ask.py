@@ -310,6 +310,9 @@ def test_rules_shows_soft_rules_of_data_and_of_runs(run: Relatum, trained: str) 
         assert len(found) == 2
         assert " <- " in found[0]["rule"]
         assert found[0]["rule"] in " ".join(run("rules", source, "--soft", "2")[1].split())
-    code, _, err = run("rules", "example", "--soft", "2", "--examples")
+    code, out, err = run("rules", "example", "--soft", "2", "--examples")
+    assert code == 0, err
+    assert all(title in out for title in ("  for  ", "  against  "))
+    code, _, err = run("rules", "example", "--soft", "2", "--observed", "0.9")
     assert code == 2
     assert "--soft cannot be combined" in err

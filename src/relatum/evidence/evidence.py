@@ -23,6 +23,7 @@ __all__ = ["FEATURES", "Evidence", "Fired"]
 FEATURES = 6
 _TOGETHER = 5  # rules whose confidences are put together
 _CELLS = 1 << 22  # of the scratch memory
+_QUESTIONS = 1 << 12  # that rules are read for at once: paths make lists of their own
 _SMALL, _LARGE = 0.003, 0.03  # confidences below which evidence counts in proportion, above which by its logarithm
 _SURE = 0.999  # no evidence counts for more
 
@@ -113,16 +114,18 @@ class Evidence:
         against itself.
         """
         rules, parts = self.about(relation, position), []
-        lists = [
-            (self.store.found(rule, questions), rule.confidence, rule.confidences, not rule.names_what_is_read)
-            for rule in rules
-        ]
         step = max(1, _CELLS // len(self.facts.entities))
-        for start in range(0, questions.shape[1] if rules else 0, step):
-            part = slice(start, min(start + step, questions.shape[1]))
-            here = [(excluded_part(found, part), one, each, value) for found, one, each, value in lists]
-            rows, *rest = strengths(here, self._clean(step), part.stop - start, _TOGETHER)
-            parts.append((rows + start, *rest))
+        for begin in range(0, questions.shape[1] if rules else 0, _QUESTIONS):
+            block = questions[:, begin : begin + _QUESTIONS]
+            lists = [
+                (self.store.found(rule, block), rule.confidence, rule.confidences, not rule.names_what_is_read)
+                for rule in rules
+            ]
+            for start in range(0, block.shape[1], step):
+                part = slice(start, min(start + step, block.shape[1]))
+                here = [(excluded_part(found, part), one, each, value) for found, one, each, value in lists]
+                rows, *rest = strengths(here, self._clean(step), part.stop - start, _TOGETHER)
+                parts.append((rows + begin + start, *rest))
         none = np.empty(0, np.float32)
         nothing = np.empty(0, np.int64), np.empty(0, np.int32), none, none, none, none
         rows, entities, *said = (np.concatenate(each) for each in zip(nothing, *parts, strict=True))

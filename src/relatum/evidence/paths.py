@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 
 import numpy as np
 
@@ -18,6 +17,7 @@ __all__ = ["Paths"]
 _FACTS = 200  # of a relation, whose paths are looked for
 _NEIGHBOURS = 5  # facts of one relation, with an entity at one position, that are followed from it
 _SUPPORT = 5  # facts that have such a path, at least
+_PAIRS = 1 << 22  # of steps that meet, of one relation and two of its positions: memory is bounded
 _PATHS = 10  # of a position, at most
 _JUDGED = 300  # facts that a path is judged by
 _LEAST = 0.01  # confidence
@@ -54,7 +54,6 @@ class Paths:
         self._tail = np.concatenate([*tails, np.empty(0, np.int32)])[order].astype(np.int64)
         self._counts = np.bincount(head, minlength=size)
         self._starts = np.cumsum(self._counts) - self._counts
-        self._found: dict[tuple[int, int], list[SoftRule]] = defaultdict(list)
 
     def rules(self, relation: int, position: int) -> list[SoftRule]:
         """Return the paths that answer a position, judged."""
@@ -79,10 +78,10 @@ class Paths:
             sides.append((keys[order], self._step[index[~inside]][order]))
         (left, first), (right, second) = sides
         starts, ends = np.searchsorted(right, left), np.searchsorted(right, left, side="right")
-        counts = ends - starts
+        counts = np.where(np.cumsum(ends - starts) <= _PAIRS, ends - starts, 0)
         one, other = np.repeat(np.arange(len(left)), counts), spread(starts, counts)
-        kinds = first[one] * len(self._steps) + second[other]
-        both = np.unique(kinds * (len(facts[0]) + 1) + left[one] // size)  # a fact counts once
+        joins = first[one] * len(self._steps) + second[other]
+        both = np.unique(joins * (len(facts[0]) + 1) + left[one] // size)  # a fact counts once
         paths, support = np.unique(both // (len(facts[0]) + 1), return_counts=True)
         enough = support >= _SUPPORT
         pairs = (divmod(path, len(self._steps)) for path in paths[enough].tolist())
