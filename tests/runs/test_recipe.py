@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -82,3 +83,12 @@ def test_what_auto_cannot_do_is_refused() -> None:
         resolved(model="hype", minutes=1.0)
     with pytest.raises(SettingError, match="must be one of auto, fast, paper"):
         resolved("automatic")
+
+
+def test_what_was_spent_before_training_is_taken_from_its_time() -> None:
+    settings = {"minutes": 0.05, "epochs": 100_000, "dim": 20, "progress": False}
+    early = relatum.fit("example", **settings)  # type: ignore[arg-type]
+    late = relatum.fit("example", began=time.monotonic() - 3_600, **settings)  # type: ignore[arg-type]
+    assert 0 < late.history.epochs < early.history.epochs
+    assert late.history.best is not None
+    assert late.calibration is not None
