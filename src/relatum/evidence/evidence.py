@@ -69,9 +69,9 @@ class Fired:
         pairs = self.rows * num_entities + self.entities
         wrong = np.unique(rows * num_entities + entities)
         whole = np.union1d(pairs, wrong)
-        said = np.zeros((4, len(whole)), np.float32)
-        said[:, np.searchsorted(whole, pairs)] = self.best, self.together, self.counted, self.value
-        best, together, counted, value = said
+        found = np.zeros((4, len(whole)), np.float32)
+        found[:, np.searchsorted(whole, pairs)] = self.best, self.together, self.counted, self.value
+        best, together, counted, value = found
         repeats = np.where(np.isin(whole, wrong), np.float32(weight), np.float32(0))
         return Fired(whole // num_entities, (whole % num_entities).astype(np.int32), best, together, counted, value, repeats)
 
@@ -128,8 +128,8 @@ class Evidence:
                 parts.append((rows + begin + start, *rest))
         none = np.empty(0, np.float32)
         nothing = np.empty(0, np.int64), np.empty(0, np.int32), none, none, none, none
-        rows, entities, *said = (np.concatenate(each) for each in zip(nothing, *parts, strict=True))
-        best, together, counted, value = said
+        rows, entities, *strengths_found = (np.concatenate(each) for each in zip(nothing, *parts, strict=True))
+        best, together, counted, value = strengths_found
         found = Fired(rows, entities, best, together, counted, value, none)
         apart, size = self.store.never_equal(relation, position), len(self.facts.entities)
         given = questions[apart]

@@ -102,12 +102,19 @@ class FactStore:
         if len(found) == 1:
             return [(number,) for number in found[0].tolist()]
         first, second = (
-            self.columns[atom.relation][atom.where(JOINED)[0]][one] for atom, one in zip(rule.body, found, strict=True)
+            self.columns[atom.relation][atom.where(JOINED)[0]][one].tolist()
+            for atom, one in zip(rule.body, found, strict=True)
         )
-        _, one, other = np.intersect1d(first, second, return_indices=True)  # one path through each entity is enough to read
-        pairs = zip(found[0][one].tolist(), found[1][other].tolist(), strict=True)
-        same = rule.body[0].relation == rule.body[1].relation  # a fact and itself are no path
-        return [(here, there) for here, there in pairs if not same or here != there]
+        ends: dict[int, list[int]] = {}
+        for number, entity in zip(found[1].tolist(), second, strict=True):
+            ends.setdefault(entity, []).append(number)
+        same = rule.body[0].relation == rule.body[1].relation
+        paths: dict[int, tuple[int, int]] = {}  # one through each entity is enough to read
+        for number, entity in zip(found[0].tolist(), first, strict=True):
+            for other in ends.get(entity, [])[:2]:
+                if not same or other != number:  # a fact and itself are no path
+                    paths.setdefault(entity, (number, other))
+        return list(paths.values())
 
     def written(self, rule: SoftRule, grounding: Sequence[int]) -> str:
         """Return the facts of a grounding as people read them."""

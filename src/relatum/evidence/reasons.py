@@ -44,8 +44,8 @@ class Reason:
 def reasons(evidence: Evidence, relation: int, fact: Ids, k: int = 5, only: int | None = None) -> list[Reason]:
     """Return the k most confident rules that speak for a fact, int32[arity], which itself does not count.
 
-    A rule that can name several of its entities is told once, for the one that it is best at, and of rules that rest on the
-    same facts the simplest. `only` is the position whose entity the rules are to name, if not any.
+    A rule that can name several of its entities is listed once, for the one that it is best at, and of rules that rest on
+    the same facts the simplest. `only` is the position whose entity the rules are to name, if not any.
     """
     found: dict[tuple[frozenset[Atom], int], tuple[SoftRule, list[tuple[int, ...]]]] = {}
     for position in range(len(fact)) if only is None else [only]:
@@ -60,8 +60,8 @@ def reasons(evidence: Evidence, relation: int, fact: Ids, k: int = 5, only: int 
                 found[key] = rule, groundings
     best: list[tuple[SoftRule, list[tuple[int, ...]]]] = []
     for rule, groundings in sorted(found.values(), key=lambda one: (-one[0].confidence, _size(one[0]))):
-        told = ((other.position, facts) for other, facts in best if other.body[0].relation == rule.body[0].relation)
-        if (rule.position, groundings) not in told:  # what rests on the very same facts says the same
+        listed = ((other.position, facts) for other, facts in best if other.body[0].relation == rule.body[0].relation)
+        if (rule.position, groundings) not in listed:  # what rests on the very same facts says the same
             best.append((rule, groundings))
     return [_reason(evidence, rule, groundings) for rule, groundings in best[:k]]
 

@@ -199,8 +199,8 @@ def _fitted(groups: list[_Group]) -> tuple[dict[tuple[int, int], Float64], Float
     def loss() -> Tensor:
         optimizer.zero_grad()
         weights = common + own
-        said = (weights[group, 1:] * features[:, :-1]).sum(1) + features[:, -1]  # repeats are log-odds as they are
-        logits = offsets + torch.exp(weights[group, 0]) * scores / scale + said
+        evidence = (weights[group, 1:] * features[:, :-1]).sum(1) + features[:, -1]  # repeats are log-odds as they are
+        logits = offsets + torch.exp(weights[group, 0]) * scores / scale + evidence
         largest = torch.full((questions,), -torch.inf, dtype=torch.float64).scatter_reduce(0, rows, logits.detach(), "amax")
         sums = torch.zeros(questions, dtype=torch.float64).index_add(0, rows, torch.exp(logits - largest[rows]))
         cost = (sums.log() + largest).sum() - logits[right].sum()

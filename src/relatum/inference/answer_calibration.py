@@ -106,8 +106,8 @@ class AnswerCalibration:
         )
         inside, known = torch.from_numpy(among.reshape(count, -1)), torch.from_numpy(rivals.known)
         logits = _logits(weights, standard, others, inside, known).numpy()
-        bent = np.where((rivals.known > 0)[:, None], *(_bent(curve, logits) for curve in self.curves[::-1]))
-        return sigmoid(bent).reshape(scores.shape)
+        curved = np.where((rivals.known > 0)[:, None], *(_curved(curve, logits) for curve in self.curves[::-1]))
+        return sigmoid(curved).reshape(scores.shape)
 
     def to_json(self) -> dict[str, Any]:
         """Return the calibration as plain data."""
@@ -209,7 +209,7 @@ def _never_falling(values: Float64, weights: Float64) -> Float64:
     return np.repeat([value for value, _, _ in blocks], [count for _, _, count in blocks])
 
 
-def _bent(curve: Float64, logits: Float64) -> Float64:
+def _curved(curve: Float64, logits: Float64) -> Float64:
     """Return log-odds as a curve has them; they go on rising, if slowly, where it is flat, and beyond its last point."""
     inside = np.clip(logits, *curve[0, [0, -1]]) if curve.shape[1] > 1 else np.zeros_like(logits)
     beyond = np.minimum(logits - inside, 0) if curve.shape[1] > 1 else logits
@@ -233,8 +233,8 @@ def _fitted(group: Int64, scores: Float64, right: Bool, seen: Float64, known: In
     def loss() -> Tensor:
         optimizer.zero_grad()
         logits = _logits((common + own)[numbers], standard, standard, None, times)
-        chance = (share * torch.sigmoid(logits)).clamp(1e-12, 1 - 1e-12)
-        cost = -(heavy * torch.where(truth, chance.log(), torch.log1p(-chance))).sum()
+        probability = (share * torch.sigmoid(logits)).clamp(1e-12, 1 - 1e-12)
+        cost = -(heavy * torch.where(truth, probability.log(), torch.log1p(-probability))).sum()
         cost = cost + _OWN * own.square().sum() + _ALL * (common - begin).square().sum()
         cost.backward()  # type: ignore[no-untyped-call]
         return cost

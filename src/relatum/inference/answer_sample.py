@@ -85,14 +85,14 @@ def answer_sample(
         sides = [one.table(schema.name).columns for one in (taken, around)]
         columns = np.concatenate(sides, axis=1)
         sizes = [each.shape[1] for each in sides]
-        share, asked = np.repeat(shares, sizes), np.repeat([True, False], sizes)
-        for position in range(schema.arity if len(asked) else 0):
-            truth = right.lookup(np.full(len(asked), relation, np.int32), columns, position)
-            kept = asked | (truth.counts == 0)
+        share, of_held_out = np.repeat(shares, sizes), np.repeat([True, False], sizes)
+        for position in range(schema.arity if len(of_held_out) else 0):
+            truth = right.lookup(np.full(len(of_held_out), relation, np.int32), columns, position)
+            kept = of_held_out | (truth.counts == 0)
             rivals = rivals_of(scorer, position, columns[:, kept])
-            times = np.where(asked[kept], truth.counts[kept], rivals.known)  # facts that ask the same
+            times = np.where(of_held_out[kept], truth.counts[kept], rivals.known)  # facts that ask the same
             yield Answered(relation, position, rivals, _right(rivals, truth, kept), share[kept] / np.maximum(1, times))
-        advance(len(asked))
+        advance(len(of_held_out))
 
 
 def sampled_facts(known: Hypergraph, held_out: Hypergraph) -> int:
