@@ -23,7 +23,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_in_memory_and_on_disk_are_the_same_run(run: Run, tmp_path: Path) -> None:
-    kept = relatum.fit("example", tmp_path / "run", dim=20, epochs=4, progress=False)
+    kept = relatum.fit("example", tmp_path / "run", dim=20, epochs=4, evidence=False, progress=False)
     assert kept.folder == tmp_path / "run"
     assert run.folder is None
     for name, table in run.parameters.items():
