@@ -39,7 +39,7 @@ _STEPS = 100
 OBSERVED = 0.98  # of the truth at most: no data can tell that nothing is missing
 _APART = 15.0  # log-odds by which an answer stands out at most, as one without a rival does
 _AROUND = 40  # candidates to the last point of a curve, and right ones to all of it at least
-_SUREST = 0.99  # what a point of a curve says at most
+_SUREST = 0.99  # that anything is said to be, by a point of a curve or where more is seen than should be
 _RISE = 1e-3
 _NEXT_TO_ONE = float(np.exp(-_APART))
 _NOWHERE = -1e6  # instead of minus infinity, through which no gradient goes
@@ -71,25 +71,29 @@ class AnswerCalibration:
     test: float
 
     def new(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
-        """Return the chance that answers which are not known are true, arguments as of `truth`."""
-        known = self.valid + self.test
-        return self._part(self.truth(relation, position, scores, rivals, among), rivals, 1 - known, known)
-
-    def held_out(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool, part: str) -> Float64:
-        """Return the chance that answers are `valid` facts, or, where they are not valid ones, `test` facts."""
-        counted, excluded = (self.valid, 0.0) if part == "valid" else (self.test, self.valid)
-        return self._part(self.truth(relation, position, scores, rivals, among), rivals, counted, excluded)
-
-    def _part(self, truth: Float64, rivals: Rivals, counted: float, excluded: float) -> Float64:
-        """Return the chance of true answers in one part of what is true, where they are not in another.
-
-        Both are shares of the true facts outside the training facts. To a question without any known answer there is one.
-        """
-        some = (rivals.known > 0).reshape(-1, *[1] * (truth.ndim - 1))
-        return np.where(some, truth * counted / (1 - truth * excluded), truth)
+        """Return the probability that answers which are not known are true, arguments as of `valid_fact`."""
+        truth, known = self.truth(relation, position, scores, rivals, among), self.valid + self.test
+        return np.where(_answered(rivals, truth), truth * (1 - known) / (1 - truth * known), truth)
 
     def truth(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
-        """Return the chance that answers are true which are not among the training facts.
+        """Return the probability that answers are true which are not among the training facts, arguments as of `valid_fact`.
+
+        To a question without any known answer there is one, and it is as likely a validation fact as not one: it is asked
+        for. Other true answers are validation facts only so often.
+        """
+        found = self.valid_fact(relation, position, scores, rivals, among)
+        share = found / self.valid
+        beyond = _SUREST + (1 - _SUREST) * -np.expm1(np.minimum(_SUREST - share, 0))  # rises on, and stays below 1
+        return np.where(_answered(rivals, found), np.where(share < _SUREST, share, beyond), found)
+
+    def test_fact(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
+        """Return the probability that answers are test facts, if not valid facts, arguments as of `valid_fact`."""
+        found = self.valid_fact(relation, position, scores, rivals, among)
+        likely = np.minimum(found * self.test / self.valid / np.maximum(1 - found, _NEXT_TO_ONE), 1.0)
+        return np.where(_answered(rivals, found), likely, found)
+
+    def valid_fact(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
+        """Return the probability that answers are validation facts, where they are not training facts.
 
         Args:
             relation: what the questions are about.
@@ -170,17 +174,17 @@ def fit_answer_calibration(
     valid, test = len(split.valid) / outside, len(split.test) / outside
     with one_torch_thread():
         standard = _finite((scores - centres[group][:, None]) / scale)
-        weights = _fitted(group, standard, right, np.where(known == 0, 1.0, valid), known, weight, count)
+        weights = _fitted(group, standard, right, known, weight, count)
         rows = torch.from_numpy(weights[group]), torch.from_numpy(standard), torch.from_numpy(standard)
         logits = _logits(*rows, None, torch.from_numpy(known)).numpy()
     unanswered, answered = (
-        _curve(logits[some], right[some], np.where(standard[some] > _NOWHERE, weight[some, None], 0.0), part)
-        for some, part in ((known == 0, 1.0), (known > 0, valid))
+        _curve(logits[some], right[some], np.where(standard[some] > _NOWHERE, weight[some, None], 0.0))
+        for some in (known == 0, known > 0)
     )
     return AnswerCalibration(starts, centres, weights, (unanswered, answered), scale, share, valid, test)
 
 
-def _curve(logits: Float64, right: Bool, weight: Float64, seen: float) -> Float64:
+def _curve(logits: Float64, right: Bool, weight: Float64) -> Float64:
     """Return points, float64[2, n], of log-odds as they were said and as they came out.
 
     The highest are of most interest, and the fewest: each point is of twice as many candidates as the one above it.
@@ -193,7 +197,7 @@ def _curve(logits: Float64, right: Bool, weight: Float64, seen: float) -> Float6
     if len(parts) < 3 or np.count_nonzero(right) < _AROUND:
         return np.zeros((2, 1))  # too few to tell
     heavy = np.array([weight[part].sum() for part in parts])
-    shares = _never_falling(np.array([(weight * right)[part].sum() for part in parts]) / heavy / seen, heavy)
+    shares = _never_falling(np.array([(weight * right)[part].sum() for part in parts]) / heavy, heavy)
     centres = np.array([np.average(logits[part], weights=weight[part]) for part in parts])
     return np.stack([centres, _log_odds(np.clip(shares, _NEXT_TO_ONE, _SUREST))])
 
@@ -221,10 +225,10 @@ def _log_odds(shares: Float64) -> Float64:
     return np.asarray(np.log(shares / (1 - shares)))
 
 
-def _fitted(group: Int64, scores: Float64, right: Bool, seen: Float64, known: Int64, weight: Float64, count: int) -> Float64:
-    """Return the weights of the terms, [count, terms]; of true answers to a question a share `seen` is right."""
+def _fitted(group: Int64, scores: Float64, right: Bool, known: Int64, weight: Float64, count: int) -> Float64:
+    """Return the weights of the terms, [count, terms]."""
     numbers, times, truth = torch.from_numpy(group), torch.from_numpy(known), torch.from_numpy(right)
-    standard, share = torch.from_numpy(scores), torch.from_numpy(seen)[:, None]
+    standard = torch.from_numpy(scores)
     heavy = torch.from_numpy(weight / weight.mean())[:, None] * (standard > _NOWHERE)
     begin = torch.tensor(_START, dtype=torch.float64)
     common, own = begin.clone().requires_grad_(), torch.zeros(count, len(_TERMS), dtype=torch.float64, requires_grad=True)
@@ -233,8 +237,7 @@ def _fitted(group: Int64, scores: Float64, right: Bool, seen: Float64, known: In
     def loss() -> Tensor:
         optimizer.zero_grad()
         logits = _logits((common + own)[numbers], standard, standard, None, times)
-        probability = (share * torch.sigmoid(logits)).clamp(1e-12, 1 - 1e-12)
-        cost = -(heavy * torch.where(truth, probability.log(), torch.log1p(-probability))).sum()
+        cost = (heavy * torch.nn.functional.softplus(torch.where(truth, -logits, logits))).sum()
         cost = cost + _OWN * own.square().sum() + _ALL * (common - begin).square().sum()
         cost.backward()  # type: ignore[no-untyped-call]
         return cost
@@ -257,6 +260,11 @@ def _logits(weights: Tensor, scores: Tensor, rivals: Tensor, among: Tensor | Non
     apart = against - (others if among is None else torch.where(among, others, 0.0))
     linear = offset + torch.where(known == 0, unanswered, answers * torch.log1p(known.double()))
     return torch.exp(contrast)[:, None] * apart + torch.nn.functional.softplus(level)[:, None] * scores + linear[:, None]
+
+
+def _answered(rivals: Rivals, shaped: Float64) -> Bool:
+    """Return which questions have known answers, so that it can stand beside what is shaped as answers are."""
+    return (rivals.known > 0).reshape(-1, *[1] * (shaped.ndim - 1))
 
 
 def _finite(scores: Float64) -> Float64:

@@ -70,8 +70,9 @@ def reliability_of(run: Trained, part: str = "test") -> Reliability | None:
         return reliability(run.calibration, draw_sample(run.model, run.tables, facts, run.known, run.split.train))
     before = run.split.train if part == "valid" else Hypergraph.union([run.split.train, run.split.valid])
     names = run.model.schema.names
+    likely = calibration.valid_fact if part == "valid" else calibration.test_fact
     found = [
-        (calibration.held_out(*best, np.ones_like(best[2], np.bool_), part), one.right[:, 0], one.weight)
+        (likely(*best, np.ones_like(best[2], np.bool_)), one.right[:, 0], one.weight)
         for one in answer_sample(lambda relation, known: run.scorer(names[relation], known), before, facts)
         for best in [(one.relation, one.position, one.rivals.scores[:, 0], one.rivals)]
     ]
