@@ -81,6 +81,8 @@ def test_a_higher_score_is_always_more_likely() -> None:
     assert (np.diff(among) < 0).all()
     alone = Rivals(np.full((1, RIVALS), -np.inf), np.full((1, RIVALS), -1, np.int32), np.zeros(1, np.int64))
     assert np.isfinite(calibration.new(0, 0, np.zeros(1), alone, np.zeros(1, np.bool_))).all()
+    none = Rivals(*(each[:0] for each in alone))
+    assert calibration.new(0, 0, np.zeros(0), none, np.zeros(0, np.bool_)).shape == (0,)
 
 
 def test_plain_data_says_it_and_anything_else_is_refused() -> None:

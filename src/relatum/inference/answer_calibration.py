@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -36,7 +37,8 @@ _START = (0.0, 0.0, -2.0, 0.0, 0.0, 0.0)  # a softmax
 _NUMBERS = ("scale", "observed", "valid", "test")
 _OWN, _ALL = 5.0, 1.0  # how strongly weights of a position are drawn to the common ones, and these to where they begin
 _STEPS = 100
-OBSERVED = 0.98  # of the truth at most: no data can tell that nothing is missing
+OBSERVED = 0.98  # of the truth is taken to be known where nothing tells
+_MOST_OBSERVED = 0.998  # no data can tell that nothing is missing
 _APART = 15.0  # log-odds by which an answer stands out at most, as one without a rival does
 _AROUND = 40  # candidates to the last point of a curve, and right ones to all of it at least
 _SUREST = 0.99  # that anything is said to be, by a point of a curve or where more is seen than should be
@@ -105,10 +107,9 @@ class AnswerCalibration:
         group, count = int(self.starts[relation]) + position, len(rivals.known)
         weights = torch.from_numpy(np.tile(self.weights[group], (count, 1)))
         standard, others = (
-            torch.from_numpy(_finite((one.reshape(count, -1) - self.centres[group]) / self.scale))
-            for one in (scores, rivals.scores)
+            torch.from_numpy(_finite((_wide(one) - self.centres[group]) / self.scale)) for one in (scores, rivals.scores)
         )
-        inside, known = torch.from_numpy(among.reshape(count, -1)), torch.from_numpy(rivals.known)
+        inside, known = torch.from_numpy(_wide(among)), torch.from_numpy(rivals.known)
         logits = _logits(weights, standard, others, inside, known).numpy()
         curved = np.where((rivals.known > 0)[:, None], *(_curved(curve, logits) for curve in self.curves[::-1]))
         return sigmoid(curved).reshape(scores.shape)
@@ -169,7 +170,7 @@ def fit_answer_calibration(
     size = np.bincount(group, minlength=count)
     centres = np.where(size > 0, np.bincount(group, best, count) / np.maximum(1, size), best.mean())
     scale = float(np.std(best - centres[group])) or 1.0
-    share = min(OBSERVED if observed is None else observed, OBSERVED)
+    share = OBSERVED if observed is None else min(observed, _MOST_OBSERVED)
     outside = sum(map(len, split.parts.values())) / share - len(split.train)  # true facts that are no training facts
     valid, test = len(split.valid) / outside, len(split.test) / outside
     with one_torch_thread():
@@ -265,6 +266,11 @@ def _logits(weights: Tensor, scores: Tensor, rivals: Tensor, among: Tensor | Non
 def _answered(rivals: Rivals, shaped: Float64) -> Bool:
     """Return which questions have known answers, so that it can stand beside what is shaped as answers are."""
     return (rivals.known > 0).reshape(-1, *[1] * (shaped.ndim - 1))
+
+
+def _wide(one: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array with a row for each question, which may have but one answer."""
+    return one[:, None] if one.ndim == 1 else one
 
 
 def _finite(scores: Float64) -> Float64:
