@@ -44,16 +44,15 @@ def fact_probabilities(run: Trained, scorer: CandidateScorer, facts: Ids, scores
     """
     if (calibration := _calibration(run, scorer)) is None:
         return _by_score(run, scorer, facts, scores)
-    logits, counted = np.zeros((2, facts.shape[1]))
+    likely, counted = np.empty(facts.shape), np.empty(facts.shape, np.bool_)
     for position in range(len(facts)):
         rivals = rivals_of(scorer, position, facts)
         known = scorer.answers(position, facts).contain(facts[position])
         found = scorer.scores(position, facts)
-        chances = _chances(calibration, scorer, position, facts[position], found, rivals, known)
-        more = (rivals.known > known) | (position == 0)
-        logits += np.where(more, np.log(chances), 0)
-        counted += more
-    return np.exp(logits / np.maximum(counted, 1))
+        likely[position] = _chances(calibration, scorer, position, facts[position], found, rivals, known)
+        counted[position] = rivals.known > known
+    counted |= ~counted.any(axis=0)
+    return np.asarray(np.exp(np.mean(np.log(likely), axis=0, where=counted)))
 
 
 def reliability_of(run: Trained, part: str = "test") -> Reliability | None:
