@@ -16,7 +16,7 @@ from relatum.inference.prediction import AllQuestions, NewFacts, Questions, best
 from relatum.inference.scoring import CandidateScorer
 from relatum.progress import progress
 from relatum.runs.answers import Prediction, field_names
-from relatum.runs.probabilities import fact_probabilities
+from relatum.runs.probabilities import found_probabilities
 from relatum.runs.trained import Trained
 from relatum.settings import whole_number
 
@@ -96,7 +96,7 @@ def _predictions(
 ) -> list[Prediction]:
     """Return new facts, the most likely first, on ties the one with the higher score."""
     names, count = run.entities, len(facts.scores)
-    found = fact_probabilities(run, scorer, facts.columns, facts.scores) if count else None
+    found = found_probabilities(run, scorer, facts) if count else None
     order = np.arange(count) if found is None else np.argsort(-found, kind="stable")
     probabilities: list[float | None] = [None] * count if found is None else found.tolist()
     roles = field_names(run.schema[relation], range(len(facts.columns)))

@@ -11,10 +11,11 @@ from relatum.data.vocabulary import Ids
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.answer_sample import Rivals, answer_sample, rivals_of
 from relatum.inference.calibration import Reliability, draw_sample, reliability
+from relatum.inference.prediction import NewFacts
 from relatum.inference.scoring import CandidateScorer
 from relatum.runs.trained import Trained
 
-__all__ = ["answer_probabilities", "fact_probabilities", "reliability_of"]
+__all__ = ["answer_probabilities", "fact_probabilities", "found_probabilities", "reliability_of"]
 
 
 def answer_probabilities(
@@ -53,6 +54,27 @@ def fact_probabilities(run: Trained, scorer: CandidateScorer, facts: Ids, scores
         counted[position] = rivals.known > known
     counted |= ~counted.any(axis=0)
     return np.asarray(np.exp(np.mean(np.log(likely), axis=0, where=counted)))
+
+
+def found_probabilities(run: Trained, scorer: CandidateScorer, facts: NewFacts) -> Float64 | None:
+    """Return how likely new facts are, each as an answer to the question that it was found by.
+
+    There are at most as many of these questions as were gone through to find the facts.
+    """
+    if (calibration := _calibration(run, scorer)) is None:
+        return _by_score(run, scorer, facts.columns, facts.scores)
+    likely = np.empty(len(facts.scores))
+    for position in np.unique(facts.positions).tolist():
+        mine = np.flatnonzero(facts.positions == position)
+        opened = facts.columns[:, mine]
+        entities = opened[position].copy()
+        opened[position] = 0
+        questions, which = np.unique(opened, axis=1, return_inverse=True)
+        found, which = rivals_of(scorer, position, questions), which.ravel()
+        rivals = Rivals(found.scores[which], found.entities[which], found.known[which])
+        known = np.zeros(len(mine), np.bool_)
+        likely[mine] = _chances(calibration, scorer, position, entities, facts.scores[mine], rivals, known)
+    return likely
 
 
 def reliability_of(run: Trained, part: str = "test") -> Reliability | None:
