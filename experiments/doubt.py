@@ -241,7 +241,7 @@ def main() -> None:
         "weight_of_embedding": doubts.weight,
         "valid_mrr": run.evaluate("valid").mrr,
         "seconds": {"mining": round(mining, 1), "judging": round(judging, 1)},
-        "spec": run.spec.to_dict(),
+        "spec": {**run.spec.to_dict(), "data": Path(run.spec.data).name},
         "checksums": dict(split.checksums),
         "machine": f"{platform.system()} {platform.machine()}, {threads()} threads",
         "versions": {"relatum": __version__, "torch": torch.__version__, "python": platform.python_version()},
