@@ -96,6 +96,7 @@ def test_plain_data_says_it_and_anything_else_is_refused() -> None:
         ("centres", "x", "must hold the numbers"),
         ("scale", 0, "above 0"),
         ("valid", 0.9, "a share"),
+        ("valid", 0, "valid must be above 0"),
         ("observed", float("nan"), "finite"),
     ):
         with pytest.raises(DataError, match=reason):

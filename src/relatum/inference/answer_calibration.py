@@ -29,7 +29,7 @@ from relatum.inference.answer_sample import Answered, Rivals
 from relatum.inference.calibration import sigmoid
 from relatum.models.ops import one_torch_thread
 
-__all__ = ["OBSERVED", "AnswerCalibration", "fit_answer_calibration"]
+__all__ = ["AnswerCalibration", "fit_answer_calibration"]
 
 _VERSION = 1
 _TERMS = ("temperature", "contrast", "level", "offset", "unanswered", "answers")
@@ -37,7 +37,7 @@ _START = (0.0, 0.0, -2.0, 0.0, 0.0, 0.0)  # a softmax
 _NUMBERS = ("scale", "observed", "valid", "test")
 _OWN, _ALL = 5.0, 1.0  # how strongly weights of a position are drawn to the common ones, and these to where they begin
 _STEPS = 100
-OBSERVED = 0.98  # of the truth is taken to be known where nothing tells
+_OBSERVED = 0.98  # of the truth is taken to be known where nothing tells
 _MOST_OBSERVED = 0.998  # no data can tell that nothing is missing
 _APART = 15.0  # log-odds by which an answer stands out at most, as one without a rival does
 _AROUND = 40  # candidates to the last point of a curve, and right ones to all of it at least
@@ -80,8 +80,8 @@ class AnswerCalibration:
     def truth(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
         """Return the probability that answers are true which are not among the training facts, arguments as of `valid_fact`.
 
-        To a question without any known answer there is one, and it is as likely a validation fact as not one: it is asked
-        for. Other true answers are validation facts only so often.
+        A question without any known answer is taken to have one, as those have that validation facts ask. To others true
+        answers are validation facts only so often, `valid`, and the probability is that much higher.
         """
         found = self.valid_fact(relation, position, scores, rivals, among)
         share = found / self.valid
@@ -144,8 +144,8 @@ class AnswerCalibration:
             if curve.ndim != 2 or len(curve) != 2 or not curve.size or (np.diff(curve) < 0).any():
                 raise DataError("answer calibration: a curve must have points, and never fall")
         shares = numbers["observed"], numbers["valid"], numbers["test"], numbers["valid"] + numbers["test"]
-        if numbers["scale"] <= 0 or min(shares) < 0 or max(shares) >= 1:
-            raise DataError("answer calibration: its scale must be above 0, and what is known of the truth a share")
+        if numbers["scale"] <= 0 or numbers["valid"] <= 0 or min(shares) < 0 or max(shares) >= 1:
+            raise DataError("answer calibration: scale and valid must be above 0, and what is known of the truth a share")
         return cls(starts, centres, weights, (unanswered, answered), **numbers)
 
 
@@ -170,7 +170,7 @@ def fit_answer_calibration(
     size = np.bincount(group, minlength=count)
     centres = np.where(size > 0, np.bincount(group, best, count) / np.maximum(1, size), best.mean())
     scale = float(np.std(best - centres[group])) or 1.0
-    share = OBSERVED if observed is None else min(observed, _MOST_OBSERVED)
+    share = _OBSERVED if observed is None else min(observed, _MOST_OBSERVED)
     outside = sum(map(len, split.parts.values())) / share - len(split.train)  # true facts that are no training facts
     valid, test = len(split.valid) / outside, len(split.test) / outside
     with one_torch_thread():
@@ -216,10 +216,11 @@ def _never_falling(values: Float64, weights: Float64) -> Float64:
 
 def _curved(curve: Float64, logits: Float64) -> Float64:
     """Return log-odds as a curve has them; they go on rising, if slowly, where it is flat, and beyond its last point."""
-    inside = np.clip(logits, *curve[0, [0, -1]]) if curve.shape[1] > 1 else np.zeros_like(logits)
-    beyond = np.minimum(logits - inside, 0) if curve.shape[1] > 1 else logits
-    above = np.maximum(logits - inside, 0) if curve.shape[1] > 1 else 0.0
-    return np.asarray(np.interp(inside, *curve) + beyond + _RISE * (above + inside))
+    if curve.shape[1] == 1:
+        return np.asarray(logits + curve[1] - curve[0])
+    inside = np.clip(logits, *curve[0, [0, -1]])
+    below, above = np.minimum(logits - inside, 0), np.maximum(logits - inside, 0)
+    return np.asarray(np.interp(inside, *curve) + below + _RISE * (above + inside))
 
 
 def _log_odds(shares: Float64) -> Float64:

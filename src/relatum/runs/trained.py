@@ -283,10 +283,9 @@ class Trained:
         return np.array(found, np.int32)[:, None]
 
     def allowed_entities(self, relation: str) -> list[Ids | None]:
-        """Return for each position of a relation the entities that can stand there, ascending; None are all.
-
-        A column of a table holds entities of one type: a customer is never sold.
-        """
+        """Return for each position of a relation, stored or defined, the entities that can stand there; None are all."""
+        if relation not in self.definitions:
+            return self.split.allowed_entities(relation)
         return [None if one is None else one.ids(self.entities) for one in self.column_types(relation)]
 
     def scorer(self, relation: str, known: KnownAnswers | None = None) -> CandidateScorer:
