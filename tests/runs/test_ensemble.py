@@ -34,6 +34,15 @@ def test_what_was_refitted_has_no_calibration() -> None:
     assert relatum.join(runs).calibration is None
 
 
+def test_evidence_of_refits_adds_what_all_of_them_add() -> None:
+    runs = [relatum.fit("example", seed=seed, refit=True, evidence=True, **FAST) for seed in (0, 1)]
+    found = [run.evidence for run in (*runs, relatum.join(runs))]
+    assert all(one is not None and one.facts == runs[0].training_facts for one in found)
+    first, second, both = (one.common for one in found if one is not None)
+    assert first.any()
+    assert (both == first + second).all()
+
+
 def test_one_run_or_other_facts_are_refused() -> None:
     run = relatum.fit("example", **FAST)
     with pytest.raises(SettingError, match="at least two runs"):

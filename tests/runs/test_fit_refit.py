@@ -39,6 +39,18 @@ def test_the_calibration_comes_from_before_the_model_has_seen_valid(tmp_path: Pa
     assert texts[0] == texts[1]
 
 
+def test_evidence_is_weighed_before_and_read_from_all_that_was_learned(tmp_path: Path) -> None:
+    split = relatum.load("example")
+    fit_into(tmp_path / "plain", Spec("example", spec=SPEC, refit=False, evidence=True), lambda: split)
+    fit_into(tmp_path / "again", Spec("example", spec=SPEC, evidence=True), lambda: split)
+    plain, again = (Trained.load(tmp_path / name).evidence for name in ("plain", "again"))
+    assert plain is not None
+    assert again is not None
+    assert plain.to_json() == again.to_json()
+    assert len(plain.facts) == len(split.train)
+    assert len(again.facts) == len(split.train) + len(split.valid)
+
+
 @pytest.mark.parametrize("stop", [2, 14])  # in training, and in the refit
 def test_a_refit_that_is_stopped_goes_on_to_the_same_bits(tmp_path: Path, stop: int) -> None:
     split = relatum.load("example")

@@ -218,6 +218,10 @@ class Split:
         """The three hypergraphs by name."""
         return {"train": self.train, "valid": self.valid, "test": self.test}
 
+    def trained_on(self, refit: bool) -> Hypergraph:
+        """Return the facts that a model is trained on: train, and after a refit valid as well."""
+        return Hypergraph.union([self.train, self.valid]) if refit and len(self.valid) else self.train
+
     def allowed_entities(self, relation: str) -> list[Ids | None]:
         """Return for each position of a relation the entities that can stand there, ascending; None are all.
 

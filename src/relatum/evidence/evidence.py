@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -165,6 +165,16 @@ class Evidence:
         weights = {(schema.id(one["relation"]), int(one["position"])): _weights(one["weights"]) for one in plain["weights"]}
         rules = [SoftRule.from_json(one, schema, facts.entities) for one in plain["rules"]]
         return cls(facts, rules, weights, _weights(plain["common"]))
+
+    @classmethod
+    def joined(cls, several: Sequence[Evidence]) -> Evidence:
+        """Return what adds to a sum of scores what each of several adds to its own; all read the same facts.
+
+        The rules are those of the first: with other seeds one finds nearly the same. Weights are in units of a score.
+        """
+        first, groups = several[0], sorted({group for one in several for group in one.weights})
+        weights = {group: np.sum([one.weights.get(group, one.common) for one in several], axis=0) for group in groups}
+        return cls(first.facts, list(first), weights, np.sum([one.common for one in several], axis=0))
 
     def with_facts(self, facts: Hypergraph) -> Evidence:
         """Return the same rules and weights, which read other facts: with more relations and entities, or in other order."""

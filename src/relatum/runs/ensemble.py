@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relatum.errors import RelatumError, SettingError
+from relatum.evidence.evidence import Evidence
 from relatum.models.ensemble import joined
 from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
@@ -17,8 +18,9 @@ __all__ = ["join"]
 def join(runs: Sequence[Trained]) -> Trained:
     """Return the run of the sum of several trained models, in memory.
 
-    Probabilities are calibrated anew on validation facts, and evidence is weighed anew where all runs have some, unless a
-    run was refitted on them: then there are none. Relations that were defined on a run are not taken over.
+    Probabilities are calibrated anew on validation facts, and evidence is weighed anew where all runs have some. If a run
+    was refitted on these facts, they tell nothing more: then there are no probabilities, and evidence weighs as much as in
+    all runs together, since their scores are summed. Relations that were defined on a run are not taken over.
     """
     if len(runs) < 2:
         raise SettingError("an ensemble joins at least two runs")
@@ -29,15 +31,19 @@ def join(runs: Sequence[Trained]) -> Trained:
         ):
             raise RelatumError(f"{other.name}: was trained on other facts than {first.name}")
     model, parameters = joined([run.model for run in runs], [run.parameters for run in runs])
-    seen = any(run.spec.training.refit for run in runs)
     members = [_member(run) for run in runs]
-    weighed = all(run.evidence is not None for run in runs)
+    evidence = [run.evidence for run in runs if run.evidence is not None]
+    weighed = len(evidence) == len(runs)
+    if any(run.spec.training.refit for run in runs):
+        learned = Validated(evidence=Evidence.joined(evidence) if weighed else None)
+    else:
+        learned = validated(model, parameters, first.split, evidence=weighed)
     return Trained(
         model,
         parameters,
         spec=Spec(first.spec.data, spec=first.spec, settings=model.settings),
         split=first.split,
-        **(Validated() if seen else validated(model, parameters, first.split, evidence=weighed))._asdict(),
+        **learned._asdict(),
         events=[],
         environment={**first.environment, "ensemble": members},
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.hypergraph import Split
 from relatum.errors import DataError, RelatumError
 from relatum.files import stale_temporaries
 from relatum.inference.validation import validator
@@ -70,7 +70,7 @@ def _refit(spec: Spec, split: Split, watch: Watch, state: State) -> tuple[Model,
 
     `state` is that of training, whose best epoch is the last one here, or that of the refit itself, which then goes on.
     """
-    everything = Hypergraph.union([split.train, split.valid])
+    everything = split.trained_on(refit=True)
     model = MODELS[spec.model](everything, spec.settings)
     if not state.refit:
         epochs, state = state.best_epoch, start(model, spec.training, spec.seed)
@@ -116,7 +116,7 @@ def fit_in_memory(spec: Spec | SpecOf, split: Split, watch: Watch = lambda *_: N
         trained.best,
         spec=spec,
         split=split,
-        **found[-1]._asdict(),
+        **found[-1].reading(split.trained_on(spec.training.refit))._asdict(),
         events=journal.read(),
         environment=environment_of(split),
     )

@@ -124,6 +124,11 @@ class Trained:
         return load_facts(self._kept)
 
     @cached_property
+    def training_facts(self) -> Hypergraph:
+        """The facts that the model has learned, and that evidence is read from."""
+        return self.split.trained_on(self.spec.training.refit)
+
+    @cached_property
     def calibration(self) -> Calibration | None:
         """What turns scores into probabilities, or None where there were no facts to fit it on."""
         return load_calibration(self._kept, len(self.model.schema))
@@ -136,7 +141,7 @@ class Trained:
     @cached_property
     def evidence(self) -> Evidence | None:
         """What soft rules say beside the model, or None where none were looked for (`training.evidence`)."""
-        return load_evidence(self._kept, self.split.train)
+        return load_evidence(self._kept, self.training_facts)
 
     @property
     def validated(self) -> Validated:
@@ -146,7 +151,7 @@ class Trained:
     @cached_property
     def rules_of_facts(self) -> Evidence:
         """The evidence of the run, or, where it has none, what rules its training facts have."""
-        return Evidence(self.split.train, mine(self.split.train)) if self.evidence is None else self.evidence
+        return Evidence(self.training_facts, mine(self.training_facts)) if self.evidence is None else self.evidence
 
     @cached_property
     def events(self) -> list[dict[str, Any]]:

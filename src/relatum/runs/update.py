@@ -128,6 +128,7 @@ def update(run: Trained, new_facts: Split, *, seed: int = 0, refit: bool = False
         "seed": seed,
         "versions": versions(),
     }
+    read = folded.wide.split.trained_on(run.spec.training.refit)
     done = {"from": source, **counts_of(folded), **effect_of(folded)}
     return Trained(
         folded.model,
@@ -136,7 +137,7 @@ def update(run: Trained, new_facts: Split, *, seed: int = 0, refit: bool = False
         split=folded.wide.split,
         calibration=run.calibration,
         answer_calibration=run.answer_calibration,
-        evidence=None if run.evidence is None else run.evidence.with_facts(folded.wide.split.train),
+        evidence=None if run.evidence is None else run.evidence.with_facts(read),
         definitions=run.definitions,
         events=[*run.events, {"event": "update", "time": round(time.time(), 3), **done}],
         environment={**run.environment, "updates": [*run.environment.get("updates", []), step]},

@@ -36,6 +36,10 @@ class Validated(NamedTuple):
     answer_calibration: AnswerCalibration | None = None
     evidence: Evidence | None = None
 
+    def reading(self, facts: Hypergraph) -> Validated:
+        """Return the same with evidence that is read from other facts, such as those that a refit has learned as well."""
+        return self if self.evidence is None else self._replace(evidence=self.evidence.with_facts(facts))
+
 
 def validated(model: Model, parameters: Parameters, split: Split, *, evidence: bool, seed: int = 0) -> Validated:
     """Return what the validation facts of a split teach about a model that has not seen them."""
