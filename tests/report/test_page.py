@@ -118,7 +118,10 @@ def test_new_facts_are_the_best_new_answers(trained: Path) -> None:
     for name, roles, found in new.groups:
         assert roles == run.schema[name].roles
         assert 0 < len(found) <= 5
-        for one in found:
+        for one, reason in found:
+            if reason is not None:
+                assert reason.facts[0].partition("(")[0] in run.schema
+                assert reason.confidence <= run.why(str(one), k=1)[0].confidence
             judged = run.score(f"{name}({', '.join(one.entities)})")
             assert judged.source is None
             gap = ", ".join("?" if place == one.position else entity for place, entity in enumerate(one.entities))
@@ -136,7 +139,8 @@ def test_predicted_values_stand_in_their_columns_without_their_kind(tmp_path: Pa
     assert roles == run.schema[name].roles
     prefixes = [column_type.prefix if column_type else "" for column_type in run.column_types(name)]
     assert any(prefixes)
-    for one in found:
+    assert any(reason is not None for _, reason in found)
+    for one, _ in found:
         assert not any(prefix and entity.startswith(prefix) for entity, prefix in zip(one.entities, prefixes, strict=True))
         entities = [prefix + entity for entity, prefix in zip(one.entities, prefixes, strict=True)]
         assert all(entity in run.model.graph.entities for entity in entities)

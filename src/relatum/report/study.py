@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,15 @@ from typing import Any
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.quality import DataQuality, Description, check_quality, describe
 from relatum.datasets.registry import DATASETS
+from relatum.evidence.reasons import Reason
 from relatum.inference.calibration import Reliability
 from relatum.report.quality import Errors, Quality, errors_of, quality_of, values_of
 from relatum.rules import Rule, mine_rules
-from relatum.runs.answers import Prediction
+from relatum.runs.answers import Prediction, Question
 from relatum.runs.journal import TrainingHistory
 from relatum.runs.prediction import predict
 from relatum.runs.probabilities import reliability_of
+from relatum.runs.reasons import why
 from relatum.runs.trained import Trained
 
 __all__ = ["AROUND", "Known", "NewPredictions", "Study", "study_of"]
@@ -42,13 +45,13 @@ class NewPredictions:
 
     Attributes:
         relations: how many relations were searched.
-        groups: by relation its roles and its predictions.
+        groups: by relation its roles, and its predictions with the best rule that speaks for each, None if none does.
         tried: how many were found in the same way with the test facts held back; None where there are none.
         right: how many of these are test facts.
     """
 
     relations: int
-    groups: tuple[tuple[str, tuple[str, ...], tuple[Prediction, ...]], ...]
+    groups: tuple[tuple[str, tuple[str, ...], tuple[tuple[Prediction, Reason | None], ...]], ...]
     tried: int | None
     right: int
 
@@ -139,7 +142,7 @@ def _new_predictions(run: Trained, stored: Hypergraph) -> NewPredictions:
         (
             name,
             run.schema[name].roles or (),
-            tuple(replace(one, entities=values_of(run, name, one.entities)) for one in found[name]),
+            tuple((replace(one, entities=values_of(run, name, one.entities)), _reason(run, one)) for one in found[name]),
         )
         for name in best
     )
@@ -149,6 +152,23 @@ def _new_predictions(run: Trained, stored: Hypergraph) -> NewPredictions:
     tried = predict(run, names, _KEPT, around=AROUND, per_question=1, given=given)
     right = sum(one.entities in set(run.split.test.table(name)) for name, found in tried.items() for one in found)
     return NewPredictions(len(names), groups, sum(map(len, tried.values())), right)
+
+
+def _reason(run: Trained, found: Prediction) -> Reason | None:
+    """Return the best rule that names what was put into a known fact."""
+    if found.relation in run.definitions:
+        return None
+    for best in why(run, Question(found.relation, found.entities), 1, found.position):
+        prefixes = {one.prefix for types in run.split.column_types.values() for one in types if one is not None}
+        facts = tuple(_without(prefixes, fact) for fact in best.facts)
+        return replace(best, rule=_without(prefixes, best.rule), facts=facts)
+    return None
+
+
+def _without(prefixes: Collection[str], text: str) -> str:
+    """Return a text with facts in it, whose entities are without the prefixes of their types."""
+    alternatives = "|".join(re.escape(prefix) for prefix in sorted(prefixes, key=len, reverse=True))
+    return re.sub(rf"(?<=[( ])({alternatives})", "", text) if prefixes else text
 
 
 def _sections(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
