@@ -32,7 +32,8 @@ def answered(count: int, share: float, known: int, seed: int) -> tuple[Answered,
     chances = np.exp(found.scores) / np.exp(found.scores).sum(1, keepdims=True)
     drawn = (chances.cumsum(1) > rng.random((count, 1))).argmax(1)
     truth = np.arange(RIVALS) == drawn[:, None]
-    return Answered(0, 0, found, truth & (rng.random((count, 1)) < share), np.ones(count)), truth
+    questions, seen = np.zeros((2, count), np.int32), truth & (rng.random((count, 1)) < share)
+    return Answered(0, 0, questions, found, seen, np.ones(count)), truth
 
 
 def fitted(*parts: Answered, split: Split = SPLIT, observed: float | None = None) -> AnswerCalibration:

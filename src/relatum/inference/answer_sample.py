@@ -48,6 +48,7 @@ class Answered(NamedTuple):
     Attributes:
         relation: what they are about.
         position: the open one.
+        questions: int32[arity, n].
         rivals: the candidates.
         right: which of them are held-out answers, [n, RIVALS].
         weight: how many questions each stands for.
@@ -55,6 +56,7 @@ class Answered(NamedTuple):
 
     relation: int
     position: int
+    questions: Ids
     rivals: Rivals
     right: Bool
     weight: Float64
@@ -89,9 +91,11 @@ def answer_sample(
         for position in range(schema.arity if len(of_held_out) else 0):
             truth = right.lookup(np.full(len(of_held_out), relation, np.int32), columns, position)
             kept = of_held_out | (truth.counts == 0)
-            rivals = rivals_of(scorer, position, columns[:, kept])
+            questions = columns[:, kept]
+            rivals = rivals_of(scorer, position, questions)
             times = np.where(of_held_out[kept], truth.counts[kept], rivals.known)  # facts that ask the same
-            yield Answered(relation, position, rivals, _right(rivals, truth, kept), share[kept] / np.maximum(1, times))
+            weight = share[kept] / np.maximum(1, times)
+            yield Answered(relation, position, questions, rivals, _right(rivals, truth, kept), weight)
         advance(len(of_held_out))
 
 

@@ -27,6 +27,7 @@ from relatum.files import (
 )
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.calibration import Calibration
+from relatum.inference.new_fact_calibration import NewFactCalibration
 from relatum.kernels.parallel import threads
 from relatum.runs.journal import history_of
 from relatum.runs.spec import Spec
@@ -41,6 +42,7 @@ __all__ = [
     "EVIDENCE",
     "JOURNAL",
     "LOCK",
+    "NEW_FACT_CALIBRATION",
     "SPEC",
     "card",
     "environment_of",
@@ -49,6 +51,7 @@ __all__ = [
     "load_calibration",
     "load_evidence",
     "load_facts",
+    "load_new_fact_calibration",
     "read_environment",
     "save_environment",
     "save_facts",
@@ -59,7 +62,8 @@ __all__ = [
 
 SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint.safetensors", ".lock"
 ENVIRONMENT, CARD, CALIBRATION = "environment.json", "README.md", "calibration.json"
-ANSWER_CALIBRATION, EVIDENCE = "answer_calibration.json", "evidence.json"
+ANSWER_CALIBRATION, NEW_FACT_CALIBRATION = "answer_calibration.json", "new_fact_calibration.json"
+EVIDENCE = "evidence.json"
 
 _FACTS, _KEY = "facts.safetensors", {"run": "facts"}
 _OLD_FACTS, _OLD_ENVIRONMENT = "facts.columns", "provenance.json"  # what they were called
@@ -115,6 +119,14 @@ def load_answer_calibration(folder: Path, schema: Schema) -> AnswerCalibration |
     if not path.exists():
         return None
     return read_json(path, "answer calibration", lambda data: AnswerCalibration.from_json(data, schema))
+
+
+def load_new_fact_calibration(folder: Path, schema: Schema) -> NewFactCalibration | None:
+    """Return the chances of new facts of a run with these relations, or None where they were not fitted."""
+    path = folder / NEW_FACT_CALIBRATION
+    if not path.exists():
+        return None
+    return read_json(path, "calibration of new facts", lambda data: NewFactCalibration.from_json(data, schema))
 
 
 def load_evidence(folder: Path, facts: Hypergraph) -> Evidence | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from relatum.arrays import Float64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
@@ -66,7 +67,8 @@ def predict(
     with progress("looking for new facts", sum(map(len, questions_of.values()))) as advance:
         for name, questions in questions_of.items():
             facts = best_new_facts(scorers[name], questions, top, answers=per_question, least=least, advance=advance)
-            found[name] = _predictions(run, name, scorers[name], facts, min_probability, exact)
+            chances = found_probabilities(run, scorers[name], facts) if len(facts.scores) else None
+            found[name] = _predictions(run, name, facts, chances, min_probability, exact)
     return found
 
 
@@ -89,14 +91,13 @@ def _every(scorer: CandidateScorer, relation: str) -> Questions:
 def _predictions(
     run: Trained,
     relation: str,
-    scorer: CandidateScorer,
     facts: NewFacts,
+    found: Float64 | None,
     min_probability: float | None,
     exact: bool,
 ) -> list[Prediction]:
     """Return new facts, the most likely first, on ties the one with the higher score."""
     names, count = run.entities, len(facts.scores)
-    found = found_probabilities(run, scorer, facts) if count else None
     order = np.arange(count) if found is None else np.argsort(-found, kind="stable")
     probabilities: list[float | None] = [None] * count if found is None else found.tolist()
     roles = field_names(run.schema[relation], range(len(facts.columns)))

@@ -1,4 +1,4 @@
-"""How likely answers and facts are to be true, by a run: each as an answer to the questions that it answers."""
+"""How likely answers and facts are to be true, by a run: an answer to its question, a fact to all that it answers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from relatum.data.vocabulary import Ids
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.answer_sample import Rivals, answer_sample, rivals_of
 from relatum.inference.calibration import Reliability, draw_sample, reliability
+from relatum.inference.new_fact_calibration import NewFactCalibration, as_answers
 from relatum.inference.prediction import NewFacts
 from relatum.inference.scoring import CandidateScorer
 from relatum.runs.trained import Trained
 
 __all__ = ["answer_probabilities", "fact_probabilities", "found_probabilities", "reliability_of"]
+
+_NEXT_TO_NOTHING = 1e-3
 
 
 def answer_probabilities(
@@ -39,30 +42,35 @@ def answer_probabilities(
 
 
 def fact_probabilities(run: Trained, scorer: CandidateScorer, facts: Ids, scores: Float32) -> Float64 | None:
-    """Return how likely facts, int32[arity, n], are, known or not: what they are as answers at each of their positions.
-
-    A question that nothing known answers is not one of those: somebody who asks it has reasons to, which a fact is not.
-    """
+    """Return how likely facts, int32[arity, n], are, known or not: by what they are as answers at all of their positions."""
     if (calibration := _calibration(run, scorer)) is None:
         return _by_score(run, scorer, facts, scores)
-    likely, counted = np.empty(facts.shape), np.empty(facts.shape, np.bool_)
-    for position in range(len(facts)):
-        rivals = rivals_of(scorer, position, facts)
-        known = scorer.answers(position, facts).contain(facts[position])
-        found = scorer.scores(position, facts)
-        likely[position] = _chances(calibration, scorer, position, facts[position], found, rivals, known)
-        counted[position] = rivals.known > known
-    counted |= ~counted.any(axis=0)
-    return np.asarray(np.exp(np.mean(np.log(likely), axis=0, where=counted)))
+    return _as_a_whole(run, calibration, scorer, facts)
 
 
 def found_probabilities(run: Trained, scorer: CandidateScorer, facts: NewFacts) -> Float64 | None:
-    """Return how likely new facts are, each as an answer to the question that it was found by.
+    """Return how likely new facts are: by all of their positions, unless the question that one was found by rules it out.
 
-    There are at most as many of these questions as were gone through to find the facts.
+    Most of what a search comes upon is next to impossible already by that question, and is not asked about further.
     """
     if (calibration := _calibration(run, scorer)) is None:
         return _by_score(run, scorer, facts.columns, facts.scores)
+    likely = _as_found(calibration, scorer, facts)
+    (open_ones,) = np.nonzero(likely >= _NEXT_TO_NOTHING)
+    if len(open_ones):
+        likely[open_ones] = _as_a_whole(run, calibration, scorer, facts.columns[:, open_ones])
+    return likely
+
+
+def _as_a_whole(run: Trained, calibration: AnswerCalibration, scorer: CandidateScorer, facts: Ids) -> Float64:
+    """Return how likely facts, int32[arity, n], are, by what they are as answers at all of their positions."""
+    judge = run.new_fact_calibration or NewFactCalibration.unfitted(run.model.schema, calibration)
+    answers, known = as_answers(calibration, scorer, facts)
+    return np.where(known, judge.truth(scorer.relation, answers), judge.new(scorer.relation, answers))
+
+
+def _as_found(calibration: AnswerCalibration, scorer: CandidateScorer, facts: NewFacts) -> Float64:
+    """Return how likely new facts are, each as an answer to the question that it was found by."""
     likely = np.empty(len(facts.scores))
     for position in np.unique(facts.positions).tolist():
         mine = np.flatnonzero(facts.positions == position)

@@ -29,6 +29,7 @@ from relatum.evidence.ranking import rank_by_evidence
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.calibration import Calibration
 from relatum.inference.evaluation import Evaluation
+from relatum.inference.new_fact_calibration import NewFactCalibration
 from relatum.inference.ranking import rank
 from relatum.inference.scoring import CandidateScorer
 from relatum.models.base import Model, Parameters
@@ -46,6 +47,7 @@ from relatum.runs.directory import (
     load_calibration,
     load_evidence,
     load_facts,
+    load_new_fact_calibration,
     read_environment,
     why_no_run,
 )
@@ -69,6 +71,7 @@ class Trained:
         split: the facts that it was trained, validated and is tested on.
         calibration: what turns scores into probabilities of facts, which queries go by.
         answer_calibration: what turns scores into probabilities of answers.
+        new_fact_calibration: what turns these into probabilities of facts that are not known.
         evidence: what soft rules say beside the model.
         definitions: the relations that were defined on it.
         events: what the journal of training says.
@@ -85,6 +88,7 @@ class Trained:
         split: Split | None = None,
         calibration: Calibration | None = None,
         answer_calibration: AnswerCalibration | None = None,
+        new_fact_calibration: NewFactCalibration | None = None,
         evidence: Evidence | None = None,
         definitions: Mapping[str, Expression] | None = None,
         events: list[dict[str, Any]] | None = None,
@@ -94,6 +98,7 @@ class Trained:
         self.tables = model.encode(parameters)
         if folder is None:
             self.calibration, self.answer_calibration, self.evidence = calibration, answer_calibration, evidence
+            self.new_fact_calibration = new_fact_calibration
         for name, value in (("spec", spec), ("split", split), ("events", events), ("environment", environment)):
             if value is not None:
                 setattr(self, name, value)
@@ -139,6 +144,11 @@ class Trained:
         return load_answer_calibration(self._kept, self.model.schema)
 
     @cached_property
+    def new_fact_calibration(self) -> NewFactCalibration | None:
+        """What turns probabilities of answers into those of facts that are not known, or None where it was not fitted."""
+        return load_new_fact_calibration(self._kept, self.model.schema)
+
+    @cached_property
     def evidence(self) -> Evidence | None:
         """What soft rules say beside the model, or None where none were looked for (`training.evidence`)."""
         return load_evidence(self._kept, self.training_facts)
@@ -146,7 +156,7 @@ class Trained:
     @property
     def validated(self) -> Validated:
         """All that was fitted on validation facts."""
-        return Validated(self.calibration, self.answer_calibration, self.evidence)
+        return Validated(self.calibration, self.answer_calibration, self.new_fact_calibration, self.evidence)
 
     @cached_property
     def rules_of_facts(self) -> Evidence:

@@ -137,6 +137,7 @@ def update(run: Trained, new_facts: Split, *, seed: int = 0, refit: bool = False
         split=folded.wide.split,
         calibration=run.calibration,
         answer_calibration=run.answer_calibration,
+        new_fact_calibration=run.new_fact_calibration,
         evidence=None if run.evidence is None else run.evidence.with_facts(read),
         definitions=run.definitions,
         events=[*run.events, {"event": "update", "time": round(time.time(), 3), **done}],

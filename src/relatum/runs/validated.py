@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,12 +14,18 @@ from relatum.evidence.weights import found_evidence
 from relatum.inference.answer_calibration import AnswerCalibration, fit_answer_calibration
 from relatum.inference.answer_sample import answer_sample, sampled_facts
 from relatum.inference.calibration import Calibration
+from relatum.inference.new_fact_calibration import (
+    NewFactCalibration,
+    as_answers,
+    best_candidates,
+    fit_new_fact_calibration,
+)
 from relatum.inference.scoring import CandidateScorer
 from relatum.inference.validation import calibrate
 from relatum.models.base import Model, Parameters
 from relatum.progress import progress
 from relatum.rules import estimate_observed_share
-from relatum.runs.directory import ANSWER_CALIBRATION, CALIBRATION, EVIDENCE, write_text
+from relatum.runs.directory import ANSWER_CALIBRATION, CALIBRATION, EVIDENCE, NEW_FACT_CALIBRATION, write_text
 
 __all__ = ["Validated", "save_validated", "validated"]
 
@@ -29,11 +36,13 @@ class Validated(NamedTuple):
     Attributes:
         calibration: from scores to probabilities of facts, which queries go by.
         answer_calibration: from scores to probabilities of answers.
+        new_fact_calibration: from these to probabilities of facts that are not known.
         evidence: what soft rules say beside the model.
     """
 
     calibration: Calibration | None = None
     answer_calibration: AnswerCalibration | None = None
+    new_fact_calibration: NewFactCalibration | None = None
     evidence: Evidence | None = None
 
     def reading(self, facts: Hypergraph) -> Validated:
@@ -49,16 +58,30 @@ def validated(model: Model, parameters: Parameters, split: Split, *, evidence: b
     def scorer(relation: int, known: KnownAnswers) -> CandidateScorer:
         return CandidateScorer(model, tables, relation, known, split.allowed_entities(split.schema[relation].name), found)
 
-    answers = None
-    if len(split.valid):
-        observed = estimate_observed_share(Hypergraph.union(list(split.parts.values()))).value
-        with progress("probabilities", sampled_facts(split.train, split.valid)) as advance:
-            answers = fit_answer_calibration(answer_sample(scorer, split.train, split.valid, advance), split, observed)
-    return Validated(calibrate(model, parameters, split), answers, found)
+    answers, new = _chances(scorer, split) if len(split.valid) else (None, None)
+    return Validated(calibrate(model, parameters, split), answers, new, found)
+
+
+def _chances(
+    scorer_of: Callable[[int, KnownAnswers], CandidateScorer], split: Split
+) -> tuple[AnswerCalibration | None, NewFactCalibration | None]:
+    """Return the chances of answers and of new facts."""
+    observed = estimate_observed_share(Hypergraph.union(list(split.parts.values()))).value
+    with progress("probabilities of answers", sampled_facts(split.train, split.valid)) as advance:
+        answered = list(answer_sample(scorer_of, split.train, split.valid, advance))
+    answers = fit_answer_calibration(answered, split, observed)
+    if answers is None:
+        return None, None
+    known, judged, candidates = KnownAnswers(split.train), [], best_candidates(answers, answered)
+    with progress("probabilities of new facts", sum(len(one.right) for one in candidates)) as advance:
+        for one in candidates:
+            judged.append((one, as_answers(answers, scorer_of(one.relation, known), one.facts)[0]))
+            advance(len(one.right))
+    return answers, fit_new_fact_calibration(judged, split.train, answers)
 
 
 def save_validated(folder: Path, found: Validated) -> None:
     """Write what was fitted into a run directory, each into a file of its own."""
-    for name, each in zip((CALIBRATION, ANSWER_CALIBRATION, EVIDENCE), found, strict=True):
+    for name, each in zip((CALIBRATION, ANSWER_CALIBRATION, NEW_FACT_CALIBRATION, EVIDENCE), found, strict=True):
         if each is not None:
             write_text(folder / name, json.dumps(each.to_json()) + "\n")

@@ -1,0 +1,120 @@
+"""The chance of a new fact: what it is like at all positions tells it from an accident at one of them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from relatum import DataError
+from relatum.data.hypergraph import Split
+from relatum.inference.answer_calibration import AnswerCalibration, fit_answer_calibration
+from relatum.inference.answer_sample import RIVALS, Answered, Rivals
+from relatum.inference.calibration import Reliability
+from relatum.inference.new_fact_calibration import (
+    AsAnswers,
+    Candidates,
+    NewFactCalibration,
+    best_candidates,
+    fit_new_fact_calibration,
+)
+from support.made_models import made_graph
+
+GRAPH = made_graph(entities=12, facts=40)
+RELATION = 2
+ARITY = GRAPH.schema[RELATION].arity
+
+
+def answers() -> AnswerCalibration:
+    """Return a calibration by which a fifth of the truth outside the training facts is validation facts."""
+    rng = np.random.default_rng(0)
+    scores = -np.sort(-rng.normal(size=(300, RIVALS)), axis=1)
+    rivals = Rivals(scores, np.tile(np.arange(RIVALS, dtype=np.int32), (300, 1)), np.ones(300, np.int64))
+    right = (np.arange(RIVALS) == 0) & (rng.random((300, 1)) < 0.2)
+    sample = Answered(RELATION, 0, np.zeros((ARITY, 300), np.int32), rivals, right, np.ones(300))
+    found = fit_answer_calibration([sample], Split(GRAPH, GRAPH, GRAPH), 0.6)
+    assert found is not None
+    return found
+
+
+ANSWERS = answers()
+
+
+def drawn(count: int, seed: int) -> tuple[AsAnswers, np.ndarray]:
+    """Return facts that are true by the lowest of their log-odds alone, and which are."""
+    rng = np.random.default_rng(seed)
+    log_odds = rng.normal(0, 2, (ARITY, count))
+    true = rng.random(count) < 1 / (1 + np.exp(-2 * log_odds.min(axis=0) - 1))
+    return AsAnswers(log_odds, rng.integers(0, 3, (ARITY, count))), true
+
+
+def fitted(count: int = 8000) -> NewFactCalibration:
+    found, true = drawn(count, seed=0)
+    seen = true & (np.random.default_rng(1).random(count) < ANSWERS.valid)
+    candidates = Candidates(RELATION, np.zeros((ARITY, count), np.int32), seen, np.ones(count))
+    return fit_new_fact_calibration([(candidates, found)], GRAPH, ANSWERS)
+
+
+def test_of_facts_said_at_p_so_many_are_true() -> None:
+    calibration = fitted()
+    found, true = drawn(4000, seed=2)
+    said = calibration.truth(RELATION, found)
+    assert Reliability.of(said, true, np.ones(len(said))).error < 0.04
+    assert said[:2000].mean() == pytest.approx(true[:2000].mean(), abs=0.04)
+    first = np.argsort(-said)[:200]
+    assert true[first].mean() > 0.85 > true.mean()
+
+
+def test_what_is_known_lowers_the_chance_of_the_rest() -> None:
+    """Of four true facts of which three are known, one is left among those that are not known."""
+    calibration, found = fitted(), drawn(50, seed=3)[0]
+    truth, new = calibration.truth(RELATION, found), calibration.new(RELATION, found)
+    known = calibration.valid + calibration.test
+    assert (new < truth).all()
+    assert new == pytest.approx(truth * (1 - known) / (1 - truth + truth * (1 - known)))
+
+
+def test_without_a_right_candidate_it_is_what_is_taken_to_hold() -> None:
+    found, _ = drawn(30, seed=0)
+    nothing = Candidates(RELATION, np.zeros((ARITY, 30), np.int32), np.zeros(30, np.bool_), np.ones(30))
+    for judged in ([], [(nothing, found)]):
+        same = fit_new_fact_calibration(judged, GRAPH, ANSWERS).to_json()
+        assert same == NewFactCalibration.unfitted(GRAPH.schema, ANSWERS).to_json()
+
+
+def test_candidates_are_new_answers_to_questions_that_have_known_ones() -> None:
+    rng = np.random.default_rng(4)
+    questions = rng.integers(0, 12, (ARITY, 6)).astype(np.int32)
+    entities = np.tile(np.arange(RIVALS, dtype=np.int32), (6, 1))
+    entities[:, -1] = -1
+    rivals = Rivals(-np.sort(-rng.normal(size=(6, RIVALS)), axis=1), entities, np.array([0, 1, 0, 2, 1, 1]))
+    right = np.zeros((6, RIVALS), np.bool_)
+    right[3, 2] = True
+    (found,) = best_candidates(ANSWERS, [Answered(RELATION, 1, questions, rivals, right, np.arange(6.0))])
+    assert found.facts.shape == (ARITY, 4 * (RIVALS - 1))
+    assert set(found.weight) == {1.0, 3.0, 4.0, 5.0}
+    (one,) = found.facts[:, found.right].T
+    assert one[1] == 2
+    assert (np.delete(one, 1) == np.delete(questions[:, 3], 1)).all()
+
+
+def test_it_is_kept_as_plain_data_and_anything_else_is_refused() -> None:
+    calibration = fitted(500)
+    plain = json.loads(json.dumps(calibration.to_json()))
+    again = NewFactCalibration.from_json(plain, GRAPH.schema)
+    found, _ = drawn(20, seed=5)
+    assert (again.new(RELATION, found) == calibration.new(RELATION, found)).all()
+    for wrong in (
+        [],
+        {**plain, "version": 7},
+        {**plain, "weights": plain["weights"][1:]},
+        {**plain, "offsets": ["a"]},
+        {**plain, "offsets": [*plain["offsets"], 0.0]},
+        {**plain, "valid": 0.0},
+        {**plain, "valid": 0.7, "test": 0.4},
+        {**plain, "weights": [float("nan")] * len(plain["weights"])},
+        {key: value for key, value in plain.items() if key != "offsets"},
+    ):
+        with pytest.raises(DataError, match="calibration of new facts"):
+            NewFactCalibration.from_json(wrong, GRAPH.schema)
