@@ -46,6 +46,16 @@ def test_a_bonus_is_what_weights_make_of_what_rules_say() -> None:
         assert answer in fired.entities[fired.rows == number]
 
 
+def test_rules_support_what_they_name_and_nothing_else() -> None:
+    evidence, knows = Evidence(SPLIT.train, mine(SPLIT.train)), SPLIT.schema.id("knows")
+    facts = SPLIT.test.table("knows").columns
+    assert evidence.supports(knows, facts).all()
+    likes = set(map(tuple, SPLIT.train.table("likes").columns.T.tolist()))
+    turned = np.array([fact for fact in facts[::-1].T.tolist() if tuple(fact[::-1]) not in likes], np.int32).T
+    assert turned.shape[1]
+    assert not evidence.supports(knows, turned).any()
+
+
 def test_what_a_relation_never_has_twice_is_spoken_against() -> None:
     rng = np.random.default_rng(0)
     rows = [("plays", f"c{a}", f"c{b}", f"s{a}") for a, b in rng.integers(0, 20, (150, 2)).tolist() if a != b]

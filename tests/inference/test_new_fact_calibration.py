@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from relatum import DataError
+from relatum.arrays import Bool
 from relatum.data.hypergraph import Split
+from relatum.data.vocabulary import Ids
 from relatum.inference.answer_calibration import AnswerCalibration, fit_answer_calibration
 from relatum.inference.answer_sample import RIVALS, Answered, Rivals
 from relatum.inference.calibration import Reliability
@@ -18,6 +20,7 @@ from relatum.inference.new_fact_calibration import (
     NewFactCalibration,
     best_candidates,
     fit_new_fact_calibration,
+    share_unnamed,
 )
 from support.made_models import made_graph
 
@@ -39,21 +42,23 @@ def answers() -> AnswerCalibration:
 
 
 ANSWERS = answers()
+UNNAMED = np.full(len(GRAPH.schema), 0.1)
 
 
 def drawn(count: int, seed: int) -> tuple[AsAnswers, np.ndarray]:
     """Return facts that are true by the lowest of their log-odds alone, and which are."""
     rng = np.random.default_rng(seed)
     log_odds = rng.normal(0, 2, (ARITY, count))
-    true = rng.random(count) < 1 / (1 + np.exp(-2 * log_odds.min(axis=0) - 1))
-    return AsAnswers(log_odds, rng.integers(0, 3, (ARITY, count))), true
+    named = rng.random(count) < 0.5
+    true = rng.random(count) < 1 / (1 + np.exp(-2 * log_odds.min(axis=0) - 1 - np.where(named, 0, np.log(UNNAMED[0]))))
+    return AsAnswers(log_odds, rng.integers(0, 3, (ARITY, count)), named), true
 
 
 def fitted(count: int = 8000) -> NewFactCalibration:
     found, true = drawn(count, seed=0)
     seen = true & (np.random.default_rng(1).random(count) < ANSWERS.valid)
     candidates = Candidates(RELATION, np.zeros((ARITY, count), np.int32), seen, np.ones(count))
-    return fit_new_fact_calibration([(candidates, found)], GRAPH, ANSWERS)
+    return fit_new_fact_calibration([(candidates, found)], GRAPH, ANSWERS, UNNAMED)
 
 
 def test_of_facts_said_at_p_so_many_are_true() -> None:
@@ -79,8 +84,8 @@ def test_without_a_right_candidate_it_is_what_is_taken_to_hold() -> None:
     found, _ = drawn(30, seed=0)
     nothing = Candidates(RELATION, np.zeros((ARITY, 30), np.int32), np.zeros(30, np.bool_), np.ones(30))
     for judged in ([], [(nothing, found)]):
-        same = fit_new_fact_calibration(judged, GRAPH, ANSWERS).to_json()
-        assert same == NewFactCalibration.unfitted(GRAPH.schema, ANSWERS).to_json()
+        same = fit_new_fact_calibration(judged, GRAPH, ANSWERS, UNNAMED).to_json()
+        assert same == {**NewFactCalibration.unfitted(GRAPH.schema, ANSWERS).to_json(), "unnamed": UNNAMED.tolist()}
 
 
 def test_candidates_are_new_answers_to_questions_that_have_known_ones() -> None:
@@ -99,6 +104,28 @@ def test_candidates_are_new_answers_to_questions_that_have_known_ones() -> None:
     assert (np.delete(one, 1) == np.delete(questions[:, 3], 1)).all()
 
 
+def test_what_rules_always_name_is_unlikely_where_they_do_not() -> None:
+    found, _ = drawn(40, seed=6)
+    calibration = fitted()
+    named, not_named = (calibration.truth(RELATION, found._replace(named=np.full(40, each))) for each in (True, False))
+    assert (not_named < named).all()
+
+
+def test_the_share_that_rules_do_not_name_is_drawn_to_that_of_all() -> None:
+    class Named:
+        def supports(self, relation: int, facts: Ids) -> Bool:
+            return np.full(facts.shape[1], relation % 2 == 0)
+
+        def bonus(self, relation: int, position: int, questions: Ids) -> None:
+            return None
+
+    sizes = np.array([len(GRAPH.table(name)) for name in GRAPH.schema.names])
+    missed = np.where(np.arange(len(sizes)) % 2 == 0, 0, sizes)
+    usual = (missed.sum() + 1) / (sizes.sum() + 1)
+    assert share_unnamed(Named(), GRAPH) == pytest.approx((missed + usual) / (sizes + 1))
+    assert (share_unnamed(None, GRAPH) == 1).all()
+
+
 def test_it_is_kept_as_plain_data_and_anything_else_is_refused() -> None:
     calibration = fitted(500)
     plain = json.loads(json.dumps(calibration.to_json()))
@@ -111,6 +138,7 @@ def test_it_is_kept_as_plain_data_and_anything_else_is_refused() -> None:
         {**plain, "weights": plain["weights"][1:]},
         {**plain, "offsets": ["a"]},
         {**plain, "offsets": [*plain["offsets"], 0.0]},
+        {**plain, "unnamed": [0.0] * len(plain["unnamed"])},
         {**plain, "valid": 0.0},
         {**plain, "valid": 0.7, "test": 0.4},
         {**plain, "weights": [float("nan")] * len(plain["weights"])},

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relatum.arrays import Float32, Float64, Int64
+from relatum.arrays import Bool, Float32, Float64, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids
@@ -25,6 +25,7 @@ _TOGETHER = 5  # rules whose confidences are put together
 _CELLS = 1 << 22  # of the scratch memory
 _QUESTIONS = 1 << 12  # that rules are read for at once: paths make lists of their own
 _SMALL, _LARGE = 0.003, 0.03  # confidences below which evidence counts in proportion, above which by its logarithm
+_AS_GOOD = 0.5  # of the best confidence about a position: where facts are missing, good rules look wrong
 _SURE = 0.999  # no evidence counts for more
 
 
@@ -137,6 +138,16 @@ class Evidence:
         there = (given >= 0) & (given < size)
         seen = float(np.log1p(self.store.columns[relation].shape[1]))
         return found.with_repeats(numbers[there], given[there], seen, size)
+
+    def supports(self, relation: int, facts: Ids) -> Bool:
+        """Return of which facts, int32[arity, n], a rule names one of the entities that is about as good as any there is."""
+        size, named = len(self.facts.entities), np.zeros(facts.shape[1], np.bool_)
+        for position in range(len(facts)):
+            fired = self.fired(relation, position, facts)
+            good = max((rule.confidence for rule in self.about(relation, position)), default=0.0)
+            likely = np.maximum(fired.best, fired.value) >= max(_AS_GOOD * good, _SMALL)
+            named |= np.isin(np.arange(len(named)) * size + facts[position], (fired.rows * size + fired.entities)[likely])
+        return named
 
     def bonus(self, relation: int, position: int, questions: Ids) -> Bonus | None:
         """Return what evidence adds to the scores of candidates; None where it weighs nothing."""

@@ -40,8 +40,8 @@ _STEPS = 100
 _OBSERVED = 0.98  # of the truth is taken to be known where nothing tells
 _MOST_OBSERVED = 0.998  # no data can tell that nothing is missing
 _APART = 15.0  # log-odds by which an answer stands out at most, as one without a rival does
-_AROUND = 40  # candidates to the last point of a curve, and right ones to all of it at least
-_SUREST = 0.99  # that anything is said to be, by a point of a curve or where more is seen than should be
+_AROUND = 40  # candidates to the last point of a curve, of those that stand for most, and right ones to all of it at least
+_SUREST = 0.99  # of what can be, that a point of a curve says at most, and what is said where more is seen than should be
 _RISE = 1e-3
 _NEXT_TO_ONE = float(np.exp(-_APART))
 _NOWHERE = -1e6  # instead of minus infinity, through which no gradient goes
@@ -179,28 +179,39 @@ def fit_answer_calibration(
         rows = torch.from_numpy(weights[group]), torch.from_numpy(standard), torch.from_numpy(standard)
         logits = _logits(*rows, None, torch.from_numpy(known)).numpy()
     unanswered, answered = (
-        _curve(logits[some], right[some], np.where(standard[some] > _NOWHERE, weight[some, None], 0.0))
-        for some in (known == 0, known > 0)
+        _curve(logits[some], right[some], np.where(standard[some] > _NOWHERE, weight[some, None], 0.0), _SUREST * most)
+        for some, most in ((known == 0, 1.0), (known > 0, valid))
     )
     return AnswerCalibration(starts, centres, weights, (unanswered, answered), scale, share, valid, test)
 
 
-def _curve(logits: Float64, right: Bool, weight: Float64) -> Float64:
+def _curve(logits: Float64, right: Bool, weight: Float64, most: float) -> Float64:
     """Return points, float64[2, n], of log-odds as they were said and as they came out.
 
-    The highest are of most interest, and the fewest: each point is of twice as many candidates as the one above it.
+    The highest are of most interest, and the fewest: each point is of twice as many candidates as the one above it, and the
+    first of as many that some of those count among them which stand for most.
+
+    Args:
+        logits: as they were said.
+        right: of which candidates.
+        weight: how many each stands for.
+        most: the highest share that can be right.
     """
     order = np.argsort(-logits.ravel(), kind="stable")
     order = order[weight.ravel()[order] > 0]
     logits, right, weight = logits.ravel()[order], right.ravel()[order], weight.ravel()[order]
-    sizes = _AROUND * (2 ** np.arange(1, 60, dtype=np.float64) - 1)
-    parts = np.split(np.arange(len(order)), sizes[sizes < len(order) - _AROUND].astype(np.int64))[::-1]
+    if not len(order):
+        return np.zeros((2, 1))
+    passed, unit = np.cumsum(weight), _AROUND * weight.max()
+    sizes = unit * (2 ** np.arange(1, 60, dtype=np.float64) - 1)
+    cuts = np.searchsorted(passed, sizes[sizes < passed[-1] - unit]) + 1
+    parts = [part for part in np.split(np.arange(len(order)), cuts)[::-1] if len(part)]
     if len(parts) < 3 or np.count_nonzero(right) < _AROUND:
         return np.zeros((2, 1))  # too few to tell
     heavy = np.array([weight[part].sum() for part in parts])
     shares = _never_falling(np.array([(weight * right)[part].sum() for part in parts]) / heavy, heavy)
     centres = np.array([np.average(logits[part], weights=weight[part]) for part in parts])
-    return np.stack([centres, _log_odds(np.clip(shares, _NEXT_TO_ONE, _SUREST))])
+    return np.stack([centres, _log_odds(np.clip(shares, _NEXT_TO_ONE, most))])
 
 
 def _never_falling(values: Float64, weights: Float64) -> Float64:

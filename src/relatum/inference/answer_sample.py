@@ -19,7 +19,7 @@ __all__ = ["RIVALS", "Answered", "Rivals", "answer_sample", "rivals_of", "sample
 
 RIVALS = 32  # candidates of a question that an answer is compared with, the best ones
 
-_FACTS = 2_000  # held-out facts whose questions are taken, at most, and as many known facts
+_HELD_OUT, _KNOWN = 1_500, 4_000  # facts whose questions are taken, at most; a known one stands for many more
 
 
 class Rivals(NamedTuple):
@@ -79,7 +79,7 @@ def answer_sample(
         held_out: those that make an answer right.
         advance: is called with how many facts are done.
     """
-    taken, around = (sample(facts, _FACTS) for facts in (held_out, known))
+    taken, around = sample(held_out, _HELD_OUT), sample(known, _KNOWN)
     answers, right = KnownAnswers(known), KnownAnswers(held_out)
     shares = len(held_out) / max(1, len(taken)), len(known) / max(1, len(around))
     for relation, schema in enumerate(known.schema):
@@ -101,7 +101,7 @@ def answer_sample(
 
 def sampled_facts(known: Hypergraph, held_out: Hypergraph) -> int:
     """Return of how many facts `answer_sample` takes the questions, about."""
-    return sum(min(_FACTS, len(facts)) for facts in (known, held_out))
+    return min(_HELD_OUT, len(held_out)) + min(_KNOWN, len(known))
 
 
 def _right(rivals: Rivals, truth: AnswerLists, kept: Bool) -> Bool:

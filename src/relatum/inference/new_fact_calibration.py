@@ -2,8 +2,10 @@
 
 A fact answers one question at each of its positions. Somebody who asks one of them has reasons to; a fact that a search
 comes upon is the best of very many, and at one position alone: what it is like at the others tells it from an accident. So
-its log-odds are a sum over what it is like at all positions, with an offset for each relation, drawn to a common one. The
-weights are fitted on the best new candidates of questions as they come, by which of them are validation facts.
+its log-odds are a sum over what it is like at all positions, with an offset for each relation, drawn to a common one. And
+where rules name nearly all true facts of a relation, one that they do not name is the less likely: clubs visit the cities
+that they play in. The weights are fitted on the best new candidates of questions as they come, by which of them are
+validation facts.
 
 What is not known is not false: a fact that is true is a validation fact only so often, `valid`.
 """
@@ -11,7 +13,7 @@ What is not known is not false: a fact that is true is a validation fact only so
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,19 +28,27 @@ from relatum.errors import DataError
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.answer_sample import Answered, rivals_of
 from relatum.inference.calibration import sigmoid
-from relatum.inference.scoring import CandidateScorer
+from relatum.inference.scoring import CandidateScorer, EvidenceSource
 from relatum.models.ops import one_torch_thread
 
-__all__ = ["AsAnswers", "Candidates", "NewFactCalibration", "as_answers", "best_candidates", "fit_new_fact_calibration"]
+__all__ = [
+    "AsAnswers",
+    "Candidates",
+    "NewFactCalibration",
+    "as_answers",
+    "best_candidates",
+    "fit_new_fact_calibration",
+    "share_unnamed",
+]
 
 _VERSION = 1
-_TERMS = ("lowest", "mean", "best", "unanswered", "answers")
-_START = (0.5, 0.0, 0.5, -1.0, 0.0)
+_TERMS = ("lowest", "mean", "best", "unanswered", "answers", "unnamed")
+_START = (0.5, 0.0, 0.5, -1.0, 0.0, 1.0)
 _CANDIDATES = 4_000  # that the weights are fitted on, the most likely ones
 _DRAWN = 0.5  # how strongly weights, and offsets of relations, are drawn to where they begin
 _STEPS = 200
 _SMALL = 1e-9
-_NUMBERS = ("valid", "test")
+_NUMBERS, _LISTS = ("valid", "test"), ("weights", "offsets", "unnamed")
 
 
 class AsAnswers(NamedTuple):
@@ -47,19 +57,21 @@ class AsAnswers(NamedTuple):
     Attributes:
         log_odds: that they are validation facts, [arity, n].
         known: how many other answers are known, [arity, n].
+        named: whether rules name them, [n].
     """
 
     log_odds: Float64
     known: Int64
+    named: Bool
 
-    @property
-    def terms(self) -> Float64:
-        """What weights are for, [n, terms]."""
+    def terms(self, unnamed: float) -> Float64:
+        """Return what weights are for, [n, terms]; rules fail to name so large a share of the relation's true facts."""
         answered = self.known > 0
-        lowest = self.log_odds.min(axis=0)
+        open_ones, others = (~answered).sum(axis=0), np.log1p(self.known).mean(axis=0)
+        against = np.where(self.named, 0.0, np.log(unnamed))
+        lowest, mean = self.log_odds.min(axis=0), self.log_odds.mean(axis=0)
         best = np.where(answered.any(axis=0), np.where(answered, self.log_odds, -np.inf).max(axis=0), lowest)
-        columns = lowest, self.log_odds.mean(axis=0), best, (~answered).sum(axis=0), np.log1p(self.known).mean(axis=0)
-        return np.stack(columns, axis=1).astype(np.float64)
+        return np.stack([lowest, mean, best, open_ones, others, against], axis=1).astype(np.float64)
 
 
 def as_answers(calibration: AnswerCalibration, scorer: CandidateScorer, facts: Ids) -> tuple[AsAnswers, Bool]:
@@ -74,7 +86,8 @@ def as_answers(calibration: AnswerCalibration, scorer: CandidateScorer, facts: I
         others = rivals._replace(known=counts[position])
         likely = np.clip(calibration.valid_fact(scorer.relation, position, scores, others, among), _SMALL, 1 - _SMALL)
         log_odds[position] = np.log(likely / (1 - likely))
-    return AsAnswers(log_odds, counts), known
+    named = np.ones(len(known), np.bool_) if scorer.evidence is None else scorer.evidence.supports(scorer.relation, facts)
+    return AsAnswers(log_odds, counts, named), known
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +97,14 @@ class NewFactCalibration:
     Attributes:
         weights: of the terms.
         offsets: of the relations.
+        unnamed: of the relations, the share of the true facts that rules do not name.
         valid: the share of the true facts outside the training facts that validation facts are.
         test: the same of test facts.
     """
 
     weights: Float64
     offsets: Float64
+    unnamed: Float64
     valid: float
     test: float
 
@@ -97,7 +112,7 @@ class NewFactCalibration:
     def unfitted(cls, schema: Schema, answers: AnswerCalibration) -> NewFactCalibration:
         """Return what is taken to hold where no facts tell more than what they are like as answers."""
         offsets = np.full(len(schema), -np.log(answers.valid))  # from the odds of a validation fact to those of a true one
-        return cls(np.array(_START), offsets, answers.valid, answers.test)
+        return cls(np.array(_START), offsets, np.ones(len(schema)), answers.valid, answers.test)
 
     def new(self, relation: int, answers: AsAnswers) -> Float64:
         """Return the probability that facts of a relation are true which are not known."""
@@ -106,12 +121,12 @@ class NewFactCalibration:
 
     def truth(self, relation: int, answers: AsAnswers) -> Float64:
         """Return the probability that facts of a relation are true which are no training facts."""
-        return sigmoid(answers.terms @ self.weights + self.offsets[relation])
+        return sigmoid(answers.terms(float(self.unnamed[relation])) @ self.weights + self.offsets[relation])
 
     def to_json(self) -> dict[str, Any]:
         """Return the calibration as plain data."""
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        lists = {"weights": self.weights.tolist(), "offsets": self.offsets.tolist()}
+        lists = {name: getattr(self, name).tolist() for name in _LISTS}
         return {"version": _VERSION, "terms": list(_TERMS), **numbers, **lists}
 
     @classmethod
@@ -123,16 +138,17 @@ class NewFactCalibration:
             version = data.get("version")
             raise DataError(f"calibration of new facts: version {version!r} is unknown; this relatum reads {_VERSION}")
         try:
-            weights, offsets = (np.array(data[name], np.float64) for name in ("weights", "offsets"))
+            weights, offsets, unnamed = (np.array(data[name], np.float64) for name in _LISTS)
             valid, test = (float(data[name]) for name in _NUMBERS)
         except (KeyError, TypeError, ValueError):
-            names = ", ".join(("weights", "offsets", *_NUMBERS))
+            names = ", ".join((*_LISTS, *_NUMBERS))
             raise DataError(f"calibration of new facts: must hold the numbers {names}") from None
-        if weights.shape != (len(_TERMS),) or offsets.shape != (len(schema),):
+        if weights.shape != (len(_TERMS),) or offsets.shape != (len(schema),) or unnamed.shape != offsets.shape:
             raise DataError(f"calibration of new facts: must be about {len(schema)} relations")
-        if not (np.isfinite(weights).all() and np.isfinite(offsets).all() and valid > 0 and test >= 0 and valid + test < 1):
+        shares = ((unnamed > 0) & (unnamed <= 1)).all() and valid > 0 and test >= 0 and valid + test < 1
+        if not (np.isfinite(weights).all() and np.isfinite(offsets).all() and shares):
             raise DataError("calibration of new facts: numbers must be finite, and what is known of the truth a share")
-        return cls(weights, offsets, valid, test)
+        return cls(weights, offsets, unnamed, valid, test)
 
 
 class Candidates(NamedTuple):
@@ -171,7 +187,7 @@ def best_candidates(calibration: AnswerCalibration, answered: Sequence[Answered]
 
 
 def fit_new_fact_calibration(
-    judged: Sequence[tuple[Candidates, AsAnswers]], train: Hypergraph, answers: AnswerCalibration
+    judged: Sequence[tuple[Candidates, AsAnswers]], train: Hypergraph, answers: AnswerCalibration, unnamed: Float64
 ) -> NewFactCalibration:
     """Return the chance that new facts are true, as candidates show it of which some are validation facts.
 
@@ -179,14 +195,16 @@ def fit_new_fact_calibration(
         judged: the candidates, and what they are like as answers.
         train: the training facts; relations that are alike in size and arity are taken to be alike.
         answers: the calibration of answers.
+        unnamed: of the relations, the share of the true facts that rules do not name.
     """
-    start = NewFactCalibration.unfitted(train.schema, answers)
+    start = replace(NewFactCalibration.unfitted(train.schema, answers), unnamed=unnamed)
     if not any(one.right.any() for one, _ in judged):
         return start
     relation = torch.from_numpy(np.concatenate([np.full(len(one.right), one.relation) for one, _ in judged]))
     right = torch.from_numpy(np.concatenate([one.right for one, _ in judged]))
     weight = torch.from_numpy(np.concatenate([one.weight for one, _ in judged]))
-    terms = torch.from_numpy(np.concatenate([each.terms for _, each in judged]))
+    weight = weight * weight.sum() / weight.square().sum()  # those that stand for many are few, and tell that little
+    terms = torch.from_numpy(np.concatenate([each.terms(float(unnamed[one.relation])) for one, each in judged]))
     sizes = np.array([[np.log1p(len(train.table(one.name))), one.arity] for one in train.schema], np.float64)
     alike = torch.from_numpy(sizes - sizes[relation.numpy()].mean(axis=0))
     begin, common = torch.from_numpy(start.weights), float(start.offsets[0])
@@ -204,7 +222,7 @@ def fit_new_fact_calibration(
         log_odds = terms @ weights + offsets[relation]
         true = torch.nn.functional.logsigmoid(log_odds) + float(np.log(answers.valid))  # and a validation fact
         likelihood = torch.where(right, true, torch.log1p(-torch.exp(true)))
-        cost = -(weight / weight.mean() * likelihood).sum() + _DRAWN * (own.square().sum() + changes.square().sum())
+        cost = -(weight * likelihood).sum() + _DRAWN * (own.square().sum() + changes.square().sum())
         cost.backward()  # type: ignore[no-untyped-call]
         return cost
 
@@ -212,4 +230,15 @@ def fit_new_fact_calibration(
         optimizer.step(loss)  # type: ignore[no-untyped-call]
         with torch.no_grad():
             weights, offsets = (each.numpy() for each in parts())
-    return NewFactCalibration(weights, offsets, answers.valid, answers.test)
+    return replace(start, weights=weights, offsets=offsets)
+
+
+def share_unnamed(evidence: EvidenceSource | None, held_out: Hypergraph) -> Float64:
+    """Return of each relation the share of the facts that rules do not name, drawn to that of all; 1 without evidence."""
+    names = held_out.schema.names
+    if evidence is None or not len(held_out):
+        return np.ones(len(names))
+    named = [evidence.supports(relation, held_out.table(name).columns) for relation, name in enumerate(names)]
+    counts, missed = (np.array([f(one) for one in named], np.float64) for f in (len, lambda one: (~one).sum()))
+    usual = (missed.sum() + 1) / (counts.sum() + 1)
+    return np.asarray((missed + usual) / (counts + 1))

@@ -35,6 +35,9 @@ class EvidenceSource(Protocol):
     def bonus(self, relation: int, position: int, questions: Ids) -> Bonus | None:
         """Return what is added to the scores of candidates at a position of questions, int32[arity, n]."""
 
+    def supports(self, relation: int, facts: Ids) -> Bool:
+        """Return which facts, int32[arity, n], it speaks for."""
+
 
 @torch.no_grad()
 def score(model: Model, tables: Parameters, relations: Tensor, columns: Tensor) -> Tensor:

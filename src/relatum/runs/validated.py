@@ -19,15 +19,18 @@ from relatum.inference.new_fact_calibration import (
     as_answers,
     best_candidates,
     fit_new_fact_calibration,
+    share_unnamed,
 )
 from relatum.inference.scoring import CandidateScorer
-from relatum.inference.validation import calibrate
+from relatum.inference.validation import calibrate, sample
 from relatum.models.base import Model, Parameters
 from relatum.progress import progress
 from relatum.rules import estimate_observed_share
 from relatum.runs.directory import ANSWER_CALIBRATION, CALIBRATION, EVIDENCE, NEW_FACT_CALIBRATION, write_text
 
 __all__ = ["Validated", "save_validated", "validated"]
+
+_NAMED = 10_000  # validation facts of which it is seen whether rules name them
 
 
 class Validated(NamedTuple):
@@ -58,12 +61,12 @@ def validated(model: Model, parameters: Parameters, split: Split, *, evidence: b
     def scorer(relation: int, known: KnownAnswers) -> CandidateScorer:
         return CandidateScorer(model, tables, relation, known, split.allowed_entities(split.schema[relation].name), found)
 
-    answers, new = _chances(scorer, split) if len(split.valid) else (None, None)
+    answers, new = _chances(scorer, split, found) if len(split.valid) else (None, None)
     return Validated(calibrate(model, parameters, split), answers, new, found)
 
 
 def _chances(
-    scorer_of: Callable[[int, KnownAnswers], CandidateScorer], split: Split
+    scorer_of: Callable[[int, KnownAnswers], CandidateScorer], split: Split, evidence: Evidence | None
 ) -> tuple[AnswerCalibration | None, NewFactCalibration | None]:
     """Return the chances of answers and of new facts."""
     observed = estimate_observed_share(Hypergraph.union(list(split.parts.values()))).value
@@ -77,7 +80,8 @@ def _chances(
         for one in candidates:
             judged.append((one, as_answers(answers, scorer_of(one.relation, known), one.facts)[0]))
             advance(len(one.right))
-    return answers, fit_new_fact_calibration(judged, split.train, answers)
+    unnamed = share_unnamed(evidence, sample(split.valid, _NAMED))
+    return answers, fit_new_fact_calibration(judged, split.train, answers, unnamed)
 
 
 def save_validated(folder: Path, found: Validated) -> None:
