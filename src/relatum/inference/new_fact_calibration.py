@@ -74,8 +74,8 @@ class AsAnswers(NamedTuple):
         return np.stack([lowest, mean, best, open_ones, others, against], axis=1).astype(np.float64)
 
 
-def as_answers(calibration: AnswerCalibration, scorer: CandidateScorer, facts: Ids) -> tuple[AsAnswers, Bool]:
-    """Return what facts, int32[arity, n], are like as answers, and which of them are known: these do not count."""
+def as_answers(calibration: AnswerCalibration, scorer: CandidateScorer, facts: Ids) -> AsAnswers:
+    """Return what facts, int32[arity, n], are like as answers; one that is known does not count itself."""
     log_odds, counts = np.empty(facts.shape), np.empty(facts.shape, np.int64)
     known = scorer.answers(0, facts).contain(facts[0])
     for position in range(len(facts)):
@@ -87,7 +87,7 @@ def as_answers(calibration: AnswerCalibration, scorer: CandidateScorer, facts: I
         likely = np.clip(calibration.valid_fact(scorer.relation, position, scores, others, among), _SMALL, 1 - _SMALL)
         log_odds[position] = np.log(likely / (1 - likely))
     named = np.ones(len(known), np.bool_) if scorer.evidence is None else scorer.evidence.supports(scorer.relation, facts)
-    return AsAnswers(log_odds, counts, named), known
+    return AsAnswers(log_odds, counts, named)
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,9 +63,14 @@ def found_probabilities(run: Trained, scorer: CandidateScorer, facts: NewFacts) 
 
 
 def _as_a_whole(run: Trained, calibration: AnswerCalibration, scorer: CandidateScorer, facts: Ids) -> Float64:
-    """Return how likely facts, int32[arity, n], are, by what they are as answers at all of their positions."""
+    """Return how likely facts, int32[arity, n], are, by what they are as answers at all of their positions.
+
+    That is seen as it was when the calibration was fitted: among all candidates that are no training facts. Were valid and
+    test facts left out as well, what is false would seem to stand out where these have answered a question.
+    """
     judge = run.new_fact_calibration or NewFactCalibration.unfitted(run.model.schema, calibration)
-    answers, known = as_answers(calibration, scorer, facts)
+    answers = as_answers(calibration, run.scorer(run.schema[scorer.relation].name, run.known_in_training), facts)
+    known = scorer.answers(0, facts).contain(facts[0])
     return np.where(known, judge.truth(scorer.relation, answers), judge.new(scorer.relation, answers))
 
 

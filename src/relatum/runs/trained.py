@@ -198,6 +198,11 @@ class Trained:
         """Everything known: train, valid and test."""
         return KnownAnswers(*self.split.parts.values())
 
+    @cached_property
+    def known_in_training(self) -> KnownAnswers:
+        """What the training facts say."""
+        return KnownAnswers(self.split.train)
+
     def facts_of(self, part: str) -> Hypergraph:
         """Return the facts of a split part; there must be some."""
         if part not in self.split.parts:

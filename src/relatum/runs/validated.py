@@ -78,7 +78,7 @@ def _chances(
     known, judged, candidates = KnownAnswers(split.train), [], best_candidates(answers, answered)
     with progress("probabilities of new facts", sum(len(one.right) for one in candidates)) as advance:
         for one in candidates:
-            judged.append((one, as_answers(answers, scorer_of(one.relation, known), one.facts)[0]))
+            judged.append((one, as_answers(answers, scorer_of(one.relation, known), one.facts)))
             advance(len(one.right))
     unnamed = share_unnamed(evidence, sample(split.valid, _NAMED))
     return answers, fit_new_fact_calibration(judged, split.train, answers, unnamed)
