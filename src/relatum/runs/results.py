@@ -190,6 +190,11 @@ class Result:
         return bool(self.spec.get("training", {}).get("refit", False))
 
     @property
+    def evidence(self) -> bool:
+        """Whether rules spoke beside the model."""
+        return bool(self.spec.get("training", {}).get("evidence", False))
+
+    @property
     def ensemble(self) -> int:
         """How many models were joined into one; 0 if none were."""
         return max(len(run.get("ensemble", ())) for run in self.runs)
@@ -255,7 +260,7 @@ def best_of_systems(results: Sequence[Result], data: str) -> dict[str, Result]:
 
     What was joined from several models, or trained on valid facts too, is no result of one system trained on train facts.
     """
-    plain = [one for one in results if one.data == data and not one.ensemble and not one.refit]
+    plain = [one for one in results if one.data == data and not (one.ensemble or one.refit or one.evidence)]
     found = {model: best(one for one in plain if one.model == model) for model in MODELS}
     return {model: one for model, one in found.items() if one is not None}
 
