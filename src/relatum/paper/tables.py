@@ -105,7 +105,7 @@ def _systems(data: str, results: Sequence[Result]) -> Table:
 
 
 def _beyond(results: Sequence[Result]) -> Table:
-    """Return what is not to be compared with one model trained on train facts: ensembles, refits on valid facts, evidence."""
+    """Return what is not to be compared with one model trained on train facts: ensembles, refits, and evidence."""
     found = [one for one in results if one.ensemble or one.refit or one.evidence]
     rows = []
     for one in sorted(found, key=lambda one: (one.data, one.model, one.refit, one.ensemble)):
