@@ -10,6 +10,7 @@ import pytest
 
 import relatum
 from relatum import Hypergraph, RelatumError, Run, Split
+from relatum.runs.probabilities import fact_probabilities
 from support.strategies import restrict
 
 
@@ -67,6 +68,23 @@ def test_a_known_answer_is_judged_as_if_it_were_not_known(run: Run) -> None:
     new = run.complete("lives(p3, ?)", k=1, new_only=True)[0]
     assert new.probability < known.probability  # people have one home
     assert run.score("lives", "p3", known.entity).probability > run.score("lives", "p3", new.entity).probability
+
+
+def test_a_question_that_nothing_known_answers_is_taken_to_have_an_answer(run: Run) -> None:
+    """The same fact is likelier as an answer to it than as one of all facts that there could be."""
+    empty = Hypergraph(SPLIT.entities, SPLIT.schema, ())
+    nothing_known = Split(SPLIT.train, empty, empty, source="made")
+    bare = Run(run.model, run.parameters, spec=run.spec, split=nothing_known, **run.validated._asdict())
+    (best,) = bare.complete("speaks(?, ?)", k=1, new_only=True)
+    assert best.probability == pytest.approx(bare.score("speaks", *best.entities).probability)  # others are known
+    relation = SPLIT.schema.id("speaks")
+    facts = np.array([[SPLIT.entities.id(one)] for one in best.entities], np.int32)
+    scorer, scores = bare.scorer("speaks"), np.zeros(1, np.float32)
+    assert scorer.relation == relation
+    usual, expected = (fact_probabilities(bare, scorer, facts, scores, expected=each) for each in (False, True))
+    assert usual is not None
+    assert expected is not None
+    assert expected > usual
 
 
 def test_proposals_come_with_the_most_likely_first(run: Run) -> None:

@@ -147,7 +147,8 @@ def _new_answers(run: Trained, question: Question, given: Ids, facts: Ids, k: in
         new = np.array([tuple(fact) not in given_already for fact in best[question.open].T.tolist()], bool)
         order = np.flatnonzero(new)[_first_of_each(best[question.open][:, new])][:k]
         if len(order) == k or best.shape[1] < wanted:  # with free positions several facts give the same answer
-            answers = _answers(run, question, scorer, best[:, order], scores.numpy()[order], [])
+            expected = not facts.shape[1]
+            answers = _answers(run, question, scorer, best[:, order], scores.numpy()[order], [], expected=expected)
             return sorted(answers, key=lambda one: -(one.probability or 0.0))  # of one question the scores say the same
         wanted *= 4
 
@@ -181,14 +182,19 @@ def _answers(
     facts: Ids,
     scores: Float32,
     sources: Sequence[str | None],
+    *,
+    expected: bool = False,
 ) -> list[Answer]:
-    """Return facts, int32[arity, n], as answers with their probabilities; without sources they are new."""
+    """Return facts, int32[arity, n], as answers with their probabilities; without sources they are new.
+
+    `expected` says that the question has no known answer: it is taken to have one.
+    """
     count, names = len(scores), run.entities
     found = None
     if count and len(question.open) == 1 and not question.free:
         found = answer_probabilities(run, scorer, question.open[0], facts, scores)
     elif count:
-        found = fact_probabilities(run, scorer, facts, scores)
+        found = fact_probabilities(run, scorer, facts, scores, expected=expected)
     chances = [None] * count if found is None else found.tolist()
     entities = [tuple(names[one] for one in fact) for fact in facts[question.open].T.tolist()]
     rows = zip(entities, scores.tolist(), chances, sources or [None] * count, strict=True)

@@ -41,11 +41,16 @@ def answer_probabilities(
     return np.asarray(chances)
 
 
-def fact_probabilities(run: Trained, scorer: CandidateScorer, facts: Ids, scores: Float32) -> Float64 | None:
-    """Return how likely facts, int32[arity, n], are, known or not: by what they are as answers at all of their positions."""
+def fact_probabilities(
+    run: Trained, scorer: CandidateScorer, facts: Ids, scores: Float32, *, expected: bool = False
+) -> Float64 | None:
+    """Return how likely facts, int32[arity, n], are, known or not: by what they are as answers at all of their positions.
+
+    `expected` says that they answer a question which nothing known answers, and which is taken to have an answer.
+    """
     if (calibration := _calibration(run, scorer)) is None:
         return _by_score(run, scorer, facts, scores)
-    return _as_a_whole(run, calibration, scorer, facts)
+    return _as_a_whole(run, calibration, scorer, facts, expected=expected)
 
 
 def found_probabilities(run: Trained, scorer: CandidateScorer, facts: NewFacts) -> Float64 | None:
@@ -62,7 +67,9 @@ def found_probabilities(run: Trained, scorer: CandidateScorer, facts: NewFacts) 
     return likely
 
 
-def _as_a_whole(run: Trained, calibration: AnswerCalibration, scorer: CandidateScorer, facts: Ids) -> Float64:
+def _as_a_whole(
+    run: Trained, calibration: AnswerCalibration, scorer: CandidateScorer, facts: Ids, *, expected: bool = False
+) -> Float64:
     """Return how likely facts, int32[arity, n], are, by what they are as answers at all of their positions.
 
     That is seen as it was when the calibration was fitted: among all candidates that are no training facts. Were valid and
@@ -71,7 +78,7 @@ def _as_a_whole(run: Trained, calibration: AnswerCalibration, scorer: CandidateS
     judge = run.new_fact_calibration or NewFactCalibration.unfitted(run.model.schema, calibration)
     answers = as_answers(calibration, run.scorer(run.schema[scorer.relation].name, run.known_in_training), facts)
     known = scorer.answers(0, facts).contain(facts[0])
-    return np.where(known, judge.truth(scorer.relation, answers), judge.new(scorer.relation, answers))
+    return np.where(known | expected, judge.truth(scorer.relation, answers), judge.new(scorer.relation, answers))
 
 
 def _as_found(calibration: AnswerCalibration, scorer: CandidateScorer, facts: NewFacts) -> Float64:
