@@ -52,7 +52,8 @@ def test_the_right_candidates_are_the_held_out_ones_and_known_ones_are_no_candid
 
 def test_of_many_facts_some_are_taken_and_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sum(one.weight.sum() for one in answer_sample(scorer, KNOWN, HELD))
-    monkeypatch.setattr(sampling, "_FACTS", 150)
+    for name in ("_HELD_OUT", "_KNOWN"):
+        monkeypatch.setattr(sampling, name, 150)
     done: list[int] = []
     some = list(answer_sample(scorer, KNOWN, HELD, done.append))
     assert sum(len(one.weight) for one in some) < 5 * 300

@@ -116,7 +116,7 @@ def fit_in_memory(spec: Spec | SpecOf, split: Split, watch: Watch = lambda *_: N
         trained.best,
         spec=spec,
         split=split,
-        **found[-1].reading(split.trained_on(spec.training.refit))._asdict(),
+        **found[-1].with_evidence_of(split.trained_on(spec.training.refit))._asdict(),
         events=journal.read(),
         environment=environment_of(split),
     )

@@ -48,7 +48,7 @@ class Validated(NamedTuple):
     new_fact_calibration: NewFactCalibration | None = None
     evidence: Evidence | None = None
 
-    def reading(self, facts: Hypergraph) -> Validated:
+    def with_evidence_of(self, facts: Hypergraph) -> Validated:
         """Return the same with evidence that is read from other facts, such as those that a refit has learned as well."""
         return self if self.evidence is None else self._replace(evidence=self.evidence.with_facts(facts))
 
