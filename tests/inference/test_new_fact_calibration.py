@@ -11,6 +11,7 @@ from relatum import DataError
 from relatum.arrays import Bool
 from relatum.data.hypergraph import Split
 from relatum.data.vocabulary import Ids
+from relatum.inference import new_fact_calibration
 from relatum.inference.answer_calibration import AnswerCalibration, fit_answer_calibration
 from relatum.inference.answer_sample import RIVALS, Answered, Rivals
 from relatum.inference.calibration import Reliability
@@ -124,6 +125,15 @@ def test_the_share_that_rules_do_not_name_is_drawn_to_that_of_all() -> None:
     usual = (missed.sum() + 1) / (sizes.sum() + 1)
     assert share_unnamed(Named(), GRAPH) == pytest.approx((missed + usual) / (sizes + 1))
     assert (share_unnamed(None, GRAPH) == 1).all()
+
+
+def test_no_more_candidates_are_taken_than_wanted_however_many_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(new_fact_calibration, "_CANDIDATES", 10)
+    entities = np.tile(np.arange(RIVALS, dtype=np.int32), (6, 1))
+    rivals = Rivals(np.zeros((6, RIVALS)), entities, np.ones(6, np.int64))
+    equal = Answered(RELATION, 0, np.zeros((ARITY, 6), np.int32), rivals, np.zeros((6, RIVALS), np.bool_), np.ones(6))
+    assert sum(len(one.right) for one in best_candidates(ANSWERS, [equal, equal])) == 10
+    assert best_candidates(ANSWERS, []) == []
 
 
 def test_it_is_kept_as_plain_data_and_anything_else_is_refused() -> None:

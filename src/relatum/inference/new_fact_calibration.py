@@ -174,11 +174,14 @@ def best_candidates(calibration: AnswerCalibration, answered: Sequence[Answered]
         there = (one.rivals.known > 0)[:, None] & (one.rivals.entities >= 0)
         chances = calibration.valid_fact(one.relation, one.position, one.rivals.scores, one.rivals, there)
         likely.append(np.where(there, chances, -1.0))
-    ordered = -np.sort(-np.concatenate([each.ravel() for each in likely])) if likely else np.empty(0)
-    least = max(float(ordered[_CANDIDATES - 1]) if len(ordered) >= _CANDIDATES else 0.0, 0.0)
+    together = np.concatenate([np.empty(0), *(each.ravel() for each in likely)])
+    best = np.argsort(-together, kind="stable")[:_CANDIDATES]  # no more, however many are equal
+    taken = np.zeros(len(together), np.bool_)
+    taken[best] = together[best] >= 0
+    ends = np.cumsum([each.size for each in likely])
     found = []
-    for one, chances in zip(answered, likely, strict=True):
-        rows, ranks = np.nonzero(chances >= least)
+    for one, end, chances in zip(answered, ends, likely, strict=True):
+        rows, ranks = np.nonzero(taken[end - chances.size : end].reshape(chances.shape))
         facts = one.questions[:, rows].copy()
         facts[one.position] = one.rivals.entities[rows, ranks]
         if len(rows):
