@@ -158,11 +158,14 @@ def _reason(run: Trained, found: Prediction) -> Reason | None:
     """Return the best rule that names what was put into a known fact."""
     if found.relation in run.definitions:
         return None
-    for best in why(run, Question(found.relation, found.entities), 1, found.position):
-        prefixes = {one.prefix for types in run.split.column_types.values() for one in types if one is not None}
-        facts = tuple(_without(prefixes, fact) for fact in best.facts)
-        return replace(best, rule=_without(prefixes, best.rule), facts=facts)
-    return None
+    reasons = why(run, Question(found.relation, found.entities), 1, found.position)
+    if not reasons:
+        return None
+    best, prefixes = (
+        reasons[0],
+        {one.prefix for types in run.split.column_types.values() for one in types if one is not None},
+    )
+    return replace(best, rule=_without(prefixes, best.rule), facts=tuple(_without(prefixes, each) for each in best.facts))
 
 
 def _without(prefixes: Collection[str], text: str) -> str:
