@@ -161,11 +161,9 @@ def _reason(run: Trained, found: Prediction) -> Reason | None:
     reasons = why(run, Question(found.relation, found.entities), 1, found.position)
     if not reasons:
         return None
-    best, prefixes = (
-        reasons[0],
-        {one.prefix for types in run.split.column_types.values() for one in types if one is not None},
-    )
-    return replace(best, rule=_without(prefixes, best.rule), facts=tuple(_without(prefixes, each) for each in best.facts))
+    prefixes = {one.prefix for types in run.split.column_types.values() for one in types if one is not None}
+    facts = tuple(_without(prefixes, fact) for fact in reasons[0].facts)
+    return replace(reasons[0], rule=_without(prefixes, reasons[0].rule), facts=facts)
 
 
 def _without(prefixes: Collection[str], text: str) -> str:
