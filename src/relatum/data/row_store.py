@@ -1,0 +1,255 @@
+"""The rows of imported tables, gaps included: what facts are made of, and what is known about the columns.
+
+A fact has an entity at every position, a row may lack some. Rows keep what facts cannot: empty cells, which are what there
+is to fill; how often the same row came; and which cells belong together where a table became several relations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from relatum.data.vocabulary import Ids, Vocabulary
+from relatum.errors import DataError, UnknownNameError
+
+__all__ = [
+    "EMPTY",
+    "HELD_OUT_PARTS",
+    "SHAPES",
+    "UNKNOWN",
+    "Bins",
+    "Dependency",
+    "RowStore",
+    "RowTable",
+    "TableColumn",
+    "TableReference",
+    "TableSchema",
+]
+
+EMPTY = -1  # a cell without a value
+UNKNOWN = -2  # a cell whose value no row had at the import
+HELD_OUT_PARTS = {"valid": 1, "test": 2}  # what `RowTable.parts` says of a cell; 0 is train
+SHAPES = ("entity", "fact", "both")
+
+Parts = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """The groups of neighbouring values that a column of numbers or dates was cut into, as text in the column's own form.
+
+    Attributes:
+        edges: the greatest value of each group but the last, ascending.
+        least: the least value seen in each group.
+        greatest: the greatest value seen in each.
+        median: the value in the middle of each.
+    """
+
+    edges: tuple[str, ...]
+    least: tuple[str, ...]
+    greatest: tuple[str, ...]
+    median: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        count = len(self.edges) + 1
+        if any(len(each) != count for each in (self.least, self.greatest, self.median)):
+            raise DataError(f"bins: {len(self.edges)} edges make {count} groups, each with least, greatest and median")
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column that became entities.
+
+    Attributes:
+        name: what it is called.
+        entity_type: what the names of its entities begin with.
+        value_type: what its values are: `whole` numbers, any `number`, `date` or `text`.
+        relation: the relation whose facts hold its cells; None if it is kept in the rows alone.
+        position: where in that relation.
+        bins: the groups of values that its entities are, in their order; None where each value is one.
+        part_of: the column of dates that this one is the year, month or weekday of; it is read, never filled.
+    """
+
+    name: str
+    entity_type: str
+    value_type: str = "text"
+    relation: str | None = None
+    position: int | None = None
+    bins: Bins | None = None
+    part_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableReference:
+    """A foreign key: each of `columns` holds what the column of `table` at the same index of `targets` holds."""
+
+    columns: tuple[str, ...]
+    table: str
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """That some columns of a table determine another one: in how many of the rows that can tell, and how many these are."""
+
+    columns: tuple[str, ...]
+    determines: str
+    share: float
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """What is known about a table.
+
+    Attributes:
+        name: of the table.
+        shape: what its rows became: facts about an `entity`, the row itself; `fact`s over several entities; or `both`.
+        why: the reason.
+        columns: those that became entities, in their order.
+        keys: sets of columns, no two rows of which are alike; the primary key first.
+        references: its foreign keys and links.
+        label: the column whose text is what a person calls the row's entity; None where there is none.
+        dependencies: which columns determine which.
+        relation: the relation of its n-ary facts, or None.
+    """
+
+    name: str
+    shape: str
+    why: str
+    columns: tuple[TableColumn, ...]
+    keys: tuple[tuple[str, ...], ...] = ()
+    references: tuple[TableReference, ...] = ()
+    label: str | None = None
+    dependencies: tuple[Dependency, ...] = ()
+    relation: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.shape not in SHAPES:
+            raise DataError(f"table {self.name!r}: shape {self.shape!r} is not one of {', '.join(SHAPES)}")
+
+    def index(self, column: str) -> int:
+        """Return the number of a column among `columns`."""
+        names = [one.name for one in self.columns]
+        if column not in names:
+            raise UnknownNameError(f"column of {self.name}", column, names)
+        return names.index(column)
+
+    def column(self, name: str) -> TableColumn:
+        """Return a column by name."""
+        return self.columns[self.index(name)]
+
+    def has(self, column: str) -> bool:
+        """Return whether a column became entities."""
+        return any(one.name == column for one in self.columns)
+
+    @property
+    def row_key(self) -> str | None:
+        """The only column of its first key of one column that became entities: the entity that a row is about."""
+        return next((key[0] for key in self.keys if len(key) == 1 and self.has(key[0])), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> TableSchema:
+        """Return what plain data says; anything else is refused."""
+        try:
+            fields = dict(plain)
+            fields["columns"] = tuple(_column(one) for one in fields["columns"])
+            fields["keys"] = tuple(tuple(key) for key in fields.get("keys", ()))
+            fields["references"] = tuple(
+                TableReference(tuple(one["columns"]), one["table"], tuple(one["targets"]))
+                for one in fields.get("references", ())
+            )
+            fields["dependencies"] = tuple(
+                Dependency(tuple(one["columns"]), one["determines"], float(one["share"]), int(one["rows"]))
+                for one in fields.get("dependencies", ())
+            )
+            return cls(**fields)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise DataError("not the description of a table") from None
+
+
+def _column(plain: Mapping[str, Any]) -> TableColumn:
+    bins = plain.get("bins")
+    made = None if bins is None else Bins(**{name: tuple(values) for name, values in bins.items()})
+    return TableColumn(**{**plain, "bins": made})
+
+
+@dataclass(frozen=True, eq=False)
+class RowTable:
+    """The rows of a table.
+
+    Attributes:
+        schema: what is known about the table.
+        cells: int32[columns, rows], what each cell holds by its number in the store's names, or `EMPTY`, or `UNKNOWN`.
+        parts: int8[columns, rows], in which part of the split each cell is: 0 train, 1 valid, 2 test.
+        labels: what people call the rows, or None; one text for each row, empty where there is none.
+    """
+
+    schema: TableSchema
+    cells: Ids
+    parts: Parts
+    labels: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        wanted = (len(self.schema.columns), self.cells.shape[1] if self.cells.ndim == 2 else -1)
+        if self.cells.shape != wanted or self.parts.shape != wanted:
+            raise DataError(f"table {self.schema.name!r}: {self.cells.shape} cells, {self.parts.shape} parts: not {wanted}")
+        if self.labels is not None and len(self.labels) != len(self):
+            raise DataError(f"table {self.schema.name!r}: {len(self.labels)} labels for {len(self)} rows")
+
+    def column(self, name: str) -> Ids:
+        """Return the cells of a column."""
+        cells: Ids = self.cells[self.schema.index(name)]
+        return cells
+
+    def seen(self, *, most: int = 0) -> Ids:
+        """Return the cells with those of later parts than `most` emptied."""
+        seen: Ids = np.where(self.parts <= most, self.cells, np.int32(EMPTY))
+        return seen
+
+    def __len__(self) -> int:
+        return int(self.cells.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class RowStore:
+    """The rows of all imported tables, over names of their own: of entities, and of values that no fact holds."""
+
+    names: Vocabulary
+    tables: Mapping[str, RowTable] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for table in self.tables.values():
+            if table.cells.size and (table.cells.max() >= len(self.names) or table.cells.min() < UNKNOWN):
+                raise DataError(f"table {table.schema.name!r}: a cell holds no name of the store")
+
+    def __getitem__(self, table: str) -> RowTable:
+        if table not in self.tables:
+            raise UnknownNameError("table", table, self.tables)
+        return self.tables[table]
+
+    @cached_property
+    def schemas(self) -> tuple[TableSchema, ...]:
+        """What is known about each table."""
+        return tuple(table.schema for table in self.tables.values())
+
+    def with_names(self, names: Vocabulary) -> RowStore:
+        """Return the same rows over other names, among which are all of these."""
+        ids = names.ids(self.names)
+
+        def moved(table: RowTable) -> RowTable:
+            inside = table.cells >= 0
+            cells = table.cells.copy()
+            cells[inside] = ids[table.cells[inside]]
+            return replace(table, cells=cells)
+
+        return RowStore(names, {name: moved(table) for name, table in self.tables.items()})
