@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from glob import escape
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from relatum.errors import DataError
 from relatum.tables.engine import Workspace, listed, literal, quoted
-from relatum.tables.source import Reference, SourceColumn, SourceTable, kind_of
+from relatum.tables.source import Reference, SourceColumn, SourceTable, kind_of, other_keys
 from relatum.tables.table import Table, declared, listed_columns, split_name
 
 __all__ = ["DuckdbSource", "DuckdbTarget", "FrameSource", "ParquetSource", "is_frame", "open_duckdb", "write_parquet"]
@@ -42,6 +42,10 @@ class DuckdbSource:
             "SELECT schema_name, table_name, constraint_type, constraint_column_names, referenced_table, "
             "referenced_column_names FROM duckdb_constraints() WHERE database_name = ? ORDER BY ALL"
         )
+        indexes = self._ask(
+            "SELECT schema_name, table_name, CAST(expressions AS VARCHAR[]) FROM duckdb_indexes() "
+            "WHERE database_name = ? AND is_unique AND NOT is_primary"
+        )
         tables = []
         for schema, table in found:
             mine = [row[2:] for row in constraints if row[:2] == (schema, table)]
@@ -51,10 +55,21 @@ class DuckdbSource:
                 for kind, names, other, targets in mine
                 if kind == "FOREIGN KEY"
             ]
-            own = (
+            own = tuple(
                 SourceColumn(name, kind.lower(), kind_of(kind)) for *owner, name, kind in columns if owner == [schema, table]
             )
-            tables.append(SourceTable(_full(schema, table), tuple(own), keys[0] if keys else (), tuple(references)))
+            primary_key = keys[0] if keys else ()
+            unique = [names for kind, names, *_ in mine if kind == "UNIQUE"]
+            unique += _indexed((row[2] for row in indexes if row[:2] == (schema, table)), own)
+            tables.append(
+                SourceTable(
+                    _full(schema, table),
+                    own,
+                    primary_key,
+                    tuple(references),
+                    unique_keys=other_keys(unique, primary_key),
+                )
+            )
         return tables
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
@@ -71,6 +86,13 @@ class DuckdbSource:
 
 def _full(schema: object, table: object) -> str:
     return str(table) if schema == _USUAL else f"{schema}.{table}"
+
+
+def _indexed(found: Iterable[Sequence[str]], columns: Sequence[SourceColumn]) -> list[list[str]]:
+    """Return the columns of each index that is on columns alone; DuckDB writes an expression in parentheses."""
+    names = {quoted(column.name): column.name for column in columns}
+    names |= {column.name: column.name for column in columns if column.name.isidentifier()}
+    return [[names[text] for text in texts] for texts in found if all(text in names for text in texts)]
 
 
 _USUAL_TYPES = "main"

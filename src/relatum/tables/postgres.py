@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
-from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable
+from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable, other_keys
 from relatum.tables.table import Table, listed_columns, split_name
 from relatum.tables.values import infer_types
 
@@ -37,6 +37,11 @@ _COLUMNS = """
 _KEYS = """
     SELECT conrelid, contype, conkey, confrelid, confkey FROM pg_catalog.pg_constraint
     WHERE contype IN ('p', 'f') AND conrelid = ANY(%s) ORDER BY conrelid, conname"""
+# A unique constraint has an index, too. Columns that an index only carries along come after those of its key.
+_UNIQUE = """
+    SELECT indrelid, (indkey::int2[])[0:indnkeyatts - 1] FROM pg_catalog.pg_index
+    WHERE indisunique AND NOT indisprimary AND NOT indisexclusion AND indisvalid AND indpred IS NULL AND indexprs IS NULL
+      AND indrelid = ANY(%s)"""
 
 _KIND_BY_CATEGORY: dict[str, Kind] = {"N": "unknown", "D": "unknown", **dict.fromkeys("BEIRSTV", "text")}
 
@@ -97,6 +102,9 @@ class PostgresSource:
             elif other in found:
                 theirs = tuple(columns[other][position].name for position in targets)
                 references.setdefault(number, []).append(Reference(mine, names[other], theirs))
+        unique: dict[int, list[tuple[str, ...]]] = {}
+        for number, own in self._ask(_UNIQUE, list(found)):
+            unique.setdefault(number, []).append(tuple(columns[number][position].name for position in own))
         return [
             SourceTable(
                 name,
@@ -104,6 +112,7 @@ class PostgresSource:
                 keys.get(number, ()),
                 tuple(references.get(number, ())),
                 is_readable=found[number][-1],
+                unique_keys=other_keys(unique.get(number, ()), keys.get(number, ())),
             )
             for number, name in names.items()
         ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-__all__ = ["Kind", "Reference", "Source", "SourceColumn", "SourceTable", "kind_of"]
+__all__ = ["Kind", "Reference", "Source", "SourceColumn", "SourceTable", "kind_of", "other_keys"]
 
 # `unknown` is text whose values tell what it is, once they have been seen; `unreadable` cannot be the name of anything.
 Kind = Literal["number", "date", "text", "unknown", "unreadable"]
@@ -58,6 +58,7 @@ class SourceTable:
         is_facts: its rows were written as facts, so that every value is the name of an entity as it stands.
         is_positional: its columns have no names but their places.
         is_readable: its rows may be read; what refers to it is the same either way.
+        unique_keys: columns no two rows have the same values in, but for NULL: each key but the primary one.
     """
 
     name: str
@@ -67,10 +68,20 @@ class SourceTable:
     is_facts: bool = False
     is_positional: bool = False
     is_readable: bool = True
+    unique_keys: tuple[tuple[str, ...], ...] = ()
 
     def column(self, name: str) -> SourceColumn:
         """Return the column called `name`."""
         return next(column for column in self.columns if column.name == name)
+
+
+def other_keys(found: Iterable[Sequence[str]], primary_key: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the unique keys among those found, sorted, each set of columns once and the primary key left out."""
+    keys: dict[frozenset[str], tuple[str, ...]] = {}
+    for key in sorted(map(tuple, found)):
+        if frozenset(key) != frozenset(primary_key):
+            keys.setdefault(frozenset(key), key)
+    return tuple(keys.values())
 
 
 class Source(Protocol):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from relatum.errors import DataError
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
-from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable
+from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable, other_keys
 from relatum.tables.table import Table, listed_columns
 from relatum.tables.values import infer_types
 
@@ -84,9 +84,24 @@ class SqliteSource:
             others = (primary.get(n, "") if other is None else other for n, (_, _, other) in enumerate(parts))
             targets = tuple(_same(other, known.get(table, {})) for other in others)
             references.append(Reference(tuple(_same(own, known[name]) for _, own, _ in parts), table, targets))
+        primary_key = _primary_key(known[name])
         return SourceTable(
-            name, tuple(column for column, _ in known[name].values()), _primary_key(known[name]), tuple(references)
+            name,
+            tuple(column for column, _ in known[name].values()),
+            primary_key,
+            tuple(references),
+            unique_keys=other_keys(self._unique_keys(name), primary_key),
         )
+
+    def _unique_keys(self, table: str) -> Iterator[tuple[str, ...]]:
+        """Yield the columns of each unique index on columns and on all rows."""
+        for _, index, is_unique, _, is_partial in self._connection.execute(
+            f"PRAGMA main.index_list({quoted(table)})"
+        ).fetchall():
+            if is_unique and not is_partial:
+                names = [row[2] for row in self._connection.execute(f"PRAGMA main.index_info({quoted(index)})")]
+                if None not in names:  # which stands for an expression
+                    yield tuple(map(str, names))
 
 
 def _primary_key(columns: dict[str, tuple[SourceColumn, int]]) -> tuple[str, ...]:
