@@ -1,4 +1,4 @@
-"""What sources tell of the keys of their tables."""
+"""What sources tell of their tables: keys, schemas, views; and what they refuse."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from relatum.errors import DataError
+from relatum.tables import read
 from relatum.tables.engine import Workspace
 from relatum.tables.open import open_sources
 from relatum.tables.source import SourceTable, other_keys
+from relatum.tables.table import Column, Table
+from relatum.tables.targets import write
 
 KEYS = """
     CREATE TABLE people (id INTEGER PRIMARY KEY, mail TEXT UNIQUE, "first ""x, y" TEXT, "Last" TEXT NOT NULL, born TEXT,
@@ -73,3 +77,103 @@ def test_a_key_is_there_once_and_the_primary_one_is_not() -> None:
     assert other_keys(found, ("id",)) == (("a", "b"), ("c",), ("z", "y"))
     assert other_keys(found, ("y", "z")) == (("a", "b"), ("c",), ("id",))
     assert other_keys([], ()) == ()
+
+
+VIEWS = """
+    CREATE TABLE sales (item INTEGER, buyer TEXT, price DOUBLE PRECISION, day DATE);
+    INSERT INTO sales VALUES (1, 'x', 0.5, '2024-01-01'), (2, 'y', 1.5, '2024-01-02'), (2, 'x', 2.5, '2024-01-01');
+    CREATE VIEW dear AS SELECT item, buyer, price, day, 1 < 2 AS sure FROM sales WHERE price > 1;
+    CREATE TABLE parts (a INTEGER);
+    CREATE VIEW broken AS SELECT a FROM parts;"""
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_views_are_tables_if_they_are_wanted_and_one_that_cannot_run_is_not_read(kind: str, tmp_path: Path) -> None:
+    maker = sqlite_file if kind == "sqlite" else duckdb_file
+    path = maker(tmp_path / "v.file", VIEWS + "DROP TABLE parts;")
+    assert set(tables_of(path)) == {"sales"}
+    tables = tables_of(path, views=True)
+    assert {name: table.is_readable for name, table in tables.items()} == {"sales": True, "dear": True, "broken": False}
+    assert staged(path, "dear") == [(2, "x", 2.5, "2024-01-01"), (2, "y", 1.5, "2024-01-02")]
+    with pytest.raises(DataError, match="broken"):
+        staged(path, "broken")
+
+
+def staged(given: object, name: str) -> list[tuple[object, ...]]:
+    """Return the first four columns of a table as they are in the workspace, the fourth as text."""
+    with Workspace() as workspace, open_sources(given, workspace, "relation", views=True) as found:
+        source, table = found[name]
+        source.stage(table, table.columns, "seen")
+        return workspace.rows("SELECT c0, c1, c2, CAST(c3 AS VARCHAR) FROM seen ORDER BY ALL")
+
+
+MORE_VIEWS = """
+    CREATE MATERIALIZED VIEW kept AS SELECT item, buyer, price, day FROM sales;
+    CREATE MATERIALIZED VIEW empty AS SELECT item FROM sales WITH NO DATA;
+    CREATE EXTENSION file_fdw;
+    CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
+    CREATE FOREIGN TABLE elsewhere (a INTEGER) SERVER files OPTIONS (filename '/dev/null', format 'csv');
+    CREATE EXTENSION pg_buffercache;"""
+
+
+def test_views_materialized_views_and_tables_of_other_servers_in_postgres(database: str) -> None:
+    postgres_database(database, VIEWS + MORE_VIEWS)
+    assert set(tables_of(database)) == {"sales", "parts"}
+    tables = tables_of(database, views=True)
+    readable = {"sales", "parts", "dear", "broken", "kept", "elsewhere"}
+    assert {name: table.is_readable for name, table in tables.items()} == {**dict.fromkeys(readable, True), "empty": False}
+    assert staged(database, "dear") == [(2, "x", 2.5, "2024-01-01"), (2, "y", 1.5, "2024-01-02")]
+    assert len(staged(database, "kept")) == 3
+
+
+def test_a_view_of_duckdb_reaches_no_other_file(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a,b\n1,2\n")
+    script = f"CREATE TABLE t (a INTEGER); CREATE VIEW spy AS FROM read_csv('{secret}');"
+    path = duckdb_file(tmp_path / "spy.duckdb", script)
+    assert not tables_of(path, views=True)["spy"].is_readable
+    with pytest.raises(DataError, match="spy"):
+        staged(path, "spy")
+
+
+def test_a_view_of_sqlite_runs_no_function_that_can_do_harm(tmp_path: Path) -> None:
+    script = "CREATE TABLE t (a); CREATE VIEW evil AS SELECT load_extension('evil') AS a, 1 AS b, 2 AS c, 3 AS d;"
+    with pytest.raises(DataError, match=r"evil.*(unsafe use|not authorized)"):
+        staged(sqlite_file(tmp_path / "e.db", script), "evil")
+
+
+def test_tables_of_other_schemas_are_called_by_schema_and_table_in_options(database: str, tmp_path: Path) -> None:
+    script = """
+        CREATE SCHEMA hr;
+        CREATE TABLE hr.people (id INTEGER PRIMARY KEY, team TEXT, mail TEXT);
+        CREATE TABLE people (id INTEGER PRIMARY KEY, team TEXT);
+        CREATE TABLE visits (who INTEGER, room TEXT);
+        INSERT INTO hr.people VALUES (1, 'a', 'x'), (2, 'a', 'y'), (3, 'b', 'z'), (4, 'b', 'w');
+        INSERT INTO people VALUES (1, 'c'), (2, 'c');
+        INSERT INTO visits VALUES (1, 'p'), (2, 'p'), (3, 'q'), (4, 'q'), (1, 'q');"""
+    for given in (postgres_database(database, script), duckdb_file(tmp_path / "s.duckdb", script)):
+        assert set(tables_of(given)) == {"hr.people", "people", "visits"}
+        imported = read(
+            given,
+            tables=["hr.people", "visits"],
+            columns={"hr.people": ["id", "mail"]},
+            relations={"hr.people": "staff"},
+            links={"visits.who": "hr.people"},
+        )
+        assert {relation.name for relation in imported.split.schema} == {"staff", "visits"}
+        assert "hr.people:4" in imported.split.entities
+        assert read(given, tables=["hr.people"], keep=["hr.people.id", "hr.people.mail"]).split.schema
+
+
+def test_a_duckdb_file_whose_name_holds_a_backslash_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    other = duckdb_file(tmp_path / "a" / "b.duckdb", "CREATE TABLE other (a INTEGER, b INTEGER)")
+    path = tmp_path / "a\\b.duckdb"
+    path.write_bytes(other.read_bytes())
+    for action in (lambda: tables_of(path), lambda: write(Table("t", (Column("a", "whole", [1]),), "t"), path)):
+        with pytest.raises(DataError, match="backslash"):
+            action()
+    path.unlink()
+    with pytest.raises(DataError, match="backslash"):
+        write(Table("t", (Column("a", "whole", [1]),), "t"), path)
+    assert sorted(each.name for each in tmp_path.rglob("*")) == ["a", "b.duckdb"]

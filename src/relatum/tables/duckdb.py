@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from glob import escape
@@ -12,28 +13,29 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.errors import DataError
+from relatum.tables.duckdb_views import USUAL, DuckdbViews, full_name
 from relatum.tables.engine import Workspace, listed, literal, quoted
 from relatum.tables.source import Reference, SourceColumn, SourceTable, kind_of, other_keys
 from relatum.tables.table import Table, declared, listed_columns, split_name
 
 __all__ = ["DuckdbSource", "DuckdbTarget", "FrameSource", "ParquetSource", "is_frame", "open_duckdb", "write_parquet"]
 
-_USUAL = "main"
-
 
 class DuckdbSource:
-    """One DuckDB database; its views, which are programs, are not run."""
+    """One DuckDB database; its views, which are programs, are run if they are wanted, where they reach nothing else."""
 
-    def __init__(self, workspace: Workspace, path: Path, number: int) -> None:
+    def __init__(self, workspace: Workspace, path: Path, number: int, views: bool = False) -> None:
         self.location = str(path)
         self._workspace, self._name = workspace, f"attached_{number}"
-        workspace.run(f"ATTACH {literal(str(path.resolve()))} AS {self._name} (READ_ONLY)", self.location)
+        attach = f"ATTACH {_checked(path.resolve(), path)} AS {self._name} (READ_ONLY)"
+        workspace.run(attach, self.location)
         self._sql_names: dict[str, str] = {}
+        self._views = DuckdbViews(workspace, attach, self._name, self.location) if views else None
 
     def tables(self) -> list[SourceTable]:
         """Return the tables in the order of their names."""
         found = self._ask("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? ORDER BY ALL")
-        self._sql_names = {_full(*row): f"{self._name}.{quoted(row[0])}.{quoted(row[1])}" for row in found}
+        self._sql_names = {full_name(*row): f"{self._name}.{quoted(row[0])}.{quoted(row[1])}" for row in found}
         columns = self._ask(
             "SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns() "
             "WHERE database_name = ? ORDER BY schema_name, table_name, column_index"
@@ -51,7 +53,7 @@ class DuckdbSource:
             mine = [row[2:] for row in constraints if row[:2] == (schema, table)]
             keys: list[tuple[str, ...]] = [tuple(names) for kind, names, *_ in mine if kind == "PRIMARY KEY"]
             references = [
-                Reference(tuple(names), _full(schema, other), tuple(targets))
+                Reference(tuple(names), full_name(schema, other), tuple(targets))
                 for kind, names, other, targets in mine
                 if kind == "FOREIGN KEY"
             ]
@@ -63,29 +65,37 @@ class DuckdbSource:
             unique += _indexed((row[2] for row in indexes if row[:2] == (schema, table)), own)
             tables.append(
                 SourceTable(
-                    _full(schema, table),
+                    full_name(schema, table),
                     own,
                     primary_key,
                     tuple(references),
                     unique_keys=other_keys(unique, primary_key),
                 )
             )
-        return tables
+        return tables + (self._views.tables() if self._views else [])
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
-        """Make a view of a table."""
+        """Make a view of a table, or copy what a view gives."""
+        if self._views and table.name not in self._sql_names:
+            self._views.stage(table, columns, target)
+            return
         chosen = listed(column.name for column in columns)
         self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._sql_names[table.name]}")  # noqa: S608
 
     def close(self) -> None:
-        """The workspace closes the file with itself."""
+        """Close what views ran in; the workspace closes the file with itself."""
+        if self._views:
+            self._views.close()
 
     def _ask(self, sql: str) -> list[tuple[Any, ...]]:
         return self._workspace.rows(sql, self.location, [self._name])
 
 
-def _full(schema: object, table: object) -> str:
-    return str(table) if schema == _USUAL else f"{schema}.{table}"
+def _checked(path: Path, location: object) -> str:
+    """Return a path as ATTACH has it, or refuse one of which DuckDB would open another."""
+    if "\\" in str(path) and os.sep != "\\":
+        raise DataError(f"{location}: DuckDB takes a backslash in a path for a slash; give the file another name")
+    return literal(str(path))
 
 
 def _indexed(found: Iterable[Sequence[str]], columns: Sequence[SourceColumn]) -> list[list[str]]:
@@ -95,14 +105,11 @@ def _indexed(found: Iterable[Sequence[str]], columns: Sequence[SourceColumn]) ->
     return [[names[text] for text in texts] for texts in found if all(text in names for text in texts)]
 
 
-_USUAL_TYPES = "main"
-
-
 @contextmanager
 def open_duckdb(path: Path, location: Path) -> Iterator[DuckdbTarget]:
     """Yield the database in a file, which is made if it is not there; `location` is what messages call it."""
     with Workspace("writing") as workspace:
-        workspace.run(f"ATTACH {literal(str(path.absolute()))} AS target", str(location))
+        workspace.run(f"ATTACH {_checked(path.absolute(), location)} AS target", str(location))
         workspace.run("BEGIN TRANSACTION", str(location))
         yield DuckdbTarget(workspace, str(location))
         # What was not committed is rolled back when the workspace closes.
@@ -116,13 +123,13 @@ class DuckdbTarget:
 
     def sql_name(self, table: str) -> str:
         """Return the name in quotes, with database and schema."""
-        schema, name = split_name(table, _USUAL_TYPES)
-        return f"target.{quoted(schema or _USUAL)}.{quoted(name)}"
+        schema, name = split_name(table, USUAL)
+        return f"target.{quoted(schema or USUAL)}.{quoted(name)}"
 
     def columns(self, table: str) -> list[str] | None:
         """Return the columns of a table, whatever the case of its name."""
         where = "WHERE database_name = 'target' AND lower(schema_name) = lower(?) AND lower({}_name) = lower(?)"
-        names = split_name(table, _USUAL_TYPES)
+        names = split_name(table, USUAL)
         if self._ask(f"SELECT 1 FROM duckdb_views() {where.format('view')}", names):  # noqa: S608
             raise DataError(f"{self.location}: {table!r} is a view, not a table")
         query = f"SELECT column_name FROM duckdb_columns() {where.format('table')} ORDER BY column_index"  # noqa: S608

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -93,6 +93,12 @@ class Workspace:
         """Return the only row of a query."""
         return self.rows(sql, what)[0]
 
+    def batches(self, sql: str, what: str = "tables") -> Iterator[Batch]:
+        """Yield the rows of a query in batches; no other statement may run meanwhile."""
+        self.run(sql, what)
+        while rows := self._guarded(lambda: self._connection.fetchmany(BATCH), what):
+            yield list(zip(*rows, strict=True))
+
     def arrays(self, sql: str, what: str = "tables") -> dict[str, npt.NDArray[Any]]:
         """Return the columns of a query."""
         return self._do(lambda: self._connection.execute(sql).fetchnumpy(), what)
@@ -152,6 +158,10 @@ class Workspace:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close it and remove its temporary files."""
         self._thread.shutdown()
         self._connection.close()
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -31,18 +31,21 @@ _HINTS = {
 
 
 @contextmanager
-def open_sources(given: Any, workspace: Workspace, relation_key: str) -> Iterator[dict[str, tuple[Source, SourceTable]]]:
+def open_sources(
+    given: Any, workspace: Workspace, relation_key: str, views: bool = False
+) -> Iterator[dict[str, tuple[Source, SourceTable]]]:
     """Yield every table by its name, with the source that holds it.
 
     Args:
         given: a path, a URL, a frame, several of these in a list, or tables by name in a mapping.
         workspace: where the tables will be brought.
         relation_key: the key of a JSON object that names its relation.
+        views: views of databases are tables as well, although each is a program that somebody else wrote.
     """
     with ExitStack() as stack:
         found: dict[str, tuple[Source, SourceTable]] = {}
         for number, (name, each) in enumerate(_listed(given)):
-            source = _open(each, name, workspace, relation_key, number)
+            source = _open(each, name, workspace, relation_key, number, views)
             stack.callback(source.close)
             for table in source.tables():
                 if table.name in found:
@@ -66,19 +69,19 @@ def _listed(given: Any) -> list[tuple[str | None, Any]]:
     return pairs
 
 
-def _open(given: Any, name: str | None, workspace: Workspace, relation_key: str, number: int) -> Source:
+def _open(given: Any, name: str | None, workspace: Workspace, relation_key: str, number: int, views: bool) -> Source:
     if is_frame(given):
         return FrameSource(workspace, given, name or "table", number)
     if not isinstance(given, (str, os.PathLike)):
         raise DataError(f"{type(given).__name__} is nothing that can be imported: give a path, a URL or a frame")
     if isinstance(given, str) and is_postgres(given):
-        return PostgresSource(workspace, given)
+        return PostgresSource(workspace, given, views)
     if isinstance(given, str) and "://" in given:
         raise DataError(f"{given.partition('://')[0]}://...: only files and postgresql:// URLs can be imported")
-    return _open_file(Path(given), name, workspace, relation_key, number)
+    return _open_file(Path(given), name, workspace, relation_key, number, views)
 
 
-def _open_file(path: Path, name: str | None, workspace: Workspace, relation_key: str, number: int) -> Source:
+def _open_file(path: Path, name: str | None, workspace: Workspace, relation_key: str, number: int, views: bool) -> Source:
     if not path.exists():
         raise DataError(f"{path}: no such file")
     if not path.is_file():
@@ -86,7 +89,8 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, relation_key:
     # What says what it is by its first bytes is believed before its name.
     database = database_in(path)
     if database is not None:
-        return SqliteSource(workspace, path) if database == "sqlite" else DuckdbSource(workspace, path, number)
+        is_sqlite = database == "sqlite"
+        return SqliteSource(workspace, path, views) if is_sqlite else DuckdbSource(workspace, path, number, views)
     unpacked = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending, table = unpacked.suffix.lower(), name or unpacked.stem
     if is_parquet(path) or ending in (".parquet", ".pq"):

@@ -22,14 +22,18 @@ __all__ = ["PostgresSource", "PostgresTarget", "open_postgres", "without_passwor
 _USUAL = "public"
 _PATIENCE = 10  # seconds to wait for a connection
 
-# Base tables only: a view is a program. Partitions are read through their parent.
+# Partitions are read through their parent. What an extension brings along is not the user's.
 _TABLES = """
     SELECT c.oid, n.nspname, c.relname, c.relkind,
-      has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+      has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') AND c.relispopulated
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't'
-      AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%'
+    WHERE c.relkind = ANY(%s) AND NOT c.relispartition AND c.relpersistence <> 't'
+      AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%%'
+      AND (c.relkind IN ('r', 'p') OR NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
+        WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'))
     ORDER BY n.nspname, c.relname"""
+_BASE_TABLES = ["r", "p"]  # of their own rows, and partitioned
+_VIEWS = ["v", "m", "f"]  # views are programs; so are, in effect, tables of other servers
 _COLUMNS = """
     SELECT a.attrelid, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), t.typcategory, t.typname
     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
@@ -67,11 +71,12 @@ def _parts(url: str) -> tuple[str, str, str]:
 class PostgresSource:
     """One database; what is read is its state at one moment."""
 
-    def __init__(self, workspace: Workspace, url: str) -> None:
+    def __init__(self, workspace: Workspace, url: str, views: bool = False) -> None:
         with optional("psycopg", extra="postgres"):
             import psycopg
         self.location = without_password(url)
         self._workspace, self._error = workspace, psycopg.Error
+        self._wanted = _BASE_TABLES + _VIEWS if views else _BASE_TABLES
         try:
             self._connection: psycopg.Connection[tuple[Any, ...]] = psycopg.connect(url, connect_timeout=_PATIENCE)
             self._connection.read_only = True
@@ -84,7 +89,7 @@ class PostgresSource:
 
     def tables(self) -> list[SourceTable]:
         """Return the tables in the order of their names."""
-        found = {row[0]: row[1:] for row in self._ask(_TABLES)}
+        found = {row[0]: row[1:] for row in self._ask(_TABLES, self._wanted)}
         names = {number: table if schema == _USUAL else f"{schema}.{table}" for number, (schema, table, *_) in found.items()}
         for number, (schema, table, kind, _) in found.items():
             only = "ONLY " if kind == "r" else ""  # a table that others inherit from has its own rows alone

@@ -19,9 +19,9 @@ _TEXTS = ("CHAR", "CLOB", "TEXT", "BOOL", "UUID")
 
 
 class SqliteSource:
-    """One SQLite database; its views and virtual tables, which are programs, are not run."""
+    """One SQLite database; its virtual tables are not run, and its views, which are programs too, if they are wanted."""
 
-    def __init__(self, workspace: Workspace, path: Path) -> None:
+    def __init__(self, workspace: Workspace, path: Path, views: bool = False) -> None:
         self.location = str(path)
         self._workspace = workspace
         try:
@@ -29,11 +29,12 @@ class SqliteSource:
             self._connection.execute("PRAGMA trusted_schema = OFF")
             self._connection.execute("PRAGMA query_only = ON")
             self._connection.execute("BEGIN")  # one state of the database, whoever writes meanwhile
-            self._listed = [
-                str(row[1])
+            wanted = ("table", "view") if views else ("table",)
+            self._listed = {
+                str(row[1]): row[2] == "view"
                 for row in self._connection.execute("PRAGMA main.table_list")
-                if row[2] == "table" and not str(row[1]).startswith("sqlite_")
-            ]
+                if row[2] in wanted and not str(row[1]).startswith("sqlite_")
+            }
         except sqlite3.Error as error:
             raise DataError(f"{path}: {error}") from None
 
@@ -68,7 +69,12 @@ class SqliteSource:
 
     def _columns(self, table: str) -> dict[str, tuple[SourceColumn, int]]:
         """Return the columns by name, each with its position in the primary key, from 1, or 0."""
-        rows = self._connection.execute(f"PRAGMA table_xinfo({quoted(table)})").fetchall()
+        try:
+            rows = self._connection.execute(f"PRAGMA table_xinfo({quoted(table)})").fetchall()
+        except sqlite3.Error:
+            if self._listed[table]:
+                return {}  # a view of what is no longer there
+            raise
         seen = (row for row in rows if row[6] != 1)  # 1 is hidden; generated columns are 2 and 3
         return {str(row[1]): (SourceColumn(str(row[1]), str(row[2]).lower(), _kind(str(row[2]))), row[5]) for row in seen}
 
@@ -90,6 +96,7 @@ class SqliteSource:
             tuple(column for column, _ in known[name].values()),
             primary_key,
             tuple(references),
+            is_readable=bool(known[name]),
             unique_keys=other_keys(self._unique_keys(name), primary_key),
         )
 
