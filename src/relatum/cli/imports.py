@@ -20,6 +20,9 @@ __all__ = ["import_tables"]
 
 Many = list[str] | None
 
+_AUTO = "auto"
+_OFFERS = 8  # that are shown
+
 
 def import_tables(
     source: Annotated[
@@ -38,12 +41,19 @@ def import_tables(
     drop: Annotated[Many, typer.Option(metavar="COLUMN", help="Leave a column out.")] = None,
     link: Annotated[
         Many,
-        typer.Option(metavar="COLUMN=WHAT", help="Whose entities a column contains: TABLE.COLUMN, TABLE, or a new name."),
+        typer.Option(
+            metavar="COLUMN=WHAT",
+            help="Whose entities a column contains: TABLE.COLUMN, TABLE, or a new name; auto: as offered.",
+        ),
+    ] = None,
+    shape: Annotated[
+        Many,
+        typer.Option(metavar="TABLE=entity|fact|both", help="What the rows of a table become; by default what keys say."),
     ] = None,
     bins: Annotated[
-        Many, typer.Option(metavar="[COLUMN=]N", help="Group numbers and dates that rarely repeat into N quantiles.")
+        Many, typer.Option(metavar="[COLUMN=]N", help="Group numbers and dates with many values into N quantiles.")
     ] = None,
-    null: Annotated[str, typer.Option(metavar="skip|value", help="Skip rows with a NULL, or use NULL as a value.")] = "skip",
+    null: Annotated[str, typer.Option(metavar="skip|value", help="NULL is a gap that can be filled, or a value.")] = "skip",
     keep_ids: Annotated[bool, typer.Option("--keep-ids", help="Import unique columns, such as surrogate keys.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Name entities by their value alone, whatever the column.")] = False,
     relation_key: Annotated[str, typer.Option(metavar="KEY", help="The JSON key that names the relation.")] = "relation",
@@ -55,7 +65,7 @@ def import_tables(
     seed: Annotated[int, typer.Option(help="The random seed that chooses the held-out facts.")] = 0,
     json: Json = False,
 ) -> None:
-    """Make a dataset from tables: a table is a relation, a row a fact, a column a role, and foreign keys link tables."""
+    """Make a dataset from tables: rows become facts about an entity or over several, and foreign keys link tables."""
     from relatum.files import require_empty
     from relatum.tables import read
 
@@ -65,7 +75,9 @@ def import_tables(
         "relations": _pairs("relation", relation),
         "keep": keep or (),
         "drop": drop or (),
-        "links": _pairs("link", link),
+        "links": _pairs("link", [each for each in link or () if each != _AUTO]),
+        "auto_links": _AUTO in (link or ()),
+        "shapes": _pairs("shape", shape),
         "bins": {name: _whole(count) for name, count in _pairs("bins", bins, "*").items()} or None,
         "null": null,
         "keep_ids": keep_ids,
@@ -108,23 +120,25 @@ def _whole(text: str) -> int:
 
 
 def _print_tables(imported: Imported, out: Path) -> None:
+    from relatum.tables.options import full_name
+
     split = imported.split
     sizes = ", ".join(f"{part} {number(len(graph))}" for part, graph in split.parts.items())
     names = f"{number(len(split.entities))} entities, {number(len(split.schema))} relations"
     say(f"wrote {out}: {names}; {sizes}")
-    counts = ("rows", "with NULL", "repeated", "facts")
+    counts = ("rows", "gaps", "repeated", "facts")
     rows = [
         (
             each.table,
-            each.relation or "-",
+            each.shape or "-",
             _count(each.rows),
-            *map(number, (each.with_null, each.repeated, each.facts)),
+            *map(number, (each.gaps, each.repeated, each.facts)),
             each.note,
         )
         for each in imported.tables
     ]
-    print_table("Rows", ("table", "relation", *counts, "note"), rows, counts, drop=("repeated", "with NULL"))
-    heads = ("table", "column", "type", "role", "entity type", "NULL", "distinct", "why")
+    print_table("Tables", ("table", "shape", *counts, "why"), rows, counts, drop=("repeated", "gaps"))
+    heads = ("table", "column", "type", "becomes", "entity type", "relation", "NULL", "distinct", "why")
     cells = [
         (
             each.table,
@@ -132,13 +146,18 @@ def _print_tables(imported: Imported, out: Path) -> None:
             each.type,
             each.outcome,
             each.kind or "-",
+            each.relation or "-",
             _count(each.nulls),
             _count(each.distinct),
             each.why,
         )
         for each in imported.columns
     ]
-    print_table("Columns", heads, cells, ("NULL", "distinct"), drop=("NULL", "distinct", "type"))
+    print_table("Columns", heads, cells, ("NULL", "distinct"), drop=("relation", "NULL", "distinct", "type", "entity type"))
+    for offer in imported.offers[:_OFFERS]:
+        say(f"{full_name(offer.column)} shares {offer.share:.0%} of its values with {full_name(offer.target)}: {offer}")
+    if imported.offers:
+        say(f"{number(len(imported.offers))} columns could be linked; --link auto links them")
 
 
 def _count(value: int | None) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from relatum.data.column_types import ColumnTypes
 from relatum.data.derivations import Derivation
+from relatum.data.row_store import RowStore
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.sorting import differs_from_previous, row_order
 from relatum.data.vocabulary import Ids, Vocabulary
@@ -186,7 +187,7 @@ class Split:
 
     `source` is the path or the name that they were read from; `derivations` says how the relations of a synthetic dataset
     were derived, and `column_types` what the entities of relations that were tables are; both are empty where that is not
-    known.
+    known. `rows` are those of the tables, with their gaps; None where there were none.
     """
 
     train: Hypergraph
@@ -197,6 +198,7 @@ class Split:
     skipped: tuple[str, ...] = field(default=(), compare=False)
     derivations: Mapping[str, Derivation] = field(default_factory=dict, compare=False)
     column_types: ColumnTypes = field(default_factory=dict, compare=False)
+    rows: RowStore | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for part in (self.valid, self.test):

@@ -24,6 +24,7 @@ __all__ = [
     "UNKNOWN",
     "Bins",
     "Dependency",
+    "Parts",
     "RowStore",
     "RowTable",
     "TableColumn",
@@ -114,7 +115,7 @@ class TableSchema:
         columns: those that became entities, in their order.
         keys: sets of columns, no two rows of which are alike; the primary key first.
         references: its foreign keys and links.
-        label: the column whose text is what a person calls the row's entity; None where there is none.
+        label: the column, or several with blanks between, whose text is what people call the row; None where there is none.
         dependencies: which columns determine which.
         relation: the relation of its n-ary facts, or None.
     """

@@ -84,7 +84,9 @@ def _rebuilt(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Spli
         for part, arities in about["blocks"].items()
     }
     return Split(
-        **graphs,
+        graphs["train"],
+        graphs["valid"],
+        graphs["test"],
         source=about["source"],
         checksums=about["checksums"],
         skipped=tuple(about["skipped"]),

@@ -18,6 +18,7 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.file_types import refuse_tables
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
+from relatum.datasets.row_files import load_rows, save_rows
 from relatum.datasets.text_format import Layout, TupleReader, read_roles, write_roles, write_tuples
 from relatum.errors import DataError, RelatumError, nearest_names
 from relatum.files import atomic_directory, cache_directory, find_file, sha256_of
@@ -87,6 +88,7 @@ def load(
         split,
         derivations=read_derivations(derived) if derived else {},
         column_types=read_column_types(typed, split.schema) if typed else {},
+        rows=load_rows(folder),
     )
 
 
@@ -121,6 +123,8 @@ def save(
             save_derivations(folder, split.derivations)
         if split.column_types:
             save_column_types(folder, split.column_types)
+        if split.rows is not None:
+            save_rows(folder, split.rows)
         for name, content in (extra_files or {}).items():
             (folder / name).write_bytes(content)
 

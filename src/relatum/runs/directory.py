@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import Schema
 from relatum.datasets.cache import load_columns, load_titled_columns, save_columns
 from relatum.datasets.registry import DATASETS
+from relatum.datasets.row_files import ROWS, load_rows, save_rows
 from relatum.errors import DataError, RelatumError
 from relatum.evidence.evidence import Evidence
 from relatum.files import (
@@ -78,7 +80,7 @@ def is_free(folder: Path) -> bool:
     if not folder.exists():
         return True
     found = {path.name for path in folder.iterdir()} - {path.name for path in stale_temporaries(folder)} - {LOCK}
-    return found in (set(), {_FACTS}, {_FACTS, ENVIRONMENT})
+    return found <= {ROWS, _FACTS, ENVIRONMENT}
 
 
 def why_no_run(folder: Path) -> str:
@@ -92,6 +94,8 @@ def why_no_run(folder: Path) -> str:
 
 def save_facts(folder: Path, split: Split) -> None:
     """Keep the facts with the run, so that it works when the data has moved."""
+    if split.rows is not None:
+        save_rows(folder, split.rows)
     save_columns(folder / _FACTS, _KEY, split)
 
 
@@ -104,7 +108,7 @@ def load_facts(folder: Path) -> Split:
     wanted = read_environment(folder).get("facts")  # older runs have none
     if new and wanted is not None and wanted != sha256_of(folder / _FACTS):
         raise RelatumError(f"{folder}: its facts ({_FACTS}) are not those that it was trained on; put these back")
-    return split
+    return replace(split, rows=load_rows(folder))
 
 
 def load_calibration(folder: Path, relations: int) -> Calibration | None:

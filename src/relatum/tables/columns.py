@@ -1,40 +1,34 @@
-"""What a column becomes: staged, profiled, and given a role."""
+"""What becomes of a column: the rules, in the order in which they are asked.
+
+A column becomes entities, one for each value; `bins`, one for each group of neighbouring values; the `key` that its rows are
+known by; the `label` that people call them; or it is left out.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from relatum.errors import DataError
-from relatum.tables.engine import Workspace
 from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.options import Choices, ColumnRef, full_name
-from relatum.tables.source import Kind, Source, SourceTable, kind_of
-from relatum.tables.values import cleaned
+from relatum.tables.profile import Profile
+from relatum.tables.source import SourceTable
 
-__all__ = ["ColumnPlan", "Profile", "Staged", "plan_column", "plan_unread_column", "stage"]
+__all__ = ["ColumnPlan", "labels_of", "plan_columns", "plan_unread_column"]
 
-_REPEATS = 2  # times that a number or date occurs on average, if it is to be an entity
-_MOST_FRACTIONS = 1000  # different numbers with a fraction, if they are to be entities: more of them measure something
+_FEW = 32  # different numbers or dates up to which each is an entity
+_REPEATS = 2  # times that these occur on average, at least
 _OWN_TEXT = 0.9  # the share of different values from which on a text is taken to be free
+_MANY_WORDS = 6  # on average, from which on a text is taken to be free
+_MOST_BINS, _LEAST_BINS, _IN_A_BIN = 20, 3, 20
+_LABEL_LENGTH = 60  # characters of a label on average, at most
+_LABEL_SHARES = {"name": 0.5, "title": 0.9, "label": 0.9}  # of different values that a label of such a name has at least
+_FIRST, _LAST = re.compile(r"(?i)(first|given)[_ ]?name"), re.compile(r"(?i)last[_ ]?name|surname|family[_ ]?name")
 
-Outcome = Literal["entities", "bins", "left out"]
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """What was counted in a column."""
-
-    kind: Kind
-    is_whole: bool
-    rows: int
-    nulls: int
-    distinct: int
-
-    @property
-    def present(self) -> int:
-        """How many rows have a value."""
-        return self.rows - self.nulls
+Outcome = Literal["key", "entities", "bins", "label", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +41,8 @@ class ColumnPlan:
 
     @property
     def is_taken(self) -> bool:
-        """Whether the column becomes a role."""
-        return self.outcome != "left out"
+        """Whether the values of the column become entities."""
+        return self.outcome not in ("left out", "label")
 
 
 def plan_unread_column(ref: ColumnRef, table: SourceTable, choices: Choices) -> ColumnPlan | None:
@@ -68,122 +62,106 @@ def plan_unread_column(ref: ColumnRef, table: SourceTable, choices: Choices) -> 
     return None
 
 
-def plan_column(
-    ref: ColumnRef, table: SourceTable, profile: Profile, choices: Choices, identity: EntityTypes, keep_ids: bool
-) -> ColumnPlan:
-    """Return what becomes of a column whose values have been seen."""
+def labels_of(table: SourceTable, profiles: Mapping[str, Profile]) -> tuple[str, ...]:
+    """Return the columns whose text is what people call the rows: such as a name, or a short text that no two rows share.
+
+    First and last name are a label together.
+    """
+    if len(table.primary_key) != 1:
+        return ()
+    texts = {
+        name: profile
+        for name, profile in profiles.items()
+        if profile.kind == "text" and name not in table.primary_key and 0 < profile.length <= _LABEL_LENGTH
+    }
+    first, last = (next(filter(pattern.fullmatch, texts), None) for pattern in (_FIRST, _LAST))
+    if first is not None and last is not None:
+        return first, last
+    for ending, share in _LABEL_SHARES.items():
+        for name, profile in texts.items():
+            if _is_called(name, ending, table.name) and profile.distinct >= share * profile.present:
+                return (name,)
+    return next(((name,) for name, profile in texts.items() if profile.could_be_key), ())
+
+
+def _is_called(column: str, ending: str, table: str) -> bool:
+    """Return whether a column is called `name`, `full_name`, `genre_name` in a table `genre`, or `companyName`."""
+    plain = column.lower().replace(" ", "_")
+    others = {
+        "",
+        "full",
+        "company",
+        "display",
+        "product",
+        "category",
+        *(table.lower().rstrip(end) for end in ("", "s", "ies")),
+    }
+    return plain.endswith(ending) and plain.removesuffix(ending).rstrip("_") in others
+
+
+def plan_columns(
+    table: SourceTable, profiles: Mapping[str, Profile], choices: Choices, identity: EntityTypes, keep_ids: bool
+) -> dict[str, ColumnPlan]:
+    """Return what becomes of each column of a table whose values have been seen."""
+    labels = () if table.is_facts or table.name in choices.columns else labels_of(table, profiles)
+    plans = {}
+    for name, profile in profiles.items():
+        ref = table.name, name
+        plans[name] = _by_option(ref, table, profile, choices) or _by_key(ref, table, profile, identity)
+        if plans[name] is None:
+            plans[name] = (
+                ColumnPlan("label", "what its rows are called")
+                if name in labels
+                else _by_values(profile, choices.bins_of_all, keep_ids)
+            )
+    return {name: plan for name, plan in plans.items() if plan is not None}
+
+
+def _by_option(ref: ColumnRef, table: SourceTable, profile: Profile, choices: Choices) -> ColumnPlan | None:
     bins = choices.bins.get(ref)
     if bins is not None:
         if profile.kind not in ("number", "date"):
             raise DataError(f"bins: {full_name(ref)} holds text, which has no order to cut into groups")
         return ColumnPlan("bins", f"{bins} groups of equal size, by option", bins)
+    if table.primary_key == (ref[1],) and (ref in choices.keep or table.name not in choices.columns) and not table.is_facts:
+        return ColumnPlan("key", "the key of its rows")
     if ref in choices.keep or ref[1] in choices.columns.get(table.name, ()):
         return ColumnPlan("entities", "by option")
-    if table.is_facts:
-        return ColumnPlan("entities", "part of a fact")
+    return ColumnPlan("entities", "part of a fact") if table.is_facts else None
+
+
+def _by_key(ref: ColumnRef, table: SourceTable, profile: Profile, identity: EntityTypes) -> ColumnPlan | None:
     if not profile.present:
         return ColumnPlan("left out", "no values")
-    if 2 * profile.nulls > profile.rows:
-        return ColumnPlan("left out", "NULL in more than half of the rows; --keep takes it")
     if identity.is_entity(ref):
         others = identity.refers.get(ref) or identity.referred[ref]
         listed = ", ".join(other if isinstance(other, str) else full_name(other) for other in others)
         return ColumnPlan("entities", f"refers to {listed}" if ref in identity.refers else f"referred to by {listed}")
-    return _by_values(ref, table, profile, choices.bins_of_all, keep_ids)
+    if ref[1] in table.primary_key and profile.kind != "date":
+        return ColumnPlan("entities", "part of the key")
+    return None
 
 
-def _by_values(ref: ColumnRef, table: SourceTable, profile: Profile, bins: int | None, keep_ids: bool) -> ColumnPlan:
-    own = profile.distinct == profile.present > 1
-    if table.primary_key == (ref[1],) or (own and (profile.is_whole or profile.kind == "text")):
+def _by_values(profile: Profile, bins: int | None, keep_ids: bool) -> ColumnPlan:
+    counted = f"{profile.distinct:,} values in {profile.present:,} rows"
+    if profile.distinct == 1:
+        return ColumnPlan("left out", "the same value in every row; --keep takes it")
+    if profile.kind in ("number", "date"):
+        if profile.is_unique and profile.is_whole:
+            if keep_ids:
+                return ColumnPlan("entities", "a value of its own in every row, kept by option")
+            return ColumnPlan("left out", "a value of its own in every row; --keep takes it")
+        if profile.distinct <= _FEW and profile.distinct * _REPEATS <= profile.present:
+            return ColumnPlan("entities", f"repeats: {counted}")
+        count = bins or max(_LEAST_BINS, min(_MOST_BINS, profile.present // _IN_A_BIN))
+        return ColumnPlan("bins", f"{count} groups of equal size: {counted}", count)
+    if profile.words > _MANY_WORDS:
+        return ColumnPlan("left out", f"free text of {profile.words:.0f} words on average; --keep takes it")
+    if profile.is_unique:
         if keep_ids:
             return ColumnPlan("entities", "a value of its own in every row, kept by option")
-        is_key = table.primary_key == (ref[1],)
-        found = "a primary key that nothing refers to" if is_key else "a value of its own in every row"
-        return ColumnPlan("left out", f"{found}; --keep takes it")
-    counted = f"{profile.distinct:,} values in {profile.present:,} rows"
-    if profile.kind in ("number", "date"):
-        measures = profile.kind == "number" and not profile.is_whole and profile.distinct > _MOST_FRACTIONS
-        if profile.distinct * _REPEATS <= profile.present and not measures:
-            return ColumnPlan("entities", f"repeats: {counted}")
-        if bins:
-            return ColumnPlan("bins", f"{bins} groups of equal size", bins)
-        return ColumnPlan("left out", f"continuous: {counted}; --bins groups it, --keep takes it")
-    if profile.distinct > _OWN_TEXT * profile.present and profile.present > 1:
+        return ColumnPlan("left out", "a value of its own in every row; --keep takes it")
+    repeats = profile.present - profile.distinct
+    if 0 < repeats < max(2, (1 - _OWN_TEXT) * profile.present):
         return ColumnPlan("left out", f"free text: {counted}; --keep takes it")
     return ColumnPlan("entities", f"repeats: {counted}")
-
-
-_FRACTIONS = ("FLOAT", "DOUBLE", "DECIMAL")
-
-
-@dataclass(frozen=True, slots=True)
-class Staged:
-    """A table in the workspace, with what becomes of its columns.
-
-    Attributes:
-        table: as its source declares it.
-        view: the view of its cleaned values.
-        view_columns: the column of `view` that holds each column that was looked at, by name.
-        types: the DuckDB types of those.
-        profiles: what was counted in those.
-        plans: what becomes of every column, by name.
-        rows: how many rows there are.
-    """
-
-    table: SourceTable
-    view: str
-    view_columns: dict[str, str]
-    types: dict[str, str]
-    profiles: dict[str, Profile]
-    plans: dict[str, ColumnPlan]
-    rows: int
-
-    def taken(self, order: list[str] | None = None) -> list[str]:
-        """Return the columns that become roles, in the order chosen or in that of the table."""
-        return [name for name in order or self.plans if self.plans[name].is_taken]
-
-    def form(self, name: str) -> str:
-        """Return whether the entities of a column stand for `whole` numbers, any `number`, or `text`; a group is text."""
-        profile = self.profiles[name]
-        if profile.kind != "number" or self.plans[name].bins:
-            return "text"
-        return "whole" if profile.is_whole else "number"
-
-
-def stage(
-    workspace: Workspace,
-    source: Source,
-    table: SourceTable,
-    number: int,
-    choices: Choices,
-    identity: EntityTypes,
-    keep_ids: bool,
-) -> Staged:
-    """Return a table brought into the workspace, its columns counted and planned."""
-    known = {column.name: plan_unread_column((table.name, column.name), table, choices) for column in table.columns}
-    seen = [column for column in table.columns if known[column.name] is None]
-    raw, view = f"raw_{number}", f"table_{number}"
-    source.stage(table, seen, raw)
-    described = workspace.describe(raw, table.name)[: len(seen)]
-    clean = ", ".join(f"{cleaned(name, kind)} AS {name}" for name, kind in described) or "c0"
-    workspace.run(f"CREATE VIEW {view} AS SELECT {clean} FROM {raw}")  # noqa: S608
-    counts = [f"count({name})" for name, _ in described] + [_is_whole(name, kind) for name, kind in described]
-    rows, *found = workspace.one(f"SELECT {', '.join(['count(*)', *counts])} FROM {view}", table.name)  # noqa: S608
-    present, whole = found[: len(seen)], found[len(seen) :]
-    view_columns, types, profiles, plans = {}, {}, {}, {}
-    for column, (name, kind), count, is_whole in zip(seen, described, present, whole, strict=True):
-        # One at a time: sets of values of many columns at once may not fit.
-        values = f"SELECT DISTINCT {name} FROM {view} WHERE {name} IS NOT NULL"  # noqa: S608
-        distinct = workspace.one(f"SELECT count(*) FROM ({values})", table.name)[0]  # noqa: S608
-        view_columns[column.name], types[column.name] = name, kind
-        profiles[column.name] = Profile(kind_of(kind), is_whole, rows, rows - count, distinct)
-    for name, settled in known.items():
-        plans[name] = settled or plan_column((table.name, name), table, profiles[name], choices, identity, keep_ids)
-    return Staged(table, view, view_columns, types, profiles, plans, rows)
-
-
-def _is_whole(column: str, duckdb_type: str) -> str:
-    """Return the test that a column holds whole numbers only: pandas, for one, keeps those with gaps as floats."""
-    if duckdb_type.startswith(_FRACTIONS):
-        return f"coalesce(bool_and({column} = floor({column})), false)"
-    return "true" if kind_of(duckdb_type) == "number" else "false"

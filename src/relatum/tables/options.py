@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+from relatum.data.row_store import SHAPES
 from relatum.errors import DataError, SettingError, UnknownNameError
 from relatum.settings import Checked, setting
 from relatum.tables.source import SourceTable
@@ -32,14 +33,20 @@ class ImportOptions(Checked):
         "for a column, the `table.column` whose entities it holds, a table (its primary key), or a name of a kind"
         " of entities, which several columns can share",
     )
+    auto_links: bool = setting(False, "link columns to those of other tables that have nearly all of their values")
+    shapes: Mapping[str, str] = setting(
+        {},
+        "for a table, what its rows become: facts about an `entity`, the row itself; `fact`s over several entities; or"
+        " `both`. By default what keys, foreign keys and dependencies say",
+    )
     bins: int | Mapping[str, int] | None = setting(
         None,
-        "into how many groups of equal size numbers and dates go that seldom repeat; for a column, or for all"
-        ' (`"*"`, or a number alone). By default such columns are left out',
+        "into how many groups of equal size numbers and dates go that have many values; for a column, or for all"
+        ' (`"*"`, or a number alone). By default 20, and fewer where there are few rows',
     )
     null: Literal["skip", "value"] = setting(
         "skip",
-        "`skip` the rows that lack a value in a column that is taken, or make NULL a `value`",
+        "what a NULL is: a gap, which is `skip`ped and can be filled, or a `value` like any other",
     )
     keep_ids: bool = setting(False, "take columns that have a value of their own in every row")
     plain: bool = setting(
@@ -60,6 +67,9 @@ class ImportOptions(Checked):
         for name in ("tables", "keep", "drop"):
             if isinstance(getattr(self, name), str):
                 raise SettingError(f"{name}: must be a list of names, not one text")
+        for name, shape in self.shapes.items():
+            if shape not in SHAPES:
+                raise SettingError(f"shapes: {name}: must be one of {', '.join(SHAPES)}, not {shape!r}")
         if self.valid + self.test >= 1:
             raise SettingError(f"valid, test: {self.valid} and {self.test} leave nothing for train")
         for name, count in self.bins_by_column.items():
@@ -109,10 +119,11 @@ class Choices:
         self.columns = {self._table(table): self._columns(table, names) for table, names in options.columns.items()}
         self.keep = set(map(self.column_ref, options.keep))
         self.drop = set(map(self.column_ref, options.drop))
+        self.shapes = {self._table(table): shape for table, shape in options.shapes.items()}
         self.bins = {self.column_ref(name): n for name, n in options.bins_by_column.items() if name != EVERY_COLUMN}
         self.bins_of_all = options.bins_by_column.get(EVERY_COLUMN)
         self.links = {self.column_ref(name): self._link(name, what) for name, what in options.links.items()}
-        for name in (*self.columns, *self.relations):
+        for name in (*self.columns, *self.relations, *self.shapes):
             if name not in self.tables:
                 raise SettingError(f"table {name!r} has options but is not among the tables chosen")
         for table_name, column_name in sorted(self.keep):

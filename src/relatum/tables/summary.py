@@ -3,51 +3,102 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from relatum.data.hypergraph import Split
+import numpy as np
+
+from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.vocabulary import Ids
 from relatum.datasets.load import save
 from relatum.files import document
-from relatum.tables.options import ImportOptions
+from relatum.tables.cells import CellColumn
+from relatum.tables.columns import ColumnPlan
+from relatum.tables.facts import TableFacts
+from relatum.tables.keys import LinkOffer
+from relatum.tables.options import ColumnRef, ImportOptions, full_name
+from relatum.tables.shapes import TableShape
+from relatum.tables.staging import Staged
 from relatum.version import __version__
 
-__all__ = ["RECORD", "ColumnRecord", "Imported", "TableRecord"]
+__all__ = ["RECORD", "ColumnRecord", "Imported", "TableRecord", "column_records", "table_record"]
 
 RECORD = "import.json"
 
-_FORMAT, _VERSION = "relatum-import", 1
+_FORMAT, _VERSION = "relatum-import", 2
 
 
 @dataclass(frozen=True, slots=True)
 class TableRecord:
-    """What became of the rows of a table: `rows` = `with_null` + `repeated` + `facts`, if it became a relation.
+    """What became of the rows of a table.
+
+    If its rows are facts over several entities, `rows` = `incomplete` + `repeated` + `facts` of that relation. No row is
+    lost for a gap: all are kept, and what they lack can be filled.
 
     Attributes:
         table: its name.
-        relation: the relation it became, or None.
-        rows: how many it has; None if it was not looked at.
-        with_null: how many were skipped, for a value is missing in a column that was taken.
-        repeated: how many say what another row says, and were left out.
-        facts: how many are left.
-        note: why there is no relation, if there is none.
+        shape: what its rows became: facts about an `entity`, `fact`s over several, or `both`; None if it gave none.
+        relations: those that it gave.
+        rows: how many rows it has; None if it was not looked at.
+        gaps: how many cells are empty, in columns that became entities.
+        incomplete: how many rows lack a value in a column of the relation over several entities.
+        repeated: how many rows are the same as another one in the columns of that relation.
+        facts: how many facts it gave, of all its relations.
+        note: why it has this shape, or gave nothing.
     """
 
     table: str
-    relation: str | None
+    shape: str | None
+    relations: tuple[str, ...]
     rows: int | None
-    with_null: int
+    gaps: int
+    incomplete: int
     repeated: int
     facts: int
     note: str
 
 
+def table_record(
+    name: str,
+    staged: Staged | None = None,
+    shape: TableShape | None = None,
+    facts: Sequence[TableFacts] = (),
+    columns: Sequence[CellColumn] = (),
+    cells: Ids | None = None,
+    counts: Mapping[str, int] | None = None,
+    distinct: Hypergraph | None = None,
+) -> TableRecord:
+    """Return what became of the rows of a table; of one that was not looked at there is its name alone."""
+    if staged is None or shape is None:
+        return TableRecord(name, None, (), None, 0, 0, 0, 0, "not read")
+    if not facts or counts is None or distinct is None or cells is None:
+        return TableRecord(name, None, (), staged.rows, 0, 0, 0, 0, _why_not(staged, shape))
+    own = [index for index, one in enumerate(columns) if one.part_of is None]
+    relations = tuple(one.schema.name for one in facts)
+    found = sum(len(distinct.table(relation)) for relation in relations)
+    several = next((one.schema.name for one in facts if one.columns == shape.roles), None)
+    incomplete = repeated = 0
+    if several is not None:
+        incomplete, repeated = staged.rows - counts[several], counts[several] - len(distinct.table(several))
+    gaps = int(np.count_nonzero(cells[own] < 0))
+    return TableRecord(name, shape.shape, relations, staged.rows, gaps, incomplete, repeated, found, shape.why)
+
+
+def _why_not(staged: Staged, shape: TableShape) -> str:
+    if not staged.rows:
+        return "no rows"
+    if shape.shape == "entity":
+        return "its rows are entities that no other column describes"
+    return "fewer than two columns have values that make a fact"
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnRecord:
-    """What became of a column: `entities`, `bins` or `left out`, and why.
+    """What became of a column: the `key` of its rows, their `label`, `entities`, `bins` or `left out`, and why.
 
-    `kind` stands before the names of its entities; `nulls` and `distinct` are None if its values were not looked at.
+    `kind` stands before the names of its entities; `relation` is the one whose facts hold them, None where they are kept in
+    the rows alone; `nulls` and `distinct` are None if its values were not looked at.
     """
 
     table: str
@@ -55,9 +106,45 @@ class ColumnRecord:
     type: str
     outcome: str
     kind: str | None
+    relation: str | None
     nulls: int | None
     distinct: int | None
     why: str
+
+
+def column_records(
+    staged: Staged,
+    plans: Mapping[str, ColumnPlan],
+    types: Mapping[str, str | None],
+    shape: TableShape,
+    facts: Sequence[TableFacts],
+    notes: Mapping[ColumnRef, str],
+) -> list[ColumnRecord]:
+    """Return what became of each column of a table."""
+    table, records = staged.table, []
+    for column in table.columns:
+        plan, profile = plans[column.name], staged.profiles.get(column.name)
+        holding = [
+            one
+            for one in facts
+            if column.name in one.columns[1:] or (one.columns == shape.roles and column.name in one.columns)
+        ]
+        relation = holding[0].schema.name if holding else None
+        why = [plan.why, shape.notes.get(column.name, ""), notes.get((table.name, column.name), "") if plan.is_taken else ""]
+        records.append(
+            ColumnRecord(
+                table=table.name,
+                column=column.name,
+                type=column.type or staged.types.get(column.name, "text").lower(),
+                outcome=plan.outcome,
+                kind=types[column.name] if plan.is_taken else None,
+                relation=relation,
+                nulls=profile.nulls if profile else None,
+                distinct=profile.distinct if profile else None,
+                why="; ".join(filter(None, why)),
+            )
+        )
+    return records
 
 
 @dataclass(frozen=True)
@@ -70,6 +157,7 @@ class Imported:
         columns: one record for each column of a table that was looked at.
         locations: where the tables come from, without passwords; files with their SHA-256.
         options: what was chosen.
+        offers: which columns could be linked to which.
     """
 
     split: Split
@@ -77,6 +165,7 @@ class Imported:
     columns: tuple[ColumnRecord, ...]
     locations: Mapping[str, str | None]
     options: ImportOptions
+    offers: tuple[LinkOffer, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as it stands in `import.json`."""
@@ -92,6 +181,9 @@ class Imported:
             **parts,
             "tables": [asdict(table) for table in self.tables],
             "columns": [asdict(column) for column in self.columns],
+            "links": [
+                {"column": full_name(one.column), "target": full_name(one.target), "share": one.share} for one in self.offers
+            ],
         }
 
     def save(self, directory: str | os.PathLike[str]) -> None:

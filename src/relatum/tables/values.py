@@ -102,11 +102,18 @@ _WHOLE_NUMBER = "-?(0|[1-9][0-9]{0,17})"
 _REAL = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?"
 _MOST_DIGITS = 17
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_MOMENT = _DATE + "[ T][0-9]{2}:.*"
+_DATES = ("DATE", "TIMESTAMP")
 
 
 def infer_types(workspace: Workspace, source: str, target: str, unknown: Sequence[bool], what: str) -> None:
-    """Make the view `target` of `source`, a table of text c0, c1, ..., in which the unknown columns have a type."""
-    possible = {f"c{index}": list(_tests(f"c{index}")) for index, is_unknown in enumerate(unknown) if is_unknown}
+    """Make the view `target` of `source`, a table of text c0, c1, ..., in which the unknown columns have a type.
+
+    The others are text, or dates: many a database keeps dates as text.
+    """
+    possible = {
+        f"c{index}": list(_tests(f"c{index}")) if is_unknown else list(_DATES) for index, is_unknown in enumerate(unknown)
+    }
     for rows in (f"(FROM {source} LIMIT {_SAMPLE})", source):
         possible = _fitting(workspace, rows, possible, what)
     columns = []
@@ -138,5 +145,5 @@ def _tests(column: str) -> dict[str, str]:
         "BIGINT": f"regexp_full_match({text}, '{_WHOLE_NUMBER}')",
         "DOUBLE": f"lower({text}) = 'nan' OR (regexp_full_match({text}, '{_REAL}') AND {digits} <= {_MOST_DIGITS})",
         "DATE": f"regexp_full_match({text}, '{_DATE}') AND TRY_CAST({text} AS DATE) IS NOT NULL",
-        "TIMESTAMP": f"TRY_CAST({text} AS TIMESTAMP) IS NOT NULL",
+        "TIMESTAMP": f"regexp_full_match({text}, '{_MOMENT}') AND TRY_CAST({text} AS TIMESTAMP) IS NOT NULL",
     }

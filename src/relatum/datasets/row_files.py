@@ -1,0 +1,66 @@
+"""The rows of tables as a safetensors file beside the facts, `rows.safetensors`: cells, parts and labels of every table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import safetensors.numpy
+from safetensors import SafetensorError
+
+from relatum.data.row_store import RowStore, RowTable, TableSchema
+from relatum.data.vocabulary import Vocabulary
+from relatum.errors import DataError
+from relatum.tensor_files import read_tensor_file, write_tensor_file
+
+__all__ = ["ROWS", "load_rows", "save_rows"]
+
+ROWS = "rows.safetensors"
+
+_FORMAT, _VERSION = "relatum-rows", 1
+
+
+def save_rows(folder: Path, rows: RowStore) -> None:
+    """Write the rows of tables into a folder, atomically."""
+    arrays: dict[str, npt.NDArray[Any]] = {"names": _packed(rows.names.names)}
+    for number, table in enumerate(rows.tables.values()):
+        arrays[f"{number}/cells"], arrays[f"{number}/parts"] = table.cells, table.parts
+        if table.labels is not None:
+            arrays[f"{number}/labels"] = _packed(table.labels)
+    about = [table.schema.to_json() for table in rows.tables.values()]
+    write_tensor_file(folder / ROWS, safetensors.numpy.save(arrays), _FORMAT, _VERSION, about)
+
+
+def load_rows(folder: Path) -> RowStore | None:
+    """Return the rows that are kept in a folder, or None if there are none; damaged ones are refused."""
+    path = folder / ROWS
+    if not path.exists():
+        return None
+    stored = read_tensor_file(path, _FORMAT, _VERSION)
+    if stored is None:
+        raise DataError(f"{path}: damaged, or of another version; import the tables again")
+    try:
+        arrays = safetensors.numpy.load(stored.body)
+        schemas = [TableSchema.from_json(plain) for plain in stored.about]
+        tables = {schema.name: _table(schema, number, arrays) for number, schema in enumerate(schemas)}
+        return RowStore(Vocabulary(_unpacked(arrays["names"])), tables)
+    except (SafetensorError, DataError, KeyError, TypeError, AttributeError, ValueError) as error:
+        raise DataError(f"{path}: not the rows of tables ({error}); import the tables again") from None
+
+
+def _table(schema: TableSchema, number: int, arrays: dict[str, npt.NDArray[Any]]) -> RowTable:
+    cells, parts, labels = (arrays.get(f"{number}/{name}") for name in ("cells", "parts", "labels"))
+    if cells is None or parts is None or cells.dtype != np.int32 or parts.dtype != np.int8:
+        raise DataError(f"the cells of {schema.name!r} are missing")
+    return RowTable(schema, cells, parts, None if labels is None else tuple(_unpacked(labels)))
+
+
+def _packed(texts: tuple[str, ...]) -> npt.NDArray[np.uint8]:
+    """Return texts, none of which holds a line end, as bytes: one a line."""
+    return np.frombuffer("".join(f"{text}\n" for text in texts).encode(), np.uint8)
+
+
+def _unpacked(lines: npt.NDArray[np.uint8]) -> list[str]:
+    return lines.tobytes().decode().split("\n")[:-1]

@@ -1,0 +1,146 @@
+"""Values become numbers: names for all of them, sorted, and for every table the number of the name in each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from relatum.data.row_store import EMPTY, Bins
+from relatum.data.vocabulary import Ids, Vocabulary
+from relatum.tables.columns import ColumnPlan
+from relatum.tables.engine import Workspace, literal
+from relatum.tables.staging import Staged
+from relatum.tables.values import NULL, text_of
+
+__all__ = ["CellColumn", "cell_columns", "number_cells"]
+
+_PARTS = {"year": "year({})", "month": "month({})", "weekday": "dayname({})"}
+_TOGETHER = 64  # columns whose cells are numbered in one statement
+
+
+@dataclass(frozen=True, slots=True)
+class CellColumn:
+    """A column whose values become entities.
+
+    Attributes:
+        name: what it is called.
+        column: the column of the table that it comes from, which is another one for the parts of a date.
+        text: the name of a value's entity, an SQL expression over the table's view; NULL where there is no value.
+        value_type: what the values are.
+        bins: the groups of values, if these are entities.
+        part_of: the column of dates that this is a part of.
+    """
+
+    name: str
+    column: str
+    text: str
+    value_type: str
+    bins: Bins | None = None
+    part_of: str | None = None
+
+
+def cell_columns(
+    workspace: Workspace, staged: Staged, plans: dict[str, ColumnPlan], prefixes: dict[str, str], null_is_value: bool
+) -> list[CellColumn]:
+    """Return the columns of a table that become entities, in order; dates with their parts behind them.
+
+    `prefixes` has what stands before the names of a column's entities.
+    """
+    found = []
+    for name, plan in plans.items():
+        if not plan.is_taken:
+            continue
+        column, kind, prefix = staged.view_columns[name], staged.types[name], prefixes[name]
+        profile = staged.profiles[name]
+        if plan.bins:
+            bins, text = _binned(workspace, staged, name, plan.bins, prefix)
+            value_type = "date" if profile.kind == "date" else "number"
+        else:
+            bins, text = None, f"{literal(prefix)} || {text_of(column, kind)}"
+            value_type = "text" if profile.kind != "number" else "whole" if profile.is_whole else "number"
+        if null_is_value and profile.nulls:
+            text = f"coalesce({text}, {literal(prefix + NULL)})"
+        found.append(CellColumn(name, name, text, value_type, bins))
+        if plan.bins and kind.startswith(("DATE", "TIMESTAMP")):
+            found += _date_parts(workspace, staged, name, list(plans))
+    return found
+
+
+def _date_parts(workspace: Workspace, staged: Staged, name: str, taken: list[str]) -> list[CellColumn]:
+    """Return the year, month and weekday of a column of dates, as far as they differ."""
+    column, view, table = staged.view_columns[name], staged.view, staged.table.name
+    expressions = [part.format(column) for part in _PARTS.values()]
+    counts = workspace.one(f"SELECT {', '.join(f'count(DISTINCT {one})' for one in expressions)} FROM {view}", table)  # noqa: S608
+    found = []
+    for part, expression, count in zip(_PARTS, expressions, counts, strict=True):
+        called = f"{name}.{part}"
+        if count > 1 and called not in taken:
+            text = f"{literal(f'{part}:')} || CAST({expression} AS VARCHAR)"
+            found.append(CellColumn(called, name, text, "text" if part == "weekday" else "whole", part_of=name))
+    return found
+
+
+def _binned(workspace: Workspace, staged: Staged, name: str, count: int, prefix: str) -> tuple[Bins, str]:
+    """Return the groups of a column by its quantiles, and the name of a value's group; equal values are in one group."""
+    column, kind, table = staged.view_columns[name], staged.types[name], staged.table.name
+    shares = ", ".join(f"{part / count!r}" for part in range(1, count))
+    cuts = (
+        f"SELECT CAST(quantile_disc({column}, [{shares}]) AS VARCHAR[]), CAST(max({column}) AS VARCHAR) FROM {staged.view}"  # noqa: S608
+    )
+    edges, greatest = workspace.one(cuts, table)
+    kept = [edge for edge in dict.fromkeys(edges or ()) if edge != greatest]
+
+    def cases(outcomes: Sequence[str]) -> str:
+        steps = (
+            f"WHEN {column} <= CAST({literal(edge)} AS {kind}) THEN {one}" for edge, one in zip(kept, outcomes, strict=False)
+        )
+        return f"CASE WHEN {column} IS NULL THEN NULL {' '.join(steps)} ELSE {outcomes[-1]} END"
+
+    extremes = (text_of(f"{one}({column})", kind) for one in ("min", "max"))
+    middle = text_of(f"quantile_disc({column}, 0.5)", kind)
+    group = cases([str(number) for number in range(len(kept) + 1)])
+    query = f"SELECT {group} AS g, {', '.join(extremes)}, {middle} FROM {staged.view} WHERE {column} IS NOT NULL"  # noqa: S608
+    rows = workspace.rows(f"{query} GROUP BY 1 ORDER BY 1", table)
+    bins = Bins(tuple(kept), *(tuple(str(row[index]) for row in rows) for index in (1, 2, 3)))
+    names = [low if low == high else f"{low} to {high}" for low, high in zip(bins.least, bins.greatest, strict=True)]
+    return bins, cases([literal(prefix + name) for name in names])
+
+
+def number_cells(workspace: Workspace, tables: Sequence[tuple[Staged, list[CellColumn]]]) -> tuple[Vocabulary, list[Ids]]:
+    """Return the names of all entities, sorted, and for each table the numbers of its cells, int32[columns, rows].
+
+    Each column has an enumeration of its own in the workspace, whose codes are looked up in one pass over the rows, in
+    their order; so this is linear in rows and columns, and no row is moved.
+    """
+    columns = [
+        (number, index, staged, one) for number, (staged, listed) in enumerate(tables) for index, one in enumerate(listed)
+    ]
+    for number, index, staged, one in columns:
+        distinct = f"SELECT DISTINCT {one.text} AS name FROM {staged.view}"  # noqa: S608
+        workspace.run(
+            f"CREATE TABLE names_{number}_{index} AS SELECT name FROM ({distinct}) WHERE name IS NOT NULL ORDER BY name",  # noqa: S608
+            staged.table.name,
+        )
+        code = f"CREATE TYPE code_{number}_{index} AS ENUM (SELECT name FROM names_{number}_{index})"  # noqa: S608
+        workspace.run(code, staged.table.name)
+    found = [
+        workspace.arrays(f"SELECT name FROM names_{number}_{index} ORDER BY name", staged.table.name)["name"].tolist()  # noqa: S608
+        for number, index, staged, _ in columns
+    ]
+    names = Vocabulary(sorted(set().union(*found)))
+    numbers = iter([np.append(names.ids(each), np.int32(EMPTY)) for each in found])
+    cells = []
+    for number, (staged, listed) in enumerate(tables):
+        whole = np.empty((len(listed), staged.rows), np.int32)
+        for start in range(0, len(listed), _TOGETHER):
+            chosen = ", ".join(
+                f"coalesce(CAST(enum_code(CAST({one.text} AS code_{number}_{index})) AS INTEGER), -1) AS i{index}"
+                for index, one in enumerate(listed[start : start + _TOGETHER], start)
+            )
+            codes = workspace.arrays(f"SELECT {chosen} FROM {staged.view}", staged.table.name)  # noqa: S608
+            for index in range(start, min(start + _TOGETHER, len(listed))):
+                whole[index] = next(numbers)[codes.pop(f"i{index}")]
+        cells.append(whole)
+    return names, cells

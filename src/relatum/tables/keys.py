@@ -1,0 +1,148 @@
+"""Keys and links that no source declares, found in the values: what rows are known by, and which columns share entities."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from relatum.tables.engine import Workspace
+from relatum.tables.foreign_keys import EntityTypes
+from relatum.tables.options import ColumnRef, full_name
+from relatum.tables.staging import Staged
+from relatum.tables.values import text_of
+
+__all__ = ["LinkOffer", "link_offers", "missing_targets", "with_found_key"]
+
+_MOST_VALUES = 200_000  # different values of a column that are compared with those of others
+_LEAST_VALUES = 5  # of two columns that are no keys, if their sharing values is to say anything
+_SAME = 0.95  # the share of its values that a column has in another one, if it is taken to hold the same entities
+_SAME_NAME = 0.5  # the same of columns of one name
+_KEY_NAMES = re.compile(r"(.*[_ ])?(id|key|code|nr|no|uuid|guid)|.*(Id|ID|Key|Code)")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkOffer:
+    """That a column could refer to another: `share` of its different values are there."""
+
+    column: ColumnRef
+    target: ColumnRef
+    share: float
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether so many values are shared that a link can be taken for granted."""
+        return self.share >= (_SAME_NAME if _alike(self.column[1], self.target[1]) else _SAME)
+
+    def __str__(self) -> str:
+        return f"--link {full_name(self.column)}={full_name(self.target)}"
+
+
+def with_found_key(staged: Staged) -> Staged:
+    """Return a table with a primary key: its own, or a column that has a value of its own in every row and looks like one.
+
+    That is one called so, such as `id`, or the first column, unless there are too few rows to tell.
+    """
+    table = staged.table
+    if table.primary_key or table.is_facts or staged.rows < 2:
+        return staged
+    able = [name for name, profile in staged.profiles.items() if profile.could_be_key and profile.words <= 2]
+    first = table.columns[0].name
+    own = [name for name in able if name.lower() in ("id", f"{table.name}_id".lower(), f"{table.name}id".lower())]
+    called = [name for name in able if _KEY_NAMES.fullmatch(name)]
+    chosen = next(iter([*own, *([first] if first in able else []), *called]), None)
+    return staged if chosen is None else replace(staged, table=replace(table, primary_key=(chosen,)))
+
+
+def link_offers(workspace: Workspace, tables: Iterable[Staged], known: Mapping[ColumnRef, object]) -> list[LinkOffer]:
+    """Return which columns could refer to which, best first; `known` are those that refer to something already.
+
+    Text is compared with every key of another table, whole numbers only with keys of their name: the numbers from 1 up are
+    in most tables. Columns of text that are no keys are compared with each other.
+    """
+    listed = list(tables)
+    keys = {(one.table.name, one.table.primary_key[0]): one for one in listed if len(one.table.primary_key) == 1}
+    values = {ref: found for one in listed for ref, found in _values(workspace, one, keys).items()}
+    offers: dict[ColumnRef, LinkOffer] = {}
+    for ref, (is_text, own) in values.items():
+        if ref in known or not own:
+            continue
+        for other, (other_text, theirs) in values.items():
+            if other[0] == ref[0] or is_text != other_text or (ref in keys and other in keys and ref > other):
+                continue
+            if other not in keys and (ref in keys or len(own) > len(theirs) or len(own) < _LEAST_VALUES):
+                continue
+            if other not in keys and len(own) == len(theirs) and ref < other:
+                continue  # of two columns alike one refers to the other
+            if not is_text and not _refers_by_name(ref, other):
+                continue
+            offer = LinkOffer(ref, other, len(own & theirs) / len(own))
+            best = offers.get(ref)
+            if offer.share >= _SAME_NAME and (best is None or _rank(offer, keys) > _rank(best, keys)):
+                offers[ref] = offer
+    found = [offer for offer in offers.values() if offer.share >= _SAME or offer.is_sure]
+    return sorted(found, key=lambda offer: (-offer.share, offer.column))
+
+
+def _rank(offer: LinkOffer, keys: Mapping[ColumnRef, object]) -> tuple[bool, float, bool]:
+    return offer.target in keys, offer.share, _alike(offer.column[1], offer.target[1])
+
+
+def _values(
+    workspace: Workspace, staged: Staged, keys: Mapping[ColumnRef, object]
+) -> dict[ColumnRef, tuple[bool, frozenset[str]]]:
+    """Return the different values of the columns that could be links, as text, and whether they are text."""
+    found = {}
+    for name, profile in staged.profiles.items():
+        ref, is_text = (staged.table.name, name), profile.kind == "text"
+        if not (is_text or profile.is_whole) or not 1 < profile.distinct <= _MOST_VALUES or profile.words > 3:
+            continue
+        if profile.is_unique and ref not in keys:
+            continue
+        column = staged.view_columns[name]
+        text = text_of("value", staged.types[name])
+        distinct = f"SELECT DISTINCT {column} AS value FROM {staged.view} WHERE {column} IS NOT NULL"  # noqa: S608
+        rows = workspace.rows(f"SELECT {text} FROM ({distinct})", staged.table.name)  # noqa: S608
+        found[ref] = is_text, frozenset(str(row[0]) for row in rows)
+    return found
+
+
+def _refers_by_name(ref: ColumnRef, other: ColumnRef) -> bool:
+    """Return whether a column is called after a table and its key: `item_id` after `items.id`, `tailnum` after `tailnum`."""
+    name, key = _plain(ref[1]), _plain(other[1])
+    tables = {_plain(other[0]), _plain(other[0]).rstrip("s")}
+    return (name == key and key not in ("id", "key", "code")) or any(name == table + key for table in tables)
+
+
+def _alike(one: str, other: str) -> bool:
+    return _plain(one) == _plain(other)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).lower()
+
+
+def missing_targets(workspace: Workspace, staged: Mapping[str, Staged], identity: EntityTypes) -> dict[ColumnRef, str]:
+    """Return a note for each column with values that have no target: they are entities all the same."""
+    notes = {}
+    for ref, targets in identity.refers.items():
+        own = _texts(ref, staged)
+        for target in targets:
+            theirs = _texts(target, staged) if isinstance(target, tuple) else None
+            if own is None or theirs is None:
+                continue
+            query = f"SELECT count(*) FROM (({own}) EXCEPT ({theirs}))"  # noqa: S608
+            if count := workspace.one(query, ref[0])[0]:
+                values = "1 value has" if count == 1 else f"{count:,} values have"
+                notes[ref] = f"{values} no row in {full_name((target[0], target[1]))}"
+    return notes
+
+
+def _texts(ref: ColumnRef, staged: Mapping[str, Staged]) -> str | None:
+    """Return the query for the different values of a column, as text; None if it is not in the workspace."""
+    table = staged.get(ref[0])
+    column = table.view_columns.get(ref[1]) if table else None
+    if table is None or column is None:
+        return None
+    text = text_of(column, table.types[ref[1]])
+    return f"SELECT DISTINCT {text} FROM {table.view} WHERE {column} IS NOT NULL"  # noqa: S608

@@ -1,0 +1,47 @@
+"""What was counted in a column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relatum.tables.source import Kind
+
+__all__ = ["Profile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What was counted in a column.
+
+    Attributes:
+        kind: what its values are.
+        is_whole: whether all are whole numbers.
+        rows: how many rows there are.
+        nulls: how many of these have no value.
+        distinct: how many different values there are.
+        words: how many words these have on average, where they are text.
+        length: how many characters.
+    """
+
+    kind: Kind
+    is_whole: bool
+    rows: int
+    nulls: int
+    distinct: int
+    words: float = 1.0
+    length: float = 0.0
+
+    @property
+    def present(self) -> int:
+        """How many rows have a value."""
+        return self.rows - self.nulls
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether no value occurs twice."""
+        return self.distinct == self.present > 1
+
+    @property
+    def could_be_key(self) -> bool:
+        """Whether every row has a whole number or a text of its own."""
+        return self.is_unique and not self.nulls and (self.is_whole or self.kind == "text")

@@ -1,0 +1,123 @@
+"""What the rows of a table become: facts about the entity that a row is, facts over several entities, or both.
+
+The rules, in the order in which they are asked, are those of `docs/own-data.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from relatum.data.row_store import Dependency
+from relatum.errors import DataError
+from relatum.tables.columns import ColumnPlan
+from relatum.tables.foreign_keys import EntityTypes
+from relatum.tables.options import Choices
+from relatum.tables.profile import Profile
+from relatum.tables.source import SourceTable
+
+__all__ = ["MOST_ROLES", "TableShape", "shape_of"]
+
+MOST_ROLES = 8  # of a relation whose columns nobody has chosen: more train slowly and mix what does not belong together
+_FEW = 50  # different values of a column that is part of an event's fact, where the event has a key of its own
+_FEW_GAPS = 0.05  # the share of rows that may lack a value in a column that is part of a fact
+_LEAST_ROLES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TableShape:
+    """What the rows of a table become.
+
+    Attributes:
+        shape: `entity`, `fact` or `both`.
+        why: the reason.
+        key: the column of the entity that a row is; None if rows are no entities.
+        roles: the columns of the n-ary facts, in order; none for an `entity`.
+        about: the columns that are facts about the row's entity.
+        notes: what else there is to say about columns, by name.
+    """
+
+    shape: str
+    why: str
+    key: str | None
+    roles: tuple[str, ...]
+    about: tuple[str, ...]
+    notes: Mapping[str, str]
+
+
+def shape_of(
+    table: SourceTable,
+    plans: Mapping[str, ColumnPlan],
+    profiles: Mapping[str, Profile],
+    identity: EntityTypes,
+    choices: Choices,
+    dependencies: Sequence[Dependency],
+) -> TableShape:
+    """Return what the rows of a table become."""
+    taken = [name for name in choices.columns.get(table.name, plans) if plans[name].is_taken]
+    if table.is_facts or table.name in choices.columns:
+        return TableShape("fact", "its columns were chosen" if not table.is_facts else "facts", None, tuple(taken), (), {})
+    key = table.primary_key[0] if len(table.primary_key) == 1 and table.primary_key[0] in taken else None
+    wanted = choices.shapes.get(table.name)
+    if wanted in ("entity", "both") and key is None:
+        raise DataError(f"shape {table.name}={wanted}: the table has no key of one column that its rows are known by")
+    shape, why = (wanted, "by option") if wanted else _chosen(table, key, identity, taken)
+    if shape == "entity":
+        return TableShape(shape, why, key, (), tuple(name for name in taken if name != key), {})
+    roles, notes = _roles(table, key, taken, plans, profiles, identity, dependencies)
+    about = tuple(name for name in taken if name != key and name not in roles) if key is not None and shape == "both" else ()
+    if key is not None and not about:
+        shape = "fact"
+    return TableShape(shape, why, key if about else None, tuple(roles), about, notes)
+
+
+def _chosen(table: SourceTable, key: str | None, identity: EntityTypes, taken: Sequence[str]) -> tuple[str, str]:
+    references = [name for name in taken if (table.name, name) in identity.refers and name != key]
+    if key is None:
+        several = len(table.primary_key) > 1
+        return "fact", f"its key is {' and '.join(table.primary_key)}" if several else "no column is a key"
+    referring = identity.referred.get((table.name, key), [])
+    others = sorted({other for other, _ in referring if other != table.name})
+    if others:
+        return "entity", f"its key {key} is referred to by {', '.join(others[:3])}{', ...' * (len(others) > 3)}"
+    if len(references) >= _LEAST_ROLES:
+        return "both", f"an event: it refers to {' and '.join(references)}, and nothing refers to it"
+    return "entity", f"{key} is its key, and the other columns describe it"
+
+
+def _roles(
+    table: SourceTable,
+    key: str | None,
+    taken: Sequence[str],
+    plans: Mapping[str, ColumnPlan],
+    profiles: Mapping[str, Profile],
+    identity: EntityTypes,
+    dependencies: Sequence[Dependency],
+) -> tuple[list[str], dict[str, str]]:
+    """Return the columns that are part of the n-ary facts, and why others are not."""
+    refer = {name for name in taken if (table.name, name) in identity.refers or name in table.primary_key}
+    sure = {(one.columns[0], one.determines) for one in dependencies if one.share == 1.0 and len(one.columns) == 1}
+    able, notes = [], {}
+    for name in taken:
+        profile = profiles.get(name)
+        if name == key or profile is None:
+            continue
+        by = next((other for other in sorted(refer) if (other, name) in sure), None)
+        if name not in refer and by is not None:
+            notes[name] = f"{by} determines it"
+        elif profile.nulls > _FEW_GAPS * profile.rows:
+            notes[name] = "too many gaps for a part of a fact"
+        elif name not in refer and plans[name].bins:
+            notes[name] = "a measure"
+        elif name not in refer and key is not None and profile.distinct > _FEW:
+            notes[name] = f"more than {_FEW} values"
+        else:
+            able.append(name)
+    spare = [name for name in taken if name != key and name not in able and name in notes]
+    while len(able) < _LEAST_ROLES and spare:
+        able.append(spare.pop(0))
+        notes.pop(able[-1])
+    chosen = sorted(able, key=lambda name: name not in refer)[:MOST_ROLES]
+    for name in set(able).difference(chosen):
+        notes[name] = f"beyond {MOST_ROLES} roles; --columns {table.name}=... chooses them"
+    return [name for name in taken if name in chosen], notes

@@ -1,0 +1,83 @@
+"""A table brought into the workspace, its columns cleaned and counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relatum.tables.columns import ColumnPlan, plan_unread_column
+from relatum.tables.engine import Workspace
+from relatum.tables.options import Choices
+from relatum.tables.profile import Profile
+from relatum.tables.source import Source, SourceTable, kind_of
+from relatum.tables.values import cleaned
+
+__all__ = ["Staged", "stage"]
+
+_FRACTIONS = ("FLOAT", "DOUBLE", "DECIMAL")
+_COPIED = 1 << 22  # cells up to which cleaned values are copied: to read a view of many columns again and again is slow
+_WORDS_OF = 10_000  # values of a column of text whose words are counted
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A table in the workspace.
+
+    Attributes:
+        table: as its source declares it.
+        view: the view of its cleaned values.
+        view_columns: the column of `view` that holds each column that was looked at, by name.
+        types: the DuckDB types of those.
+        profiles: what was counted in those.
+        unread: what becomes of the others.
+        rows: how many rows there are.
+    """
+
+    table: SourceTable
+    view: str
+    view_columns: dict[str, str]
+    types: dict[str, str]
+    profiles: dict[str, Profile]
+    unread: dict[str, ColumnPlan]
+    rows: int
+
+
+def stage(workspace: Workspace, source: Source, table: SourceTable, number: int, choices: Choices) -> Staged:
+    """Return a table brought into the workspace, its columns counted."""
+    settled = {column.name: plan_unread_column((table.name, column.name), table, choices) for column in table.columns}
+    unread = {name: plan for name, plan in settled.items() if plan is not None}
+    seen = [column for column in table.columns if column.name not in unread]
+    raw, view = f"raw_{number}", f"table_{number}"
+    source.stage(table, seen, raw)
+    described = workspace.describe(raw, table.name)[: len(seen)]
+    clean = ", ".join(f"{cleaned(name, kind)} AS {name}" for name, kind in described) or "c0"
+    rows = workspace.one(f"SELECT count(*) FROM {raw}", table.name)[0]  # noqa: S608
+    what = "TABLE" if rows * len(seen) <= _COPIED else "VIEW"
+    workspace.run(f"CREATE {what} {view} AS SELECT {clean} FROM {raw}", table.name)  # noqa: S608
+    counts = [expression for name, kind in described for expression in _counts(name, kind)]
+    found = workspace.one(f"SELECT {', '.join(counts)} FROM {view}", table.name) if counts else ()  # noqa: S608
+    view_columns, types, profiles = {}, {}, {}
+    for index, (column, (name, kind)) in enumerate(zip(seen, described, strict=True)):
+        present, is_whole = found[2 * index : 2 * index + 2]
+        # One at a time: sets of values of many columns at once may not fit.
+        values = f"SELECT DISTINCT {name} FROM {view} WHERE {name} IS NOT NULL"  # noqa: S608
+        distinct = workspace.one(f"SELECT count(*) FROM ({values})", table.name)[0]  # noqa: S608
+        words, length = _words(workspace, values, name, table.name) if kind.startswith("VARCHAR") else (1.0, 0.0)
+        view_columns[column.name], types[column.name] = name, kind
+        profiles[column.name] = Profile(kind_of(kind), is_whole, rows, rows - present, distinct, words, length)
+    return Staged(table, view, view_columns, types, profiles, unread, rows)
+
+
+def _counts(column: str, duckdb_type: str) -> tuple[str, str]:
+    """Return how many values a column has, and the test that they are whole: pandas keeps whole ones with gaps as floats."""
+    whole = "true" if kind_of(duckdb_type) == "number" else "false"
+    if duckdb_type.startswith(_FRACTIONS):
+        whole = f"coalesce(bool_and({column} = floor({column})), false)"
+    return f"count({column})", whole
+
+
+def _words(workspace: Workspace, values: str, column: str, what: str) -> tuple[float, float]:
+    """Return how many words and characters the different texts of a column have on average."""
+    some = f"SELECT {column} AS text FROM ({values} LIMIT {_WORDS_OF})"  # noqa: S608
+    words = "length(regexp_replace(trim(text), '[^\\s]+', '', 'g')) + 1"
+    mean = workspace.one(f"SELECT avg({words}), avg(length(text)) FROM ({some})", what)  # noqa: S608
+    return float(mean[0] or 1.0), float(mean[1] or 0.0)
