@@ -43,7 +43,7 @@ def import_tables(
         Many,
         typer.Option(
             metavar="COLUMN=WHAT",
-            help="Whose entities a column contains: TABLE.COLUMN, TABLE, or a new name; auto: as offered.",
+            help="Whose entities a column contains: TABLE.COLUMN, TABLE, or a new name; auto: what is found.",
         ),
     ] = None,
     shape: Annotated[

@@ -180,8 +180,8 @@ class TableSchema:
 
 def _column(plain: Mapping[str, Any]) -> TableColumn:
     bins = plain.get("bins")
-    made = None if bins is None else Bins(**{name: tuple(values) for name, values in bins.items()})
-    return TableColumn(**{**plain, "bins": made})
+    groups = None if bins is None else Bins(**{name: tuple(values) for name, values in bins.items()})
+    return TableColumn(**{**plain, "bins": groups})
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,7 +80,7 @@ def is_free(folder: Path) -> bool:
     if not folder.exists():
         return True
     found = {path.name for path in folder.iterdir()} - {path.name for path in stale_temporaries(folder)} - {LOCK}
-    return found <= {ROWS, _FACTS, ENVIRONMENT}
+    return found <= {ROWS, _FACTS} or (_FACTS in found and found <= {ROWS, _FACTS, ENVIRONMENT})
 
 
 def why_no_run(folder: Path) -> str:

@@ -35,10 +35,10 @@ def find_dependencies(cells: Ids, names: list[str], seed: int = 0) -> tuple[Depe
     found = []
     for first in range(min(count, _MOST_COLUMNS)):
         for second in np.flatnonzero(_likely(some, first)).tolist():
-            share, told = _share(cells[first], cells[second])
+            share, telling = _share(cells[first], cells[second])
             usual = np.bincount(cells[second][cells[second] >= 0]).max() / np.count_nonzero(cells[second] >= 0)
-            if told >= _ROWS and share >= _LEAST and 1 - share <= _WRONG * (1 - usual):
-                found.append(Dependency((names[first],), names[second], float(share), int(told)))
+            if telling >= _ROWS and share >= _LEAST and 1 - share <= _WRONG * (1 - usual):
+                found.append(Dependency((names[first],), names[second], float(share), int(telling)))
     return tuple(sorted(found, key=lambda one: (-one.share, -one.rows, one.columns, one.determines)))
 
 
