@@ -243,6 +243,21 @@ class RowStore:
         """What is known about each table."""
         return tuple(table.schema for table in self.tables.values())
 
+    @cached_property
+    def keys(self) -> Mapping[str, tuple[tuple[int, ...], ...]]:
+        """By relation, the sets of positions by which no two facts are alike."""
+        found: dict[str, tuple[tuple[int, ...], ...]] = {}
+        for schema in self.schemas:
+            inside = {one.name: one.position or 0 for one in schema.columns if one.relation == schema.relation}
+            for column in schema.columns:
+                if column.relation is not None and column.relation != schema.relation and column.position == 1:
+                    # The key of the row determines what describes it; a column that is a key too determines the row.
+                    found[column.relation] = ((0,), (1,)) if (column.name,) in schema.keys else ((0,),)
+            if schema.relation is not None:
+                whole = [key for key in schema.keys if inside.keys() >= set(key)]
+                found[schema.relation] = tuple(dict.fromkeys(tuple(sorted(inside[name] for name in key)) for key in whole))
+        return {relation: keys for relation, keys in found.items() if keys}
+
     def with_names(self, names: Vocabulary) -> RowStore:
         """Return the same rows over other names, among which are all of these."""
         ids = names.ids(self.names)

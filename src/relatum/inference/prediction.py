@@ -63,10 +63,16 @@ class AllQuestions:
             yield len(given), np.stack([*rows, np.zeros(len(numbers), np.int32)])
 
 
-def questions_around(facts: Ids) -> ListedQuestions:
-    """Return every distinct question that facts, int32[arity, n], answer: those that opening one position of each gives."""
+def questions_around(facts: Ids, positions: Sequence[int] | None = None) -> ListedQuestions:
+    """Return every distinct question that facts, int32[arity, n], answer: those that opening one position of each gives.
+
+    `positions` are those that are opened; by default all.
+    """
     by_position = []
     for position in range(len(facts)):
+        if positions is not None and position not in positions:
+            by_position.append(facts[:, :0])
+            continue
         opened = facts.copy()
         opened[position] = 0
         order = np.lexsort(opened[::-1])
@@ -82,7 +88,7 @@ def cut(parts: Iterable[Part], size: int) -> Iterator[Part]:
             yield position, columns[:, start : start + size]
 
 
-_WIDTH = 16  # answers that every question is questions for; if the last may not be the last that counts, times as many more
+_WIDTH = 16  # answers that every question is given; if the last may not be the last that counts, times as many more
 _ANSWERS = 1 << 15  # to all questions of a part
 
 

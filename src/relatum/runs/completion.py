@@ -11,6 +11,7 @@ import torch
 
 from relatum.arrays import Float32
 from relatum.data.hypergraph import Block, Hypergraph
+from relatum.data.keyed_answers import taken_keys
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
@@ -67,7 +68,7 @@ def complete(
     else:
         facts, sources = _known_facts(run, question, given)
         known = [] if new_only else _known_answers(run, question, facts, sources, k)
-        found = known + _new_answers(run, question, given, facts, k, beam)
+        found = known + ([] if _is_settled(run, question, facts) else _new_answers(run, question, given, facts, k, beam))
     return Answers((replace(one, roles=roles) for one in found), question, roles)
 
 
@@ -130,9 +131,12 @@ def _known_answers(run: Trained, question: Question, facts: Ids, sources: list[s
 def _new_answers(run: Trained, question: Question, given: Ids, facts: Ids, k: int, beam: int | None) -> list[Answer]:
     """Return the k best answers that are not among the facts that are known; on ties smaller ids first."""
     relation, searched = run.schema.id(question.relation), sorted({*question.open, *question.free})
-    block = Block(np.full(facts.shape[1], relation, np.int32), facts)
-    known = KnownAnswers(Hypergraph(run.entities, run.schema, [block]))  # other facts answer other questions
-    scorer = run.scorer(question.relation, known)
+    if keys := run.keys_of(question.relation):
+        scorer = run.scorer_of_new_facts(question.relation)
+    else:
+        block = Block(np.full(facts.shape[1], relation, np.int32), facts)
+        known = KnownAnswers(Hypergraph(run.entities, run.schema, [block]))  # other facts answer other questions
+        scorer = run.scorer(question.relation, known)
     if beam is None and math.prod(map(scorer.count, searched)) > EXHAUSTIVE_LIMIT:
         beam = _BEAM
     columns = torch.from_numpy(given.astype(np.int64))
@@ -145,12 +149,20 @@ def _new_answers(run: Trained, question: Question, given: Ids, facts: Ids, k: in
             order = np.argsort(-scores.numpy(), kind="stable")
             best, scores = best[:, order], scores[torch.from_numpy(order)]
         new = np.array([tuple(fact) not in given_already for fact in best[question.open].T.tolist()], bool)
+        if keys:
+            new &= ~taken_keys(best, run.table(question.relation).columns, keys)
         order = np.flatnonzero(new)[_first_of_each(best[question.open][:, new])][:k]
         if len(order) == k or best.shape[1] < wanted:  # with free positions several facts give the same answer
             expected = not facts.shape[1]
             answers = _answers(run, question, scorer, best[:, order], scores.numpy()[order], [], expected=expected)
             return sorted(answers, key=lambda one: -(one.probability or 0.0))  # of one question the scores say the same
         wanted *= 4
+
+
+def _is_settled(run: Trained, question: Question, facts: Ids) -> bool:
+    """Return whether the given entities hold a key that a known fact has: then there is no other answer."""
+    given = {position for position, name in enumerate(question.arguments) if name is not None}
+    return bool(facts.shape[1]) and any(given.issuperset(key) for key in run.keys_of(question.relation))
 
 
 def _with_best_free(run: Trained, question: Question, facts: Ids, sources: list[str]) -> tuple[Ids, list[str]]:

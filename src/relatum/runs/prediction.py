@@ -9,7 +9,7 @@ import numpy as np
 
 from relatum.arrays import Float64
 from relatum.data.hypergraph import Hypergraph
-from relatum.data.known_answers import KnownAnswers
+from relatum.data.keyed_answers import Keys, open_positions, taken_keys
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, SettingError
 from relatum.inference.completion import EXHAUSTIVE_LIMIT
@@ -57,19 +57,32 @@ def predict(
         if value is not None:
             whole_number(name, value)
     facts_of = run.table if given is None else given.table
-    known = None if given is None else KnownAnswers(given)
-    scorers = {name: run.scorer(name, known) for name in relations}
+    scorers = {name: run.scorer_of_new_facts(name, given) for name in relations}
     questions_of = {
-        name: _every(scorer, name) if exact else questions_around(_drawn(facts_of(name).columns, around))
+        name: _every(scorer, name)
+        if exact
+        else questions_around(
+            _drawn(facts_of(name).columns, around), open_positions(run.schema[name].arity, run.keys_of(name))
+        )
         for name, scorer in scorers.items()
     }
     found = {}
     with progress("looking for new facts", sum(map(len, questions_of.values()))) as advance:
         for name, questions in questions_of.items():
             facts = best_new_facts(scorers[name], questions, top, answers=per_question, least=least, advance=advance)
+            facts = _without_taken_keys(facts, facts_of(name).columns, run.keys_of(name))
             chances = found_probabilities(run, scorers[name], facts) if len(facts.scores) else None
             found[name] = _predictions(run, name, facts, chances, min_probability, exact)
     return found
+
+
+def _without_taken_keys(facts: NewFacts, known: Ids, keys: Keys) -> NewFacts:
+    """Return those facts that do not repeat a key of a known one, and of those that share a key the best."""
+    kept = ~taken_keys(facts.columns, known, keys)
+    for key in keys:
+        _, first = np.unique(facts.columns[list(key)], axis=1, return_index=True)
+        kept &= np.isin(np.arange(len(kept)), first)
+    return NewFacts(facts.columns[:, kept], facts.positions[kept], facts.scores[kept]) if keys else facts
 
 
 def _drawn(facts: Ids, most: int | None) -> Ids:

@@ -19,6 +19,7 @@ from relatum.algebra.expression import rebuilt
 from relatum.arrays import Float64
 from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Block, Hypergraph, Split, TupleTable
+from relatum.data.keyed_answers import KeyedAnswers, Keys, free_entities
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
@@ -317,6 +318,21 @@ class Trained:
         known = self.known_of(relation) if known is None else known
         evidence = None if relation in self.definitions else self.evidence
         return CandidateScorer(model, tables, self.schema.id(relation), known, self.allowed_entities(relation), evidence)
+
+    def keys_of(self, relation: str) -> Keys:
+        """Return the sets of positions by which no two facts of a relation are alike, where it was made from tables."""
+        rows = self.split.rows
+        return () if rows is None or relation in self.definitions else rows.keys.get(relation, ())
+
+    def scorer_of_new_facts(self, relation: str, given: Hypergraph | None = None) -> CandidateScorer:
+        """Return a scorer that leaves out what contradicts a key too; `given` are the facts that count as known."""
+        keys = self.keys_of(relation)
+        if not keys:
+            return self.scorer(relation, None if given is None else KnownAnswers(given))
+        facts = self._stored if given is None else given
+        allowed = free_entities(self.allowed_entities(relation), facts.table(relation).columns, keys, len(self.entities))
+        known = KeyedAnswers(facts, {relation: keys})
+        return CandidateScorer(self.model, self.tables, self.schema.id(relation), known, allowed, self.evidence)
 
     def expression(self, relation: str) -> Expression:
         """Return what a relation stands for: itself, or what defines it."""
