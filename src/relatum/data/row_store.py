@@ -61,6 +61,11 @@ class Bins:
         if any(len(each) != count for each in (self.least, self.greatest, self.median)):
             raise DataError(f"bins: {len(self.edges)} edges make {count} groups, each with least, greatest and median")
 
+    @property
+    def names(self) -> list[str]:
+        """What the groups are called, by the values in them."""
+        return [low if low == high else f"{low} to {high}" for low, high in zip(self.least, self.greatest, strict=True)]
+
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
@@ -223,10 +228,19 @@ class RowTable:
 
 @dataclass(frozen=True, eq=False)
 class RowStore:
-    """The rows of all imported tables, over names of their own: of entities, and of values that no fact holds."""
+    """The rows of all imported tables, over names of their own: of entities, and of values that no fact holds.
+
+    Attributes:
+        names: all of them, sorted.
+        tables: by name.
+        options: what was chosen for the import, as plain data, by which more rows can be read in the same way.
+        sources: where the tables came from.
+    """
 
     names: Vocabulary
     tables: Mapping[str, RowTable] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for table in self.tables.values():
@@ -268,4 +282,4 @@ class RowStore:
             cells[inside] = ids[table.cells[inside]]
             return replace(table, cells=cells)
 
-        return RowStore(names, {name: moved(table) for name, table in self.tables.items()})
+        return replace(self, names=names, tables={name: moved(table) for name, table in self.tables.items()})

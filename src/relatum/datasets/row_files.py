@@ -29,7 +29,11 @@ def save_rows(folder: Path, rows: RowStore) -> None:
         arrays[f"{number}/cells"], arrays[f"{number}/parts"] = table.cells, table.parts
         if table.labels is not None:
             arrays[f"{number}/labels"] = _packed(table.labels)
-    about = [table.schema.to_json() for table in rows.tables.values()]
+    about = {
+        "tables": [table.schema.to_json() for table in rows.tables.values()],
+        "options": dict(rows.options),
+        "sources": list(rows.sources),
+    }
     write_tensor_file(folder / ROWS, safetensors.numpy.save(arrays), _FORMAT, _VERSION, about)
 
 
@@ -43,9 +47,10 @@ def load_rows(folder: Path) -> RowStore | None:
         raise DataError(f"{path}: damaged, or of another version; import the tables again")
     try:
         arrays = safetensors.numpy.load(stored.body)
-        schemas = [TableSchema.from_json(plain) for plain in stored.about]
+        schemas = [TableSchema.from_json(plain) for plain in stored.about["tables"]]
         tables = {schema.name: _table(schema, number, arrays) for number, schema in enumerate(schemas)}
-        return RowStore(Vocabulary(_unpacked(arrays["names"])), tables)
+        options, sources = dict(stored.about["options"]), tuple(map(str, stored.about["sources"]))
+        return RowStore(Vocabulary(_unpacked(arrays["names"])), tables, options, sources)
     except (SafetensorError, DataError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise DataError(f"{path}: not the rows of tables ({error}); import the tables again") from None
 

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relatum.data.row_store import EMPTY, Bins
+from relatum.data.row_store import EMPTY, Bins, TableSchema
 from relatum.data.vocabulary import Ids, Vocabulary
+from relatum.errors import DataError
 from relatum.tables.columns import ColumnPlan
 from relatum.tables.engine import Workspace, literal
+from relatum.tables.source import kind_of
 from relatum.tables.staging import Staged
 from relatum.tables.values import NULL, text_of
 
-__all__ = ["CellColumn", "cell_columns", "number_cells"]
+__all__ = ["CellColumn", "cell_columns", "known_columns", "number_cells"]
 
 _PARTS = {"year": "year({})", "month": "month({})", "weekday": "dayname({})"}
 _TOGETHER = 64  # columns whose cells are numbered in one statement
@@ -100,12 +102,46 @@ def _binned(workspace: Workspace, staged: Staged, name: str, count: int, prefix:
 
     extremes = (text_of(f"{one}({column})", kind) for one in ("min", "max"))
     middle = text_of(f"quantile_disc({column}, 0.5)", kind)
-    group = cases([str(number) for number in range(len(kept) + 1)])
+    group = _group(column, kind, kept, [str(number) for number in range(len(kept) + 1)])
     query = f"SELECT {group} AS g, {', '.join(extremes)}, {middle} FROM {staged.view} WHERE {column} IS NOT NULL"  # noqa: S608
     rows = workspace.rows(f"{query} GROUP BY 1 ORDER BY 1", table)
     bins = Bins(tuple(kept), *(tuple(str(row[index]) for row in rows) for index in (1, 2, 3)))
-    names = [low if low == high else f"{low} to {high}" for low, high in zip(bins.least, bins.greatest, strict=True)]
-    return bins, cases([literal(prefix + name) for name in names])
+    return bins, _group(column, kind, kept, [literal(prefix + name) for name in bins.names])
+
+
+def _group(column: str, kind: str, edges: Sequence[str], outcomes: Sequence[str]) -> str:
+    """Return the outcome of the group that a value is in: one for each edge that it is not above, and the last."""
+    pairs = zip(edges, outcomes, strict=False)
+    steps = (f"WHEN {column} <= CAST({literal(edge)} AS {kind}) THEN {outcome}" for edge, outcome in pairs)
+    return f"CASE WHEN {column} IS NULL THEN NULL {' '.join(steps)} ELSE {outcomes[-1]} END"
+
+
+def known_columns(staged: Staged, schema: TableSchema, *, plain: bool, null_is_value: bool) -> list[CellColumn]:
+    """Return the columns of a table that became entities at an import, read in the same way: in the same groups.
+
+    A column that is not there any more is empty. Numbers that have become text, or text numbers, are refused.
+    """
+    found = []
+    for one in schema.columns:
+        name = one.part_of or one.name
+        column, kind = staged.view_columns.get(name), staged.types.get(name)
+        prefix = "" if plain or not one.entity_type else f"{one.entity_type}:"
+        if column is None or kind is None:
+            text = "CAST(NULL AS VARCHAR)"
+        elif one.part_of is not None or one.bins is not None:
+            if kind_of(kind) not in ("number", "date") and staged.profiles[name].present:
+                raise DataError(f"{schema.name}.{name}: holds text now, and held numbers or dates at the import")
+            if one.bins is not None:
+                text = _group(column, kind, one.bins.edges, [literal(prefix + name) for name in one.bins.names])
+            else:
+                part = one.name.rpartition(".")[2]
+                text = f"{literal(f'{part}:')} || CAST({_PARTS[part].format(column)} AS VARCHAR)"
+        else:
+            text = f"{literal(prefix)} || {text_of(column, kind)}"
+        if null_is_value and one.part_of is None:
+            text = f"coalesce({text}, {literal(prefix + NULL)})"
+        found.append(CellColumn(one.name, name, text, one.value_type, one.bins, one.part_of))
+    return found
 
 
 def number_cells(workspace: Workspace, tables: Sequence[tuple[Staged, list[CellColumn]]]) -> tuple[Vocabulary, list[Ids]]:

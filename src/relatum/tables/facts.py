@@ -10,7 +10,7 @@ import numpy as np
 from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
-from relatum.data.row_store import HELD_OUT_PARTS, Parts
+from relatum.data.row_store import HELD_OUT_PARTS, Parts, TableColumn
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.tables.cells import CellColumn
@@ -27,7 +27,7 @@ class TableFacts:
     columns: tuple[str, ...]
     column_types: tuple[ColumnType, ...]
 
-    def indices(self, listed: Sequence[CellColumn]) -> list[int]:
+    def indices(self, listed: Sequence[CellColumn] | Sequence[TableColumn]) -> list[int]:
         """Return where its columns are among those of the table."""
         names = [one.name for one in listed]
         return [names.index(name) for name in self.columns]
@@ -68,7 +68,7 @@ def relations_of(
 
 
 def facts_of(
-    names: Vocabulary, tables: Sequence[tuple[list[TableFacts], list[CellColumn], Ids]]
+    names: Vocabulary, tables: Sequence[tuple[list[TableFacts], Sequence[CellColumn] | Sequence[TableColumn], Ids]]
 ) -> tuple[Hypergraph, dict[str, int]]:
     """Return the facts of all tables over the names that occur in them, repeats included, and how many rows gave each.
 

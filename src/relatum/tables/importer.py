@@ -92,6 +92,7 @@ class _Import:
     ) -> None:
         self._workspace, self._sources, self._options = workspace, sources, options
         self._null_is_value = options.null == "value"
+        self._locations = list(dict.fromkeys(source.location for source, _ in sources.values()))
         tables = {name: table for name, (_, table) in sources.items()}
         self._choices = Choices(tables, options)
         EntityTypes(tables, self._choices)  # refuses foreign keys that lead nowhere before anything is read
@@ -145,8 +146,9 @@ class _Import:
             advance(1)
             store = self._rows(split, names, shaped)
             advance(1)
-        locations = list(dict.fromkeys(source.location for source, _ in self._sources.values()))
-        checksums = {location: sha256_of(Path(location)) if Path(location).is_file() else None for location in locations}
+        checksums = {
+            location: sha256_of(Path(location)) if Path(location).is_file() else None for location in self._locations
+        }
         looked = {one.name: one for one in shaped}
         records = [looked[name].record(counts, distinct) if name in looked else table_record(name) for name in self._sources]
         notes = missing_targets(self._workspace, {one.name: one.planned.staged for one in shaped}, self._identity)
@@ -193,8 +195,7 @@ class _Import:
 
     def _split(self, distinct: Hypergraph, shaped: list[_Shaped]) -> Split:
         wanted = self._options
-        locations = list(dict.fromkeys(source.location for source, _ in self._sources.values()))
-        split = hold_out(distinct, wanted.valid, wanted.test, wanted.split, wanted.seed, " ".join(locations))
+        split = hold_out(distinct, wanted.valid, wanted.test, wanted.split, wanted.seed, " ".join(self._locations))
         return replace(split, column_types={facts.schema.name: facts.column_types for one in shaped for facts in one.facts})
 
     def _rows(self, split: Split, names: Vocabulary, shaped: list[_Shaped]) -> RowStore | None:
@@ -208,7 +209,7 @@ class _Import:
             rng = np.random.default_rng([self._options.seed, number])
             parts = held_out_cells(split, names, one.facts, one.planned.columns, one.cells, shares, rng)
             tables[one.name] = RowTable(self._schema_of(one), one.cells, parts, self._labels(one.planned))
-        return RowStore(names, tables) if tables else None
+        return RowStore(names, tables, self._options.to_dict(), tuple(self._locations)) if tables else None
 
     def _schema_of(self, shaped: _Shaped) -> TableSchema:
         table, where = shaped.planned.staged.table, {}

@@ -1,0 +1,79 @@
+"""Rows of the same tables read again, today's or new ones: in the same columns and groups as at the import."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.row_store import RowStore, RowTable, TableSchema
+from relatum.data.schema import RelationSchema, Schema
+from relatum.data.vocabulary import Vocabulary
+from relatum.errors import DataError
+from relatum.tables.cells import known_columns, number_cells
+from relatum.tables.engine import Workspace
+from relatum.tables.facts import TableFacts, facts_of
+from relatum.tables.open import open_sources
+from relatum.tables.options import Choices, ImportOptions
+from relatum.tables.staging import stage
+
+__all__ = ["facts_of_rows", "read_more_rows"]
+
+
+def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> RowStore:
+    """Return the rows of tables that an import knows, over its names and those that are new.
+
+    Args:
+        source: what `read` takes.
+        like: the rows of the import.
+        tables: those that are wanted; by default all that are there.
+    """
+    options = ImportOptions.of(like.options)
+    with Workspace() as workspace, open_sources(source, workspace, options.relation_key) as sources:
+        wanted = [name for name in tables or like.tables if name in sources and like[name] is not None]
+        if not wanted:
+            known = ", ".join(like.tables)
+            raise DataError(f"none of the imported tables is there: {known}; give files and tables the names that they had")
+        choices = Choices({name: sources[name][1] for name in wanted}, ImportOptions(tables=wanted))
+        found = []
+        for number, name in enumerate(wanted):
+            staged = stage(workspace, *sources[name], number, choices)
+            schema = like[name].schema
+            columns = known_columns(staged, schema, plain=options.plain, null_is_value=options.null == "value")
+            found.append((staged, columns))
+        names, cells = number_cells(workspace, found)
+        locations = tuple(dict.fromkeys(each.location for each, _ in sources.values()))
+    every = like.names if set(names) <= set(like.names) else Vocabulary(sorted({*like.names, *names}))
+    rows = {
+        name: RowTable(like[name].schema, each, np.zeros(each.shape, np.int8))
+        for name, each in zip(wanted, cells, strict=True)
+    }
+    return replace(RowStore(names, rows).with_names(every), options=like.options, sources=locations)
+
+
+def facts_of_rows(rows: RowStore, schema: Schema) -> Split:
+    """Return the facts in rows, all of them as train: of the relations of a schema that their tables gave."""
+    tables = [(_relations(table.schema, schema), table.schema.columns, table.cells) for table in rows.tables.values()]
+    graph, _ = facts_of(rows.names, tables)
+    distinct = graph.distinct()
+    nothing = Hypergraph(distinct.entities, distinct.schema, ())
+    return Split(distinct, nothing, nothing, source=" ".join(rows.sources), rows=rows)
+
+
+def _relations(table: TableSchema, schema: Schema) -> list[TableFacts]:
+    """Return the relations that a table gives."""
+    by_relation: dict[str, dict[int, str]] = {}
+    for column in table.columns:
+        if column.relation is not None and column.position is not None and column.relation in schema:
+            by_relation.setdefault(column.relation, {})[column.position] = column.name
+    found = []
+    for relation, columns in by_relation.items():
+        if relation != table.relation and table.row_key is not None:
+            columns[0] = table.row_key
+        roles = tuple(columns[position] for position in sorted(columns))
+        if len(roles) == schema[relation].arity:
+            found.append(TableFacts(RelationSchema(relation, len(roles), schema[relation].roles), roles, ()))
+    return found
