@@ -54,7 +54,7 @@ from relatum.runs.training_bar import training_bar
 from relatum.runs.update import update as fold_in
 from relatum.settings import whole_number
 from relatum.tables import Table
-from relatum.tables.postgres import without_password
+from relatum.tables.servers import without_password
 from relatum.tables.targets import target_of
 
 __all__ = ["Run", "fit", "join", "open", "resume", "update"]

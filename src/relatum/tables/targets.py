@@ -14,7 +14,8 @@ from relatum.datasets.file_types import database_in, is_postgres
 from relatum.errors import DataError, SettingError
 from relatum.files import atomic_path
 from relatum.tables.duckdb import open_duckdb, write_parquet
-from relatum.tables.postgres import open_postgres, without_password
+from relatum.tables.postgres import open_postgres
+from relatum.tables.servers import without_password
 from relatum.tables.sqlite import open_sqlite
 from relatum.tables.table import Database, DatabaseTarget, Mode, Table, check_distinct
 from relatum.tables.text_files import write_csv, write_json_lines, write_tsv
