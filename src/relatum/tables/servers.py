@@ -35,7 +35,9 @@ def without_password(url: str) -> str:
 
 def as_sentence(what: str, error: Exception) -> DataError:
     """Return an error of a server, which no driver puts a password into, as one sentence."""
-    return DataError(f"{what}: {' '.join(str(error).split()) or type(error).__name__}")
+    # PyMySQL's have a number before the text.
+    text = str(error.args[1] if len(error.args) == 2 and isinstance(error.args[0], int) else error)
+    return DataError(f"{what}: {' '.join(text.split()) or type(error).__name__}")
 
 
 def connected(connect: Callable[[], Connection], is_worth_another: Callable[[Exception], bool]) -> Connection:
