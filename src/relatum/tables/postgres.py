@@ -11,7 +11,7 @@ from relatum.extras import optional
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
 from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, without_password
 from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable, other_keys
-from relatum.tables.table import Table, listed_columns, split_name
+from relatum.tables.table import Table, creation, listed_columns, split_name
 
 if TYPE_CHECKING:
     import psycopg
@@ -178,6 +178,10 @@ class PostgresTarget:
         if found and found[0][0] not in ("r", "p"):
             raise DataError(f"{self.location}: {table!r} is not a table")
         return [str(name) for _, name in found if name is not None] if found else None
+
+    def create(self, table: Table) -> None:
+        """Make a table without rows."""
+        self.run(creation(self, table))
 
     def run(self, sql: str) -> None:
         """Run a statement; a percent sign in a name is one."""

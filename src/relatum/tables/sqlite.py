@@ -10,7 +10,7 @@ from pathlib import Path
 from relatum.errors import DataError
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
 from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable, other_keys, same_name
-from relatum.tables.table import Table, listed_columns
+from relatum.tables.table import Table, creation, listed_columns
 from relatum.tables.values import stage_text
 
 __all__ = ["SqliteSource", "SqliteTarget", "open_sqlite"]
@@ -168,6 +168,10 @@ class SqliteTarget:
         if found[0] == "view":
             raise DataError(f"{self.location}: {table!r} is a view, not a table")
         return [str(row[1]) for row in self._connection.execute(f"PRAGMA main.table_info({quoted(table)})")]
+
+    def create(self, table: Table) -> None:
+        """Make a table without rows."""
+        self.run(creation(self, table))
 
     def run(self, sql: str) -> None:
         """Run a statement."""
