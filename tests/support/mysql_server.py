@@ -8,8 +8,8 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -81,12 +81,18 @@ class MysqlServer:
         shutil.rmtree(self.base, ignore_errors=True)
 
 
-def needs_mysql() -> None:
-    """Skip a test where MariaDB or PyMySQL is missing."""
+@contextmanager
+def running_mysql() -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield the URL of a server, without a database, and what stops it as a crash would."""
     pytest.importorskip("pymysql")
     missing = [name for name in ("mariadb-install-db", "mariadbd") if _program(name) is None]
     if missing:
         pytest.skip(f"needs MariaDB: no {' and no '.join(missing)} on the path")
+    server = MysqlServer()
+    try:
+        yield server.url, server.stop
+    finally:
+        server.stop()
 
 
 def connect(url: str, **options: Any) -> Any:
@@ -109,12 +115,8 @@ def run_script(url: str, script: str) -> str:
 @pytest.fixture(scope="session")
 def mysql() -> Iterator[str]:
     """Yield the URL of a server that lives as long as the tests; without MariaDB or PyMySQL they are skipped."""
-    needs_mysql()
-    server = MysqlServer()
-    try:
-        yield server.url
-    finally:
-        server.stop()
+    with running_mysql() as (url, _):
+        yield url
 
 
 @pytest.fixture
