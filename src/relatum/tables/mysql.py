@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -69,13 +68,12 @@ def connect(url: str) -> Any:
     with optional("pymysql", extra="mysql"):
         import pymysql
     where = _where(url)
-    connection = connected(
+    return connected(
         lambda: pymysql.connect(
             **where, charset="utf8mb4", connect_timeout=PATIENCE, conv=pymysql.converters.encoders, init_command=_SESSION
         ),
         lambda error: isinstance(error, pymysql.err.OperationalError) and error.args[0] in _UNREACHABLE,
     )
-    return connection
 
 
 def _where(url: str) -> dict[str, Any]:
@@ -109,11 +107,13 @@ class MysqlSource(ServerSource):
             import pymysql
         super().__init__(workspace, without_password(url), (pymysql.Error, OSError, UnicodeError))
         self._views = views
+        self._connection: Any = None
         try:
             self._connection = connect(url)
             self.rows("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             self.rows("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
         except self._errors as error:
+            self.close()
             raise as_sentence(self.location, error) from None
 
     def tables(self) -> list[SourceTable]:
@@ -214,5 +214,5 @@ class MysqlSource(ServerSource):
 
     def close(self) -> None:
         """Close the connection, if it is not closed already."""
-        with suppress(*self._errors):
+        if self._connection is not None and self._connection.open:
             self._connection.close()
