@@ -14,6 +14,7 @@ from support import skips
 from support.command_line import Relatum
 from support.example_run import example_run
 from support.made_datasets import made, rel_er
+from support.mysql_server import mysql, mysql_database
 from support.postgres_server import database, postgres
 from support.shop_fixtures import shop, shop_run
 from support.skips import pytest_sessionfinish, pytest_terminal_summary
@@ -22,6 +23,8 @@ __all__ = [
     "database",
     "example_run",
     "made",
+    "mysql",
+    "mysql_database",
     "postgres",
     "pytest_sessionfinish",
     "pytest_terminal_summary",

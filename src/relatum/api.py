@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from relatum.data.schema import RelationSchema
-from relatum.datasets.file_types import is_postgres
+from relatum.datasets.file_types import is_server
 from relatum.errors import DataError, SettingError
 from relatum.evidence.reasons import Reason
 from relatum.evidence.selection import SUMMARY_COLUMNS, RuleSummary, summaries
@@ -54,7 +54,7 @@ from relatum.runs.training_bar import training_bar
 from relatum.runs.update import update as fold_in
 from relatum.settings import whole_number
 from relatum.tables import Table
-from relatum.tables.postgres import without_password
+from relatum.tables.servers import without_password
 from relatum.tables.targets import target_of
 
 __all__ = ["Run", "fit", "join", "open", "resume", "update"]
@@ -382,7 +382,7 @@ def join(runs: Sequence[Run | PathOrText], out: PathOrText | None = None) -> Run
 
 def _without_secrets(data: Any) -> Any:
     """Return what a spec calls the data: it is written into the run, where no password belongs."""
-    return without_password(data) if isinstance(data, str) and is_postgres(data) else data
+    return without_password(data) if isinstance(data, str) and is_server(data) else data
 
 
 def _relation_row(one: RelationSummary) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def test_what_is_written_is_what_was_asked_for(shop_run: Path, tmp_path: Path, r
         (["--min-probability", "7"], "min_probability: must be from 0 to 1, not 7.0"),
         (["--top", "0"], "Input should be greater than or equal to 1"),
         (["--to", "postgresql://me:s3cret@127.0.0.1:1/shop"], "postgresql://me@127.0.0.1:1/shop: "),
-        (["--to", "ftp://me:s3cret@host/x"], "ftp://...: only files and postgresql:// URLs can be written to"),
+        (["--to", "ftp://me:s3cret@host/x"], "ftp://...: only files, postgresql:// and mysql:// URLs can be written to"),
     ],
 )
 def test_mistakes_are_one_line(

@@ -7,7 +7,8 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,9 +17,9 @@ import pytest
 PASSWORD = "s3cret/word@home"  # noqa: S105
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """Yield the URL of a server that lives as long as the tests; without PostgreSQL or psycopg they are skipped."""
+@contextmanager
+def running_postgres() -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield the URL of a server, without a database, and what stops it as a crash would."""
     pytest.importorskip("psycopg")
     missing = [name for name in ("initdb", "pg_ctl") if shutil.which(name) is None]
     if missing:
@@ -39,17 +40,27 @@ def postgres() -> Iterator[str]:
         if done.returncode:
             pytest.skip(f"PostgreSQL does not start here: {done.stderr.strip()[-200:]}")
 
+    def stop() -> None:
+        subprocess.run(
+            ["pg_ctl", "-D", data, "-m", "immediate", "stop"], user=user, cwd=base, capture_output=True, check=False
+        )
+
     data = str(base / "data")
     do("initdb", "-D", data, "-U", "owner", "-A", "scram-sha-256", "--pwfile", str(password), "-E", "UTF8", "--no-sync")
     options = f"-F -c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories={base}"
     do("pg_ctl", "-D", data, "-w", "-l", str(base / "log"), "-o", options, "start")
     try:
-        yield f"postgresql://owner:{quote(PASSWORD, safe='')}@127.0.0.1:{port}"
+        yield f"postgresql://owner:{quote(PASSWORD, safe='')}@127.0.0.1:{port}", stop
     finally:
-        subprocess.run(
-            ["pg_ctl", "-D", data, "-m", "immediate", "stop"], user=user, cwd=base, capture_output=True, check=False
-        )
+        stop()
         shutil.rmtree(base, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """Yield the URL of a server that lives as long as the tests; without PostgreSQL or psycopg they are skipped."""
+    with running_postgres() as (url, _):
+        yield url
 
 
 @pytest.fixture

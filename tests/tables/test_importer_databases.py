@@ -12,6 +12,7 @@ import pytest
 from relatum.errors import DataError
 from relatum.tables import Imported, read
 from support import shop_of_twenty as shop
+from support.mysql_server import connect
 
 
 def all_facts(imported: Imported) -> set[tuple[str, ...]]:
@@ -60,7 +61,20 @@ def postgres_shop(url: str) -> str:
     return url
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "duckdb", "postgres"])
+def mysql_shop(url: str) -> str:
+    with connect(url) as connection, connection.cursor() as cursor:
+
+        def insert(table: str, rows: list[shop.Row]) -> None:
+            for row in rows:  # one by one, since rows refer to earlier ones of the same table
+                cursor.execute(insertion(table, rows, "%s"), row)
+
+        cursor.execute("SET autocommit = 0")
+        shop.fill(lambda statement: cursor.execute(statement.replace("code TEXT", "code VARCHAR(20)")), insert)
+        connection.commit()
+    return url
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb", "postgres", "mysql"])
 def test_a_shop_of_twenty_tables_has_the_entities_and_facts_that_were_worked_out_by_hand(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -68,6 +82,7 @@ def test_a_shop_of_twenty_tables_has_the_entities_and_facts_that_were_worked_out
         "sqlite": lambda: sqlite_shop(tmp_path / "shop.db"),
         "duckdb": lambda: duckdb_shop(tmp_path / "shop.duckdb"),
         "postgres": lambda: postgres_shop(request.getfixturevalue("database")),
+        "mysql": lambda: mysql_shop(request.getfixturevalue("mysql_database")),
     }
     imported = read(makers[kind]())
     assert len(shop.rows()) == 20

@@ -132,7 +132,7 @@ SOURCES: dict[str, tuple[Callable[[Path], str], str]] = {
     "deep JSON": (lambda f: make(f, "x.jsonl", "[" * 100_000 + "\n"), "x.jsonl:1:"),
     "latin-1 JSON": (lambda f: make(f, "x.jsonl", '["r", "é"]\n'.encode("latin-1")), "x.jsonl:1: not valid UTF-8"),
     "empty JSON lines": (lambda f: make(f, "x.jsonl", "\n"), "not one fact"),
-    "a web address": (lambda f: "https://user:pw@example.org/x.csv", "only files and postgresql://"),
+    "a web address": (lambda f: "https://user:pw@example.org/x.csv", "only files, postgresql:// and mysql://"),
     "a server that is down": (lambda f: "postgresql://u:hidden@127.0.0.1:1/x", "127.0.0.1"),
     "a bad URL": (lambda f: "postgresql://[::1/x", "postgresql://[::1/x: "),
     "a slash in a password": (

@@ -14,6 +14,7 @@ import pytest
 from relatum import DataError
 from relatum.tables.table import Column, Table, Value
 from relatum.tables.targets import write
+from support.mysql_server import connect
 
 
 class Place:
@@ -41,7 +42,7 @@ class Place:
         return {name: self.ask(f'SELECT * FROM "{name.replace(chr(34), chr(34) * 2)}"') for name in self.tables()}  # noqa: S608
 
 
-@pytest.fixture(params=["sqlite", "duckdb", "postgres"])
+@pytest.fixture(params=["sqlite", "duckdb", "postgres", "mysql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "sqlite":
         path = tmp_path / "mine.db"
@@ -50,6 +51,10 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
         duckdb = pytest.importorskip("duckdb")
         path = tmp_path / "mine.duckdb"
         return Place(str(path), lambda: _Begun(duckdb.connect(str(path))), "SELECT table_name FROM duckdb_tables()")
+    if request.param == "mysql":
+        mysql = request.getfixturevalue("mysql_database")
+        listing = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
+        return Place(mysql, lambda: _Cursor(connect(mysql, sql_mode="ANSI_QUOTES")), listing)
     url = request.getfixturevalue("database")
     import psycopg
 
@@ -71,6 +76,16 @@ class _Bytes:
 
     def execute(self, sql: str) -> Any:
         return self._connection.execute(sql.encode())
+
+
+class _Cursor:
+    def __init__(self, connection: Any) -> None:
+        self._connection, self.commit, self.close = connection, connection.commit, connection.close
+
+    def execute(self, sql: str) -> Any:
+        cursor = self._connection.cursor()
+        cursor.execute(sql)
+        return cursor
 
 
 class Interrupted(Sequence[Value]):
@@ -148,7 +163,7 @@ def test_a_failure_half_way_leaves_the_database_as_it_was(place: Place) -> None:
     content = Path(place.to).read_bytes() if place.to.endswith(".db") else b""
     for options in ({"append": True}, {"replace": True}):
         given = [table("made"), table("kept", relation="a"), table("strict", range(1000), "b")]
-        with pytest.raises(DataError, match=r"(?i)check"):
+        with pytest.raises(DataError, match=r"(?i)check|constraint"):
             write(given, place.to, **options)
         assert place.state() == before
     if content:

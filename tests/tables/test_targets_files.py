@@ -165,7 +165,7 @@ def test_several_relations_go_to_json_lines_or_a_database(tmp_path: Path) -> Non
     [
         ("out.xlsx", "the ending says what to write: .csv, .tsv, .jsonl, .parquet, .db"),
         ("out", "the ending says what to write"),
-        ("mysql://me:secret@host/x", "mysql://...: only files and postgresql:// URLs"),
+        ("oracle://me:secret@host/x", "oracle://...: only files, postgresql:// and mysql:// URLs"),
         ("postgresql://me:sec/ret@host/x", "write / as %2F"),
         ("folder.csv", "folder.csv: not a file"),
         ("text.db", "neither a SQLite nor a DuckDB database"),

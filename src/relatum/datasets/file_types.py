@@ -8,7 +8,7 @@ from typing import Literal
 
 from relatum.errors import DataError
 
-__all__ = ["database_in", "holds_tables", "is_parquet", "is_postgres", "refuse_tables"]
+__all__ = ["database_in", "holds_tables", "is_mysql", "is_parquet", "is_postgres", "is_server", "refuse_tables"]
 
 _BY_ENDING = {
     ".csv": "a table of comma-separated values",
@@ -38,6 +38,16 @@ def is_postgres(source: str) -> bool:
     return source.startswith(("postgresql://", "postgres://"))
 
 
+def is_mysql(source: str) -> bool:
+    """Return whether a text is the URL of a MySQL or MariaDB database."""
+    return source.startswith(("mysql://", "mariadb://"))
+
+
+def is_server(source: str) -> bool:
+    """Return whether a text is the URL of a database on a server, which may hold a password."""
+    return is_postgres(source) or is_mysql(source)
+
+
 def holds_tables(source: str | os.PathLike[str]) -> bool:
     """Return whether a path or URL is of a database or a file of tables, and not of facts in relatum's own format."""
     if isinstance(source, str) and "://" in source:
@@ -48,10 +58,9 @@ def holds_tables(source: str | os.PathLike[str]) -> bool:
 
 def refuse_tables(source: str | os.PathLike[str]) -> None:
     """Refuse a file or URL that holds tables and no facts, with the call that reads it."""
-    if isinstance(source, str) and is_postgres(source):  # which may hold a password
-        raise DataError(
-            "this is the URL of a PostgreSQL database: read it with relatum.read(URL), or pass it to relatum.fit"
-        )
+    if isinstance(source, str) and is_server(source):
+        name = "PostgreSQL" if is_postgres(source) else "MySQL"
+        raise DataError(f"this is the URL of a {name} database: read it with relatum.read(URL), or pass it to relatum.fit")
     path = Path(source)
     found = _tables_in(path) if path.is_file() else None
     if found is not None:

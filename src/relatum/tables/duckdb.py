@@ -16,7 +16,7 @@ from relatum.errors import DataError
 from relatum.tables.duckdb_views import USUAL, DuckdbViews, full_name
 from relatum.tables.engine import Workspace, listed, literal, quoted
 from relatum.tables.source import Reference, SourceColumn, SourceTable, kind_of, other_keys
-from relatum.tables.table import Table, declared, listed_columns, split_name
+from relatum.tables.table import Table, creation, declared, listed_columns, split_name
 
 __all__ = ["DuckdbSource", "DuckdbTarget", "FrameSource", "ParquetSource", "is_frame", "open_duckdb", "write_parquet"]
 
@@ -134,6 +134,10 @@ class DuckdbTarget:
             raise DataError(f"{self.location}: {table!r} is a view, not a table")
         query = f"SELECT column_name FROM duckdb_columns() {where.format('table')} ORDER BY column_index"  # noqa: S608
         return [str(row[0]) for row in self._ask(query, names)] or None
+
+    def create(self, table: Table) -> None:
+        """Make a table without rows."""
+        self.run(creation(self, table))
 
     def run(self, sql: str) -> None:
         """Run a statement."""

@@ -8,10 +8,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from relatum.datasets.file_types import database_in, is_parquet, is_postgres
+from relatum.datasets.file_types import database_in, is_mysql, is_parquet, is_postgres
 from relatum.errors import DataError
 from relatum.tables.duckdb import DuckdbSource, FrameSource, ParquetSource, is_frame
 from relatum.tables.engine import Workspace
+from relatum.tables.mysql import MysqlSource
 from relatum.tables.postgres import PostgresSource
 from relatum.tables.source import Source, SourceTable
 from relatum.tables.sqlite import SqliteSource
@@ -76,8 +77,10 @@ def _open(given: Any, name: str | None, workspace: Workspace, relation_key: str,
         raise DataError(f"{type(given).__name__} is nothing that can be imported: give a path, a URL or a frame")
     if isinstance(given, str) and is_postgres(given):
         return PostgresSource(workspace, given, views)
+    if isinstance(given, str) and is_mysql(given):
+        return MysqlSource(workspace, given, views)
     if isinstance(given, str) and "://" in given:
-        raise DataError(f"{given.partition('://')[0]}://...: only files and postgresql:// URLs can be imported")
+        raise DataError(f"{given.partition('://')[0]}://...: only files, postgresql:// and mysql:// URLs can be imported")
     return _open_file(Path(given), name, workspace, relation_key, number, views)
 
 

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
+from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, without_password
 from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable, other_keys
-from relatum.tables.table import Table, listed_columns, split_name
-from relatum.tables.values import infer_types
+from relatum.tables.table import Table, creation, listed_columns, split_name
 
 if TYPE_CHECKING:
     import psycopg
+    from psycopg.pq.abc import PGconn
 
-__all__ = ["PostgresSource", "PostgresTarget", "open_postgres", "without_password"]
+__all__ = ["PostgresSource", "PostgresTarget", "open_postgres"]
 
 _USUAL = "public"
-_PATIENCE = 10  # seconds to wait for a connection
 
 # Partitions are read through their parent. What an extension brings along is not the user's.
 _TABLES = """
@@ -50,42 +49,34 @@ _UNIQUE = """
 _KIND_BY_CATEGORY: dict[str, Kind] = {"N": "unknown", "D": "unknown", **dict.fromkeys("BEIRSTV", "text")}
 
 
-def without_password(url: str) -> str:
-    """Return the URL of a database with user, host, port and name, and nothing that could be a secret."""
-    scheme, user, rest = _parts(url)
-    return f"{scheme}://{user}@{rest}" if user else f"{scheme}://{rest}"
+def _connect(url: str) -> psycopg.Connection[tuple[Any, ...]]:
+    import psycopg
+
+    return connected(lambda: psycopg.connect(url, connect_timeout=PATIENCE), _is_unreachable)
 
 
-def _parts(url: str) -> tuple[str, str, str]:
-    """Return scheme, user, and host with all that follows it but the parameters."""
-    scheme, _, whole = url.partition("://")
-    main = re.split("[?#]", whole)[0]
-    before, at, rest = main.rpartition("@")
-    user = before.partition(":")[0]
-    # A password whose odd characters are not escaped would be read as part of the host, and so shown in messages.
-    if set("/@") & set(before) or (not at and "@" in whole):
-        raise DataError(f"{scheme}://...: in a URL, write / as %2F, @ as %40, ? as %3F and # as %23 in user and password")
-    return scheme, user, rest
+def _is_unreachable(error: Exception) -> bool:
+    """Return whether a server was not even reached: a password that it refused is not tried again."""
+    tried: PGconn | None = getattr(error, "pgconn", None)
+    return tried is not None and not tried.used_password
 
 
-class PostgresSource:
+class PostgresSource(ServerSource):
     """One database; what is read is its state at one moment."""
 
     def __init__(self, workspace: Workspace, url: str, views: bool = False) -> None:
         with optional("psycopg", extra="postgres"):
             import psycopg
-        self.location = without_password(url)
-        self._workspace, self._error = workspace, psycopg.Error
+        super().__init__(workspace, without_password(url), (psycopg.Error, UnicodeError))
         self._wanted = _BASE_TABLES + _VIEWS if views else _BASE_TABLES
         try:
-            self._connection: psycopg.Connection[tuple[Any, ...]] = psycopg.connect(url, connect_timeout=_PATIENCE)
+            self._connection = _connect(url)
             self._connection.read_only = True
             self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             self._connection.execute("SET LOCAL datestyle = 'ISO, YMD'")
             self._connection.execute("SET LOCAL timezone = 'UTC'")
-        except (psycopg.Error, UnicodeError) as error:
-            raise self._error_of(error) from None
-        self._sql_names: dict[str, str] = {}
+        except self._errors as error:
+            raise as_sentence(self.location, error) from None
 
     def tables(self) -> list[SourceTable]:
         """Return the tables in the order of their names."""
@@ -122,41 +113,30 @@ class PostgresSource:
             for number, name in names.items()
         ]
 
-    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
-        """Copy a table as text; then numbers and dates are found."""
-        sql_name = self._sql_names[table.name]
-        total = self._ask(f"SELECT count(*) FROM {sql_name}")[0][0]  # noqa: S608
-        self._workspace.fill(f"{target}_text", max(len(columns), 1), self._batches(sql_name, columns), total, table.name)
-        unknown = [column.kind == "unknown" for column in columns] or [False]
-        infer_types(self._workspace, f"{target}_text", target, unknown, table.name)
+    def text_of(self, column: SourceColumn) -> str:
+        """Return the SQL for the text of a column's value."""
+        return f"{quoted(column.name)}::text"
+
+    def rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a query; every name in it is quoted, and without parameters a percent sign is one."""
+        return self._connection.execute(sql.encode(), parameters or None).fetchall()
+
+    def batches(self, sql: str) -> Iterator[Batch]:
+        """Yield the rows of a query, all text, in batches."""
+        with self._connection.cursor(name="relatum") as cursor:
+            cursor.execute(sql.encode())
+            while rows := cursor.fetchmany(BATCH):
+                yield list(zip(*rows, strict=True))
+
+    def is_lost(self) -> bool:
+        """Return whether the connection broke."""
+        return self._connection.broken
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
 
-    def _batches(self, sql_name: str, columns: Sequence[SourceColumn]) -> Iterator[Batch]:
-        chosen = ", ".join(f"{quoted(column.name)}::text" for column in columns) or "NULL"
-        try:
-            with self._connection.cursor(name="relatum") as cursor:
-                cursor.execute(f"SELECT {chosen} FROM {sql_name}".encode())  # noqa: S608
-                while rows := cursor.fetchmany(BATCH):
-                    yield list(zip(*rows, strict=True))
-        except self._error as error:
-            raise self._error_of(error) from None
 
-    def _ask(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
-        try:
-            # Every name in it is quoted; without parameters a percent sign is one.
-            return self._connection.execute(sql.encode(), parameters or None).fetchall()
-        except self._error as error:
-            raise self._error_of(error) from None
-
-    def _error_of(self, error: Exception) -> DataError:
-        """Return an error of the server as one sentence; psycopg puts no password into it."""
-        return DataError(f"{self.location}: {' '.join(str(error).split()) or type(error).__name__}")
-
-
-_LOCK_PATIENCE = 10  # seconds to wait for a connection
 _LONGEST = 63  # bytes of a name; the server cuts longer ones off without a word
 
 _TYPES = """
@@ -172,12 +152,11 @@ def open_postgres(url: str) -> Iterator[PostgresTarget]:
         import psycopg
     location = without_password(url)
     try:
-        with closing(psycopg.connect(url, connect_timeout=_LOCK_PATIENCE)) as connection:
+        with closing(_connect(url)) as connection:
             yield PostgresTarget(connection, location)
             # What was not committed is rolled back when the connection closes.
     except (psycopg.Error, UnicodeError) as error:
-        # As one sentence; psycopg puts no password into it.
-        raise DataError(f"{location}: {' '.join(str(error).split()) or type(error).__name__}") from None
+        raise as_sentence(location, error) from None
 
 
 class PostgresTarget:
@@ -199,6 +178,10 @@ class PostgresTarget:
         if found and found[0][0] not in ("r", "p"):
             raise DataError(f"{self.location}: {table!r} is not a table")
         return [str(name) for _, name in found if name is not None] if found else None
+
+    def create(self, table: Table) -> None:
+        """Make a table without rows."""
+        self.run(creation(self, table))
 
     def run(self, sql: str) -> None:
         """Run a statement; a percent sign in a name is one."""

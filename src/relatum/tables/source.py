@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-__all__ = ["Kind", "Reference", "Source", "SourceColumn", "SourceTable", "kind_of", "other_keys"]
+__all__ = ["Kind", "Reference", "Source", "SourceColumn", "SourceTable", "kind_of", "other_keys", "same_name"]
 
 # `unknown` is text whose values tell what it is, once they have been seen; `unreadable` cannot be the name of anything.
 Kind = Literal["number", "date", "text", "unknown", "unreadable"]
@@ -82,6 +82,12 @@ def other_keys(found: Iterable[Sequence[str]], primary_key: Sequence[str]) -> tu
         if frozenset(key) != frozenset(primary_key):
             keys.setdefault(frozenset(key), key)
     return tuple(keys.values())
+
+
+def same_name(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is `name` but for case, or `name` itself where there is none."""
+    alike = [other for other in known if other.lower() == name.lower()]
+    return alike[0] if alike and name not in alike else name
 
 
 class Source(Protocol):

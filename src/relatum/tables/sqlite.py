@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from relatum.errors import DataError
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
-from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable, other_keys
-from relatum.tables.table import Table, listed_columns
-from relatum.tables.values import infer_types
+from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable, other_keys, same_name
+from relatum.tables.table import Table, creation, listed_columns
+from relatum.tables.values import stage_text
 
 __all__ = ["SqliteSource", "SqliteTarget", "open_sqlite"]
 
@@ -50,12 +50,9 @@ class SqliteSource:
         """Copy a table as text; then numbers and dates are found."""
         try:
             total = self._connection.execute(f"SELECT count(*) FROM {quoted(table.name)}").fetchone()[0]  # noqa: S608
-            width = max(len(columns), 1)
-            self._workspace.fill(f"{target}_text", width, self._batches(table, columns), total, table.name)
+            stage_text(self._workspace, table.name, columns, self._batches(table, columns), total, target)
         except (sqlite3.Error, UnicodeError) as error:
             raise DataError(f"{self.location}, table {table.name!r}: {error}") from None
-        unknown = [column.kind == "unknown" for column in columns] or [False]
-        infer_types(self._workspace, f"{target}_text", target, unknown, table.name)
 
     def close(self) -> None:
         """Close the database."""
@@ -85,11 +82,11 @@ class SqliteSource:
         references = []
         for _, parts in sorted(keys.items()):
             # Names in SQLite do not care about case, and a key that names no columns means the primary key.
-            table = _same(parts[0][0], known)
+            table = same_name(parts[0][0], known)
             primary = dict(enumerate(_primary_key(known.get(table, {}))))
             others = (primary.get(n, "") if other is None else other for n, (_, _, other) in enumerate(parts))
-            targets = tuple(_same(other, known.get(table, {})) for other in others)
-            references.append(Reference(tuple(_same(own, known[name]) for _, own, _ in parts), table, targets))
+            targets = tuple(same_name(other, known.get(table, {})) for other in others)
+            references.append(Reference(tuple(same_name(own, known[name]) for _, own, _ in parts), table, targets))
         primary_key = _primary_key(known[name])
         return SourceTable(
             name,
@@ -113,12 +110,6 @@ class SqliteSource:
 
 def _primary_key(columns: dict[str, tuple[SourceColumn, int]]) -> tuple[str, ...]:
     return tuple(sorted((name for name, (_, position) in columns.items() if position), key=lambda name: columns[name][1]))
-
-
-def _same(name: str, known: Iterable[str]) -> str:
-    """Return the known name that is `name` but for case, or `name` itself where there is none."""
-    alike = [other for other in known if other.lower() == name.lower()]
-    return alike[0] if alike and name not in alike else name
 
 
 def _kind(declared: str) -> Kind:
@@ -177,6 +168,10 @@ class SqliteTarget:
         if found[0] == "view":
             raise DataError(f"{self.location}: {table!r} is a view, not a table")
         return [str(row[1]) for row in self._connection.execute(f"PRAGMA main.table_info({quoted(table)})")]
+
+    def create(self, table: Table) -> None:
+        """Make a table without rows."""
+        self.run(creation(self, table))
 
     def run(self, sql: str) -> None:
         """Run a statement."""

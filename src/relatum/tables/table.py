@@ -20,6 +20,7 @@ __all__ = [
     "Table",
     "Value",
     "check_distinct",
+    "creation",
     "declared",
     "free_name",
     "listed_columns",
@@ -88,7 +89,7 @@ def free_name(wanted: str, taken: Sequence[str]) -> str:
 
 Mode = Literal["new", "append", "replace"]
 
-_TYPES = {"whole": "BIGINT", "number": "DOUBLE PRECISION", "text": "TEXT"}  # known to SQLite, DuckDB and PostgreSQL
+_TYPES = {"whole": "BIGINT", "number": "DOUBLE PRECISION", "text": "TEXT"}  # known to SQL databases all over
 
 
 class Database(Protocol):
@@ -99,6 +100,9 @@ class Database(Protocol):
 
     def columns(self, table: str) -> list[str] | None:
         """Return the columns of a table, or None if nothing of that name is there; a view is refused."""
+
+    def create(self, table: Table) -> None:
+        """Make a table without rows; all that are wanted are made before any row is changed."""
 
     def run(self, sql: str) -> None:
         """Run a statement."""
@@ -129,10 +133,12 @@ class DatabaseTarget:
         """Write all tables, or none."""
         check_distinct(tables)
         with self._opened() as database, progress("writing", sum(map(len, tables))) as advance:
+            there = [table.name for table in tables if self._is_there(database, table)]
             for table in tables:
-                if not self._is_there(database, table):
-                    database.run(f"CREATE TABLE {database.sql_name(table.name)} ({declared(table)})")
-                elif self._mode == "replace":
+                if table.name not in there:
+                    database.create(table)
+            for table in tables:
+                if table.name in there and self._mode == "replace":
                     database.run(f"DELETE FROM {database.sql_name(table.name)}")  # noqa: S608
                 if len(table):
                     database.insert(table)
@@ -166,9 +172,15 @@ def check_distinct(tables: Sequence[Table]) -> None:
             raise DataError(f"{other!r} and {table.relation!r} would both be table {table.name!r}; write them one by one")
 
 
-def declared(table: Table) -> str:
-    """Return the columns of a table as CREATE TABLE has them."""
-    return ", ".join(f"{quoted(column.name)} {_TYPES[column.form]}" for column in table.columns)
+def declared(table: Table, text: str = _TYPES["text"]) -> str:
+    """Return the columns of a table as CREATE TABLE has them; `text` is the type for text of any length."""
+    types = {**_TYPES, "text": text}
+    return ", ".join(f"{quoted(column.name)} {types[column.form]}" for column in table.columns)
+
+
+def creation(database: Database, table: Table) -> str:
+    """Return the statement that makes a table."""
+    return f"CREATE TABLE {database.sql_name(table.name)} ({declared(table)})"
 
 
 def listed_columns(table: Table) -> str:

@@ -10,11 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from relatum.datasets.file_types import database_in, is_postgres
+from relatum.datasets.file_types import database_in, is_mysql, is_postgres
 from relatum.errors import DataError, SettingError
 from relatum.files import atomic_path
 from relatum.tables.duckdb import open_duckdb, write_parquet
-from relatum.tables.postgres import open_postgres, without_password
+from relatum.tables.mysql_target import open_mysql
+from relatum.tables.postgres import open_postgres
+from relatum.tables.servers import without_password
 from relatum.tables.sqlite import open_sqlite
 from relatum.tables.table import Database, DatabaseTarget, Mode, Table, check_distinct
 from relatum.tables.text_files import write_csv, write_json_lines, write_tsv
@@ -55,7 +57,8 @@ def write(
 
     Args:
         tables: one table, or several for a database or JSON lines.
-        to: a `.csv`, `.tsv`, `.jsonl` or `.parquet` file, a SQLite or DuckDB file, or the URL of a PostgreSQL database.
+        to: a `.csv`, `.tsv`, `.jsonl` or `.parquet` file, a SQLite or DuckDB file, or the URL of a PostgreSQL or
+            MySQL database.
         append: add the rows to a table that has these columns already.
         replace: put the rows in the place of those of a table with just these columns, or of what a file holds.
     """
@@ -72,8 +75,10 @@ def target_of(to: str | os.PathLike[str], *, append: bool = False, replace: bool
     mode: Mode = "append" if append else "replace" if replace else "new"
     if isinstance(to, str) and is_postgres(to):
         return DatabaseTarget(partial(open_postgres, to), without_password(to), mode)
+    if isinstance(to, str) and is_mysql(to):
+        return DatabaseTarget(partial(open_mysql, to), without_password(to), mode)
     if isinstance(to, str) and "://" in to:
-        raise DataError(f"{to.partition('://')[0]}://...: only files and postgresql:// URLs can be written to")
+        raise DataError(f"{to.partition('://')[0]}://...: only files, postgresql:// and mysql:// URLs can be written to")
     path = Path(to)
     if path.exists() and not path.is_file():
         raise DataError(f"{path}: not a file")
@@ -86,7 +91,7 @@ def target_of(to: str | os.PathLike[str], *, append: bool = False, replace: bool
         return _NewDatabase(path, _DATABASES[ending])
     if ending not in _WRITERS:
         known = ", ".join([*_WRITERS, *_DATABASES])
-        raise DataError(f"{path}: the ending says what to write: {known}; or give a postgresql:// URL")
+        raise DataError(f"{path}: the ending says what to write: {known}; or give a postgresql:// or mysql:// URL")
     return _FileTarget(path, _WRITERS[ending], mode)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
 from relatum.data.column_types import ColumnType
-from relatum.tables.engine import Workspace
+from relatum.tables.engine import Batch, Workspace
+from relatum.tables.source import SourceColumn
 from relatum.tables.table import Column, Value
 
-__all__ = ["NULL", "cleaned", "column_of", "infer_types", "restored", "text_of"]
+__all__ = ["NULL", "cleaned", "column_of", "infer_types", "restored", "stage_text", "text_of"]
 
 NULL = "NULL"  # the name of no value, where that is one
 
@@ -104,6 +105,15 @@ _MOST_DIGITS = 17
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _MOMENT = _DATE + "[ T][0-9]{2}:.*"
 _DATES = ("DATE", "TIMESTAMP")
+
+
+def stage_text(
+    workspace: Workspace, name: str, columns: Sequence[SourceColumn], batches: Iterable[Batch], rows: int, target: str
+) -> None:
+    """Make the view `target` of batches of text, which have so many rows, in which the unknown columns have a type."""
+    workspace.fill(f"{target}_text", max(len(columns), 1), batches, rows, name)
+    unknown = [column.kind == "unknown" for column in columns] or [False]
+    infer_types(workspace, f"{target}_text", target, unknown, name)
 
 
 def infer_types(workspace: Workspace, source: str, target: str, unknown: Sequence[bool], what: str) -> None:

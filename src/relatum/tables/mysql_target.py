@@ -1,0 +1,169 @@
+"""MySQL and MariaDB, written to as one step as far as they can.
+
+There a statement that makes or renames a table commits what came before it, and cannot be rolled back. So a new table is
+filled under a name that says it is unfinished, and all new tables get their names in one statement, which succeeds or fails
+as a whole. Rows for tables that are there already go into one transaction. Each of the two is all or nothing. What cannot
+be guaranteed is both as one: whoever is killed between them leaves the rows, but not the new tables.
+
+What a writer that was killed leaves behind is removed by the next one: a lock, which ends with its connection, tells which
+unfinished tables somebody still works on.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import Any
+
+from relatum.errors import DataError
+from relatum.extras import optional
+from relatum.tables.engine import quoted
+from relatum.tables.mysql import connect
+from relatum.tables.servers import as_sentence, without_password
+from relatum.tables.table import Table, Value, declared, listed_columns, split_name
+
+__all__ = ["MysqlTarget", "open_mysql"]
+
+_WAIT = 10  # seconds to wait for others who write
+_MARK = "relatum_unfinished_"
+_UNFINISHED = re.compile(f"({_MARK}[0-9a-f]{{16}})_[0-9]+")
+
+_FOUND = """
+    SELECT t.table_type, t.engine, e.transactions FROM information_schema.tables t
+    LEFT JOIN information_schema.engines e ON e.engine = t.engine
+    WHERE t.table_schema = coalesce(%s, DATABASE()) AND t.table_name = %s"""
+_COLUMNS = """
+    SELECT column_name FROM information_schema.columns
+    WHERE table_schema = coalesce(%s, DATABASE()) AND table_name = %s ORDER BY ordinal_position"""
+_STALE = """
+    SELECT table_schema, table_name FROM information_schema.tables
+    WHERE table_schema = coalesce(%s, DATABASE()) AND table_name LIKE %s"""
+
+
+@contextmanager
+def open_mysql(url: str) -> Iterator[MysqlTarget]:
+    """Yield the database at a URL, with a transaction under way."""
+    with optional("pymysql", extra="mysql"):
+        import pymysql
+    location, errors = without_password(url), (pymysql.Error, OSError, UnicodeError)
+    try:
+        with _opened(url, location) as target:
+            with suppress(*errors):  # somebody else may drop it first, or it may not be ours to drop
+                target.drop_stale()
+            try:
+                yield target
+            except BaseException:
+                # What was not committed is rolled back with the connection, which may be in the middle of anything.
+                target.close()
+                with suppress(*errors), _opened(url, location) as other:
+                    other.drop(target.unfinished())
+                raise
+    except errors as error:
+        raise as_sentence(location, error) from None
+
+
+@contextmanager
+def _opened(url: str, location: str) -> Iterator[MysqlTarget]:
+    with closing(MysqlTarget(connect(url), location)) as target:
+        target.run(f"SET SESSION lock_wait_timeout = {_WAIT}, innodb_lock_wait_timeout = {_WAIT}")
+        yield target
+
+
+class MysqlTarget:
+    """An open MySQL or MariaDB database."""
+
+    def __init__(self, connection: Any, location: str) -> None:
+        self._connection, self.location = connection, location
+        self._lock = f"{_MARK}{secrets.token_hex(8)}"
+        self._new: dict[str, str] = {}  # the SQL name that each new table has until all are filled
+
+    def sql_name(self, table: str) -> str:
+        """Return the name in quotes, with its database if it has one."""
+        return _joined(*split_name(table, None))
+
+    def columns(self, table: str) -> list[str] | None:
+        """Return the columns of a table; one of an engine that cannot roll back is refused."""
+        schema, name = split_name(table, None)
+        found = self._rows(_FOUND, schema, name)
+        if not found:
+            return None
+        kind, engine, has_transactions = found[0]
+        if kind not in ("BASE TABLE", "SYSTEM VERSIONED"):
+            raise DataError(f"{self.location}: {table!r} is not a table")
+        if has_transactions != "YES":
+            raise DataError(
+                f"{self.location}: table {table!r} is of engine {engine}, which cannot undo half of a write; "
+                "ALTER TABLE ... ENGINE = InnoDB makes it one that can"
+            )
+        return [str(row[0]) for row in self._rows(_COLUMNS, schema, name)]
+
+    def create(self, table: Table) -> None:
+        """Make an empty table, which gets its name when all is committed."""
+        if not self._new:
+            self._rows("SELECT GET_LOCK(%s, 0)", self._lock)
+        schema, _ = split_name(table.name, None)
+        if schema is not None:
+            self.drop_stale(schema)
+        unfinished = _joined(schema, f"{self._lock}_{len(self._new)}")
+        self._new[table.name] = unfinished  # before it is there, so that it is dropped whatever happens
+        self.run(
+            f"CREATE TABLE {unfinished} ({declared(table, text='LONGTEXT')}) "
+            "ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+        )
+
+    def run(self, sql: str) -> None:
+        """Run a statement; a percent sign in a name is one."""
+        self._rows(sql)
+
+    def insert(self, table: Table) -> None:
+        """Insert the rows, many in one statement; values are parameters."""
+        name = self._new.get(table.name) or self.sql_name(table.name)
+        into = f"INSERT INTO {name} ({listed_columns(table)})".replace("%", "%%")
+        values = ", ".join(["%s"] * len(table.columns))
+        with self._connection.cursor() as cursor:
+            cursor.executemany(f"{into} VALUES ({values})", map(_plain, table.rows()))
+
+    def commit(self) -> None:
+        """Make it last: the rows in tables that were there, then the new tables."""
+        self._connection.commit()
+        if self._new:
+            renamed = (f"{unfinished} TO {self.sql_name(name)}" for name, unfinished in self._new.items())
+            self.run(f"RENAME TABLE {', '.join(renamed)}")
+            self._new = {}
+
+    def close(self) -> None:
+        """Close the connection, if it is not closed already."""
+        if self._connection.open:
+            self._connection.close()
+
+    def unfinished(self) -> list[str]:
+        """Return the SQL names of new tables that do not have their own yet."""
+        return list(self._new.values())
+
+    def drop(self, sql_names: list[str]) -> None:
+        """Drop tables that are not finished."""
+        for name in sql_names:
+            self.run(f"DROP TABLE IF EXISTS {name}")
+
+    def drop_stale(self, schema: str | None = None) -> None:
+        """Drop the unfinished tables, in one database, of writers that are no longer there."""
+        for found, name in self._rows(_STALE, schema, _MARK.replace("_", r"\_") + "%"):
+            mark = _UNFINISHED.fullmatch(name)
+            if mark and self._rows("SELECT IS_FREE_LOCK(%s)", mark[1])[0][0] == "1":
+                self.drop([_joined(found, name)])
+
+    def _rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql, parameters or None)
+            return list(cursor.fetchall())
+
+
+def _joined(schema: str | None, name: str) -> str:
+    return ".".join(quoted(part) for part in (schema, name) if part is not None)
+
+
+def _plain(row: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return a row without the numbers of numpy, which the driver does not know."""
+    return tuple(float(value) if isinstance(value, float) else value for value in row)

@@ -1,0 +1,107 @@
+"""What databases on servers have in common: URLs without secrets, connections that fail, and rows that come as text."""
+
+from __future__ import annotations
+
+import re
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from relatum.errors import DataError
+from relatum.tables.engine import Batch, Workspace
+from relatum.tables.source import SourceColumn, SourceTable
+from relatum.tables.values import stage_text
+
+__all__ = ["PATIENCE", "ServerSource", "as_sentence", "connected", "without_password"]
+
+PATIENCE = 10  # seconds to wait for a connection
+_PAUSE = 0.5  # seconds before a server that could not be reached is tried once more
+
+Connection = TypeVar("Connection")
+
+
+def without_password(url: str) -> str:
+    """Return the URL of a database with user, host, port and name, and nothing that could be a secret."""
+    scheme, _, whole = url.partition("://")
+    main = re.split("[?#]", whole)[0]
+    before, at, rest = main.rpartition("@")
+    # A password whose odd characters are not escaped would be read as part of the host, and so shown in messages.
+    if set("/@") & set(before) or (not at and "@" in whole):
+        raise DataError(f"{scheme}://...: in a URL, write / as %2F, @ as %40, ? as %3F and # as %23 in user and password")
+    user = before.partition(":")[0]
+    return f"{scheme}://{user}@{rest}" if user else f"{scheme}://{rest}"
+
+
+def as_sentence(what: str, error: Exception) -> DataError:
+    """Return an error of a server, which no driver puts a password into, as one sentence."""
+    # PyMySQL's have a number before the text.
+    text = str(error.args[1] if len(error.args) == 2 and isinstance(error.args[0], int) else error)
+    return DataError(f"{what}: {' '.join(text.split()) or type(error).__name__}")
+
+
+def connected(connect: Callable[[], Connection], is_worth_another: Callable[[Exception], bool]) -> Connection:
+    """Return a connection; it is tried for once more after a pause if the error says that this may help."""
+    try:
+        return connect()
+    except Exception as error:
+        if not is_worth_another(error):
+            raise
+    time.sleep(_PAUSE)
+    return connect()
+
+
+class ServerSource(ABC):
+    """A database on a server, whose tables are copied as text; `errors` are those of its driver."""
+
+    def __init__(self, workspace: Workspace, location: str, errors: tuple[type[Exception], ...]) -> None:
+        self.location = location
+        self._workspace, self._errors = workspace, errors
+        self._sql_names: dict[str, str] = {}
+
+    @abstractmethod
+    def tables(self) -> list[SourceTable]:
+        """Return the tables in the order of their names."""
+
+    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
+        """Copy a table as text; then numbers and dates are found."""
+        sql_name = self._sql_names[table.name]
+        chosen = ", ".join(map(self.text_of, columns)) or "NULL"
+        try:
+            total = self.rows(f"SELECT count(*) FROM {sql_name}")[0][0]  # noqa: S608
+            batches = self.batches(f"SELECT {chosen} FROM {sql_name}")  # noqa: S608
+            stage_text(self._workspace, table.name, columns, batches, int(total), target)
+        except self._errors as error:
+            raise self._error_of(error, f"{self.location}, table {table.name!r}") from None
+
+    @abstractmethod
+    def text_of(self, column: SourceColumn) -> str:
+        """Return the SQL for the text of a column's value."""
+
+    @abstractmethod
+    def rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+
+    @abstractmethod
+    def batches(self, sql: str) -> Iterator[Batch]:
+        """Yield the rows of a query, all text, in batches."""
+
+    @abstractmethod
+    def is_lost(self) -> bool:
+        """Return whether the connection broke."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connection."""
+
+    def _ask(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a query about tables, not of one."""
+        try:
+            return self.rows(sql, *parameters)
+        except self._errors as error:
+            raise self._error_of(error, self.location) from None
+
+    def _error_of(self, error: Exception, what: str) -> DataError:
+        if self.is_lost():
+            return DataError(f"{what}: the connection was lost before all was read; try again once the server answers")
+        return as_sentence(what, error)

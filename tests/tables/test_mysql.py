@@ -1,0 +1,173 @@
+"""MySQL and MariaDB as a source: tables, keys, types, views; and URLs that are wrong."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+
+from relatum.errors import DataError
+from relatum.tables import read
+from relatum.tables.engine import Workspace
+from relatum.tables.open import open_sources
+from relatum.tables.source import Reference, SourceTable
+from support.mysql_server import PASSWORD, connect, run_script
+
+
+def tables_of(url: str, views: bool = False) -> dict[str, SourceTable]:
+    with Workspace() as workspace, open_sources(url, workspace, "relation", views) as found:
+        return {name: table for name, (_, table) in found.items()}
+
+
+def staged(url: str, name: str, views: bool = False) -> list[tuple[object, ...]]:
+    """Return the readable columns of a table as they are in the workspace."""
+    with Workspace() as workspace, open_sources(url, workspace, "relation", views) as found:
+        source, table = found[name]
+        columns = [column for column in table.columns if column.kind != "unreadable"]
+        source.stage(table, columns, "seen")
+        chosen = ", ".join(f"c{index}" for index in range(len(columns)))
+        return workspace.rows(f"SELECT {chosen} FROM seen ORDER BY ALL")  # noqa: S608
+
+
+def test_keys_and_references_in_any_case(mysql_database: str) -> None:
+    tables = tables_of(
+        run_script(
+            mysql_database,
+            """
+            CREATE TABLE People (Id INT PRIMARY KEY, Mail VARCHAR(20) UNIQUE, a INT, b INT, UNIQUE (b, a), INDEX (a));
+            CREATE TABLE visits (who INT, p INT, q INT, UNIQUE (who), FOREIGN KEY (WHO) REFERENCES People (ID),
+                FOREIGN KEY (p, q) REFERENCES People (b, a));
+            """,
+        )
+    )
+    assert tables["People"].primary_key == ("Id",)
+    assert tables["People"].unique_keys == (("Mail",), ("b", "a"))
+    assert tables["visits"].unique_keys == (("who",),)
+    assert set(tables["visits"].references) == {
+        Reference(("who",), "People", ("Id",)),
+        Reference(("p", "q"), "People", ("b", "a")),
+    }
+
+
+def test_values_of_every_type(mysql_database: str) -> None:
+    run_script(
+        mysql_database,
+        """
+        CREATE TABLE t (i BIGINT UNSIGNED, f DOUBLE, n DECIMAL(30, 2), d DATE, s DATETIME(3), z TIMESTAMP NULL, y YEAR,
+            b BIT(3), e ENUM('é', 'x'), v VARCHAR(20) CHARACTER SET latin1, u VARCHAR(20) CHARACTER SET utf8mb4, k UUID,
+            doc JSON, raw VARBINARY(4), pic BLOB, p POINT);
+        SET time_zone = '+02:00';
+        INSERT INTO t VALUES (7, 0.1, 1.50, '2024-02-03', '2024-02-03 04:05:06.789', '2024-02-03 12:00:00', 2024, b'101',
+            'é', 'naïve', '日本 😀', '5e1b0a1c-0000-4000-8000-000000000001', '{}', 'x', 'y', POINT(1, 2));
+        SET sql_mode = '';
+        INSERT INTO t (i, d, s, z) VALUES (8, '0000-00-00', '0000-00-00', '0000-00-00');
+        """,
+    )
+    table = tables_of(mysql_database)["t"]
+    assert [column.name for column in table.columns if column.kind == "unreadable"] == ["doc", "raw", "pic", "p"]
+    found = staged(mysql_database, "t")
+    assert [tuple(map(str, row)) for row in found] == [
+        (
+            *(
+                "7",
+                "0.1",
+                "1.5",
+                "2024-02-03",
+                "2024-02-03 04:05:06.789000",
+                "2024-02-03 10:00:00",
+                "2024",
+                "5",
+                "é",
+                "naïve",
+            ),
+            *("日本 😀", "5e1b0a1c-0000-4000-8000-000000000001"),
+        ),
+        ("8", *["None"] * 11),
+    ]
+
+
+def test_views_are_tables_if_they_are_wanted_and_sequences_never_are(mysql_database: str) -> None:
+    run_script(
+        mysql_database,
+        """
+        CREATE TABLE sales (item INT, buyer TEXT);
+        INSERT INTO sales VALUES (1, 'x'), (2, 'y');
+        CREATE VIEW dear AS SELECT item, buyer FROM sales WHERE item > 1;
+        CREATE TABLE parts (a INT);
+        CREATE VIEW broken AS SELECT a FROM parts;
+        DROP TABLE parts;
+        CREATE SEQUENCE counter;
+        """,
+    )
+    assert set(tables_of(mysql_database)) == {"sales"}
+    readable = {name: table.is_readable for name, table in tables_of(mysql_database, views=True).items()}
+    assert readable == {"sales": True, "dear": True, "broken": False}
+    assert staged(mysql_database, "dear", views=True) == [(2, "y")]
+
+
+def test_hostile_names_are_only_names(mysql_database: str) -> None:
+    name = 'x`"; %s DROP TABLE y; -- \\'
+    with connect(mysql_database) as connection, connection.cursor() as cursor:
+        escaped = name.replace("`", "``")
+        cursor.execute(f"CREATE TABLE `{escaped}` (`{escaped}` VARCHAR(20) UNIQUE, b INT)")
+        cursor.execute(f"INSERT INTO `{escaped}` VALUES ('a%sb', 1), ('q\"''', 2)".replace("%", "%%"), ())  # noqa: S608
+    assert tables_of(mysql_database)[name].unique_keys == ((name,),)
+    assert staged(mysql_database, name) == [("a%sb", 1), ("q\"'", 2)]
+
+
+def test_what_is_read_is_the_state_at_one_moment(mysql_database: str) -> None:
+    run_script(mysql_database, "CREATE TABLE t (a INT, b INT);\nINSERT INTO t VALUES (1, 2);\n")
+    with Workspace() as workspace, open_sources(mysql_database, workspace, "relation") as found:
+        run_script(mysql_database, "INSERT INTO t VALUES (3, 4);\n")
+        source, table = found["t"]
+        source.stage(table, table.columns, "seen")
+        assert workspace.rows("FROM seen") == [(1, 2)]
+
+
+def test_tables_that_may_not_be_read_still_say_what_refers_to_them(mysql_database: str) -> None:
+    run_script(
+        mysql_database,
+        """
+        CREATE TABLE secret (id INT PRIMARY KEY, x TEXT);
+        CREATE TABLE a (who INT, b INT, FOREIGN KEY (who) REFERENCES secret (id));
+        INSERT INTO secret VALUES (1, 'x'), (2, 'x');
+        INSERT INTO a VALUES (1, 1), (2, 1), (1, 2), (2, 2);
+        CREATE USER IF NOT EXISTS guest@'127.0.0.1' IDENTIFIED BY 'guest';
+        GRANT SELECT ON trial.a TO guest@'127.0.0.1';
+        GRANT REFERENCES, INSERT ON trial.secret TO guest@'127.0.0.1';
+        """,
+    )
+    url = f"mysql://guest:guest@{mysql_database.rpartition('@')[2]}"
+    imported = read(url)
+    assert "secret:1" in imported.split.entities
+    assert {record.table: record.note for record in imported.tables} == {"a": "", "secret": "not read"}
+    with pytest.raises(DataError, match="table 'secret': SELECT command denied"):
+        read(url, tables=["secret"])
+
+
+def test_a_password_is_in_the_url_or_in_the_environment_and_never_shown(
+    mysql_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_script(mysql_database, "CREATE TABLE t (a INT, b INT);\n")
+    host = mysql_database.rpartition("@")[2]
+    monkeypatch.setenv("MYSQL_PWD", PASSWORD)
+    assert set(tables_of(f"mariadb://owner@{host}")) == {"t"}
+    with Workspace() as workspace, open_sources(mysql_database, workspace, "relation") as found:
+        assert found["t"][0].location == f"mysql://owner@{host}"
+    for url, text in (
+        (f"mysql://owner:hidden@{host}", "Access denied"),
+        (f"mysql://owner:{quote(PASSWORD, safe='')}@{host.partition('/')[0]}/nowhere", "Unknown database"),
+        ("mysql://owner:hidden@127.0.0.1:1/x", "refused"),
+        ("mysql://owner:hidden@127.0.0.1:1", "name one database"),
+        ("mysql://owner:hidden@127.0.0.1:many/x", "not the URL of a database"),
+        ("mysql://owner:hidden@[::1/x", "not the URL of a database"),
+        ("mysql://owner:hid/den@127.0.0.1/x", "write / as %2F"),
+        (f"mysql://owner:hidden@{host}?password=hidden", "ssl_ca, unix_socket"),
+        (f"mysql://owner:hidden@{host}?ssl_ca=/dev/null", "mysql://owner@"),
+    ):
+        with pytest.raises(DataError) as caught:
+            read(url)
+        assert text in str(caught.value)
+        assert "\n" not in str(caught.value)
+        for secret in ("hidden", "hid/den", "s3cret"):
+            assert secret not in str(caught.value)
