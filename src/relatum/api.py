@@ -27,9 +27,21 @@ from relatum.records import Records
 from relatum.report.page import write_report
 from relatum.rules import Rule, estimate_observed_share, mine_rules
 from relatum.runs import fit as fitting
-from relatum.runs.answers import FACT_SCORE_COLUMNS, Answers, FactScore, Prediction, Predictions, Question, question_of
+from relatum.runs.answers import (
+    FACT_SCORE_COLUMNS,
+    Answers,
+    FactScore,
+    Prediction,
+    Predictions,
+    Question,
+    Suggestions,
+    question_of,
+)
+from relatum.runs.bulk_completion import complete_each
+from relatum.runs.bulk_export import Written, write_answers
 from relatum.runs.completion import complete, score
 from relatum.runs.doubt import DOUBT_COLUMNS, DoubtfulFact, doubtful_facts
+from relatum.runs.each_question import combinations_of, each_question
 from relatum.runs.ensemble import join as join_runs
 from relatum.runs.export import predictions_table, save_embeddings
 from relatum.runs.expressions import BoundExpression
@@ -97,6 +109,58 @@ class Run(Trained):
         """
         parsed = question_of(question, arguments, roles, self.schema)
         return complete(self, parsed, k, new_only=new_only, beam=beam, seconds=seconds)
+
+    @overload
+    def complete_each(self, question: str, *arguments: object, to: None = None, **wanted: Any) -> Suggestions: ...
+    @overload
+    def complete_each(self, question: str, *arguments: object, to: PathOrText, **wanted: Any) -> Written: ...
+    def complete_each(
+        self,
+        question: str,
+        *arguments: object,
+        k: int = 10,
+        new_only: bool = False,
+        all_entities: bool = False,
+        to: PathOrText | None = None,
+        table: str | None = None,
+        append: bool = False,
+        replace: bool = False,
+        full_names: bool = False,
+        **roles: object,
+    ) -> Suggestions | Written:
+        """Return, for each of many entities, the answers that `complete` gives; or write them, and return how many.
+
+        Ask `run.complete_each("sold(*, ?)")` or, by role, `run.complete_each("sold(customer, ?)")`: where there is a `*`, or
+        a role's own name, each entity is tried that known facts of the relation have there. With several of these it is each
+        combination that known facts have. Other arguments hold for all questions, and one is open.
+
+        What is returned is in memory, up to 2 k answers to each question; what is written is not, but for some of it.
+
+        Args:
+            question: a text, or the name of a relation.
+            arguments: for each position an entity, None where it is open, "*" where it varies.
+            k: how many known answers to each question, and how many new ones.
+            new_only: leave out those that are known already.
+            all_entities: try every entity that can stand there, and every combination.
+            to: a .csv, .tsv, .jsonl or .parquet file, a SQLite or DuckDB file, or a postgresql:// URL.
+            table: the table of a database; by default `suggested_` and the relation.
+            append: add to a table that is there.
+            replace: replace the rows of a table, or the file.
+            full_names: write entities by their whole names, not as the values of the table that they came from.
+            roles: the arguments by role.
+        """
+        parsed = each_question(self, question, arguments, roles)
+        if to is None:
+            if table is not None or append or replace or full_names:
+                raise SettingError("table, append, replace and full_names say how answers are written; give to as well")
+            return complete_each(
+                self, parsed, combinations_of(self, parsed, all_entities=all_entities), k, new_only=new_only
+            )
+        target = target_of(os.fspath(to), append=append, replace=replace)
+        if table is not None and not target.is_database:
+            raise SettingError(f"{target.location}: a table is named in a database, not in a file")
+        combinations = combinations_of(self, parsed, all_entities=all_entities)
+        return write_answers(self, parsed, combinations, target, k, new_only=new_only, table=table, full_names=full_names)
 
     @overload
     def score(self, fact: str | Question | tuple[object, ...], *arguments: object, **roles: object) -> FactScore: ...

@@ -13,11 +13,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import overload
 
+import duckdb
 import pytest
 
 from relatum import DataError, SettingError
 from relatum.tables.table import Column, Table, Value
-from relatum.tables.targets import write
+from relatum.tables.targets import target_of, write
 
 ENDINGS = ["csv", "tsv", "jsonl", "parquet", "db", "duckdb"]
 
@@ -72,6 +73,45 @@ def test_ctrl_c_leaves_nothing_and_what_was_there(ending: str, tmp_path: Path) -
         write(table(Stopped()), path, replace=True)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
     assert ending == "duckdb" or path.read_bytes() == before
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_parts_make_the_table_that_they_are_parts_of(ending: str, tmp_path: Path) -> None:
+    whole, parts = tmp_path / f"whole.{ending}", tmp_path / f"parts.{ending}"
+    write(table(["a", "b", None, "d"]), whole)
+    target_of(parts).write_parts(table(values) for values in ([], ["a"], [], ["b", None], ["d"]))
+    if ending in ("db", "duckdb"):
+        assert content_of(parts) == content_of(whole) == [("a",), ("b",), (None,), ("d",)]
+    else:
+        assert parts.read_bytes() == whole.read_bytes()
+    assert sorted(one.name for one in tmp_path.iterdir()) == [parts.name, whole.name]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_ctrl_c_between_parts_leaves_what_was_there(ending: str, tmp_path: Path) -> None:
+    def stopped() -> Iterator[Table]:
+        yield table()
+        raise KeyboardInterrupt
+
+    path = tmp_path / f"out.{ending}"
+    with pytest.raises(KeyboardInterrupt):
+        target_of(path).write_parts(stopped())
+    assert list(tmp_path.iterdir()) == []
+    write(table(["c"]), path)
+    with pytest.raises(KeyboardInterrupt):
+        target_of(path, replace=True).write_parts(stopped())
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    if ending in ("db", "duckdb"):
+        assert content_of(path) == [("c",)]
+
+
+def content_of(path: Path) -> list[tuple[Value, ...]]:
+    """Return the rows of the table in a database."""
+    if path.suffix == ".db":
+        with closing(sqlite3.connect(path)) as connection:
+            return connection.execute("SELECT * FROM predicted_sold").fetchall()
+    with duckdb.connect(str(path), read_only=True) as opened:
+        return opened.execute("FROM predicted_sold").fetchall()
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

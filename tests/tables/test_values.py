@@ -14,7 +14,7 @@ import pytest
 from relatum import read
 from relatum.data.column_types import ColumnType
 from relatum.tables.table import Value
-from relatum.tables.values import column_of
+from relatum.tables.values import column_of, form_of
 
 SIGNS = "abc XYZ0123456789.,:;'\"\\%$?\t\n\r-+eE_äß日本␤"
 
@@ -77,3 +77,16 @@ def test_what_is_no_number_after_all_is_text() -> None:
     assert column_of("a", [], whole).form == "whole"
     assert column_of("a", ["items:1", "a␉b"], None).values == ["items:1", "a␉b"]
     assert column_of("a", ["items:NULL"], ColumnType("items", "text")).values == ["NULL"]
+
+
+@pytest.mark.parametrize("value_type", ["whole", "number", "text"])
+@pytest.mark.parametrize("values", [[], ["1", "NULL"], ["1", "2.5"], ["1", "x"], ["2.5"], ["1e+16", "3"]])
+def test_parts_of_a_column_can_be_held_to_the_form_of_all_of_it(value_type: str, values: list[str]) -> None:
+    column_type = ColumnType("items", value_type, nullable=True)
+    entities = [f"items:{value}" for value in values]
+    whole = column_of("a", entities, column_type)
+    assert form_of(iter(entities), column_type) == whole.form
+    parts = [column_of("a", [one], column_type, [whole.form]) for one in entities]
+    assert [value for part in parts for value in part.values] == whole.values
+    assert [type(value) for part in parts for value in part.values] == [type(value) for value in whole.values]
+    assert form_of(entities, None) == "text"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError, RelatumError
 
-__all__ = ["Arguments", "Reader", "Word", "as_written", "read_arguments", "write_arguments"]
+__all__ = ["Arguments", "Reader", "Word", "as_written", "read_arguments", "read_words", "write_arguments"]
 
 _SPACE = re.compile(r"\s*")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -109,25 +109,33 @@ def read_arguments(reader: Reader, relation: RelationSchema, free: set[int] | No
     Names that hold a comma, bracket, quote or equals sign, or a question mark alone, are put in double quotes, within which
     a backslash stands before a quote or a backslash.
     """
+    found = read_words(reader, relation, free)
+    names = {position: None if _is_open(word) else word.name for position, word in found.items()}
+    return tuple(names.get(position) for position in range(relation.arity))
+
+
+def read_words(reader: Reader, relation: RelationSchema, free: set[int] | None = None) -> dict[int, Word]:
+    """Return the arguments that come next as they are written, by position; `free` as of `read_arguments`."""
     reader.expect("(")
-    found: dict[int, str | None] = {}
+    found: dict[int, Word] = {}
     named = False
     while not reader.ahead(")"):
         if found:
             reader.expect(",")
-        argument, start = _argument(reader)
+        word = reader.word("an entity or ?")
+        start = word.offset
         position_or_role: int | str = len(found)
         if reader.ahead("="):
-            if argument is None:
+            if _is_open(word):
                 raise reader.error("before '=' must be a role or a position, not ?", start)
             reader.expect("=")
-            position_or_role, (argument, _), named = argument, _argument(reader), True
+            position_or_role, word, named = word.name, reader.word("an entity or ?"), True
         if isinstance(position_or_role, int) and position_or_role >= relation.arity:
             raise reader.error(f"{relation} takes {relation.arity} arguments, and here is one more", start)
         position = relation.position(position_or_role)
         if position in found:
             raise reader.error(f"position {position} of {relation} is given twice", start)
-        found[position] = argument
+        found[position] = word
     reader.expect(")")
     left = set(range(relation.arity)) - found.keys()
     if left and (free is None or not named):
@@ -135,10 +143,12 @@ def read_arguments(reader: Reader, relation: RelationSchema, free: set[int] | No
         if free is not None and relation.roles and found:
             named_so = ", ".join(f"{relation.roles[position]}=..." for position in sorted(found))
             hint = f"; to leave the others free, name these: {relation.name}({named_so})"
+        elif named and relation.roles:
+            hint = f"; none is free here, so name {' and '.join(relation.roles[position] for position in sorted(left))} too"
         raise reader.error(f"{relation} takes {relation.arity} arguments, not {len(found)}{hint}", reader.offset - 1)
     if free is not None:
         free |= left
-    return tuple(found.get(position) for position in range(relation.arity))
+    return found
 
 
 def write_arguments(arguments: Arguments) -> str:
@@ -146,7 +156,6 @@ def write_arguments(arguments: Arguments) -> str:
     return f"({', '.join('?' if name is None else as_written(name, quote=name == '?') for name in arguments)})"
 
 
-def _argument(reader: Reader) -> tuple[str | None, int]:
-    """Return the entity, or None for an open position, and its offset."""
-    word = reader.word("an entity or ?")
-    return (None if word.name == "?" and not word.quoted else word.name), word.offset
+def _is_open(word: Word) -> bool:
+    """Return whether a word is a question mark that stands for an open position."""
+    return word.name == "?" and not word.quoted

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from relatum.cli.bulk import show_each, write_each
 from relatum.cli.explain import reasons_of, say_reason, where
-from relatum.cli.options import Json, RunFolder
+from relatum.cli.options import Append, FullNames, Json, Replace, RunFolder, To
 from relatum.cli.output import print_json, print_table, say
+from relatum.errors import SettingError
 from relatum.formatting import number, percent
 
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ def evaluate(
 
 def complete(
     run: RunFolder,
-    question: Annotated[str, typer.Argument(help="A fact with open positions: 'sold(drew, ?, book)'.")],
+    question: Annotated[str | None, typer.Argument(help="A fact with open positions: 'sold(drew, ?, book)'.")] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many known answers, and how many new ones, to show.")] = 10,
     new: Annotated[bool, typer.Option("--new", help="Show new answers only.")] = False,
     beam: Annotated[
@@ -73,12 +75,46 @@ def complete(
         typer.Option(min=1, help="With several gaps: how many partial facts to keep; by default all, or 256 if too many."),
     ] = None,
     why: Annotated[bool, typer.Option("--why", help="Show what speaks for each new answer.")] = False,
+    for_each: Annotated[
+        str | None,
+        typer.Option(
+            metavar="QUESTIONS",
+            help="Instead of one question, one for each entity of known facts where a * or a role's own name stands: "
+            "'sold(*, ?, book)', 'sold(seller, ?, book)' or 'sold(seller=*, buyer=?, item=book)'.",
+        ),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="With --for-each: for all entities of the column's type, known facts or not.")
+    ] = False,
+    to: To = None,
+    table: Annotated[
+        str | None, typer.Option(help="With --to: the table of a database; by default suggested_RELATION.")
+    ] = None,
+    append: Append = False,
+    replace: Replace = False,
+    full_names: FullNames = False,
     json: Json = False,
 ) -> None:
-    """Fill the gaps in a fact: first the known answers, then the most likely new ones."""
+    """Fill the gaps in a fact: first the known answers, then the most likely new ones; or in many facts with --for-each."""
     from relatum.api import Run
     from relatum.runs.answers import parse_question
 
+    if to is None and (table is not None or append or replace or full_names):
+        raise SettingError("--table, --append, --replace and --full-names need --to FILE_OR_URL")
+    if for_each is not None:
+        if question is not None or beam is not None or why:
+            raise SettingError("--for-each QUESTIONS cannot be combined with a question, --beam or --why")
+        if to is None:
+            show_each(Run.load(run), for_each, k=k, new=new, every=every, json=json)
+            return
+        wanted: dict[str, Any] = {"k": k, "new_only": new, "all_entities": every}
+        how = {"table": table, "append": append, "replace": replace, "full_names": full_names}
+        write_each(Run.load(run), for_each, to, {**wanted, **how}, json=json)
+        return
+    if to is not None or every:
+        raise SettingError("--all and --to need --for-each QUESTIONS")
+    if question is None:
+        raise SettingError("Missing argument 'question', or --for-each QUESTIONS")
     loaded = Run.load(run)
     parsed = parse_question(question, loaded.schema)
     answers = loaded.complete(parsed, k=k, new_only=new, beam=beam)

@@ -8,15 +8,19 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "Append",
     "Changes",
     "Data",
     "FileOut",
     "FolderOut",
+    "FullNames",
     "Json",
     "NewFolder",
+    "Replace",
     "RunFolder",
     "RunOrData",
     "RunOut",
+    "To",
 ]
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory that relatum train has written.")]
@@ -36,6 +40,17 @@ FileOut = Annotated[
     Path | None,
     typer.Option("--out", metavar="FILE", help="The file to write; by default report.html in the run directory."),
 ]
+
+To = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE_OR_URL",
+        help="Write to a .csv, .tsv, .jsonl or .parquet file, a SQLite or DuckDB file, or a postgresql:// URL.",
+    ),
+]
+Append = Annotated[bool, typer.Option("--append", help="Add to a table that exists.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace the rows of a table, or the file.")]
+FullNames = Annotated[bool, typer.Option("--full-names", help="Write full entity names, such as items:17 instead of 17.")]
 
 Changes = Annotated[
     list[str] | None,

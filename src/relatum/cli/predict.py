@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.options import Json, RunFolder
+from relatum.cli.options import Append, FullNames, Json, Replace, RunFolder, To
 from relatum.cli.output import print_json, print_table, say
 from relatum.errors import SettingError
 from relatum.formatting import count, percent
@@ -36,19 +36,11 @@ def predict(
     exact: Annotated[
         bool, typer.Option("--exact", help="Try every possible fact, not only one-cell variations of known ones.")
     ] = False,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE_OR_URL",
-            help="Write to a .csv, .tsv, .jsonl or .parquet file, a SQLite or DuckDB file, or a postgresql:// URL.",
-        ),
-    ] = None,
+    to: To = None,
     table: Annotated[str | None, typer.Option(help="The table of a database; by default predicted_RELATION.")] = None,
-    append: Annotated[bool, typer.Option("--append", help="Add to a table that exists.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the rows of a table, or the file.")] = False,
-    full_names: Annotated[
-        bool, typer.Option("--full-names", help="Write full entity names, such as items:17 instead of 17.")
-    ] = False,
+    append: Append = False,
+    replace: Replace = False,
+    full_names: FullNames = False,
     json: Json = False,
 ) -> None:
     """Predict new facts. Candidates differ from a known fact in one cell, or are all possible facts with --exact."""

@@ -198,16 +198,28 @@ class CandidateScorer:
 
     def scores(self, position: int, facts: Ids) -> Float32:
         """Return the scores of facts, int32[arity, n], as answers at a position: what the model says, and evidence."""
-        columns = torch.from_numpy(facts.astype(np.int64))
-        found = score(self.model, self.tables, torch.full((facts.shape[1],), self.relation), columns).numpy(force=True)
-        bonus = None if self.evidence is None else self.evidence.bonus(self.relation, position, facts)
-        if bonus is None:
+        return self.answer_scores(position, facts, np.arange(facts.shape[1]), facts[position])
+
+    def answer_scores(self, position: int, questions: Ids, rows: Int64, entities: Ids) -> Float32:
+        """Return the scores of answers at a position: what the model says, and evidence, which is read once a question.
+
+        Args:
+            position: the open position.
+            questions: int32[arity, n], the questions.
+            rows: which question each answer is to.
+            entities: the answers.
+        """
+        columns = torch.from_numpy(questions.astype(np.int64))[:, torch.from_numpy(rows)]
+        columns[position] = torch.from_numpy(entities.astype(np.int64))
+        found = score(self.model, self.tables, torch.full((len(rows),), self.relation), columns).numpy(force=True)
+        bonus = None if self.evidence is None else self.evidence.bonus(self.relation, position, questions)
+        if bonus is None or not len(bonus.pool):
             return found
-        rows, entities = AnswerLists(bonus.pool, bonus.starts, bonus.counts).pairs()
-        right = entities == facts[position][rows]
-        added = np.zeros(len(found), np.float32)
-        added[rows[right]] = bonus.values[right]
-        return found + added
+        named_in, named = AnswerLists(bonus.pool, bonus.starts, bonus.counts).pairs()
+        size = np.int64(self.model.num_entities)
+        pairs, wanted = named_in * size + named, rows * size + entities  # the first ascend: by question, then by entity
+        where = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+        return found + np.where(pairs[where] == wanted, bonus.values[where], np.float32(0))
 
     def _side(self, position: int) -> Tensor:
         if position != self._position:

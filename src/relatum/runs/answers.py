@@ -19,6 +19,8 @@ __all__ = [
     "Prediction",
     "Predictions",
     "Question",
+    "Suggestion",
+    "Suggestions",
     "field_names",
     "parse_question",
     "question_of",
@@ -181,6 +183,46 @@ class Predictions(Records[Prediction]):
         if not self._mixed:
             return row.to_dict()
         return {"relation": row.relation, "fact": str(row), **{name: row[name] for name in _OWN}}
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion(_ByRole):
+    """An answer to one of many questions that differ in some entities.
+
+    Attributes:
+        entities: those that make the question, and behind them the one that answers it.
+        rank: among the known answers to the question, or among the new ones, from 1.
+        score: as of an `Answer`.
+        probability: as of an `Answer`.
+        source: the split part that holds the fact already, or None.
+        roles: how the positions are called; the entity at a role is a field of that name too.
+    """
+
+    entities: tuple[str, ...]
+    rank: int
+    score: float
+    probability: float | None
+    source: str | None
+    roles: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> bool:
+        """Whether the fact is among those that the run was given."""
+        return self.source is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entities by role, and the rest."""
+        return _joined(self.roles, self.entities, {name: getattr(self, name) for name in _OF_SUGGESTIONS})
+
+
+_OF_SUGGESTIONS = {"rank": int, **_OWN, "known": bool, "source": str}
+
+
+class Suggestions(Records[Suggestion]):
+    """The answers to many questions, question by question: the known ones, best first, and then the new ones."""
+
+    def __init__(self, suggestions: Iterable[Suggestion], title: str, roles: Sequence[str]) -> None:
+        super().__init__(suggestions, _columns(roles, _OF_SUGGESTIONS), title)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from relatum.inference.prediction import NewFacts
 from relatum.inference.scoring import CandidateScorer
 from relatum.runs.trained import Trained
 
-__all__ = ["answer_probabilities", "fact_probabilities", "found_probabilities", "reliability_of"]
+__all__ = ["answer_probabilities", "block_probabilities", "fact_probabilities", "found_probabilities", "reliability_of"]
 
 _NEXT_TO_NOTHING = 1e-3
 
@@ -39,6 +39,27 @@ def answer_probabilities(
     rivals, known = rivals_of(scorer, position, question), np.isin(entities, scorer.answers(position, question)[0])
     (chances,) = _chances(calibration, scorer, position, entities[None], scores[None], rivals, known[None])
     return np.asarray(chances)
+
+
+def block_probabilities(
+    run: Trained, scorer: CandidateScorer, position: int, rivals: Rivals, entities: Ids, scores: Float32, *, known: bool
+) -> Float64 | None:
+    """Return how likely the answers to many questions are, [n, m], as `answer_probabilities` has it for each of these.
+
+    Args:
+        run: the run that is asked.
+        scorer: what has scored the answers.
+        position: the open position.
+        rivals: what answers to each question compete with.
+        entities: the answers to each question, [n, m]; where there are fewer, -1, and any probability.
+        scores: theirs, minus infinity where there is none.
+        known: whether all of them are known, or none is.
+    """
+    if (calibration := _calibration(run, scorer)) is not None:
+        return _chances(calibration, scorer, position, entities, scores, rivals, np.full(entities.shape, known))
+    if run.calibration is None:
+        return None
+    return run.calibration.probability(scorer.relation, np.where(entities < 0, 0.0, scores.astype(np.float64)))
 
 
 def fact_probabilities(

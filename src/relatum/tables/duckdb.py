@@ -157,13 +157,14 @@ class DuckdbTarget:
         return self._workspace.rows(query, self.location, names)
 
 
-def write_parquet(tables: Sequence[Table], path: Path) -> None:
-    """Write one table as a Parquet file."""
-    (table,) = tables
+def write_parquet(tables: Iterable[Table], path: Path) -> None:
+    """Write one table, or its parts as they come, as a Parquet file; what does not fit in memory waits in a file."""
     with Workspace("writing") as workspace:
-        workspace.run(f"CREATE TABLE rows ({declared(table)})", path.name)
-        if len(table):
-            workspace.copy(_arrays(table), "INSERT INTO rows", path.name)
+        for number, table in enumerate(tables):
+            if not number:
+                workspace.run(f"CREATE TABLE rows ({declared(table)})", path.name)
+            if len(table):
+                workspace.copy(_arrays(table), "INSERT INTO rows", path.name)
         workspace.run(f"COPY rows TO {literal(str(path.absolute()))} (FORMAT parquet)", path.name)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -13,6 +13,7 @@ from relatum.progress import progress
 from relatum.tables.engine import quoted
 
 __all__ = [
+    "FORMS",
     "Column",
     "Database",
     "DatabaseTarget",
@@ -29,7 +30,7 @@ __all__ = [
 
 Value = str | int | float | None
 
-_FORMS = ("whole", "number", "text")
+FORMS = ("whole", "number", "text")
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ class Column:
     def __post_init__(self) -> None:
         if fault := fault_of(self.name):
             raise DataError(f"column: {fault}")
-        if self.form not in _FORMS:
-            raise DataError(f"column {self.name!r}: form {self.form!r} is not one of {', '.join(_FORMS)}")
+        if self.form not in FORMS:
+            raise DataError(f"column {self.name!r}: form {self.form!r} is not one of {', '.join(FORMS)}")
 
 
 @dataclass(frozen=True)
@@ -133,17 +134,32 @@ class DatabaseTarget:
         """Write all tables, or none."""
         check_distinct(tables)
         with self._opened() as database, progress("writing", sum(map(len, tables))) as advance:
-            there = [table.name for table in tables if self._is_there(database, table)]
+            self._prepare(database, tables)
             for table in tables:
-                if table.name not in there:
-                    database.create(table)
-            for table in tables:
-                if table.name in there and self._mode == "replace":
-                    database.run(f"DELETE FROM {database.sql_name(table.name)}")  # noqa: S608
                 if len(table):
                     database.insert(table)
                 advance(len(table))
             database.commit()
+
+    def write_parts(self, parts: Iterable[Table]) -> None:
+        """Write one table whose rows come part by part: all of them, in one transaction, or none."""
+        with self._opened() as database:
+            for number, part in enumerate(parts):
+                if not number:
+                    self._prepare(database, [part])
+                if len(part):
+                    database.insert(part)
+            database.commit()
+
+    def _prepare(self, database: Database, tables: Sequence[Table]) -> None:
+        """Make the tables that are not there yet, and then empty those whose rows are to be replaced."""
+        there = [table.name for table in tables if self._is_there(database, table)]
+        for table in tables:
+            if table.name not in there:
+                database.create(table)
+        for name in there:
+            if self._mode == "replace":
+                database.run(f"DELETE FROM {database.sql_name(name)}")  # noqa: S608
 
     def _is_there(self, database: Database, table: Table) -> bool:
         """Return whether a table is there already, or refuse one that rows should not, or cannot, be put into."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +25,9 @@ __all__ = ["Target", "target_of", "write"]
 
 Opener = Callable[[Path, Path], AbstractContextManager[Database]]
 
-_WRITERS: dict[str, Callable[[Sequence[Table], Path], None]] = {
+Writer = Callable[[Iterable[Table], Path], None]
+
+_WRITERS: dict[str, Writer] = {
     ".csv": write_csv,
     ".tsv": write_tsv,
     ".jsonl": write_json_lines,
@@ -48,6 +50,9 @@ class Target(Protocol):
 
     def write(self, tables: Sequence[Table]) -> None:
         """Write all tables, or nothing."""
+
+    def write_parts(self, parts: Iterable[Table]) -> None:
+        """Write one table whose rows come part by part, all of them or nothing; at least one part, which may be empty."""
 
 
 def write(
@@ -112,10 +117,17 @@ class _NewDatabase:
         _check_folder(self.path)
 
     def write(self, tables: Sequence[Table]) -> None:
+        self._fill(lambda target: target.write(tables))
+
+    def write_parts(self, parts: Iterable[Table]) -> None:
+        self._fill(lambda target: target.write_parts(parts))
+
+    def _fill(self, write: Callable[[DatabaseTarget], None]) -> None:
+        """Make the file of what is written to the database in it."""
         with atomic_path(self.path) as temporary:
             log = temporary.with_name(f"{temporary.name}.wal")  # DuckDB's, which is gone once all is in its place
             try:
-                DatabaseTarget(partial(self.opened, temporary, self.path), self.location, "new").write(tables)
+                write(DatabaseTarget(partial(self.opened, temporary, self.path), self.location, "new"))
                 if log.exists():
                     raise DataError(f"{self.path}: could not be written as a whole")
             finally:
@@ -125,7 +137,7 @@ class _NewDatabase:
 @dataclass(frozen=True)
 class _FileTarget:
     path: Path
-    writer: Callable[[Sequence[Table], Path], None]
+    writer: Writer
     mode: Mode
     is_database: bool = False
 
@@ -144,8 +156,11 @@ class _FileTarget:
 
     def write(self, tables: Sequence[Table]) -> None:
         self.check(tables)
+        self.write_parts(tables)
+
+    def write_parts(self, parts: Iterable[Table]) -> None:
         with atomic_path(self.path) as temporary:
-            self.writer(tables, temporary)
+            self.writer(parts, temporary)
 
 
 def _check_folder(path: Path) -> None:

@@ -7,7 +7,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -247,17 +247,17 @@ def _text(relation: str, role: object, value: object) -> str | None:
     raise DataError(f"{relation!r}, {role!r}: a nested value cannot name an entity")
 
 
-def write_csv(tables: Sequence[Table], path: Path) -> None:
-    """Write one table with a header; no value is an empty field."""
+def write_csv(tables: Iterable[Table], path: Path) -> None:
+    """Write one table, or its parts as they come, with a header; no value is an empty field."""
     _write_delimited(tables, path, ",")
 
 
-def write_tsv(tables: Sequence[Table], path: Path) -> None:
-    """Write one table as `write_csv` does, with tabs for commas."""
+def write_tsv(tables: Iterable[Table], path: Path) -> None:
+    """Write what `write_csv` does, with tabs for commas."""
     _write_delimited(tables, path, "\t")
 
 
-def write_json_lines(tables: Sequence[Table], path: Path) -> None:
+def write_json_lines(tables: Iterable[Table], path: Path) -> None:
     """Write tables as one object a row, which says what relation it is of."""
     with path.open("x", encoding="utf-8", newline="\n") as file:
         for table in tables:
@@ -266,9 +266,10 @@ def write_json_lines(tables: Sequence[Table], path: Path) -> None:
                 file.write(json.dumps(dict(zip(names, (table.relation, *row), strict=True)), ensure_ascii=False) + "\n")
 
 
-def _write_delimited(tables: Sequence[Table], path: Path, delimiter: str) -> None:
-    (table,) = tables
+def _write_delimited(tables: Iterable[Table], path: Path, delimiter: str) -> None:
     with path.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(table.names)
-        writer.writerows(table.rows())
+        for number, table in enumerate(tables):
+            if not number:
+                writer.writerow(table.names)
+            writer.writerows(table.rows())

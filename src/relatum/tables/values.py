@@ -9,9 +9,9 @@ from decimal import Decimal
 from relatum.data.column_types import ColumnType
 from relatum.tables.engine import Batch, Workspace
 from relatum.tables.source import SourceColumn
-from relatum.tables.table import Column, Value
+from relatum.tables.table import FORMS, Column, Value
 
-__all__ = ["NULL", "cleaned", "column_of", "infer_types", "restored", "stage_text", "text_of"]
+__all__ = ["NULL", "cleaned", "column_of", "form_of", "infer_types", "restored", "stage_text", "text_of"]
 
 NULL = "NULL"  # the name of no value, where that is one
 
@@ -53,19 +53,32 @@ def restored(text: str) -> str:
 _WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")  # fits in 64 bits, and is written as it stands
 
 
-def column_of(name: str, entities: Sequence[str], column_type: ColumnType | None) -> Column:
+def column_of(name: str, entities: Sequence[str], column_type: ColumnType | None, forms: Sequence[str] = FORMS) -> Column:
     """Return the values of entities of a column type as a column: numbers if all of them are, otherwise text.
 
-    Without a column type, or if it is of another kind, an entity keeps its name.
+    Without a column type, or if it is of another kind, an entity keeps its name. `forms` says what the values can be.
     """
     if column_type is None:
         return Column(name, "text", entities)
     texts = [_text(entity, column_type) for entity in entities]
     for form, read in _READERS[column_type.value_type].items():
+        if form not in forms:
+            continue
         values = [None if text is None else read(text) for text in texts]
         if all((text is None) == (value is None) for text, value in zip(texts, values, strict=True)):
             return Column(name, form, values)
     return Column(name, "text", texts)
+
+
+def form_of(entities: Iterable[str], column_type: ColumnType | None) -> str:
+    """Return the form of the column that `column_of` would make of all of these entities, which are looked at one by one."""
+    fitting = {} if column_type is None else _READERS[column_type.value_type]
+    for entity in entities:
+        if column_type is None or not fitting:
+            break
+        if (text := _text(entity, column_type)) is not None:
+            fitting = {form: read for form, read in fitting.items() if read(text) is not None}
+    return next(iter(fitting), "text")
 
 
 def _text(entity: str, column_type: ColumnType) -> str | None:

@@ -1,0 +1,225 @@
+"""The best answers to each of many questions that differ in some entities: in one pass, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from relatum.arrays import Float32, Float64, Int64
+from relatum.data.answer_index import AnswerLists
+from relatum.data.hypergraph import Block, Hypergraph
+from relatum.data.known_answers import KnownAnswers
+from relatum.data.vocabulary import Ids
+from relatum.inference.answer_sample import RIVALS, Rivals
+from relatum.inference.scoring import CandidateScorer
+from relatum.models.ops import one_torch_thread
+from relatum.progress import progress
+from relatum.runs.answers import Suggestion, Suggestions, field_names
+from relatum.runs.each_question import Combinations, EachQuestion
+from relatum.runs.probabilities import block_probabilities
+from relatum.runs.trained import Trained
+from relatum.settings import whole_number
+
+__all__ = ["AnswerBlock", "answer_blocks", "columns_of", "complete_each", "suggestions_of"]
+
+_CELLS = 1 << 22  # candidates of all questions of a block
+_QUESTIONS = 1 << 11  # of a block at most
+
+
+class AnswerBlock(NamedTuple):
+    """Answers to the questions of a block, question by question, the known ones first, and of each sort the best first.
+
+    Attributes:
+        questions: how many questions were answered, some of them perhaps by nothing.
+        facts: int32[arity, n], the answers with the entities of their questions.
+        ranks: of each answer among those to its question, from 1; known ones and new ones are counted apart.
+        scores: theirs.
+        probabilities: theirs, or None where there were no facts to calibrate with.
+        sources: the split part that holds each already, by its number; -1 for those that are new.
+    """
+
+    questions: int
+    facts: Ids
+    ranks: Int64
+    scores: Float32
+    probabilities: Float64 | None
+    sources: Int64
+
+    @classmethod
+    def empty(cls, arity: int) -> AnswerBlock:
+        """Return a block of no answers to no questions."""
+        none = np.empty(0, np.int64)
+        return cls(0, np.empty((arity, 0), np.int32), none, np.empty(0, np.float32), None, none)
+
+
+def answer_blocks(
+    run: Trained,
+    question: EachQuestion,
+    combinations: Combinations,
+    k: int = 10,
+    *,
+    new_only: bool = False,
+    most: int | None = None,
+) -> Iterator[AnswerBlock]:
+    """Yield the answers that `complete` gives to each question: the k best that are known, and the k best that are not.
+
+    How questions are cut into blocks follows from how many candidates there are alone, and what torch adds up it adds up in
+    one thread: the same questions get the same bits. Memory does not grow with their number.
+
+    Args:
+        run: the run that is asked.
+        question: what the questions have in common.
+        combinations: the entities at the positions that vary.
+        k: how many known answers, and how many new ones.
+        new_only: leave out those that are known already.
+        most: answer the first questions only, at most so many.
+    """
+    k = whole_number("k", k)
+    scorer = run.scorer(question.relation.name)
+    parts = [] if new_only else _known_parts(run, question.relation.name)
+    width = min(max(k, RIVALS), max(scorer.count(question.position), RIVALS))
+    size = max(1, min(_QUESTIONS, _CELLS // max(width, scorer.count(question.position))))
+    total = len(combinations) if most is None else min(len(combinations), most)
+    with progress("answering questions", total) as advance:
+        for questions in combinations.parts(size, most):
+            with one_torch_thread():
+                block = _answered(run, scorer, question.position, questions, k, width, parts)
+            advance(block.questions)
+            yield block
+
+
+def complete_each(
+    run: Trained, question: EachQuestion, combinations: Combinations, k: int = 10, *, new_only: bool = False
+) -> Suggestions:
+    """Return the answers to each question as records; all of them are held in memory."""
+    found = answer_blocks(run, question, combinations, k, new_only=new_only)
+    records = (one for block in found for one in suggestions_of(run, question, block))
+    return Suggestions(records, str(question), field_names(question.relation, columns_of(question)))
+
+
+def suggestions_of(run: Trained, question: EachQuestion, block: AnswerBlock) -> Iterator[Suggestion]:
+    """Yield the answers of a block as records."""
+    names, parts, positions = run.entities, list(run.split.parts), columns_of(question)
+    roles = field_names(question.relation, positions)
+    likely = [None] * len(block.ranks) if block.probabilities is None else block.probabilities.tolist()
+    rows = zip(
+        block.facts[positions].T.tolist(),
+        block.ranks.tolist(),
+        block.scores.tolist(),
+        likely,
+        block.sources.tolist(),
+        strict=True,
+    )
+    for entities, rank, score, probability, part in rows:
+        source = None if part < 0 else parts[part]
+        yield Suggestion(tuple(names[one] for one in entities), rank, score, probability, source, roles)
+
+
+def columns_of(question: EachQuestion) -> list[int]:
+    """Return the positions that answers are written with: those that vary, and behind them the open one."""
+    return [*question.varying, question.position]
+
+
+def _answered(
+    run: Trained,
+    scorer: CandidateScorer,
+    position: int,
+    questions: Ids,
+    k: int,
+    width: int,
+    parts: list[KnownAnswers],
+) -> AnswerBlock:
+    """Return the answers to the questions of a block, int32[arity, n]; without `parts` only those that are new."""
+    entities, scores = scorer.top(position, questions, width)
+    best, known = slice(None, RIVALS), scorer.answers(position, questions)
+    rivals = Rivals(scores[:, best].astype(np.float64), entities[:, best], known.counts)
+    sides = [_ranked(run, scorer, position, rivals, entities[:, :k], scores[:, :k], known=False)]
+    if parts:
+        held = _best_known(scorer, position, questions, known, k)
+        sides.insert(0, _ranked(run, scorer, position, rivals, *held, known=True))
+    rows, ranks, answers, found = (np.concatenate([getattr(one, name) for one in sides]) for name in _Ranked._fields[:4])
+    likely = None if sides[0].probabilities is None else np.concatenate([_certain(one) for one in sides])
+    sources = np.full(len(rows), -1, np.int64)
+    facts = questions[:, rows]
+    facts[position] = answers
+    if parts:
+        among = slice(None, len(sides[0].rows))
+        sources[among] = _sources(scorer.relation, parts, position, facts[:, among])
+    order = np.argsort(rows, kind="stable")  # what is known stays before what is new
+    return AnswerBlock(
+        questions.shape[1],
+        facts[:, order],
+        ranks[order],
+        found[order],
+        None if likely is None else likely[order],
+        sources[order],
+    )
+
+
+class _Ranked(NamedTuple):
+    """Answers to questions: which question, their ranks, the entities, their scores and probabilities."""
+
+    rows: Int64
+    ranks: Int64
+    entities: Ids
+    scores: Float32
+    probabilities: Float64 | None
+
+
+def _certain(side: _Ranked) -> Float64:
+    return np.empty(0) if side.probabilities is None else side.probabilities
+
+
+def _ranked(
+    run: Trained,
+    scorer: CandidateScorer,
+    position: int,
+    rivals: Rivals,
+    entities: Ids,
+    scores: Float32,
+    *,
+    known: bool,
+) -> _Ranked:
+    """Return answers, [n, m] with -1 for none and best first; new ones by probability, as `complete` has them."""
+    likely = block_probabilities(run, scorer, position, rivals, entities, scores, known=known)
+    if likely is not None and not known:
+        order = np.argsort(np.where(entities < 0, np.inf, -likely), axis=1, kind="stable")
+        entities, scores = np.take_along_axis(entities, order, 1), np.take_along_axis(scores, order, 1)
+        likely = np.take_along_axis(likely, order, 1)
+    rows, columns = np.nonzero(entities >= 0)
+    there = rows, columns
+    return _Ranked(rows, columns + 1, entities[there], scores[there], None if likely is None else likely[there])
+
+
+def _best_known(scorer: CandidateScorer, position: int, questions: Ids, known: AnswerLists, k: int) -> tuple[Ids, Float32]:
+    """Return the k best known answers to each question and their scores, [n, at most k]; -1 and minus infinity for none."""
+    rows, entities = known.pairs()
+    scores = scorer.answer_scores(position, questions, rows, entities)
+    order = np.lexsort((entities, -scores, rows))
+    ranks = np.arange(len(rows)) - (np.cumsum(known.counts) - known.counts)[rows]  # rows ascend before and after
+    kept = ranks < k
+    shape = questions.shape[1], min(k, int(known.counts.max(initial=0)))
+    best, found = np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
+    where = rows[kept], ranks[kept]
+    best[where], found[where] = entities[order[kept]], scores[order[kept]]
+    return best, found
+
+
+def _sources(relation: int, parts: Sequence[KnownAnswers], position: int, facts: Ids) -> Int64:
+    """Return the number of the first part that holds each of these facts, int32[arity, n]."""
+    found, relations = np.full(facts.shape[1], -1, np.int64), np.full(facts.shape[1], relation, np.int32)
+    for number, part in reversed(list(enumerate(parts))):
+        found[part.lookup(relations, facts, position).contain(facts[position])] = number
+    return found
+
+
+def _known_parts(run: Trained, relation: str) -> list[KnownAnswers]:
+    """Return what each split part knows of a relation."""
+    found = []
+    for graph in run.split.parts.values():
+        columns = graph.table(relation).columns
+        block = Block(np.full(columns.shape[1], run.schema.id(relation), np.int32), columns)
+        found.append(KnownAnswers(Hypergraph(run.entities, run.model.schema, [block])))
+    return found

@@ -1,0 +1,164 @@
+"""Questions that are asked for each of many entities: `sold(customer, ?)` for every customer, and which these are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from relatum.algebra.lexer import Reader, Word, as_written, read_words
+from relatum.data.schema import RelationSchema
+from relatum.data.sorting import differs_from_previous, row_order
+from relatum.data.vocabulary import Ids
+from relatum.errors import DataError, UnknownNameError, nearest_names
+from relatum.runs.trained import Trained
+
+__all__ = ["Combinations", "EachQuestion", "combinations_of", "each_question"]
+
+_OPEN, _EVERY = "?", "*"
+_MOST = 1 << 31  # combinations of all entities at several positions: more are not answered in a lifetime
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EachQuestion:
+    """Questions that differ in the entities at some positions, and leave another one open.
+
+    Attributes:
+        relation: what they are about.
+        position: the open one.
+        varying: the positions whose entities vary, ascending; at least one.
+        given: int32[arity], the entities at all other positions; 0 at those that are open or vary.
+        text: as it was asked.
+    """
+
+    relation: RelationSchema
+    position: int
+    varying: tuple[int, ...]
+    given: Ids
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def each_question(
+    run: Trained, given: object, arguments: Sequence[object] = (), roles: Mapping[str, object] | None = None
+) -> EachQuestion:
+    """Return the questions that a caller means: a text, or a relation with arguments by position or by role.
+
+    `?`, and outside of a text None, is open. `*` varies, and so does a role's own name where the role stands; in a text, in
+    double quotes, all of these are entities. One position is open, at least one varies, and none is left out.
+    """
+    if not isinstance(given, str):
+        raise DataError(f"questions are a text such as 'sold(*, ?)', or a relation and its arguments, not {given!r}")
+    if not arguments and not roles:
+        reader = Reader(given)
+        relation = _stored(run, reader.word("a relation").name)
+        words = read_words(reader, relation)
+        reader.end()
+        return _question(run, relation, words, given)
+    relation = _stored(run, given)
+    if arguments and roles:
+        raise DataError(f"{relation}: name the arguments by position or by role, not both")
+    values = dict(enumerate(arguments)) or {relation.position(role): value for role, value in (roles or {}).items()}
+    if len(values) != relation.arity or len(values) <= max(values):
+        raise DataError(f"{relation} takes {relation.arity} arguments, not {len(values)}")
+    words = {position: _word(value) for position, value in values.items()}
+    shown = ", ".join(as_written(words[position].name) for position in range(relation.arity))
+    return _question(run, relation, words, f"{as_written(relation.name)}({shown})")
+
+
+class Combinations:
+    """The different entities, one at each position that varies, in the order of their names; each is built when needed.
+
+    Args:
+        question: the questions.
+        sides: the combinations, int32[varying, n], or entities for each position, all of which are combined.
+    """
+
+    def __init__(self, question: EachQuestion, sides: Ids | Sequence[Ids]) -> None:
+        self._question, self._sides = question, sides
+        self._shape = [sides.shape[1]] if isinstance(sides, np.ndarray) else [len(side) for side in sides]
+
+    def __len__(self) -> int:
+        return math.prod(self._shape)
+
+    def parts(self, size: int, most: int | None = None) -> Iterator[Ids]:
+        """Yield the questions, int32[arity, n], at most so many together, and of all of them the first `most`."""
+        count = len(self) if most is None else min(len(self), most)
+        for start in range(0, count, size):
+            numbers = np.arange(start, min(start + size, count))
+            questions = np.repeat(self._question.given[:, None], len(numbers), axis=1)
+            if isinstance(self._sides, np.ndarray):
+                questions[list(self._question.varying)] = self._sides[:, numbers]
+            else:
+                indices = np.unravel_index(numbers, self._shape)
+                for position, side, index in zip(self._question.varying, self._sides, indices, strict=True):
+                    questions[position] = side[index]
+            yield questions
+
+
+def combinations_of(run: Trained, question: EachQuestion, *, all_entities: bool = False) -> Combinations:
+    """Return what stands at the positions that vary in known facts of the relation, whatever these have elsewhere.
+
+    Args:
+        run: the run that is asked.
+        question: the questions.
+        all_entities: all entities instead that can stand there, and where several positions vary, all combinations.
+    """
+    if not all_entities:
+        columns = run.table(question.relation.name).columns[list(question.varying)]
+        order = row_order(list(columns), [len(run.entities)] * len(columns))
+        first = differs_from_previous([column[order] for column in columns])
+        return Combinations(question, columns[:, order[first]])
+    allowed, every = run.allowed_entities(question.relation.name), np.arange(len(run.entities), dtype=np.int32)
+    sides = [every if (side := allowed[position]) is None else side for position in question.varying]
+    if (count := math.prod(map(len, sides))) > _MOST:
+        raise DataError(f"{question}: these are {count:,} questions; ask for those only that known facts have, or vary less")
+    return Combinations(question, sides)
+
+
+def _stored(run: Trained, name: str) -> RelationSchema:
+    """Return the relation of a name, unless it is one that was defined."""
+    relation = run.schema[name]
+    if name in run.definitions:
+        raise DataError(f"{name} is defined by an expression, and only stored relations are completed in bulk")
+    return relation
+
+
+def _word(value: object) -> Word:
+    return Word(_OPEN if value is None else str(value), 0, False)
+
+
+def _question(run: Trained, relation: RelationSchema, words: Mapping[int, Word], text: str) -> EachQuestion:
+    roles = relation.roles or (None,) * relation.arity
+    bare = {position: None if word.quoted else word.name for position, word in words.items()}
+    opened = [position for position, name in bare.items() if name == _OPEN]
+    varying = [position for position, name in bare.items() if name is not None and name in (_EVERY, roles[position])]
+    if len(opened) != 1:
+        raise DataError(f"{text}: exactly one position must be open (a ?), not {len(opened)}")
+    given = np.zeros(relation.arity, np.int32)
+    for position in sorted(words.keys() - {*opened, *varying}):
+        given[position] = _entity(run, relation, position, words[position])
+    if not varying:  # last: a role that is not written well is no entity either
+        raise DataError(f"{text}: nothing varies; write * or a role's own name where each entity is to be tried")
+    return EachQuestion(relation, opened[0], tuple(sorted(varying)), given, text)
+
+
+def _entity(run: Trained, relation: RelationSchema, position: int, word: Word) -> int:
+    """Return the entity that a word names at a position; what is like a role may have been meant as one."""
+    roles = relation.roles or ()
+    column = roles[position] if roles else f"position {position}"
+    try:
+        return run.entity_id(word.name, run.column_types(relation.name)[position], column)
+    except UnknownNameError as error:
+        if word.quoted or not (close := nearest_names(word.name, roles)):
+            raise
+        if word.name in roles:
+            raise DataError(
+                f"{relation}: {word.name} stands at position {roles.index(word.name)}, and here {column}; "
+                f"write {column} or * to vary it"
+            ) from None
+        raise UnknownNameError(f"{error.kind} or role", word.name, (*close, *error.nearest)) from None

@@ -1,0 +1,140 @@
+"""`relatum complete --for-each`: what people see, what programs read, what is written, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from relatum import Run
+from support.command_line import Relatum
+
+
+def test_the_answers_to_each_question_are_shown(run: Relatum, trained: str) -> None:
+    code, out, err = run("complete", trained, "--for-each", "sold(seller, ?, book)", "-k", "2")
+    assert (code, err) == (0, "")
+    found = Run.load(trained).complete_each("sold(seller, ?, book)", k=2)
+    lines = [line.split() for line in out.splitlines() if "%" in line]
+    assert [line[:4] for line in lines] == [[*one.entities, str(one.rank), f"{one.score:.3f}"] for one in found]
+    assert ["in train" if one.source else "new" for one in found] == [
+        "in train" if line[-2:] == ["in", "train"] else line[-1] for line in lines
+    ]
+    assert "are shown" not in out
+    code, out, _ = run("complete", trained, "--for-each", "sold(*, ?, *)", "-k", "2", "--new", "--all")
+    assert code == 0
+    assert len([line for line in out.splitlines() if "%" in line]) == 40
+    assert out.endswith(
+        f"20 of {len(Run.load(trained).entities) ** 2} questions are shown; write the answers to all with --to FILE_OR_URL\n"
+    )
+
+
+def test_json_is_one_object(run: Relatum, trained: str, tmp_path: Path) -> None:
+    options = ("complete", trained, "--for-each", "sold(seller=*, buyer=?, item=*)", "-k", "3", "--json")
+    code, out, err = run(*options)
+    assert (code, err, out.count("\n")) == (0, "", 1)
+    found = Run.load(trained).complete_each("sold(*, ?, *)", k=3)
+    assert json.loads(out) == {"question": "sold(seller=*, buyer=?, item=*)", "answers": found.to_dicts()}
+    path = str(tmp_path / "out.db")
+    code, out, err = run(*options, "--to", path)
+    questions = len({one.entities[:2] for one in found})
+    tables = [{"relation": "sold", "table": "suggested_sold", "rows": len(found)}]
+    assert json.loads(out) == {"to": path, "questions": questions, "tables": tables}
+
+
+def test_answers_are_written(run: Relatum, shop_run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "recs.csv"
+    options = ("--for-each", "sold(*, ?, web, 0.25)", "--new", "-k", "2", "--to", str(path))
+    code, out, err = run("complete", str(shop_run), *options)
+    assert (code, err) == (0, "")
+    with path.open(newline="") as file:
+        heads, *rows = list(csv.reader(file))
+    assert heads == ["customer_id", "item_code", "rank", "score", "probability"]
+    assert out == f"wrote {len(rows)} answers to {len(rows) // 2} questions about sold to {path}\n"
+    assert [row[2] for row in rows] == ["1", "2"] * (len(rows) // 2)
+    assert run("complete", str(shop_run), *options)[0] == 2
+    assert run("complete", str(shop_run), *options, "--replace", "--full-names")[0] == 0
+    assert path.read_text().splitlines()[1].startswith("customers:")
+    out = run("complete", str(shop_run), *options[:-1], str(tmp_path / "recs.db"), "--table", "mine")[1]
+    assert out.endswith(f"{tmp_path / 'recs.db'}, table mine\n")
+
+
+EACH = ("complete", "RUN", "--for-each")
+
+MISTAKES: list[tuple[tuple[str, ...], str]] = [
+    (("complete", "/no/such/run", "--for-each", "sold(*, ?, book)"), "/no/such/run: no such run directory"),
+    ((*EACH, "slod(*, ?, book)"), "unknown relation 'slod'; did you mean 'sold'?"),
+    ((*EACH, "sold(sellr, ?, book)"), "unknown entity or role 'sellr'; did you mean 'seller'?"),
+    ((*EACH, "sold(*, ?, bok)"), "unknown entity 'bok'; did you mean 'book'?"),
+    ((*EACH, "sold(seler=*, buyer=?, item=book)"), "unknown role of sold 'seler'; did you mean 'seller'?"),
+    ((*EACH, "sold(seller=*, buyer=?)"), "none is free here, so name item too"),
+    ((*EACH, "sold(drew, ?, book)"), "nothing varies; write * or a role's own name"),
+    ((*EACH, "sold(*, *, *)"), "exactly one position must be open (a ?), not 0"),
+    ((*EACH, "sold(*, ?, book)", "-k", "0"), "Invalid value for '-k'"),
+    ((*EACH, "sold(*, ?, book)", "--why"), "--for-each QUESTIONS cannot be combined with a question, --beam or --why"),
+    (("complete", "RUN", "sold(drew, ?, book)", "--for-each", "sold(*, ?, book)"), "cannot be combined with a question"),
+    ((*EACH, "sold(*, ?, book)", "--replace"), "need --to FILE_OR_URL"),
+    ((*EACH, "sold(*, ?, book)", "--to", "OUT.txt"), "the ending says what to write: .csv"),
+    ((*EACH, "sold(*, ?, book)", "--to", "OUT.csv", "--append"), "not to a file"),
+    ((*EACH, "sold(*, ?, book)", "--to", "OUT.csv", "--table", "x"), "a table is named in a database, not in a file"),
+    ((*EACH, "sold(*, ?, book)", "--to", "OUT.db", "--append", "--replace"), "choose one of the two"),
+    ((*EACH, "sold(*, ?, book)", "--to", "postgresql://me:s3cret@127.0.0.1:1/x"), "postgresql://me@127.0.0.1:1/x: "),
+    (("complete", "RUN", "sold(drew, ?, book)", "--to", "OUT.csv"), "--all and --to need --for-each QUESTIONS"),
+    (("complete", "RUN", "sold(drew, ?, book)", "--all"), "--all and --to need --for-each QUESTIONS"),
+    (("complete", "RUN"), "Missing argument 'question', or --for-each QUESTIONS"),
+    (EACH, "'--for-each' requires an argument"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_mistake_is_one_line_and_exit_code_2(
+    run: Relatum,
+    trained: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*(trained if argument == "RUN" else argument for argument in arguments))
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.startswith("relatum: ")
+    assert err.count("\n") == 1
+    assert "s3cret" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
+SLOW = """
+import sys, time
+from relatum.runs import bulk_completion, bulk_export
+bulk_completion._CELLS = 100
+whole = bulk_completion.answer_blocks
+def slowly(*arguments, **options):
+    for block in whole(*arguments, **options):
+        yield block
+        time.sleep(0.2)
+bulk_export.answer_blocks = slowly
+from relatum.cli import main
+main()
+"""
+
+
+def test_ctrl_c_is_said_and_leaves_no_half_file(shop_run: Path, tmp_path: Path) -> None:
+    options = ["complete", str(shop_run), "--for-each", "sold(*, ?, *, *)", "--to", str(tmp_path / "out.csv")]
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW, *options], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert list(tmp_path.iterdir())
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "relatum: interrupted\n")
+    assert list(tmp_path.iterdir()) == []

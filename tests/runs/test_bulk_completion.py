@@ -1,0 +1,161 @@
+"""Answers to many questions are those that each question gets alone, whatever the blocks and threads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relatum import Run, SettingError, fit
+from relatum.runs import bulk_completion
+from relatum.runs.answers import Answer, Suggestion
+
+
+@pytest.fixture(scope="module")
+def run(shop_run: Path) -> Run:
+    """Return a run on the shop, with evidence."""
+    return fit(Run.load(shop_run).split, dim=20, epochs=4, evidence=True, progress=False)
+
+
+def by_question(found: object) -> dict[tuple[str, ...], list[Suggestion]]:
+    """Return suggestions by the entities of their questions."""
+    grouped: dict[tuple[str, ...], list[Suggestion]] = defaultdict(list)
+    for one in found:  # type: ignore[attr-defined]
+        grouped[one.entities[:-1]].append(one)
+    return dict(grouped)
+
+
+def exactly(found: list[Suggestion], alone: list[Answer]) -> None:
+    """Check that suggestions are the answers to one question, the scores of new ones to the last bit."""
+    assert [one.entities[-1:] for one in found] == [one.entities for one in alone]
+    assert [one.source for one in found] == [one.source for one in alone]
+    known = sum(one.known for one in alone)
+    assert [one.score for one in found[known:]] == [one.score for one in alone[known:]]
+    assert [one.score for one in found] == pytest.approx([one.score for one in alone], rel=1e-6)
+    assert [one.probability for one in found[known:]] == pytest.approx([one.probability for one in alone[known:]], rel=1e-13)
+    assert [one.probability for one in found] == pytest.approx([one.probability for one in alone], rel=1e-5)
+    assert [one.rank for one in found] == [*range(1, known + 1), *range(1, len(alone) - known + 1)]
+
+
+@pytest.mark.parametrize("new_only", [True, False])
+@pytest.mark.parametrize("k", [1, 4, 40])
+def test_each_question_gets_the_answers_that_it_gets_alone(run: Run, k: int, new_only: bool) -> None:
+    bonus = run.evidence and run.evidence.bonus(run.schema.id("reviews"), 1, np.zeros((4, 1), np.int32))
+    assert bonus is not None
+    assert run.answer_calibration is not None
+    found = by_question(run.complete_each("reviews(*, ?, 5, good)", k=k, new_only=new_only))
+    customers = {fact[0] for fact in run.table("reviews")}
+    assert found.keys() == {(one,) for one in customers}  # also those who have never given 5 stars
+    assert any(one.known for group in found.values() for one in group) != new_only
+    for (customer,), group in found.items():
+        exactly(group, list(run.complete("reviews", customer, None, 5, "good", k=k, new_only=new_only)))
+
+
+def test_several_positions_vary_over_what_known_facts_have(run: Run) -> None:
+    found = by_question(run.complete_each("sold(customer_id, ?, channel, *)", k=2))
+    assert found.keys() == {(fact[0], *fact[2:]) for fact in run.table("sold")}
+    assert list(found) == sorted(found)
+    for (customer, channel, discount), group in list(found.items())[::40]:
+        exactly(group, list(run.complete("sold", customer, None, channel, discount, k=2)))
+
+
+def test_all_entities_of_a_column_can_vary(run: Run) -> None:
+    every = {f"customers:{n}" for n in range(1, 25)}
+    few = by_question(run.complete_each("reviews(*, ?, 5, good)", k=1))
+    found = by_question(run.complete_each("reviews(*, ?, 5, good)", k=1, all_entities=True))
+    assert few.keys() < found.keys() == {(one,) for one in every}
+    several = run.complete_each("reviews", "*", "*", None, "bad", k=1, new_only=True, all_entities=True)
+    assert by_question(several).keys() == {(one, f"items:{n:03}") for one in every for n in range(1, 19)}
+    question = several[100]
+    exactly([question], list(run.complete("reviews", *question.entities[:-1], None, "bad", k=1, new_only=True)))
+
+
+@pytest.mark.parametrize("model", ["m-distmult", "m-transh"])
+def test_other_models_answer_in_bulk_too(model: str, tmp_path: Path) -> None:
+    made = fit("example", tmp_path / "run", model=model, epochs=2, progress=False)
+    for (seller, item), group in by_question(made.complete_each("sold(*, ?, *)", k=3)).items():
+        alone = made.complete("sold", seller, None, item, k=3)
+        assert [one.entities[-1] for one in group] == [one.entity for one in alone]
+        assert [one.score for one in group] == pytest.approx([one.score for one in alone], rel=1e-5)
+        assert [one.probability for one in group] == pytest.approx([one.probability for one in alone], rel=1e-4)
+
+
+def test_without_calibration_there_is_no_probability() -> None:
+    facts = [("likes", f"p{n % 7}", f"i{n % 5}") for n in range(35) if n % 3]
+    made = fit(facts, epochs=2, progress=False)
+    made.calibration = made.answer_calibration = None
+    found = made.complete_each("likes(*, ?)", k=2, new_only=True)
+    assert {one.probability for one in found} == {None}
+    for (person,), group in by_question(found).items():
+        assert [one.score for one in group] == [
+            one.score for one in made.complete("likes", person, None, k=2, new_only=True)
+        ]
+
+
+def test_a_question_that_has_every_answer_already_gets_no_new_one(run: Run) -> None:
+    items = {fact[0] for fact in run.table("items")}
+    weights = {fact[1] for fact in run.table("items")}
+    found = by_question(run.complete_each("items(*, ?)", k=50))
+    assert found.keys() == {(one,) for one in items}
+    assert all({one.entities[1] for one in group} == weights for group in found.values())
+    two = fit([("likes", person, item) for person in "ab" for item in ("a", "b")] * 2, epochs=1, progress=False)
+    assert len(two.complete_each("likes(*, ?)", new_only=True)) == 0
+
+
+def test_blocks_leave_no_trace(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run.complete_each("sold(*, ?, *, *)", k=3)
+    monkeypatch.setattr(bulk_completion, "_CELLS", 100)
+    parts = run.complete_each("sold(*, ?, *, *)", k=3)
+    assert [one.entities for one in parts] == [one.entities for one in whole]
+    assert [one.score for one in parts if not one.known] == [one.score for one in whole if not one.known]
+    assert [one.score for one in parts] == pytest.approx([one.score for one in whole], rel=1e-6)
+    assert [one.probability for one in parts] == pytest.approx([one.probability for one in whole], rel=1e-5)
+
+
+def test_threads_leave_no_trace(shop_run: Path, tmp_path: Path) -> None:
+    written = []
+    for threads in ("1", "3"):
+        path = tmp_path / f"{threads}.csv"
+        code = f"import relatum; relatum.open({str(shop_run)!r}).complete_each('sold(*, ?, *, *)', k=3, to={str(path)!r})"
+        counts = {"RELATUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+        subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, **counts})
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
+
+
+def test_memory_is_that_of_a_block(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from relatum.runs.each_question import combinations_of, each_question
+
+    monkeypatch.setattr(bulk_completion, "_CELLS", 100)
+    question = each_question(run, "sold(*, ?, *, *)")
+    blocks = bulk_completion.answer_blocks(run, question, combinations_of(run, question), 3, most=17)
+    sizes = [(block.questions, len(block.ranks)) for block in blocks]
+    assert sum(questions for questions, _ in sizes) == 17
+    assert max(questions for questions, _ in sizes) == 3  # 32 rivals each
+    assert max(answers for _, answers in sizes) <= 3 * 2 * 3
+
+
+def test_k_is_a_whole_number(run: Run) -> None:
+    with pytest.raises(SettingError, match="k: must be"):
+        run.complete_each("sold(*, ?, *, *)", k=0)
+
+
+def test_records_are_read_by_role(run: Run) -> None:
+    found = run.complete_each("sold(*, ?, web, 0.25)", k=1, new_only=True)
+    assert list(found.columns) == ["customer_id", "item_code", "rank", "score", "probability", "known", "source"]
+    first = found[0]
+    assert (first["customer_id"], first.item_code) == first.entities  # type: ignore[attr-defined]
+    assert first.to_dict() == {
+        "customer_id": first.entities[0],
+        "item_code": first.entities[1],
+        "rank": 1,
+        "score": first.score,
+        "probability": first.probability,
+        "known": False,
+        "source": None,
+    }
