@@ -76,3 +76,47 @@ def test_an_empty_directory_may_be_there_already(run: Relatum, shop: Path, tmp_p
     (tmp_path / "made").mkdir()
     assert run("import", str(shop), "--out", str(tmp_path / "made"))[0] == 0
     assert load(tmp_path / "made").schema["sales"].arity == 2
+
+
+RATINGS = "".join(f"{n % 5}|{n % 7}|{'NA' if n % 9 == 0 else n % 4}|é{n % 2}\n" for n in range(90))
+
+
+def test_files_without_header_in_another_encoding_with_texts_for_null(run: Relatum, tmp_path: Path) -> None:
+    (tmp_path / "u.data").write_bytes(RATINGS.encode("latin-1"))
+    how = ("--delimiter", "pipe", "--no-header", "--encoding", "latin-1", "--null-text", "N/A,NA", "--null-text", "-")
+    code, out, err = run("import", str(tmp_path / "u.data"), *how, "--out", str(tmp_path / "made"), "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["options"]["null_text"] == ["N/A", "NA", "-"]
+    assert {record["column"]: record["nulls"] for record in found["columns"]}["column_3"] == 10
+    split = load(tmp_path / "made")
+    assert split.schema["u"].roles == ("column_1", "column_2", "column_3", "column_4")
+    assert "u.column_4:é1" in split.entities
+
+
+def test_a_text_that_could_stand_for_null_is_reported(run: Relatum, tmp_path: Path) -> None:
+    (tmp_path / "u.csv").write_text(RATINGS)
+    code, out, err = run("import", str(tmp_path / "u.csv"), "--no-header", "--out", str(tmp_path / "made"), "--json")
+    assert (code, err) == (0, "")
+    whys = {record["column"]: record["why"] for record in json.loads(out)["columns"]}
+    assert "10 values are 'NA': --null-text NA" in whys["column_3"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--encoding", "latn-1"), "unknown encoding 'latn-1'; did you mean 'latin-1'"),
+        (("--encoding", "ascii"), "u.csv:1: not valid ascii"),
+        (("--delimiter", "::"), "delimiter: must be one character"),
+        (("--delimiter", "tab"), "only one column"),
+        ((), "is there no header? (--no-header)"),
+    ],
+)
+def test_a_wrong_option_for_files_is_one_line(
+    run: Relatum, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    (tmp_path / "u.csv").write_text(RATINGS)
+    code, out, err = run("import", str(tmp_path / "u.csv"), *arguments, "--out", str(tmp_path / "made"))
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert message in err
+    assert [path.name for path in tmp_path.iterdir()] == ["u.csv"]

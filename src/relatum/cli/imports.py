@@ -44,9 +44,19 @@ def import_tables(
         Many, typer.Option(metavar="[COLUMN=]N", help="Group numbers and dates that rarely repeat into N quantiles.")
     ] = None,
     null: Annotated[str, typer.Option(metavar="skip|value", help="Skip rows with a NULL, or use NULL as a value.")] = "skip",
+    null_text: Annotated[
+        Many, typer.Option(metavar="TEXT,...", help="Texts that stand for NULL, such as NA; can be repeated.")
+    ] = None,
     keep_ids: Annotated[bool, typer.Option("--keep-ids", help="Import unique columns, such as surrogate keys.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Name entities by their value alone, whatever the column.")] = False,
     relation_key: Annotated[str, typer.Option(metavar="KEY", help="The JSON key that names the relation.")] = "relation",
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="Files and sheets have no header: columns are column_1, column_2, ...")
+    ] = False,
+    delimiter: Annotated[
+        str | None, typer.Option(metavar="CHARACTER", help="The delimiter of text files; also tab, semicolon, pipe, space.")
+    ] = None,
+    encoding: Annotated[str, typer.Option(metavar="NAME", help="The encoding of text files, such as latin-1.")] = "utf-8",
     split: Annotated[
         str, typer.Option(metavar="stratified|random", help="Hold out shares of each relation, or of all facts together.")
     ] = "stratified",
@@ -68,9 +78,13 @@ def import_tables(
         "links": _pairs("link", link),
         "bins": {name: _whole(count) for name, count in _pairs("bins", bins, "*").items()} or None,
         "null": null,
+        "null_text": [text for each in null_text or () for text in next(csv.reader([each]), [])],
         "keep_ids": keep_ids,
         "plain": plain,
         "relation_key": relation_key,
+        "header": not no_header,
+        "delimiter": delimiter,
+        "encoding": encoding,
         "split": split,
         "valid": valid,
         "test": test,

@@ -165,7 +165,7 @@ def stage(
     raw, view = f"raw_{number}", f"table_{number}"
     source.stage(table, seen, raw)
     described = workspace.describe(raw, table.name)[: len(seen)]
-    clean = ", ".join(f"{cleaned(name, kind)} AS {name}" for name, kind in described) or "c0"
+    clean = ", ".join(f"{cleaned(name, kind, workspace.null_text)} AS {name}" for name, kind in described) or "c0"
     workspace.run(f"CREATE VIEW {view} AS SELECT {clean} FROM {raw}")  # noqa: S608
     counts = [f"count({name})" for name, _ in described] + [_is_whole(name, kind) for name, kind in described]
     rows, *found = workspace.one(f"SELECT {', '.join(['count(*)', *counts])} FROM {view}", table.name)  # noqa: S608

@@ -67,12 +67,16 @@ class Workspace:
     """A DuckDB connection for one import or export; its errors are one sentence, and long statements show progress.
 
     In every method `what` is what is being read or written: it is named by an error and by a progress bar.
+
+    Attributes:
+        null_text: the texts that stand for no value.
     """
 
     def __init__(self, doing: str = "reading") -> None:
         with optional("duckdb", extra="io"):
             import duckdb
         self._doing = doing
+        self.null_text: tuple[str, ...] = ()
         self._error: type[Exception] = duckdb.Error
         self._folder = tempfile.mkdtemp(prefix="relatum-")
         memory = max(min(free() // 2, _MOST_MEMORY), 1 << 28) >> 20

@@ -20,6 +20,7 @@ from relatum.progress import progress
 from relatum.tables.columns import ColumnPlan, Staged, stage
 from relatum.tables.engine import Workspace, literal
 from relatum.tables.foreign_keys import EntityTypes
+from relatum.tables.null_text import null_hint, null_like
 from relatum.tables.open import open_sources
 from relatum.tables.options import Choices, ColumnRef, ImportOptions, full_name
 from relatum.tables.source import SourceTable
@@ -157,7 +158,7 @@ def read(source: Any, **options: Any) -> Imported:
         **options: the fields of `ImportOptions`.
     """
     chosen = ImportOptions.of(options)
-    with Workspace() as workspace, open_sources(source, workspace, chosen.relation_key) as sources:
+    with Workspace() as workspace, open_sources(source, workspace, chosen) as sources:
         tables = {name: table for name, (_, table) in sources.items()}
         if not tables:
             raise DataError("there are no tables to import")
@@ -209,6 +210,11 @@ class _Assembly:
             for name in tables
         ]
         notes = missing_targets(self._workspace, looked, self._identity)
+        for each in self._staged:
+            ids = {column: name for name, column in each.view_columns.items()}
+            for column, counts in null_like(self._workspace, each.view, list(ids), each.table.name).items():
+                ref = each.table.name, ids[column]
+                notes[ref] = "; ".join(filter(None, (notes.get(ref), null_hint(counts))))
         columns = [record for each in self._staged for record in self._column_records(each, notes)]
         checksums = {location: sha256_of(Path(location)) if Path(location).is_file() else None for location in locations}
         return Imported(split, tuple(records), tuple(columns), checksums, self._options)

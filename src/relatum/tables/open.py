@@ -12,6 +12,7 @@ from relatum.datasets.file_types import database_in, is_parquet, is_postgres
 from relatum.errors import DataError
 from relatum.tables.duckdb import DuckdbSource, FrameSource, ParquetSource, is_frame
 from relatum.tables.engine import Workspace
+from relatum.tables.options import ImportOptions
 from relatum.tables.postgres import PostgresSource
 from relatum.tables.source import Source, SourceTable
 from relatum.tables.sqlite import SqliteSource
@@ -20,29 +21,32 @@ from relatum.tables.text_files import DelimitedSource, JsonFactsSource
 __all__ = ["open_sources"]
 
 
-_DELIMITED, _JSON = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson")
+_DELIMITED, _JSON, _BINARY = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson"), (".xlsx", ".xls", ".ods")
 _HINTS = {
     ".xlsx": "save the sheet as CSV",
     ".xls": "save the sheet as CSV",
     ".ods": "save the sheet as CSV",
     ".json": "JSON lines, one fact a line, end in .jsonl",
-    ".txt": "facts in relatum's own format need no import; a table with a header ends in .csv or .tsv",
+    ".txt": "facts in relatum's own format need no import; a table ends in .csv or .tsv, or set delimiter",
 }
 
 
 @contextmanager
-def open_sources(given: Any, workspace: Workspace, relation_key: str) -> Iterator[dict[str, tuple[Source, SourceTable]]]:
+def open_sources(
+    given: Any, workspace: Workspace, options: ImportOptions
+) -> Iterator[dict[str, tuple[Source, SourceTable]]]:
     """Yield every table by its name, with the source that holds it.
 
     Args:
         given: a path, a URL, a frame, several of these in a list, or tables by name in a mapping.
         workspace: where the tables will be brought.
-        relation_key: the key of a JSON object that names its relation.
+        options: how files are read.
     """
+    workspace.null_text = tuple(options.null_text)
     with ExitStack() as stack:
         found: dict[str, tuple[Source, SourceTable]] = {}
         for number, (name, each) in enumerate(_listed(given)):
-            source = _open(each, name, workspace, relation_key, number)
+            source = _open(each, name, workspace, options, number)
             stack.callback(source.close)
             for table in source.tables():
                 if table.name in found:
@@ -66,7 +70,7 @@ def _listed(given: Any) -> list[tuple[str | None, Any]]:
     return pairs
 
 
-def _open(given: Any, name: str | None, workspace: Workspace, relation_key: str, number: int) -> Source:
+def _open(given: Any, name: str | None, workspace: Workspace, options: ImportOptions, number: int) -> Source:
     if is_frame(given):
         return FrameSource(workspace, given, name or "table", number)
     if not isinstance(given, (str, os.PathLike)):
@@ -75,10 +79,10 @@ def _open(given: Any, name: str | None, workspace: Workspace, relation_key: str,
         return PostgresSource(workspace, given)
     if isinstance(given, str) and "://" in given:
         raise DataError(f"{given.partition('://')[0]}://...: only files and postgresql:// URLs can be imported")
-    return _open_file(Path(given), name, workspace, relation_key, number)
+    return _open_file(Path(given), name, workspace, options, number)
 
 
-def _open_file(path: Path, name: str | None, workspace: Workspace, relation_key: str, number: int) -> Source:
+def _open_file(path: Path, name: str | None, workspace: Workspace, options: ImportOptions, number: int) -> Source:
     if not path.exists():
         raise DataError(f"{path}: no such file")
     if not path.is_file():
@@ -92,10 +96,12 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, relation_key:
     if is_parquet(path) or ending in (".parquet", ".pq"):
         return ParquetSource(workspace, path, table)
     if ending in _JSON:
-        return JsonFactsSource(workspace, path, relation_key, number)
-    if ending in _DELIMITED:
-        return DelimitedSource(workspace, path, table)
+        return JsonFactsSource(workspace, path, options.relation_key, number)
     if ending in (".db", ".sqlite", ".sqlite3", ".duckdb"):
         raise DataError(f"{path}: neither a SQLite nor a DuckDB database")
-    hint = _HINTS.get(ending, "known are .csv, .tsv, .parquet, .jsonl, SQLite and DuckDB files")
+    if ending in _DELIMITED or (options.delimiter is not None and ending not in _BINARY):
+        return DelimitedSource(workspace, path, table, options.text_form)
+    hint = _HINTS.get(
+        ending, "known are .csv, .tsv, .parquet, .jsonl, SQLite and DuckDB files; set delimiter for other text"
+    )
     raise DataError(f"{path}: cannot tell what kind of file this is ({hint})")

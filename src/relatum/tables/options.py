@@ -9,6 +9,7 @@ from typing import Any, Literal
 from relatum.errors import DataError, SettingError, UnknownNameError
 from relatum.settings import Checked, setting
 from relatum.tables.source import SourceTable
+from relatum.tables.text_form import TextForm
 
 __all__ = ["EVERY_COLUMN", "Choices", "ColumnRef", "ImportOptions", "full_name"]
 
@@ -41,12 +42,20 @@ class ImportOptions(Checked):
         "skip",
         "`skip` the rows that lack a value in a column that is taken, or make NULL a `value`",
     )
+    null_text: Sequence[str] = setting((), "texts that stand for NULL, such as NA; spaces around them do not count")
     keep_ids: bool = setting(False, "take columns that have a value of their own in every row")
     plain: bool = setting(
         False,
         "entities are called by their value alone, so that the same text is the same entity wherever it stands",
     )
     relation_key: str = setting("relation", "the key of a JSON object that names its relation")
+    header: bool = setting(
+        True, "the first line of a text file or sheet names its columns; else they are numbered: column_1"
+    )
+    delimiter: str | None = setting(
+        None, "what sets the columns of a text file apart: one character, or comma, semicolon, tab, pipe or space"
+    )
+    encoding: str = setting("utf-8", "the encoding of text files, by its name in Python")
     split: Literal["stratified", "random"] = setting(
         "stratified",
         "hold out the same share of every relation (`stratified`) or of all facts together (`random`)",
@@ -57,9 +66,10 @@ class ImportOptions(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("tables", "keep", "drop"):
+        for name in ("tables", "keep", "drop", "null_text"):
             if isinstance(getattr(self, name), str):
                 raise SettingError(f"{name}: must be a list of names, not one text")
+        _ = self.text_form  # which checks itself
         if self.valid + self.test >= 1:
             raise SettingError(f"valid, test: {self.valid} and {self.test} leave nothing for train")
         for name, count in self.bins_by_column.items():
@@ -70,6 +80,11 @@ class ImportOptions(Checked):
     def bins_by_column(self) -> Mapping[str, int]:
         """The number of groups by column; that of every column is under `"*"`."""
         return self.bins if isinstance(self.bins, Mapping) else {} if self.bins is None else {EVERY_COLUMN: self.bins}
+
+    @property
+    def text_form(self) -> TextForm:
+        """How text files are written."""
+        return TextForm(self.delimiter, self.header, self.encoding)
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> ImportOptions:
