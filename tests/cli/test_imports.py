@@ -120,3 +120,44 @@ def test_a_wrong_option_for_files_is_one_line(
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert message in err
     assert [path.name for path in tmp_path.iterdir()] == ["u.csv"]
+
+
+BOUGHT = "bought=SELECT buyer AS who, category AS what, item_id FROM sales JOIN items ON items.id = item_id WHERE buyer > ''"
+
+
+def test_a_query_is_one_more_table(run: Relatum, shop: Path, tmp_path: Path) -> None:
+    arguments = ("--sql", BOUGHT, "--link", "bought.item_id=items", "--link", "bought.who=sales.buyer")
+    code, out, err = run("import", str(shop), *arguments, "--out", str(tmp_path / "made"))
+    assert (code, err) == (0, "")
+    assert "bought" in out
+    split = load(tmp_path / "made")
+    assert str(split.schema["bought"]) == "bought(who, what, item_id)"
+    assert {relation.name for relation in split.schema} == {"items", "sales", "bought"}
+    found = {fact for graph in split.parts.values() for fact in graph if fact[0] == "bought"}
+    assert ("bought", "sales.buyer:b1", "bought.what:c1", "items:1") in found
+    code, _, err = run("import", str(shop), *arguments, "--table", "bought", "--out", str(tmp_path / "alone"))
+    assert (code, err) == (0, "")
+    assert [relation.name for relation in load(tmp_path / "alone").schema] == ["bought"]
+
+
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        (["SELECT 1"], "--sql SELECT 1: write NAME=VALUE"),
+        (["q=DELETE FROM items"], "sql: q: a query begins with SELECT or WITH, not with DELETE"),
+        (["q=WITH x AS (SELECT 1) DELETE FROM items"], "query 'q': "),
+        (["q=SELECT 1 AS a; SELECT 2 AS a"], "query 'q': must be one statement"),
+        (["q=SELECT pric FROM items"], "query 'q': no such column: pric"),
+        (["items=SELECT id, category FROM items"], "query 'items': a table of"),
+        (["q=SELECT id FROM items", "q=SELECT price FROM items"], "--sql: 'q' is given twice"),
+        (["=SELECT id FROM items"], "the name of a query: empty name"),
+    ],
+)
+def test_a_wrong_query_is_one_line(run: Relatum, shop: Path, tmp_path: Path, queries: list[str], message: str) -> None:
+    before = shop.read_bytes()
+    arguments = [argument for query in queries for argument in ("--sql", query)]
+    code, out, err = run("import", str(shop), *arguments, "--out", str(tmp_path / "made"))
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert message in err
+    assert shop.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["shop.db"]

@@ -34,6 +34,9 @@ def import_tables(
         Many, typer.Option(metavar="TABLE=A,B,...", help="Import exactly these columns, in this order.")
     ] = None,
     relation: Annotated[Many, typer.Option(metavar="TABLE=NAME", help="The name of a table's relation.")] = None,
+    sql: Annotated[
+        Many, typer.Option(metavar="NAME=SELECT...", help="Import what a query gives as one more table; can be repeated.")
+    ] = None,
     keep: Annotated[Many, typer.Option(metavar="COLUMN", help="Import a column that would be left out.")] = None,
     drop: Annotated[Many, typer.Option(metavar="COLUMN", help="Leave a column out.")] = None,
     link: Annotated[
@@ -73,6 +76,7 @@ def import_tables(
         "tables": table or (),
         "columns": {name: next(csv.reader([chosen]), []) for name, chosen in _pairs("columns", columns).items()},
         "relations": _pairs("relation", relation),
+        "sql": _pairs("sql", sql),
         "keep": keep or (),
         "drop": drop or (),
         "links": _pairs("link", link),

@@ -105,6 +105,15 @@ class Workspace:
         """Return the columns of a query or table, each with its type."""
         return [(str(name), str(kind)) for name, kind, *_ in self.rows(f"DESCRIBE {query}", what)]
 
+    def statement_types(self, sql: str, what: str) -> list[str]:
+        """Return what each of the statements in a text is: `SELECT`, ..."""
+        return self._guarded(lambda: [each.type.name for each in self._connection.extract_statements(sql)], what)
+
+    def table_names(self, sql: str, what: str) -> set[str]:
+        """Return the tables that a query names, with schemas as far as they are written, without quotes."""
+        names = self._guarded(lambda: self._connection.get_table_names(sql, qualified=True), what)
+        return {name.replace('"', "") for name in names}
+
     def fill(self, target: str, width: int, batches: Iterable[Batch], rows: int, what: str) -> None:
         """Make a table of text with the columns c0, c1, ... and put the batches, which have so many rows, into it."""
         declared = ", ".join(f"c{index} VARCHAR" for index in range(width))

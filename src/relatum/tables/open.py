@@ -14,6 +14,7 @@ from relatum.tables.duckdb import DuckdbSource, FrameSource, ParquetSource, is_f
 from relatum.tables.engine import Workspace
 from relatum.tables.options import ImportOptions
 from relatum.tables.postgres import PostgresSource
+from relatum.tables.query_source import open_queries
 from relatum.tables.source import Source, SourceTable
 from relatum.tables.sqlite import SqliteSource
 from relatum.tables.text_files import DelimitedSource, JsonFactsSource
@@ -45,16 +46,18 @@ def open_sources(
     workspace.null_text = tuple(options.null_text)
     with ExitStack() as stack:
         found: dict[str, tuple[Source, SourceTable]] = {}
+        opened: list[Source] = []
         for number, (name, each) in enumerate(_listed(given)):
             source = _open(each, name, workspace, options, number)
             stack.callback(source.close)
+            opened.append(source)
             for table in source.tables():
                 if table.name in found:
                     raise DataError(
                         f"two tables are called {table.name!r}: in {found[table.name][0].location} and {source.location}"
                     )
                 found[table.name] = source, table
-        yield found
+        yield found | open_queries(options.sql, opened, found, workspace, stack)
 
 
 def _listed(given: Any) -> list[tuple[str | None, Any]]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from relatum.errors import DataError, SettingError, UnknownNameError
 from relatum.settings import Checked, setting
 from relatum.tables.source import SourceTable
+from relatum.tables.sql_text import check_queries
 from relatum.tables.text_form import TextForm
 
 __all__ = ["EVERY_COLUMN", "Choices", "ColumnRef", "ImportOptions", "full_name"]
@@ -49,6 +50,7 @@ class ImportOptions(Checked):
         "entities are called by their value alone, so that the same text is the same entity wherever it stands",
     )
     relation_key: str = setting("relation", "the key of a JSON object that names its relation")
+    sql: Mapping[str, str] = setting({}, "for a name, a query whose rows are one more table: one SELECT, which only reads")
     header: bool = setting(
         True, "the first line of a text file or sheet names its columns; else they are numbered: column_1"
     )
@@ -70,6 +72,7 @@ class ImportOptions(Checked):
             if isinstance(getattr(self, name), str):
                 raise SettingError(f"{name}: must be a list of names, not one text")
         _ = self.text_form  # which checks itself
+        check_queries(self.sql)
         if self.valid + self.test >= 1:
             raise SettingError(f"valid, test: {self.valid} and {self.test} leave nothing for train")
         for name, count in self.bins_by_column.items():
