@@ -6,6 +6,7 @@ import json
 import sqlite3
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from relatum.datasets.load import load
@@ -120,6 +121,23 @@ def test_a_wrong_option_for_files_is_one_line(
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert message in err
     assert [path.name for path in tmp_path.iterdir()] == ["u.csv"]
+
+
+def test_the_sheets_of_a_workbook_are_tables(run: Relatum, tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    people, visits = book.active, book.create_sheet("visits")
+    people.title = "people"
+    for sheet, rows in ((people, [("id", "city")]), (visits, [("person", "shop")])):
+        for row in [*rows, *((n % 12, f"{sheet.title}{n % 5}") for n in range(12 if sheet is people else 60))]:
+            sheet.append(row)
+    book.save(tmp_path / "book.xlsx")
+    arguments = ("--link", "visits.person=people.id", "--out", str(tmp_path / "made"))
+    code, out, err = run("import", str(tmp_path / "book.xlsx"), *arguments)
+    assert (code, err) == (0, "")
+    assert "visits" in out
+    split = load(tmp_path / "made")
+    assert {relation.name for relation in split.schema} == {"people", "visits"}
+    assert "people.id:11" in split.entities
 
 
 BOUGHT = "bought=SELECT buyer AS who, category AS what, item_id FROM sales JOIN items ON items.id = item_id WHERE buyer > ''"

@@ -18,15 +18,16 @@ from relatum.tables.query_source import open_queries
 from relatum.tables.source import Source, SourceTable
 from relatum.tables.sqlite import SqliteSource
 from relatum.tables.text_files import DelimitedSource, JsonFactsSource
+from relatum.tables.workbook import WorkbookSource
 
 __all__ = ["open_sources"]
 
 
-_DELIMITED, _JSON, _BINARY = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson"), (".xlsx", ".xls", ".ods")
+_DELIMITED, _JSON, _WORKBOOK = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson"), (".xlsx", ".xlsm")
 _HINTS = {
-    ".xlsx": "save the sheet as CSV",
-    ".xls": "save the sheet as CSV",
-    ".ods": "save the sheet as CSV",
+    ".xls": "save it as .xlsx or CSV",
+    ".xlsb": "save it as .xlsx or CSV",
+    ".ods": "save it as .xlsx or CSV",
     ".json": "JSON lines, one fact a line, end in .jsonl",
     ".txt": "facts in relatum's own format need no import; a table ends in .csv or .tsv, or set delimiter",
 }
@@ -102,9 +103,11 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, options: Impo
         return JsonFactsSource(workspace, path, options.relation_key, number)
     if ending in (".db", ".sqlite", ".sqlite3", ".duckdb"):
         raise DataError(f"{path}: neither a SQLite nor a DuckDB database")
-    if ending in _DELIMITED or (options.delimiter is not None and ending not in _BINARY):
+    if ending in _WORKBOOK:
+        return WorkbookSource(workspace, path, table, options.header)
+    if ending in _DELIMITED or (options.delimiter is not None and ending not in (".xls", ".xlsb", ".ods")):
         return DelimitedSource(workspace, path, table, options.text_form)
     hint = _HINTS.get(
-        ending, "known are .csv, .tsv, .parquet, .jsonl, SQLite and DuckDB files; set delimiter for other text"
+        ending, "known are .csv, .tsv, .xlsx, .parquet, .jsonl, SQLite and DuckDB files; set delimiter for other text"
     )
     raise DataError(f"{path}: cannot tell what kind of file this is ({hint})")

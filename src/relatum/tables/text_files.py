@@ -13,13 +13,12 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from relatum.data.vocabulary import fault_of
 from relatum.datasets.text_format import whole_lines
 from relatum.errors import DataError, FormatError
 from relatum.tables.engine import BATCH, Workspace, WorkspaceError, literal
 from relatum.tables.source import SourceColumn, SourceTable
 from relatum.tables.table import Table, free_name
-from relatum.tables.text_form import TextForm, is_gzip, text_chunks
+from relatum.tables.text_form import TextForm, header_fault, is_gzip, numbered, text_chunks
 from relatum.tables.values import infer_types
 
 __all__ = ["DelimitedSource", "JsonFactsSource", "write_csv", "write_json_lines", "write_tsv"]
@@ -95,8 +94,9 @@ def _read_header(path: Path, form: TextForm) -> tuple[str, list[str]]:
         what = "the columns of a header" if form.header else "columns"
         raise FormatError(path, 1, f"only one column: {what} are set apart by {by}; set delimiter to another")
     if not form.header:
-        return delimiter, [f"column_{number}" for number in range(1, len(names) + 1)]
-    _check(path, names)
+        return delimiter, numbered(len(names))
+    if fault := header_fault(names):
+        raise FormatError(path, 1, fault)
     return delimiter, names
 
 
@@ -116,16 +116,6 @@ def _start(path: Path) -> str:
             hint = "save the file as UTF-8, or set encoding to its own"
             raise FormatError(path, 1, f"not valid UTF-8 at byte {error.start}; {hint}") from None
         return valid.decode("utf-8-sig", "ignore")
-
-
-def _check(path: Path, names: list[str]) -> None:
-    for position, name in enumerate(names, start=1):
-        if fault := fault_of(name):
-            raise FormatError(path, 1, f"column {position} of the header: {fault}")
-        if re.fullmatch(r"[-+]?[0-9][0-9.,eE+-]*", name.strip()):
-            raise FormatError(path, 1, f"column {position} is called {name!r}, a number: is there no header? (--no-header)")
-        if name in names[: position - 1]:
-            raise FormatError(path, 1, f"two columns are called {name!r}")
 
 
 def _explained(path: Path, message: str, header: bool) -> FormatError:

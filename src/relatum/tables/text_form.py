@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from encodings.aliases import aliases
 from pathlib import Path
 from typing import IO
 
+from relatum.data.vocabulary import fault_of
 from relatum.errors import FormatError, SettingError, UnknownNameError
 
-__all__ = ["DELIMITERS", "TextForm", "is_gzip", "text_chunks"]
+__all__ = ["DELIMITERS", "TextForm", "header_fault", "is_gzip", "numbered", "text_chunks"]
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 _ESCAPED = {"\\t": "\t"}  # as it comes from a shell
@@ -68,6 +70,23 @@ class TextForm:
     def is_utf8(self) -> bool:
         """Whether a file can be read as it stands."""
         return self.codec == "utf-8"
+
+
+def numbered(width: int) -> list[str]:
+    """Return the names of columns that have none of their own."""
+    return [f"column_{number}" for number in range(1, width + 1)]
+
+
+def header_fault(names: Sequence[str]) -> str | None:
+    """Return why these are not the names of columns, or None if they are."""
+    for position, name in enumerate(names, start=1):
+        if fault := fault_of(name):
+            return f"column {position} of the header: {fault}"
+        if re.fullmatch(r"[-+]?[0-9][0-9.,eE+-]*", name.strip()):
+            return f"column {position} is called {name!r}, a number: is there no header? (--no-header)"
+        if name in names[: position - 1]:
+            return f"two columns are called {name!r}"
+    return None
 
 
 def text_chunks(path: Path, form: TextForm) -> Iterator[str]:
