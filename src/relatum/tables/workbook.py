@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from relatum.errors import FormatError
+from relatum.errors import DataError, FormatError
 from relatum.extras import optional
 from relatum.tables.engine import BATCH, Batch, Workspace
 from relatum.tables.source import SourceColumn, SourceTable
@@ -78,7 +78,8 @@ class WorkbookSource:
         nameless = [index for index, name in enumerate(names) if not name]
         width = max(len(columns), 1)
         batches = self._batches(sheet, values, indices, nameless)
-        self._workspace.fill(f"{target}_text", width, batches, values.height, table.name)
+        with self._guarded():
+            self._workspace.fill(f"{target}_text", width, batches, values.height, table.name)
         infer_types(self._workspace, f"{target}_text", target, [True] * width, table.name)
 
     def close(self) -> None:
@@ -101,7 +102,8 @@ class WorkbookSource:
             return None
         if not self._has_header:
             return numbered(rows.width)
-        first, *others = (row for _, row in islice(_rows(rows), _SCAN))
+        with self._guarded():
+            first, *others = (row for _, row in islice(_rows(rows), _SCAN))
         names = [(_text(value) or "").strip() for value in first]
         used = [any(row[index] != "" for row in others) for index in range(len(names))]
         for position, (name, is_used) in enumerate(zip(names, used, strict=True), start=1):
@@ -131,6 +133,8 @@ class WorkbookSource:
         """Yield; what the library cannot read is one sentence, also where it stops as Rust does."""
         try:
             yield
+        except DataError:
+            raise
         except BaseException as error:
             if not isinstance(error, (self._error, OSError, ValueError)) and type(error).__name__ != "PanicException":
                 raise
