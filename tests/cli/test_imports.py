@@ -6,6 +6,7 @@ import json
 import sqlite3
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from relatum.datasets.load import load
@@ -76,3 +77,105 @@ def test_an_empty_directory_may_be_there_already(run: Relatum, shop: Path, tmp_p
     (tmp_path / "made").mkdir()
     assert run("import", str(shop), "--out", str(tmp_path / "made"))[0] == 0
     assert load(tmp_path / "made").schema["sales"].arity == 2
+
+
+RATINGS = "".join(f"{n % 5}|{n % 7}|{'NA' if n % 9 == 0 else n % 4}|é{n % 2}\n" for n in range(90))
+
+
+def test_files_without_header_in_another_encoding_with_texts_for_null(run: Relatum, tmp_path: Path) -> None:
+    (tmp_path / "u.data").write_bytes(RATINGS.encode("latin-1"))
+    how = ("--delimiter", "pipe", "--no-header", "--encoding", "latin-1", "--null-text", "N/A,NA", "--null-text", "-")
+    code, out, err = run("import", str(tmp_path / "u.data"), *how, "--out", str(tmp_path / "made"), "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["options"]["null_text"] == ["N/A", "NA", "-"]
+    assert {record["column"]: record["nulls"] for record in found["columns"]}["column_3"] == 10
+    split = load(tmp_path / "made")
+    assert split.schema["u"].roles == ("column_1", "column_2", "column_3", "column_4")
+    assert "u.column_4:é1" in split.entities
+
+
+def test_a_text_that_could_stand_for_null_is_reported(run: Relatum, tmp_path: Path) -> None:
+    (tmp_path / "u.csv").write_text(RATINGS)
+    code, out, err = run("import", str(tmp_path / "u.csv"), "--no-header", "--out", str(tmp_path / "made"), "--json")
+    assert (code, err) == (0, "")
+    whys = {record["column"]: record["why"] for record in json.loads(out)["columns"]}
+    assert "10 values are 'NA': --null-text NA" in whys["column_3"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--encoding", "latn-1"), "unknown encoding 'latn-1'; did you mean 'latin-1'"),
+        (("--encoding", "ascii"), "u.csv:1: not valid ascii"),
+        (("--delimiter", "::"), "delimiter: must be one character"),
+        (("--delimiter", "tab"), "only one column"),
+        ((), "is there no header? (--no-header)"),
+    ],
+)
+def test_a_wrong_option_for_files_is_one_line(
+    run: Relatum, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    (tmp_path / "u.csv").write_text(RATINGS)
+    code, out, err = run("import", str(tmp_path / "u.csv"), *arguments, "--out", str(tmp_path / "made"))
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert message in err
+    assert [path.name for path in tmp_path.iterdir()] == ["u.csv"]
+
+
+def test_the_sheets_of_a_workbook_are_tables(run: Relatum, tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    people, visits = book.active, book.create_sheet("visits")
+    people.title = "people"
+    for sheet, rows in ((people, [("id", "city")]), (visits, [("person", "shop")])):
+        for row in [*rows, *((n % 12, f"{sheet.title}{n % 5}") for n in range(12 if sheet is people else 60))]:
+            sheet.append(row)
+    book.save(tmp_path / "book.xlsx")
+    arguments = ("--link", "visits.person=people.id", "--out", str(tmp_path / "made"))
+    code, out, err = run("import", str(tmp_path / "book.xlsx"), *arguments)
+    assert (code, err) == (0, "")
+    assert "visits" in out
+    split = load(tmp_path / "made")
+    assert {relation.name for relation in split.schema} == {"people", "visits"}
+    assert "people.id:11" in split.entities
+
+
+BOUGHT = "bought=SELECT buyer AS who, category AS what, item_id FROM sales JOIN items ON items.id = item_id WHERE buyer > ''"
+
+
+def test_a_query_is_one_more_table(run: Relatum, shop: Path, tmp_path: Path) -> None:
+    arguments = ("--sql", BOUGHT, "--link", "bought.item_id=items", "--link", "bought.who=sales.buyer")
+    code, out, err = run("import", str(shop), *arguments, "--out", str(tmp_path / "made"))
+    assert (code, err) == (0, "")
+    assert "bought" in out
+    split = load(tmp_path / "made")
+    assert str(split.schema["bought"]) == "bought(who, what, item_id)"
+    assert {relation.name for relation in split.schema} == {"items", "sales", "bought"}
+    found = {fact for graph in split.parts.values() for fact in graph if fact[0] == "bought"}
+    assert ("bought", "sales.buyer:b1", "bought.what:c1", "items:1") in found
+    code, _, err = run("import", str(shop), *arguments, "--table", "bought", "--out", str(tmp_path / "alone"))
+    assert (code, err) == (0, "")
+    assert [relation.name for relation in load(tmp_path / "alone").schema] == ["bought"]
+
+
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        (["SELECT 1"], "--sql SELECT 1: write NAME=VALUE"),
+        (["q=DELETE FROM items"], "sql: q: a query begins with SELECT or WITH, not with DELETE"),
+        (["q=WITH x AS (SELECT 1) DELETE FROM items"], "query 'q': "),
+        (["q=SELECT 1 AS a; SELECT 2 AS a"], "query 'q': must be one statement"),
+        (["q=SELECT pric FROM items"], "query 'q': no such column: pric"),
+        (["items=SELECT id, category FROM items"], "query 'items': a table of"),
+        (["q=SELECT id FROM items", "q=SELECT price FROM items"], "--sql: 'q' is given twice"),
+        (["=SELECT id FROM items"], "the name of a query: empty name"),
+    ],
+)
+def test_a_wrong_query_is_one_line(run: Relatum, shop: Path, tmp_path: Path, queries: list[str], message: str) -> None:
+    before = shop.read_bytes()
+    arguments = [argument for query in queries for argument in ("--sql", query)]
+    code, out, err = run("import", str(shop), *arguments, "--out", str(tmp_path / "made"))
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert message in err
+    assert shop.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["shop.db"]

@@ -82,7 +82,7 @@ SOURCES: dict[str, tuple[Callable[[Path], str], str]] = {
     "utf-16": (lambda f: make(f, "x.csv", GOOD.encode("utf-16")), "UTF-8"),
     "binary as csv": (lambda f: make(f, "x.csv", b"\0\1\2\3,\0\n" * 9), "NUL"),
     "damaged gzip": (lambda f: make(f, "x.csv.gz", gzip.compress(GOOD.encode())[:-9]), "damaged gzip"),
-    "a spreadsheet": (lambda f: make(f, "x.xlsx", "PK"), "save the sheet as CSV"),
+    "a spreadsheet": (lambda f: make(f, "x.xlsx", "PK"), "not an .xlsx file"),
     "unknown ending": (lambda f: make(f, "x.dat", "a,b\n"), "cannot tell what kind"),
     "not Parquet": (lambda f: make(f, "x.parquet", "hello, world, this is not it"), "x.parquet"),
     "a Parquet file without end": (lambda f: make(f, "x.parquet", PARQUET_HEAD), "x.parquet"),

@@ -28,7 +28,7 @@ def import_tables(
     source: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE...", help="CSV, TSV, Parquet, JSON lines, SQLite or DuckDB files; a postgresql:// URL."
+            metavar="SOURCE...", help="CSV, TSV, Excel, Parquet, JSON lines, SQLite or DuckDB files; a postgresql:// URL."
         ),
     ],
     out: NewFolder,
@@ -37,6 +37,9 @@ def import_tables(
         Many, typer.Option(metavar="TABLE=A,B,...", help="Import exactly these columns, in this order.")
     ] = None,
     relation: Annotated[Many, typer.Option(metavar="TABLE=NAME", help="The name of a table's relation.")] = None,
+    sql: Annotated[
+        Many, typer.Option(metavar="NAME=SELECT...", help="Import what a query gives as one more table; can be repeated.")
+    ] = None,
     keep: Annotated[Many, typer.Option(metavar="COLUMN", help="Import a column that would be left out.")] = None,
     drop: Annotated[Many, typer.Option(metavar="COLUMN", help="Leave a column out.")] = None,
     link: Annotated[
@@ -54,9 +57,20 @@ def import_tables(
         Many, typer.Option(metavar="[COLUMN=]N", help="Group numbers and dates with many values into N quantiles.")
     ] = None,
     null: Annotated[str, typer.Option(metavar="skip|value", help="NULL is a gap that can be filled, or a value.")] = "skip",
+    null_text: Annotated[
+        Many, typer.Option(metavar="TEXT,...", help="Texts that stand for NULL, such as NA; can be repeated.")
+    ] = None,
+    views: Annotated[bool, typer.Option("--views", help="Import the views of databases, too.")] = False,
     keep_ids: Annotated[bool, typer.Option("--keep-ids", help="Import unique columns, such as surrogate keys.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Name entities by their value alone, whatever the column.")] = False,
     relation_key: Annotated[str, typer.Option(metavar="KEY", help="The JSON key that names the relation.")] = "relation",
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="Files and sheets have no header: columns are column_1, column_2, ...")
+    ] = False,
+    delimiter: Annotated[
+        str | None, typer.Option(metavar="CHARACTER", help="The delimiter of text files; also tab, semicolon, pipe, space.")
+    ] = None,
+    encoding: Annotated[str, typer.Option(metavar="NAME", help="The encoding of text files, such as latin-1.")] = "utf-8",
     split: Annotated[
         str, typer.Option(metavar="stratified|random", help="Hold out shares of each relation, or of all facts together.")
     ] = "stratified",
@@ -73,6 +87,7 @@ def import_tables(
         "tables": table or (),
         "columns": {name: next(csv.reader([chosen]), []) for name, chosen in _pairs("columns", columns).items()},
         "relations": _pairs("relation", relation),
+        "sql": _pairs("sql", sql),
         "keep": keep or (),
         "drop": drop or (),
         "links": _pairs("link", [each for each in link or () if each != _AUTO]),
@@ -80,9 +95,14 @@ def import_tables(
         "shapes": _pairs("shape", shape),
         "bins": {name: _whole(count) for name, count in _pairs("bins", bins, "*").items()} or None,
         "null": null,
+        "null_text": [text for each in null_text or () for text in next(csv.reader([each]), [])],
+        "views": views,
         "keep_ids": keep_ids,
         "plain": plain,
         "relation_key": relation_key,
+        "header": not no_header,
+        "delimiter": delimiter,
+        "encoding": encoding,
         "split": split,
         "valid": valid,
         "test": test,

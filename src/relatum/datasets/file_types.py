@@ -12,6 +12,7 @@ __all__ = ["database_in", "holds_tables", "is_mysql", "is_parquet", "is_postgres
 
 _BY_ENDING = {
     ".csv": "a table of comma-separated values",
+    ".xlsx": "an Excel workbook",
     ".jsonl": "a file of JSON lines",
     ".ndjson": "a file of JSON lines",
 }

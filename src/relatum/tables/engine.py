@@ -67,12 +67,16 @@ class Workspace:
     """A DuckDB connection for one import or export; its errors are one sentence, and long statements show progress.
 
     In every method `what` is what is being read or written: it is named by an error and by a progress bar.
+
+    Attributes:
+        null_text: the texts that stand for no value.
     """
 
     def __init__(self, doing: str = "reading") -> None:
         with optional("duckdb", extra="io"):
             import duckdb
         self._doing = doing
+        self.null_text: tuple[str, ...] = ()
         self._error: type[Exception] = duckdb.Error
         self._folder = tempfile.mkdtemp(prefix="relatum-")
         memory = max(min(free() // 2, _MOST_MEMORY), 1 << 28) >> 20
@@ -106,6 +110,15 @@ class Workspace:
     def describe(self, query: str, what: str = "tables") -> list[tuple[str, str]]:
         """Return the columns of a query or table, each with its type."""
         return [(str(name), str(kind)) for name, kind, *_ in self.rows(f"DESCRIBE {query}", what)]
+
+    def statement_types(self, sql: str, what: str) -> list[str]:
+        """Return what each of the statements in a text is: `SELECT`, ..."""
+        return self._guarded(lambda: [each.type.name for each in self._connection.extract_statements(sql)], what)
+
+    def table_names(self, sql: str, what: str) -> set[str]:
+        """Return the tables that a query names, with schemas as far as they are written, without quotes."""
+        names = self._guarded(lambda: self._connection.get_table_names(sql, qualified=True), what)
+        return {name.replace('"', "") for name in names}
 
     def fill(self, target: str, width: int, batches: Iterable[Batch], rows: int, what: str) -> None:
         """Make a table of text with the columns c0, c1, ... and put the batches, which have so many rows, into it."""

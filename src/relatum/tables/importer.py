@@ -23,6 +23,7 @@ from relatum.tables.engine import Workspace
 from relatum.tables.facts import TableFacts, facts_of, held_out_cells, relations_of
 from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.keys import LinkOffer, link_offers, missing_targets, with_found_key
+from relatum.tables.null_text import null_hint, null_like
 from relatum.tables.open import open_sources
 from relatum.tables.options import Choices, ImportOptions
 from relatum.tables.shapes import TableShape, shape_of
@@ -48,7 +49,7 @@ def read(source: Any, **options: Any) -> Imported:
         **options: the fields of `ImportOptions`.
     """
     chosen = ImportOptions.of(options)
-    with Workspace() as workspace, open_sources(source, workspace, chosen.relation_key) as sources:
+    with Workspace() as workspace, open_sources(source, workspace, chosen) as sources:
         if not sources:
             raise DataError("there are no tables to import")
         return _Import(workspace, sources, chosen).finish()
@@ -152,6 +153,11 @@ class _Import:
         looked = {one.name: one for one in shaped}
         records = [looked[name].record(counts, distinct) if name in looked else table_record(name) for name in self._sources]
         notes = missing_targets(self._workspace, {one.name: one.planned.staged for one in shaped}, self._identity)
+        for each in (one.planned.staged for one in shaped):
+            ids = {column: name for name, column in each.view_columns.items()}
+            for column, texts in null_like(self._workspace, each.view, list(ids), each.table.name).items():
+                ref = each.table.name, ids[column]
+                notes[ref] = "; ".join(filter(None, (notes.get(ref), null_hint(texts))))
         columns = [
             record
             for one in shaped

@@ -32,7 +32,7 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
         tables: those that are wanted; by default all that are there.
     """
     options = ImportOptions.of(like.options)
-    with Workspace() as workspace, open_sources(source, workspace, options.relation_key) as sources:
+    with Workspace() as workspace, open_sources(source, workspace, options) as sources:
         wanted = [name for name in tables or like.tables if name in sources and like[name] is not None]
         if not wanted:
             known = ", ".join(like.tables)

@@ -13,48 +13,53 @@ from relatum.errors import DataError
 from relatum.tables.duckdb import DuckdbSource, FrameSource, ParquetSource, is_frame
 from relatum.tables.engine import Workspace
 from relatum.tables.mysql import MysqlSource
+from relatum.tables.options import ImportOptions
 from relatum.tables.postgres import PostgresSource
+from relatum.tables.query_source import open_queries
 from relatum.tables.source import Source, SourceTable
 from relatum.tables.sqlite import SqliteSource
 from relatum.tables.text_files import DelimitedSource, JsonFactsSource
+from relatum.tables.workbook import WorkbookSource
 
 __all__ = ["open_sources"]
 
 
-_DELIMITED, _JSON = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson")
+_DELIMITED, _JSON, _WORKBOOK = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson"), (".xlsx", ".xlsm")
 _HINTS = {
-    ".xlsx": "save the sheet as CSV",
-    ".xls": "save the sheet as CSV",
-    ".ods": "save the sheet as CSV",
+    ".xls": "save it as .xlsx or CSV",
+    ".xlsb": "save it as .xlsx or CSV",
+    ".ods": "save it as .xlsx or CSV",
     ".json": "JSON lines, one fact a line, end in .jsonl",
-    ".txt": "facts in relatum's own format need no import; a table with a header ends in .csv or .tsv",
+    ".txt": "facts in relatum's own format need no import; a table ends in .csv or .tsv, or set delimiter",
 }
 
 
 @contextmanager
 def open_sources(
-    given: Any, workspace: Workspace, relation_key: str, views: bool = False
+    given: Any, workspace: Workspace, options: ImportOptions
 ) -> Iterator[dict[str, tuple[Source, SourceTable]]]:
     """Yield every table by its name, with the source that holds it.
 
     Args:
         given: a path, a URL, a frame, several of these in a list, or tables by name in a mapping.
         workspace: where the tables will be brought.
-        relation_key: the key of a JSON object that names its relation.
-        views: views of databases are tables as well, although each is a program that somebody else wrote.
+        options: how files are read, and whether views are tables as well.
     """
+    workspace.null_text = tuple(options.null_text)
     with ExitStack() as stack:
         found: dict[str, tuple[Source, SourceTable]] = {}
+        opened: list[Source] = []
         for number, (name, each) in enumerate(_listed(given)):
-            source = _open(each, name, workspace, relation_key, number, views)
+            source = _open(each, name, workspace, options, number)
             stack.callback(source.close)
+            opened.append(source)
             for table in source.tables():
                 if table.name in found:
                     raise DataError(
                         f"two tables are called {table.name!r}: in {found[table.name][0].location} and {source.location}"
                     )
                 found[table.name] = source, table
-        yield found
+        yield found | open_queries(options.sql, opened, found, workspace, stack)
 
 
 def _listed(given: Any) -> list[tuple[str | None, Any]]:
@@ -70,21 +75,21 @@ def _listed(given: Any) -> list[tuple[str | None, Any]]:
     return pairs
 
 
-def _open(given: Any, name: str | None, workspace: Workspace, relation_key: str, number: int, views: bool) -> Source:
+def _open(given: Any, name: str | None, workspace: Workspace, options: ImportOptions, number: int) -> Source:
     if is_frame(given):
         return FrameSource(workspace, given, name or "table", number)
     if not isinstance(given, (str, os.PathLike)):
         raise DataError(f"{type(given).__name__} is nothing that can be imported: give a path, a URL or a frame")
     if isinstance(given, str) and is_postgres(given):
-        return PostgresSource(workspace, given, views)
+        return PostgresSource(workspace, given, options.views)
     if isinstance(given, str) and is_mysql(given):
-        return MysqlSource(workspace, given, views)
+        return MysqlSource(workspace, given, options.views)
     if isinstance(given, str) and "://" in given:
         raise DataError(f"{given.partition('://')[0]}://...: only files, postgresql:// and mysql:// URLs can be imported")
-    return _open_file(Path(given), name, workspace, relation_key, number, views)
+    return _open_file(Path(given), name, workspace, options, number)
 
 
-def _open_file(path: Path, name: str | None, workspace: Workspace, relation_key: str, number: int, views: bool) -> Source:
+def _open_file(path: Path, name: str | None, workspace: Workspace, options: ImportOptions, number: int) -> Source:
     if not path.exists():
         raise DataError(f"{path}: no such file")
     if not path.is_file():
@@ -93,16 +98,24 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, relation_key:
     database = database_in(path)
     if database is not None:
         is_sqlite = database == "sqlite"
-        return SqliteSource(workspace, path, views) if is_sqlite else DuckdbSource(workspace, path, number, views)
+        return (
+            SqliteSource(workspace, path, options.views)
+            if is_sqlite
+            else DuckdbSource(workspace, path, number, options.views)
+        )
     unpacked = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending, table = unpacked.suffix.lower(), name or unpacked.stem
     if is_parquet(path) or ending in (".parquet", ".pq"):
         return ParquetSource(workspace, path, table)
     if ending in _JSON:
-        return JsonFactsSource(workspace, path, relation_key, number)
-    if ending in _DELIMITED:
-        return DelimitedSource(workspace, path, table)
+        return JsonFactsSource(workspace, path, options.relation_key, number)
     if ending in (".db", ".sqlite", ".sqlite3", ".duckdb"):
         raise DataError(f"{path}: neither a SQLite nor a DuckDB database")
-    hint = _HINTS.get(ending, "known are .csv, .tsv, .parquet, .jsonl, SQLite and DuckDB files")
+    if ending in _WORKBOOK:
+        return WorkbookSource(workspace, path, table, options.header)
+    if ending in _DELIMITED or (options.delimiter is not None and ending not in (".xls", ".xlsb", ".ods")):
+        return DelimitedSource(workspace, path, table, options.text_form)
+    hint = _HINTS.get(
+        ending, "known are .csv, .tsv, .xlsx, .parquet, .jsonl, SQLite and DuckDB files; set delimiter for other text"
+    )
     raise DataError(f"{path}: cannot tell what kind of file this is ({hint})")

@@ -10,6 +10,8 @@ from relatum.data.row_store import SHAPES
 from relatum.errors import DataError, SettingError, UnknownNameError
 from relatum.settings import Checked, setting
 from relatum.tables.source import SourceTable
+from relatum.tables.sql_text import check_queries
+from relatum.tables.text_form import TextForm
 
 __all__ = ["EVERY_COLUMN", "Choices", "ColumnRef", "ImportOptions", "full_name"]
 
@@ -48,12 +50,22 @@ class ImportOptions(Checked):
         "skip",
         "what a NULL is: a gap, which is `skip`ped and can be filled, or a `value` like any other",
     )
+    null_text: Sequence[str] = setting((), "texts that stand for NULL, such as NA; spaces around them do not count")
+    views: bool = setting(False, "take the views of databases as tables; each is a program that its author wrote")
     keep_ids: bool = setting(False, "take columns that have a value of their own in every row")
     plain: bool = setting(
         False,
         "entities are called by their value alone, so that the same text is the same entity wherever it stands",
     )
     relation_key: str = setting("relation", "the key of a JSON object that names its relation")
+    sql: Mapping[str, str] = setting({}, "for a name, a query whose rows are one more table: one SELECT, which only reads")
+    header: bool = setting(
+        True, "the first line of a text file or sheet names its columns; else they are numbered: column_1"
+    )
+    delimiter: str | None = setting(
+        None, "what sets the columns of a text file apart: one character, or comma, semicolon, tab, pipe or space"
+    )
+    encoding: str = setting("utf-8", "the encoding of text files, by its name in Python")
     split: Literal["stratified", "random"] = setting(
         "stratified",
         "hold out the same share of every relation (`stratified`) or of all facts together (`random`)",
@@ -64,12 +76,14 @@ class ImportOptions(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("tables", "keep", "drop"):
+        for name in ("tables", "keep", "drop", "null_text"):
             if isinstance(getattr(self, name), str):
                 raise SettingError(f"{name}: must be a list of names, not one text")
         for name, shape in self.shapes.items():
             if shape not in SHAPES:
                 raise SettingError(f"shapes: {name}: must be one of {', '.join(SHAPES)}, not {shape!r}")
+        _ = self.text_form  # which checks itself
+        check_queries(self.sql)
         if self.valid + self.test >= 1:
             raise SettingError(f"valid, test: {self.valid} and {self.test} leave nothing for train")
         for name, count in self.bins_by_column.items():
@@ -80,6 +94,11 @@ class ImportOptions(Checked):
     def bins_by_column(self) -> Mapping[str, int]:
         """The number of groups by column; that of every column is under `"*"`."""
         return self.bins if isinstance(self.bins, Mapping) else {} if self.bins is None else {EVERY_COLUMN: self.bins}
+
+    @property
+    def text_form(self) -> TextForm:
+        """How text files are written."""
+        return TextForm(self.delimiter, self.header, self.encoding)
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> ImportOptions:

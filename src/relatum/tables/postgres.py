@@ -11,6 +11,7 @@ from relatum.extras import optional
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
 from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, without_password
 from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable, other_keys
+from relatum.tables.sql_text import query_error, query_table, subquery
 from relatum.tables.table import Table, creation, listed_columns, split_name
 
 if TYPE_CHECKING:
@@ -46,7 +47,14 @@ _UNIQUE = """
     WHERE indisunique AND NOT indisprimary AND NOT indisexclusion AND indisvalid AND indpred IS NULL AND indexprs IS NULL
       AND indrelid = ANY(%s)"""
 
+_QUERY_TYPES = "SELECT oid, format_type(oid, NULL), typcategory, typname FROM pg_catalog.pg_type WHERE oid = ANY(%s)"
+
 _KIND_BY_CATEGORY: dict[str, Kind] = {"N": "unknown", "D": "unknown", **dict.fromkeys("BEIRSTV", "text")}
+
+
+def _kind(category: str, base: str) -> Kind:
+    """Return what kind of values a type holds, by its category and name."""
+    return "text" if base == "uuid" else _KIND_BY_CATEGORY.get(category, "unreadable")
 
 
 def _connect(url: str) -> psycopg.Connection[tuple[Any, ...]]:
@@ -87,8 +95,7 @@ class PostgresSource(ServerSource):
             self._sql_names[names[number]] = f"{only}{quoted(schema)}.{quoted(table)}"
         columns: dict[int, dict[int, SourceColumn]] = {number: {} for number in found}
         for number, position, name, declared, category, base in self._ask(_COLUMNS, list(found)):
-            kind = "text" if base == "uuid" else _KIND_BY_CATEGORY.get(category, "unreadable")
-            columns[number][position] = SourceColumn(name, declared, kind)
+            columns[number][position] = SourceColumn(name, declared, _kind(category, base))
         keys: dict[int, tuple[str, ...]] = {}
         references: dict[int, list[Reference]] = {}
         for number, kind, own, other, targets in self._ask(_KEYS, list(found)):
@@ -112,6 +119,24 @@ class PostgresSource(ServerSource):
             )
             for number, name in names.items()
         ]
+
+    def query(self, name: str, sql: str) -> SourceTable:
+        """Return a query as one more table, which is read in the same snapshot."""
+        import psycopg
+
+        rows = subquery(sql)
+        try:
+            # Only what is prepared has to be one statement.
+            found = self._connection.execute(f"SELECT * FROM {rows} AS query LIMIT 0".encode(), prepare=True).description  # noqa: S608
+        except psycopg.Error as error:
+            raise query_error(name, error.diag.message_primary or str(error)) from None
+        types = {row[0]: row[1:] for row in self.rows(_QUERY_TYPES, [column.type_code for column in found or ()])}
+        columns = []
+        for column in found or ():
+            declared, category, base = types[column.type_code]
+            columns.append(SourceColumn(column.name, declared, _kind(category, base)))
+        self._sql_names[name] = f"{rows} AS query"
+        return query_table(name, columns)
 
     def text_of(self, column: SourceColumn) -> str:
         """Return the SQL for the text of a column's value."""

@@ -13,7 +13,7 @@ from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable, ot
 from relatum.tables.table import Table, creation, listed_columns
 from relatum.tables.values import stage_text
 
-__all__ = ["SqliteSource", "SqliteTarget", "open_sqlite"]
+__all__ = ["SqliteSource", "SqliteTarget", "open_sqlite", "text_of_value"]
 
 _TEXTS = ("CHAR", "CLOB", "TEXT", "BOOL", "UUID")
 
@@ -62,7 +62,7 @@ class SqliteSource:
         chosen = ", ".join(quoted(column.name) for column in columns) or "NULL"
         cursor = self._connection.execute(f"SELECT {chosen} FROM {quoted(table.name)}")  # noqa: S608
         while rows := cursor.fetchmany(BATCH):
-            yield [[_text(value) for value in column] for column in zip(*rows, strict=True)]
+            yield [[text_of_value(value) for value in column] for column in zip(*rows, strict=True)]
 
     def _columns(self, table: str) -> dict[str, tuple[SourceColumn, int]]:
         """Return the columns by name, each with its position in the primary key, from 1, or 0."""
@@ -118,7 +118,7 @@ def _kind(declared: str) -> Kind:
     return "text" if any(word in declared.upper() for word in _TEXTS) else "unknown"
 
 
-def _text(value: object) -> str | None:
+def text_of_value(value: object) -> str | None:
     """Return a value of SQLite, which may be of any type in any column, as text; numbers as they were."""
     if value is None or isinstance(value, str):
         return value

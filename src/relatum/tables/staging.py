@@ -49,7 +49,7 @@ def stage(workspace: Workspace, source: Source, table: SourceTable, number: int,
     raw, view = f"raw_{number}", f"table_{number}"
     source.stage(table, seen, raw)
     described = workspace.describe(raw, table.name)[: len(seen)]
-    clean = ", ".join(f"{cleaned(name, kind)} AS {name}" for name, kind in described) or "c0"
+    clean = ", ".join(f"{cleaned(name, kind, workspace.null_text)} AS {name}" for name, kind in described) or "c0"
     rows = workspace.one(f"SELECT count(*) FROM {raw}", table.name)[0]  # noqa: S608
     what = "TABLE" if rows * len(seen) <= _COPIED else "VIEW"
     workspace.run(f"CREATE {what} {view} AS SELECT {clean} FROM {raw}", table.name)  # noqa: S608

@@ -6,18 +6,19 @@ import csv
 import gzip
 import json
 import re
+import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from glob import escape
 from pathlib import Path
 from typing import Any
 
-from relatum.data.vocabulary import fault_of
 from relatum.datasets.text_format import whole_lines
 from relatum.errors import DataError, FormatError
 from relatum.tables.engine import BATCH, Workspace, WorkspaceError, literal
 from relatum.tables.source import SourceColumn, SourceTable
 from relatum.tables.table import Table, free_name
+from relatum.tables.text_form import TextForm, header_fault, is_gzip, numbered, text_chunks
 from relatum.tables.values import infer_types
 
 __all__ = ["DelimitedSource", "JsonFactsSource", "write_csv", "write_json_lines", "write_tsv"]
@@ -27,12 +28,14 @@ _LONGEST_HEADER = 1 << 20
 
 
 class DelimitedSource:
-    """A text file whose first line names its columns; the delimiter is the one of comma, semicolon, tab and bar in it."""
+    """A text file of one table; the delimiter is the one given, or that of comma, semicolon, tab and bar in its header."""
 
-    def __init__(self, workspace: Workspace, path: Path, name: str) -> None:
+    def __init__(self, workspace: Workspace, path: Path, name: str, form: TextForm | None = None) -> None:
         self.location = str(path)
         self._workspace, self._path, self._name = workspace, path, name
-        self._delimiter, self._header = _read_header(path)
+        self._form = form or TextForm()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._delimiter, self._header = _read_header(path, self._form)
 
     def tables(self) -> list[SourceTable]:
         """Return the only table."""
@@ -43,76 +46,91 @@ class DelimitedSource:
         indices = [table.columns.index(column) for column in columns]
         declared = ", ".join(f"'f{index}': 'VARCHAR'" for index in range(len(self._header)))
         chosen = ", ".join(f"f{index} AS c{number}" for number, index in enumerate(indices))
-        file = literal(escape(str(self._path.resolve())))
-        sql = f"""CREATE TABLE {target}_text AS SELECT {chosen or "NULL AS c0"} FROM read_csv({file},
-            auto_detect = false, header = false, skip = 1, delim = '{self._delimiter}', quote = '"', escape = '"',
+        path = self._in_utf8()
+        sql = f"""CREATE TABLE {target}_text AS SELECT {chosen or "NULL AS c0"} FROM read_csv(
+            {literal(escape(str(path.resolve())))}, auto_detect = false, header = false, skip = {int(self._form.header)},
+            delim = {literal(self._delimiter)}, quote = '"', escape = '"',
             columns = {{{declared}}}, strict_mode = true, null_padding = false, ignore_errors = false,
-            hive_partitioning = false, compression = '{"gzip" if _is_packed(self._path) else "none"}')"""  # noqa: S608
+            hive_partitioning = false, compression = '{"gzip" if is_gzip(path) else "none"}')"""  # noqa: S608
         try:
             self._workspace.run(sql, self._path.name)
         except WorkspaceError as error:
-            raise _explained(self._path, error.message) from None
+            raise _explained(self._path, error.message, self._form.header) from None
         infer_types(self._workspace, f"{target}_text", target, [True] * len(columns), self._path.name)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Remove the copy in UTF-8, if there is one."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _in_utf8(self) -> Path:
+        """Return the file, or a copy of it in UTF-8, which is all that DuckDB reads without an extension."""
+        if self._form.is_utf8:
+            return self._path
+        if self._folder is None:
+            folder = tempfile.TemporaryDirectory(prefix="relatum-")
+            self._folder = folder
+            with (Path(folder.name) / "copy.csv").open("w", encoding="utf-8", newline="") as copy:
+                copy.writelines(text_chunks(self._path, self._form))
+        return Path(self._folder.name) / "copy.csv"
 
 
-def _read_header(path: Path) -> tuple[str, list[str]]:
-    """Return the delimiter and the names of the columns."""
+def _read_header(path: Path, form: TextForm) -> tuple[str, list[str]]:
+    """Return the delimiter and the names of the columns: those of the first line, or numbered ones."""
+    text = _start(path) if form.is_utf8 else next(text_chunks(path, form), "")[:_LONGEST_HEADER]
+    if not text.strip():
+        raise FormatError(path, None, "empty: not even a header" if form.header else "empty: not one row")
+    lines = [f"{line}\n" for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    if "\0" in lines[0]:
+        raise FormatError(path, 1, "holds NUL bytes: not a text file in UTF-8" if form.is_utf8 else "holds NUL bytes")
+    delimiter = form.character or max(_DELIMITERS, key=lines[0].count)
     try:
-        with path.open("rb") as raw:
-            file = gzip.GzipFile(fileobj=raw) if _is_packed(path) else raw
-            start = file.read(_LONGEST_HEADER)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FormatError(path, None, f"damaged gzip file ({error})") from None
-    if not start.strip():
-        raise FormatError(path, None, "empty: not even a header")
-    line = start.replace(b"\r\n", b"\n").replace(b"\r", b"\n").partition(b"\n")[0]
-    try:
-        text = line.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FormatError(path, 1, f"not valid UTF-8 at byte {error.start}; save the file as UTF-8") from None
-    if "\0" in text:
-        raise FormatError(path, 1, "holds NUL bytes: not a text file in UTF-8")
-    delimiter = max(_DELIMITERS, key=text.count)
-    try:
-        names = next(csv.reader([text], delimiter=delimiter, strict=True), [])
+        # A value of the first row may hold line ends, a name of the header may not.
+        names = next(csv.reader(lines[:1] if form.header else lines, delimiter=delimiter, strict=True), [])
     except csv.Error as error:
-        raise FormatError(path, 1, f"header: {error}") from None
-    _check(path, names)
+        raise FormatError(path, 1, f"{'header' if form.header else 'first row'}: {error}") from None
+    if len(names) < 2:
+        by = f"{delimiter!r}" if form.character else "comma, semicolon, tab or bar"
+        what = "the columns of a header" if form.header else "columns"
+        raise FormatError(path, 1, f"only one column: {what} are set apart by {by}; set delimiter to another")
+    if not form.header:
+        return delimiter, numbered(len(names))
+    if fault := header_fault(names):
+        raise FormatError(path, 1, fault)
     return delimiter, names
 
 
-def _check(path: Path, names: list[str]) -> None:
-    if len(names) < 2:
-        raise FormatError(path, 1, "only one column: the columns of a header are set apart by comma, semicolon, tab or bar")
-    for position, name in enumerate(names, start=1):
-        if fault := fault_of(name):
-            raise FormatError(path, 1, f"column {position} of the header: {fault}")
-        if re.fullmatch(r"[-+]?[0-9][0-9.,eE+-]*", name.strip()):
-            raise FormatError(path, 1, f"column {position} is called {name!r}, a number: is there no header?")
-        if name in names[: position - 1]:
-            raise FormatError(path, 1, f"two columns are called {name!r}")
+def _start(path: Path) -> str:
+    """Return the first line in UTF-8 whole, and after it what is valid of a megabyte."""
+    try:
+        with path.open("rb") as raw:
+            file = gzip.GzipFile(fileobj=raw) if is_gzip(path) else raw
+            start = file.read(_LONGEST_HEADER)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FormatError(path, None, f"damaged gzip file ({error})") from None
+    try:
+        return start.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        valid = start[: error.start]
+        if b"\n" not in valid and b"\r" not in valid:
+            hint = "save the file as UTF-8, or set encoding to its own"
+            raise FormatError(path, 1, f"not valid UTF-8 at byte {error.start}; {hint}") from None
+        return valid.decode("utf-8-sig", "ignore")
 
 
-def _explained(path: Path, message: str) -> FormatError:
+def _explained(path: Path, message: str, header: bool) -> FormatError:
     """Return DuckDB's error, which runs over many lines, as one sentence with its line."""
     found = re.search(r"CSV Error on Line: (\d+)", message)
     line = int(found[1]) if found else None
     if counts := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
-        return FormatError(path, line, f"{counts[2]} fields, but the header names {counts[1]} columns")
+        expected = f"the header names {counts[1]} columns" if header else f"the first row has {counts[1]}"
+        return FormatError(path, line, f"{counts[2]} fields, but {expected}")
     if "nvalid unicode" in message or "not utf-8" in message:
-        return FormatError(path, line, "not valid UTF-8; save the file as UTF-8")
+        return FormatError(path, line, "not valid UTF-8; save the file as UTF-8, or set encoding to its own")
     if "unterminated quote" in message:
         return FormatError(path, line, "a quote is opened and never closed")
     first, *more = message.split("\n")
     return FormatError(path, line, more[1] if line and len(more) > 1 else first.partition(" Error: ")[2] or first)
-
-
-def _is_packed(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(2) == b"\x1f\x8b"
 
 
 Cells = dict[str, str | None]

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
 from relatum.data.column_types import ColumnType
-from relatum.tables.engine import Batch, Workspace
+from relatum.tables.engine import Batch, Workspace, literal
 from relatum.tables.source import SourceColumn
 from relatum.tables.table import FORMS, Column, Value
 
-__all__ = ["NULL", "cleaned", "column_of", "form_of", "infer_types", "restored", "stage_text", "text_of"]
+__all__ = ["NULL", "cleaned", "column_of", "form_of", "infer_types", "is_number", "restored", "stage_text", "text_of"]
 
 NULL = "NULL"  # the name of no value, where that is one
 
@@ -24,13 +24,19 @@ _BLANK = r"[\s\p{Z}\x1c-\x1f\x85]*"
 _FLOATS = ("FLOAT", "DOUBLE")
 
 
-def cleaned(column: str, duckdb_type: str) -> str:
-    """Return the value of a column, NULL where there is none: blank text and not-a-number are no values."""
+def cleaned(column: str, duckdb_type: str, null_text: Sequence[str] = ()) -> str:
+    """Return the value of a column, NULL where there is none: blank text, `null_text` and not-a-number are no values."""
     if duckdb_type.startswith(_FLOATS):
         return f"CASE WHEN isnan({column}) THEN NULL ELSE {column} END"
     if duckdb_type == "VARCHAR":
-        return f"CASE WHEN regexp_full_match({column}, '{_BLANK}') THEN NULL ELSE {column} END"
+        is_null = f"regexp_full_match({column}, '{_BLANK}'){_is_null_text(column, null_text)}"
+        return f"CASE WHEN {is_null} THEN NULL ELSE {column} END"
     return column
+
+
+def _is_null_text(column: str, null_text: Sequence[str]) -> str:
+    """Return the further test that a text stands for no value, if any texts do."""
+    return f" OR trim({column}) IN ({', '.join(literal(text.strip()) for text in null_text)})" if null_text else ""
 
 
 def text_of(value: str, duckdb_type: str) -> str:
@@ -134,6 +140,11 @@ def infer_types(workspace: Workspace, source: str, target: str, unknown: Sequenc
 
     The others are text, or dates: many a database keeps dates as text.
     """
+    if workspace.null_text:
+        names = [f"c{index}" for index in range(len(unknown))]
+        present = ", ".join(f"{cleaned(name, 'VARCHAR', workspace.null_text)} AS {name}" for name in names) or "*"
+        workspace.run(f"CREATE VIEW {source}_present AS SELECT {present} FROM {source}")  # noqa: S608
+        source = f"{source}_present"
     possible = {
         f"c{index}": list(_tests(f"c{index}")) if is_unknown else list(_DATES) for index, is_unknown in enumerate(unknown)
     }
@@ -158,6 +169,11 @@ def _fitting(workspace: Workspace, rows: str, possible: dict[str, list[str]], wh
         if fits:
             found.setdefault(column, []).append(kind)
     return found
+
+
+def is_number(column: str) -> str:
+    """Return the test that a text is a number."""
+    return f"regexp_full_match(trim({column}), '{_REAL}')"
 
 
 def _tests(column: str) -> dict[str, str]:

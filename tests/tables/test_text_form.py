@@ -1,0 +1,126 @@
+"""Delimiters, encodings and files without a header."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from relatum.errors import FormatError, RelatumError
+from relatum.tables import Imported, read
+from relatum.tables.text_form import TextForm, text_chunks
+
+ROWS = [("é", f"b{n % 4}", f"{n % 3}") for n in range(24)]
+FACTS = {("sold", *row) for row in ROWS}
+
+
+def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
+    data = text.encode(encoding)
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def table(delimiter: str, header: bool = True) -> str:
+    lines = [("seller", "buyer", "item"), *ROWS] if header else ROWS
+    return "".join(delimiter.join(line) + "\n" for line in lines)
+
+
+def facts(imported: Imported) -> set[tuple[str, ...]]:
+    return {fact for graph in imported.split.parts.values() for fact in graph}
+
+
+@pytest.mark.parametrize(
+    ("given", "character"),
+    [
+        (";", ";"),
+        ("tab", "\t"),
+        ("\\t", "\t"),
+        ("Comma", ","),
+        ("semicolon", ";"),
+        ("pipe", "|"),
+        ("space", " "),
+        ("'", "'"),
+    ],
+)
+def test_every_delimiter_is_read_whatever_the_ending(tmp_path: Path, given: str, character: str) -> None:
+    path = write(tmp_path / "sold.data", table(character))
+    imported = read(path, delimiter=given, plain=True)
+    assert facts(imported) == FACTS
+    assert imported.split.schema["sold"].roles == ("seller", "buyer", "item")
+
+
+def test_the_delimiter_given_counts_and_not_the_most_frequent_character(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a|a,x;b|b,y\n" + "1|2,3;4|5,6\n1|2,3;4|5,7\n" * 3)
+    assert read(path, delimiter=";", keep_ids=True).split.schema["t"].roles == ("a|a,x", "b|b,y")
+
+
+def test_without_a_header_columns_are_numbered_and_the_first_line_is_a_row(tmp_path: Path) -> None:
+    imported = read(write(tmp_path / "sold.csv", table(",", header=False)), header=False, plain=True)
+    assert facts(imported) == FACTS
+    assert imported.tables[0].rows == len(ROWS)
+    assert imported.split.schema["sold"].roles == ("column_1", "column_2", "column_3")
+
+
+def test_the_first_row_without_a_header_may_hold_line_ends_and_a_byte_order_mark(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", '\ufeffx,"two\nlines"\n' + "x,y\nz,y\n" * 4)
+    assert facts(read(path, header=False, plain=True)) == {("t", "x", "two␊lines"), ("t", "x", "y"), ("t", "z", "y")}
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-8-sig", "cp037", "utf_8"])
+@pytest.mark.parametrize("name", ["sold.csv", "sold.csv.gz"])
+def test_every_encoding_is_read(tmp_path: Path, encoding: str, name: str) -> None:
+    path = write(tmp_path / name, table(","), encoding)
+    before = path.read_bytes()
+    assert facts(read(path, encoding=encoding, plain=True)) == FACTS
+    assert path.read_bytes() == before
+
+
+def test_a_byte_order_mark_is_not_part_of_the_first_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "sold.csv", "\ufeff" + table(","), "utf-16-le")
+    assert read(path, encoding="utf-16-le").split.schema["sold"].roles == ("seller", "buyer", "item")
+
+
+def test_text_comes_in_chunks_that_cut_no_character(tmp_path: Path) -> None:
+    text = "€" * 1_000_000
+    chunks = list(text_chunks(write(tmp_path / "t.csv", text), TextForm()))
+    assert len(chunks) > 2
+    assert "".join(chunks) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (
+            "a,b\n",
+            {"delimiter": "::"},
+            "delimiter: must be one character or one of comma, semicolon, tab, pipe, space, not '::'",
+        ),
+        ("a,b\n", {"delimiter": ""}, "must be one character"),
+        ("a,b\n", {"delimiter": '"'}, "cannot set columns apart"),
+        ("a,b\n", {"delimiter": "x"}, "cannot set columns apart"),
+        ("a,b\n", {"delimiter": "|"}, r"t.csv:1: only one column: the columns of a header are set apart by '\|'"),
+        ("a,b\n", {"encoding": "latn-1"}, "unknown encoding 'latn-1'; did you mean 'latin-1'"),
+        ("a,b\n", {"encoding": "rot13"}, "unknown encoding 'rot13'"),
+        ("a,b\n", {"encoding": "base64"}, "unknown encoding 'base64'"),
+        ("a,b\n", {"encoding": "a\0b"}, "unknown encoding"),
+        ("a,b\nx,y\nx,é\n", {"encoding": "ascii"}, "t.csv:3: not valid ascii"),
+        ("a,b\n" + "x,y\n" * 300_000 + "x,é\n", {"encoding": "ascii"}, "t.csv:300002: not valid ascii"),
+        ("a,b\nx,y\n", {"encoding": "utf-16"}, "t.csv"),
+        ("1,2\n3,4\n5\n", {"header": False}, "t.csv:3: 1 fields, but the first row has 2"),
+        ("1\n3\n", {"header": False}, "t.csv:1: only one column: columns are set apart by comma"),
+        (" \n", {"header": False}, "empty: not one row"),
+        ("1,2\n3,4\n", {}, "is there no header"),
+    ],
+)
+def test_what_cannot_be_read_so_is_one_sentence(tmp_path: Path, text: str, options: dict[str, object], message: str) -> None:
+    with pytest.raises(RelatumError, match=message) as caught:
+        read(write(tmp_path / "t.csv", text), **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_damaged_gzip_file_in_another_encoding_is_one_sentence(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv.gz", table(",") * 100, "latin-1")
+    path.write_bytes(path.read_bytes()[:-12])
+    with pytest.raises(FormatError, match="damaged gzip"):
+        read(path, encoding="latin-1")

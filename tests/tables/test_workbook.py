@@ -1,0 +1,149 @@
+"""Excel workbooks: sheets are tables."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from relatum.errors import FormatError, RelatumError
+from relatum.tables import Imported, read
+
+HEAD = ("who", "what", "when")
+ROWS = [(f"w{n % 4}", n % 3, dt.date(2024, 1, 1 + n % 5)) for n in range(30)]
+FACTS = {("shop", f"w{n % 4}", str(n % 3), f"2024-01-0{1 + n % 5}") for n in range(30)}
+
+
+def save(path: Path, **sheets: Sequence[Sequence[object]]) -> Path:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(list(row))
+    book.save(path)
+    return path
+
+
+def facts(imported: Imported) -> set[tuple[str, ...]]:
+    return {fact for graph in imported.split.parts.values() for fact in graph}
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "xlsm", "XLSX"])
+def test_a_single_sheet_is_called_after_its_file(tmp_path: Path, ending: str) -> None:
+    path = save(tmp_path / f"shop.{ending}", Sheet1=[HEAD, *ROWS], Sheet2=[], Sheet3=[])
+    before = path.read_bytes()
+    imported = read(path, plain=True)
+    assert facts(imported) == FACTS
+    assert [record.table for record in imported.tables] == ["shop"]
+    assert [each.value_type for each in imported.split.column_types["shop"]] == ["text", "whole", "text"]
+    assert [record.type for record in imported.columns] == ["varchar", "bigint", "date"]
+    assert path.read_bytes() == before
+
+
+def test_every_sheet_is_a_table(tmp_path: Path) -> None:
+    customers = [("id", "country"), *((n, f"c{n % 3}") for n in range(9))]
+    orders = [("customer", "item"), *((n % 9, f"i{n % 5}") for n in range(45))]
+    path = save(tmp_path / "shop.xlsx", customers=customers, orders=orders)
+    imported = read(path, links={"orders.customer": "customers.id"})
+    assert {relation.name for relation in imported.split.schema} == {"customers", "orders"}
+    assert ("orders", "customers.id:8", "orders.item:i3") in facts(imported)
+    assert {record.rows for record in imported.tables} == {9, 45}
+
+
+def test_values_of_every_type(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    row = [
+        *(1.0, -2.5, 1e300, 10**15, True, "007", " x ", "two\nlines", dt.date(2024, 2, 29)),
+        *(dt.datetime(2024, 2, 29, 13, 5, 9), dt.time(7, 30), dt.timedelta(hours=51), "=1/0", "", None),
+    ]
+    names = [f"c{number}" for number in range(len(row))]
+    sheet.append(names)
+    for _ in range(4):
+        sheet.append(row)
+    book.save(tmp_path / "t.xlsx")
+    imported = read(tmp_path / "t.xlsx", columns={"t": names}, null="value", plain=True)
+    expected = [
+        *("1", "-2.5", "1e+300", str(10**15), "true", "007", " x ", "two␊lines", "2024-02-29"),
+        *("2024-02-29 13:05:09", "07:30:00", "51:00:00", "NULL", "NULL", "NULL"),
+    ]
+    assert facts(imported) == {("t", *expected)}
+
+
+def test_a_formula_is_the_value_that_was_last_computed(tmp_path: Path) -> None:
+    import zipfile
+
+    path = save(tmp_path / "plain.xlsx", S=[("a", "b"), *((f"x{n % 2}", f"=1+{n % 2}") for n in range(8))])
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b"<v></v>", b"<v>7</v>").replace(b"<v />", b"<v>7</v>"))
+    assert facts(read(tmp_path / "t.xlsx", plain=True)) == {("t", "x0", "7"), ("t", "x1", "7")}
+
+
+def test_empty_rows_and_columns_around_a_table_do_not_count(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for number, row in enumerate([HEAD, *ROWS[:15], (), *ROWS[15:]]):
+        for column, value in enumerate(row):
+            sheet.cell(number + 4, column + 3, value)
+    sheet.cell(1_048_576, 16_384).font = openpyxl.styles.Font(bold=True)  # a cell with a style and no value
+    book.save(tmp_path / "shop.xlsx")
+    imported = read(tmp_path / "shop.xlsx", plain=True)
+    assert facts(imported) == FACTS
+    assert imported.tables[0].rows == len(ROWS)
+
+
+def test_without_a_header_columns_are_numbered(tmp_path: Path) -> None:
+    imported = read(save(tmp_path / "shop.xlsx", S=ROWS), header=False, plain=True)
+    assert facts(imported) == FACTS
+    assert imported.split.schema["shop"].roles == ("column_1", "column_2", "column_3")
+
+
+def test_texts_for_null_count_in_sheets(tmp_path: Path) -> None:
+    rows = [(f"a{n % 3}", "NA" if n % 4 == 0 else n % 2) for n in range(24)]
+    path = save(tmp_path / "t.xlsx", S=[("a", "b"), *rows])
+    assert {record.column: record.nulls for record in read(path, null_text=["NA"]).columns} == {"a": 0, "b": 6}
+    assert "6 values are 'NA': --null-text NA" in next(record.why for record in read(path).columns if record.column == "b")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("a", None, "c"), (1, 2, 3)], "sheet 'S': column 2 has values and no name in the first row"),
+        (
+            [("a", None, "c"), *[(1, None, 3)] * 200, (), (1, 2, 3)],
+            "sheet 'S': row 203: a value in a column that has no name",
+        ),
+        ([("a", "a"), (1, 2)], "sheet 'S': two columns are called 'a'"),
+        ([("a", 7), (1, 2)], r"sheet 'S': column 2 is called '7', a number: is there no header"),
+        ([("a", "x\ty"), (1, 2)], "sheet 'S': column 2 of the header: "),
+        ([], "empty: not one sheet has a value"),
+        ([("a", "b")], "no rows"),
+    ],
+)
+def test_a_sheet_that_is_no_table_is_one_sentence(tmp_path: Path, rows: list[tuple[object, ...]], message: str) -> None:
+    with pytest.raises(RelatumError, match=message) as caught:
+        read(save(tmp_path / "t.xlsx", S=rows))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_sheet_of_notes_beside_a_table_is_not_read_unless_chosen(tmp_path: Path) -> None:
+    notes = [("Sales of 2024",), (), (None, "by region", 17)]
+    path = save(tmp_path / "book.xlsx", notes=notes, shop=[HEAD, *ROWS])
+    imported = read(path, plain=True)
+    assert facts(imported) == FACTS
+    assert {record.table: record.note for record in imported.tables} == {"notes": "not read", "shop": ""}
+    with pytest.raises(FormatError, match="sheet 'notes': column 2 has values and no name"):
+        read(path, tables=["notes"])
+
+
+def test_a_missing_library_is_one_line_that_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = save(tmp_path / "shop.xlsx", S=[HEAD, *ROWS])
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(RelatumError, match=r"pip install 'relatum\[excel\]'"):
+        read(path)
