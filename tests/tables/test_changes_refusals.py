@@ -64,7 +64,7 @@ def test_files_that_are_no_databases_are_refused(tmp_path: Path) -> None:
     table = tmp_path / "shop.csv"
     table.write_text("id,genre\n1,\n")
     with pytest.raises(
-        DataError, match=r"shop\.csv: neither a SQLite nor a DuckDB database, and other files are not filled"
+        DataError, match=r"shop\.csv: neither a SQLite nor a DuckDB database; cells of other files cannot be changed"
     ):
         apply_changes(table, [GENRE])
     with pytest.raises(DataError, match="no such file"):

@@ -181,7 +181,9 @@ def _kind_of(path: Path) -> str:
     if not path.is_file():
         raise DataError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
     if (kind := database_in(path)) is None:
-        raise DataError(f"{path}: neither a SQLite nor a DuckDB database, and other files are not filled in place")
+        raise DataError(
+            f"{path}: neither a SQLite nor a DuckDB database; cells of other files cannot be changed, only copied"
+        )
     return kind
 
 
