@@ -144,6 +144,14 @@ def test_what_was_changed_since_is_left(shop_to_fill: Filled) -> None:
         undo_changes(shop_to_fill.to)
 
 
+def test_what_was_taken_out_of_the_log_is_left(shop_to_fill: Filled) -> None:
+    apply_changes(shop_to_fill.to, SOME)
+    shop_to_fill.run("DELETE FROM relatum_changes WHERE column_name IN ('genre', 'name')")
+    assert undo_changes(shop_to_fill.to) == Undone(1, restored=2, changed=0, missing=0)
+    assert shop_to_fill.ask("SELECT count(*), count(undone_at) FROM relatum_changes") == [(2, 2)]
+    assert shop_to_fill.ask("SELECT genre, price FROM track WHERE id = 1") == [(7, None)]
+
+
 def test_batches_are_undone_one_by_one_and_once(shop_to_fill: Filled) -> None:
     before = shop_to_fill.shop
     with pytest.raises(DataError, match="'relatum_changes': no changes are logged, so there is nothing to undo"):

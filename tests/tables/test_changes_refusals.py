@@ -56,8 +56,16 @@ def test_a_damaged_log_is_refused(shop_to_fill: Filled) -> None:
     apply_changes(shop_to_fill.to, [GENRE])
     for text in ("{", "[1]", '{"id": [1]}', "[" * 100_000):
         shop_to_fill.run(f"UPDATE relatum_changes SET row_key = '{text}'")  # noqa: S608
-        with pytest.raises(DataError, match="'relatum_changes': batch 1 has a row key that is damaged"):
+        with pytest.raises(DataError, match="'relatum_changes': batch 1 is damaged, so nothing is undone"):
             undo_changes(shop_to_fill.to)
+    shop_to_fill.run("UPDATE relatum_changes SET row_key = '{\"id\": 1}', value_type = 'integer', new_value = 'many'")
+    with pytest.raises(DataError, match=r"damaged|many"):
+        undo_changes(shop_to_fill.to)
+    shop_to_fill.run("UPDATE relatum_changes SET new_value = '7', table_name = NULL")
+    with pytest.raises(DataError, match="damaged"):
+        undo_changes(shop_to_fill.to)
+    shop_to_fill.run("UPDATE relatum_changes SET table_name = 'track'")
+    assert undo_changes(shop_to_fill.to).restored == 1
 
 
 def test_files_that_are_no_databases_are_refused(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ class LoggedChange:
     value_type: str
     probability: float = 0.0
     reason: str = ""
+    number: int = 0  # in its batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class ChangeLog:
             return []
         rows = self._database.ask(
             "SELECT batch, table_name, min(changed_at), min(source), count(*), count(undone_at), max(undone_at) "  # noqa: S608
-            f"FROM {self._sql_name} GROUP BY batch, table_name ORDER BY batch, table_name"
+            f"FROM {self._sql_name} WHERE batch IS NOT NULL GROUP BY batch, table_name ORDER BY batch, table_name"
         )
         found: dict[int, list[tuple[Any, ...]]] = {}
         for number, *rest in rows:
@@ -145,10 +146,15 @@ class ChangeLog:
     def entries(self, batch: int) -> list[LoggedChange]:
         """Return the changes of a batch in their order."""
         rows = self._database.ask(
-            "SELECT table_name, column_name, row_key, new_value, value_type "  # noqa: S608
+            "SELECT number, table_name, column_name, row_key, new_value, value_type "  # noqa: S608
             f"FROM {self._sql_name} WHERE batch = {batch} ORDER BY number"
         )
-        return [LoggedChange(table, column, self._row(key, batch), *rest) for table, column, key, *rest in rows]
+        if not all(isinstance(number, int) and all(isinstance(text, str) for text in texts) for number, *texts in rows):
+            raise self.damage(batch)
+        return [
+            LoggedChange(table, column, self._row(key, batch), text, kind, number=number)
+            for number, table, column, key, text, kind in rows
+        ]
 
     def mark_undone(self, batch: int, numbers: Sequence[int]) -> None:
         """Note that some changes of a batch are undone."""
@@ -161,15 +167,19 @@ class ChangeLog:
             f"WHERE batch = {batch} AND number IN ({chosen})"
         )
 
-    def _row(self, text: object, batch: int) -> dict[str, Value]:
+    def damage(self, batch: int) -> DataError:
+        """Return the refusal of a batch whose rows are not as they were written."""
+        return DataError(f"{self._database.location}, log {self._name!r}: batch {batch} is damaged, so nothing is undone")
+
+    def _row(self, text: str, batch: int) -> dict[str, Value]:
         try:
-            row = json.loads(str(text))
+            row = json.loads(text)
         except (ValueError, RecursionError):
             row = None
         if not isinstance(row, dict) or not all(
             value is None or isinstance(value, (str, int, float)) for value in row.values()
         ):
-            raise DataError(f"{self._database.location}, log {self._name!r}: batch {batch} has a row key that is damaged")
+            raise self.damage(batch)
         return row
 
     @property

@@ -116,14 +116,17 @@ def undo_changes(to: str | os.PathLike[str], *, batch: int | None = None, log: s
         tables = sorted({entry.table for entry in entries})
         _check_tables(database, tables, log)
         database.lock(tables)
-        cells, numbers = _cells_to_undo(database, entries)
+        try:
+            cells, numbers = _cells_to_undo(database, entries)
+        except ValueError:
+            raise journal.damage(chosen) from None
         restored: list[int] = []
         changed = missing = 0
         for group in stage_groups(database, cells, _prefix([log, *tables])):
             matches, expected = group.match_equal(), 0
             for number, match in matches.items():
                 equal = [column for column in cells[number].values if match.passed.get(column)] if match.found == 1 else []
-                restored += [numbers[number][column] for column in equal]
+                restored += [entries[numbers[number][column]].number for column in equal]
                 expected += bool(equal)
                 missing += len(cells[number].values) if match.found != 1 else 0
                 changed += len(cells[number].values) - len(equal) if match.found == 1 else 0

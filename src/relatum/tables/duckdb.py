@@ -189,8 +189,11 @@ def copy_duckdb(path: Path, target: Path) -> None:
         workspace.run(f"ATTACH {literal(str(path.resolve()))} AS source (READ_ONLY)", str(path))
         pairs = [(path, target)] + [(log, target.with_name(f"{target.name}.wal"))] * log.exists()
         # All stay open until all are copied: a process that closes a file loses its locks on it.
-        for one, other in [(stack.enter_context(a.open("rb")), stack.enter_context(b.open("xb"))) for a, b in pairs]:
-            shutil.copyfileobj(one, other)
+        try:
+            for one, other in [(stack.enter_context(a.open("rb")), stack.enter_context(b.open("xb"))) for a, b in pairs]:
+                shutil.copyfileobj(one, other)
+        except OSError as error:
+            raise DataError(f"{path}: could not be copied: {error.strerror}") from None
 
 
 def write_parquet(tables: Sequence[Table], path: Path) -> None:
