@@ -17,6 +17,7 @@ from support.made_datasets import made, rel_er
 from support.mysql_server import mysql, mysql_database
 from support.postgres_server import database, postgres
 from support.shop_fixtures import shop, shop_run
+from support.shop_to_fill import shop_to_fill
 from support.skips import pytest_sessionfinish, pytest_terminal_summary
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "rel_er",
     "shop",
     "shop_run",
+    "shop_to_fill",
 ]
 
 # Tests run side by side, one to a processor: torch's threads would spin against each other. Set before torch is imported.

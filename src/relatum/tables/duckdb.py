@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from glob import escape
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,20 @@ import numpy.typing as npt
 
 from relatum.errors import DataError
 from relatum.tables.duckdb_views import USUAL, DuckdbViews, full_name
-from relatum.tables.engine import Workspace, listed, literal, quoted
+from relatum.tables.engine import BATCH, Workspace, listed, literal, quoted
 from relatum.tables.source import Reference, SourceColumn, SourceTable, kind_of, other_keys
-from relatum.tables.table import Table, creation, declared, listed_columns, split_name
+from relatum.tables.table import Table, Value, creation, declared, listed_columns, split_name, value_text
 
-__all__ = ["DuckdbSource", "DuckdbTarget", "FrameSource", "ParquetSource", "is_frame", "open_duckdb", "write_parquet"]
+__all__ = [
+    "DuckdbSource",
+    "DuckdbTarget",
+    "FrameSource",
+    "ParquetSource",
+    "copy_duckdb",
+    "is_frame",
+    "open_duckdb",
+    "write_parquet",
+]
 
 
 class DuckdbSource:
@@ -153,8 +164,69 @@ class DuckdbTarget:
         """Make it last."""
         self._workspace.run("COMMIT", self.location)
 
+    def rows_of(self, table: str) -> str:
+        """Return the name in quotes."""
+        return self.sql_name(table)
+
+    def lock(self, tables: Sequence[str]) -> None:
+        """The file is locked as long as it is open."""
+
+    def temporary(self, name: str) -> str:
+        """Return the name of a temporary table."""
+        return f"temp.{quoted(name)}"
+
+    def stage(self, name: str, query: str, rows: Iterable[tuple[Value, ...]], keys: Sequence[str]) -> None:
+        """Make a temporary table; values are handed over as text, which becomes the types of the columns."""
+        self.run(f"CREATE TEMP TABLE {quoted(name)} AS {query}")
+        remaining = iter(rows)
+        while batch := list(islice(remaining, BATCH)):
+            columns = [[value_text(value) for value in column] for column in zip(*batch, strict=True)]
+            self._workspace.append(self.temporary(name), columns, self.location)
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        return self._workspace.rows(sql, self.location)
+
+    def change(self, sql: str) -> int:
+        """Run an UPDATE and return how many rows it has changed."""
+        return int(self._workspace.one(sql, self.location)[0])
+
+    def same(self, left: str, right: str) -> str:
+        """Return the test that two values are equal or both NULL."""
+        return f"{left} IS NOT DISTINCT FROM {right}"
+
+    def exact(self, value: str) -> str:
+        """Return a text that no other value of a column has."""
+        return self.text(value)
+
+    def text(self, value: str) -> str:
+        """Return a value as text."""
+        return f"CAST({value} AS VARCHAR)"
+
+    def type(self, value: str) -> str:
+        """Return the type of a value."""
+        return f"typeof({value})"
+
+    def value(self, text: str, kind: str) -> Value:
+        """Return the text: it becomes the type of its column."""
+        return text
+
     def _ask(self, query: str, names: Sequence[str | None]) -> list[tuple[object, ...]]:
         return self._workspace.rows(query, self.location, names)
+
+
+def copy_duckdb(path: Path, target: Path) -> None:
+    """Copy a database, with what its log holds, to a file that is not there yet; meanwhile no one can write to it."""
+    log = path.with_name(f"{path.name}.wal")
+    with Workspace() as workspace, ExitStack() as stack:
+        workspace.run(f"ATTACH {literal(str(path.resolve()))} AS source (READ_ONLY)", str(path))
+        pairs = [(path, target)] + [(log, target.with_name(f"{target.name}.wal"))] * log.exists()
+        # All stay open until all are copied: a process that closes a file loses its locks on it.
+        try:
+            for one, other in [(stack.enter_context(a.open("rb")), stack.enter_context(b.open("xb"))) for a, b in pairs]:
+                shutil.copyfileobj(one, other)
+        except OSError as error:
+            raise DataError(f"{path}: could not be copied: {error.strerror}") from None
 
 
 def write_parquet(tables: Iterable[Table], path: Path) -> None:

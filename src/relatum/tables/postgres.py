@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from relatum.errors import DataError
 from relatum.extras import optional
-from relatum.tables.engine import BATCH, Batch, Workspace, quoted
+from relatum.tables.engine import BATCH, Batch, Workspace, literal, quoted
 from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, without_password
 from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable, other_keys
 from relatum.tables.sql_text import query_error, query_table, subquery
-from relatum.tables.table import Table, creation, listed_columns, split_name
+from relatum.tables.table import Table, Value, creation, listed_columns, split_name, value_text
 
 if TYPE_CHECKING:
     import psycopg
@@ -162,6 +162,13 @@ class PostgresSource(ServerSource):
         self._connection.close()
 
 
+_LOCAL = {
+    "lock_timeout": f"{PATIENCE}s",
+    "datestyle": "ISO, YMD",
+    "timezone": "UTC",
+    "intervalstyle": "postgres",
+    "extra_float_digits": "1",
+}
 _LONGEST = 63  # bytes of a name; the server cuts longer ones off without a word
 
 _TYPES = """
@@ -224,6 +231,59 @@ class PostgresTarget:
     def commit(self) -> None:
         """Make it last."""
         self._connection.commit()
+
+    def rows_of(self, table: str) -> str:
+        """Return the name in quotes; a table that others inherit from has its own rows alone, as they are read."""
+        found = self._connection.execute(_TYPES.encode(), (self.sql_name(table),)).fetchone()
+        return f"ONLY {self.sql_name(table)}" if found and found[0] == "r" else self.sql_name(table)
+
+    def lock(self, tables: Sequence[str]) -> None:
+        """Keep others from writing to these tables, not from reading them, and have values as text in one form."""
+        for setting, value in _LOCAL.items():
+            self.run(f"SET LOCAL {setting} = {literal(value)}")
+        for table in tables:
+            self.run(f"LOCK TABLE {self.rows_of(table)} IN SHARE ROW EXCLUSIVE MODE")
+
+    def temporary(self, name: str) -> str:
+        """Return the name of a temporary table."""
+        return f"pg_temp.{quoted(name)}"
+
+    def stage(self, name: str, query: str, rows: Iterable[tuple[Value, ...]], keys: Sequence[str]) -> None:
+        """Make a temporary table that ends with the transaction; the server reads each value as the type of its column."""
+        self.run(f"CREATE TEMP TABLE {quoted(name)} ON COMMIT DROP AS {query}")
+        with self._connection.cursor() as cursor, cursor.copy(f"COPY {self.temporary(name)} FROM STDIN".encode()) as copy:
+            for row in rows:
+                copy.write_row([value_text(value) for value in row])
+        self.run(f"ANALYZE {self.temporary(name)}")
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        return self._connection.execute(sql.encode()).fetchall()
+
+    def change(self, sql: str) -> int:
+        """Run an UPDATE and return how many rows it has changed."""
+        return self._connection.execute(sql.encode()).rowcount
+
+    def same(self, left: str, right: str) -> str:
+        """Return the test that two values are equal or both NULL; its first half, unlike the second, can be hashed."""
+        texts = " = ".join(f"coalesce({self.text(value)}, '')" for value in (left, right))
+        return f"({texts} AND {left} IS NOT DISTINCT FROM {right})"
+
+    def exact(self, value: str) -> str:
+        """Return a text that no other value of a column has."""
+        return self.text(value)
+
+    def text(self, value: str) -> str:
+        """Return a value as text."""
+        return f"CAST({value} AS TEXT)"
+
+    def type(self, value: str) -> str:
+        """Return the type of a value."""
+        return f"CAST(pg_typeof({value}) AS TEXT)"
+
+    def value(self, text: str, kind: str) -> Value:
+        """Return the text: it becomes the type of its column."""
+        return text
 
     def _check_length(self, name: str) -> None:
         if len(name.encode()) > _LONGEST:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from relatum.errors import DataError
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
 from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable, other_keys, same_name
-from relatum.tables.table import Table, creation, listed_columns
+from relatum.tables.table import Table, Value, creation, listed_columns
 from relatum.tables.values import stage_text
 
-__all__ = ["SqliteSource", "SqliteTarget", "open_sqlite", "text_of_value"]
+__all__ = ["SqliteSource", "SqliteTarget", "copy_sqlite", "open_sqlite", "text_of_value"]
 
 _TEXTS = ("CHAR", "CLOB", "TEXT", "BOOL", "UUID")
 
@@ -136,8 +137,12 @@ def open_sqlite(path: Path, location: Path) -> Iterator[SqliteTarget]:
         with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("BEGIN IMMEDIATE")
-            yield SqliteTarget(connection, str(location))
-            # What was not committed is rolled back when the connection closes.
+            try:
+                yield SqliteTarget(connection, str(location))
+            finally:
+                # A connection that an error still refers to would not let go of its lock by being closed.
+                with suppress(sqlite3.Error):
+                    connection.rollback()
     except _ERRORS as error:
         _recover(path)
         raise DataError(f"{location}: {error}") from None
@@ -186,3 +191,66 @@ class SqliteTarget:
     def commit(self) -> None:
         """Make it last."""
         self._connection.execute("COMMIT")
+
+    def rows_of(self, table: str) -> str:
+        """Return the name in quotes, with its database: a temporary table may have the same name."""
+        return f"main.{quoted(table)}"
+
+    def lock(self, tables: Sequence[str]) -> None:
+        """The transaction has locked the whole file."""
+
+    def temporary(self, name: str) -> str:
+        """Return the name of a temporary table."""
+        return f"temp.{quoted(name)}"
+
+    def stage(self, name: str, query: str, rows: Iterable[tuple[Value, ...]], keys: Sequence[str]) -> None:
+        """Make a temporary table; the affinity of its columns is that of the query's, so values are stored alike."""
+        columns = self._connection.execute(f"CREATE TABLE {self.temporary(name)} AS {query}")
+        width = len(self._connection.execute(f"SELECT * FROM {self.temporary(name)}").description)  # noqa: S608
+        sql = f"INSERT INTO {self.temporary(name)} VALUES ({', '.join('?' * width)})"  # noqa: S608
+        columns.executemany(sql, rows)
+        if keys:
+            columns.execute(f"CREATE INDEX {self.temporary(f'{name}_keys')} ON {quoted(name)} ({', '.join(keys)})")
+            columns.execute(f"ANALYZE {self.temporary(name)}")
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        return self._connection.execute(sql).fetchall()
+
+    def change(self, sql: str) -> int:
+        """Run an UPDATE and return how many rows it has changed."""
+        return self._connection.execute(sql).rowcount
+
+    def same(self, left: str, right: str) -> str:
+        """Return the test that two values are equal or both NULL."""
+        return f"{left} IS {right}"
+
+    def exact(self, value: str) -> str:
+        """Return a text that no other value has, a number of another type included."""
+        return f"quote({value})"
+
+    def text(self, value: str) -> str:
+        """Return a value as text; quote() keeps all digits of a fraction."""
+        return f"CASE typeof({value}) WHEN 'real' THEN quote({value}) ELSE CAST({value} AS TEXT) END"
+
+    def type(self, value: str) -> str:
+        """Return the type of a value, which is not that of its column."""
+        return f"typeof({value})"
+
+    def value(self, text: str, kind: str) -> Value:
+        """Return the value that has a text and a type."""
+        return int(text) if kind == "integer" else float(text) if kind == "real" else text
+
+
+def copy_sqlite(path: Path, target: Path) -> None:
+    """Copy a database, as it is at one moment, to a file that is not there yet."""
+    try:
+        with (
+            closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as connection,
+            closing(sqlite3.connect(target)) as copy,
+        ):
+            connection.execute("BEGIN")
+            connection.execute("SELECT count(*) FROM sqlite_schema")  # from here on nobody else's changes are seen
+            connection.backup(copy)
+    except sqlite3.Error as error:
+        raise DataError(f"{path}: {error}") from None

@@ -26,6 +26,7 @@ __all__ = [
     "free_name",
     "listed_columns",
     "split_name",
+    "value_text",
 ]
 
 Value = str | int | float | None
@@ -210,3 +211,13 @@ def split_name(table: str, usual: str | None) -> tuple[str | None, str]:
     if dot and not (schema and name):
         raise DataError(f"table {table!r}: write TABLE or SCHEMA.TABLE")
     return (schema, name) if dot else (usual, table)
+
+
+_EXACT = 1 << 53  # up to here every whole number is a float of its own
+
+
+def value_text(value: Value) -> str | None:
+    """Return a value as the text that a database reads as any type; a whole number has no fraction, whatever holds it."""
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
+        return str(int(value))
+    return None if value is None else str(value)

@@ -1,0 +1,194 @@
+"""Cells of the rows of a table: found by what identifies their rows, and set in bulk, in any database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from relatum.errors import DataError
+from relatum.tables.engine import quoted
+from relatum.tables.table import Database, Value
+
+__all__ = ["EditableDatabase", "Match", "RowCells", "RowGroup", "stage_groups"]
+
+
+class EditableDatabase(Database, Protocol):
+    """An open database whose rows can be changed. What methods take and return as values are expressions of SQL."""
+
+    location: str
+
+    def rows_of(self, table: str) -> str:
+        """Return a table as FROM and UPDATE have it."""
+
+    def lock(self, tables: Sequence[str]) -> None:
+        """Keep others from writing to these tables until the transaction ends."""
+
+    def temporary(self, name: str) -> str:
+        """Return the name of a temporary table as SQL has it."""
+
+    def stage(self, name: str, query: str, rows: Iterable[tuple[Value, ...]], keys: Sequence[str]) -> None:
+        """Make a temporary table of a query and add rows, as values of the types of its columns; `keys` will be joined."""
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+
+    def change(self, sql: str) -> int:
+        """Run an UPDATE and return how many rows it has changed."""
+
+    def same(self, left: str, right: str) -> str:
+        """Return the test that two values of one type are equal or both NULL."""
+
+    def exact(self, value: str) -> str:
+        """Return a text that no other value of a column has."""
+
+    def text(self, value: str) -> str:
+        """Return a value as text."""
+
+    def type(self, value: str) -> str:
+        """Return the type of a value as text."""
+
+    def value(self, text: str, kind: str) -> Value:
+        """Return what to hand to `stage` for the value that has a text and a type."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowCells:
+    """Some cells of one row: what identifies the row, and a value for each column."""
+
+    table: str
+    row: Mapping[str, Value]
+    values: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How many rows were found for one `RowCells`, and for each of its columns how many of them passed a test."""
+
+    found: int
+    passed: Mapping[str, int]
+
+
+def stage_groups(database: EditableDatabase, cells: Sequence[RowCells], prefix: str) -> list[RowGroup]:
+    """Return the cells table by table, each in a temporary table whose name starts with `prefix`.
+
+    The same columns identify all rows of one table: otherwise what is written to one row could make it look like another.
+    Positions in `cells` number them.
+    """
+    members: dict[str, dict[int, RowCells]] = {}
+    for number, each in enumerate(cells):
+        members.setdefault(each.table, {})[number] = each
+    for table, rows in members.items():
+        if len(columns := {tuple(sorted(each.row)) for each in rows.values()}) > 1:
+            one, other, *_ = (", ".join(names) for names in sorted(columns))
+            raise DataError(
+                f"table {table!r}: some changes name a row by {one}, others by {other}; give all the same columns"
+            )
+    return [RowGroup(database, f"{prefix}_{index}", *each) for index, each in enumerate(members.items())]
+
+
+class RowGroup:
+    """Rows of one table that the same columns identify, in a temporary table beside it.
+
+    In SQL `t` is the table and `g` the temporary one: a number n, keys k0, k1, ... and values v0, v1, ..., NULL for none.
+    """
+
+    def __init__(self, database: EditableDatabase, name: str, table: str, members: Mapping[int, RowCells]) -> None:
+        self._database, self._name, self.table, self._members = database, name, table, members
+        self._keys = keys = tuple(next(iter(members.values())).row)
+        self.columns = tuple(dict.fromkeys(column for each in members.values() for column in each.values))
+        self._rows_of, self._given = database.rows_of(table), database.temporary(name)
+        self._has_null = [any(each.row[key] is None for each in members.values()) for key in keys]
+        chosen = [f"t.{quoted(key)} AS k{index}" for index, key in enumerate(keys)]
+        chosen += [f"t.{quoted(column)} AS v{index}" for index, column in enumerate(self.columns)]
+        query = f"SELECT CAST(0 AS BIGINT) AS n, {', '.join(chosen)} FROM {self._rows_of} AS t WHERE 1 = 0"  # noqa: S608
+        rows = (
+            (number, *(each.row[key] for key in keys), *(each.values.get(column) for column in self.columns))
+            for number, each in members.items()
+        )
+        database.stage(name, query, rows, [f"k{index}" for index in range(len(keys))])
+
+    def match_empty(self) -> dict[int, Match]:
+        """Return how many rows there are for each number, and how many have NULL in each column."""
+        return self._match([f"t.{quoted(column)} IS NULL" for column in self.columns])
+
+    def match_equal(self) -> dict[int, Match]:
+        """Return how many rows there are for each number, and how many have the value itself in each column."""
+        return self._match([self._is_equal(index) for index in range(len(self.columns))])
+
+    def set_values(self) -> int:
+        """Set the cells that are NULL to their values, in rows that alone have their key; return how many rows changed."""
+        pairs = [(f"t.{quoted(column)}", f"g.v{index}") for index, column in enumerate(self.columns)]
+        return self._update(
+            [f"coalesce({old}, {new})" for old, new in pairs],
+            [f"({old} IS NULL AND {new} IS NOT NULL)" for old, new in pairs],
+        )
+
+    def set_null(self) -> int:
+        """Set the cells that have their values to NULL, in rows that alone have their key; return how many rows changed."""
+        tests = [self._is_equal(index) for index in range(len(self.columns))]
+        kept = [f"t.{quoted(column)}" for column in self.columns]
+        return self._update(
+            [f"CASE WHEN {test} THEN NULL ELSE {old} END" for test, old in zip(tests, kept, strict=True)], tests
+        )
+
+    def read_back(self) -> dict[int, tuple[int, dict[str, tuple[str | None, str]]]]:
+        """Return for each number how many rows it now has, and the text and type of each of its cells."""
+        texts = [
+            f"min({self._database.text(value)}), min({self._database.type(value)})"
+            for value in (f"t.{quoted(column)}" for column in self.columns)
+        ]
+        found = self._database.ask(
+            f"SELECT g.n, count(*), {', '.join(texts)} FROM {self._rows_of} AS t JOIN {self._given} AS g "  # noqa: S608
+            f"ON {self._joined(is_set=True)} GROUP BY g.n"
+        )
+        return {
+            int(number): (int(count), dict(zip(self.columns, zip(rest[::2], rest[1::2], strict=True), strict=True)))
+            for number, count, *rest in found
+        }
+
+    def check_changed(self, expected: int, changed: int) -> None:
+        """Refuse another number of changed rows than expected."""
+        if changed != expected:
+            raise DataError(
+                f"{self._database.location}: table {self.table!r}: {expected} rows should have changed and {changed} have, "
+                "so nothing is kept; look for a trigger, rule or policy of the table"
+            )
+
+    def _match(self, tests: Sequence[str]) -> dict[int, Match]:
+        """Return what was found; then rows that share a key are not among the given ones any more."""
+        counts = "".join(f", count(CASE WHEN {test} THEN 1 END) AS c{index}" for index, test in enumerate(tests))
+        query = (
+            f"SELECT g.n AS n, count(*) AS found{counts} FROM {self._rows_of} AS t JOIN {self._given} AS g "  # noqa: S608
+            f"ON {self._joined()} GROUP BY g.n"
+        )
+        counted = f"{self._name}_found"
+        self._database.stage(counted, query, (), ())
+        several = f"SELECT n FROM {self._database.temporary(counted)} WHERE found > 1"  # noqa: S608
+        self._database.run(f"DELETE FROM {self._given} WHERE n IN ({several})")  # noqa: S608
+        matches = {number: Match(0, {}) for number in self._members}
+        for number, found, *passed in self._database.ask(f"SELECT * FROM {self._database.temporary(counted)}"):  # noqa: S608
+            matches[int(number)] = Match(int(found), dict(zip(self.columns, map(int, passed), strict=True)))
+        return matches
+
+    def _update(self, values: Sequence[str], tests: Sequence[str]) -> int:
+        settings = ", ".join(f"{quoted(column)} = {value}" for column, value in zip(self.columns, values, strict=True))
+        return self._database.change(
+            f"UPDATE {self._rows_of} AS t SET {settings} FROM {self._given} AS g "  # noqa: S608
+            f"WHERE {self._joined()} AND ({' OR '.join(tests)})"
+        )
+
+    def _joined(self, is_set: bool = False) -> str:
+        """Return the test that a row is the one given; a key of a row may hold the cells themselves, which may be set."""
+        tests = []
+        for index, (key, has_null) in enumerate(zip(self._keys, self._has_null, strict=True)):
+            value = f"g.k{index}"
+            if is_set and has_null and key in self.columns:
+                value = f"coalesce({value}, g.v{self.columns.index(key)})"
+            tests.append(self._database.same(f"t.{quoted(key)}", value) if has_null else f"t.{quoted(key)} = {value}")
+        return " AND ".join(tests)
+
+    def _is_equal(self, index: int) -> str:
+        new = f"g.v{index}"
+        old = f"t.{quoted(self.columns[index])}"
+        return f"({new} IS NOT NULL AND {self._database.exact(old)} = {self._database.exact(new)})"

@@ -1,0 +1,319 @@
+"""Empty cells of a database filled in place: all in one transaction, with a log of every change, and undo."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from relatum.datasets.file_types import database_in, is_postgres
+from relatum.errors import DataError
+from relatum.files import atomic_path
+from relatum.tables.cell_updates import EditableDatabase, RowCells, RowGroup, stage_groups
+from relatum.tables.change_log import LOG, ChangeBatch, ChangeLog, LoggedChange
+from relatum.tables.duckdb import copy_duckdb, open_duckdb
+from relatum.tables.postgres import open_postgres
+from relatum.tables.sqlite import copy_sqlite, open_sqlite
+from relatum.tables.table import Value, free_name
+
+__all__ = ["Applied", "Change", "ChangeBatch", "Undone", "apply_changes", "copy_filled", "list_batches", "undo_changes"]
+
+Opened = Callable[[], AbstractContextManager[EditableDatabase]]
+
+_STAGED = "relatum_given"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value for an empty cell.
+
+    Attributes:
+        table: as the database calls it; its schema stands before it where that is not the usual one.
+        row: what identifies the row: its primary key or, where there is none, every column with its value, NULL or not.
+        column: the column of the cell.
+        value: what to write; the database takes it as a value of the column's type.
+        probability: that the value is right.
+        reason: why, for the log.
+    """
+
+    table: str
+    row: Mapping[str, Value]
+    column: str
+    value: Value
+    probability: float
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        cell = f"table {self.table!r}, column {self.column!r}"
+        for name, value in (*self.row.items(), (self.column, self.value)):
+            if not isinstance(value, (str, int, float)) and value is not None:
+                raise DataError(f"{cell}: {type(value).__name__} is no text or number, as the value of {name!r} has to be")
+        if self.value is None or (isinstance(self.value, float) and not math.isfinite(self.value)):
+            raise DataError(f"{cell}: {self.value} is no value to write")
+        if not 0 <= self.probability <= 1:
+            raise DataError(f"{cell}: probability {self.probability} is not between 0 and 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of changes.
+
+    Attributes:
+        batch: the number under which the log has them; None if none was applied.
+        applied: cells that were written.
+        filled: cells that were not NULL any more, and were left.
+        missing: changes for which there is no row.
+        ambiguous: changes for which there are several rows, or that could not be told from others.
+    """
+
+    batch: int | None
+    applied: int
+    filled: int
+    missing: int
+    ambiguous: int
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What became of a batch: cells that are NULL again, cells that hold another value by now, and rows not found."""
+
+    batch: int
+    restored: int
+    changed: int
+    missing: int
+
+
+def apply_changes(to: str | os.PathLike[str], changes: Sequence[Change], *, log: str = LOG, source: str = "") -> Applied:
+    """Fill empty cells of a database in one transaction, and return what became of the changes.
+
+    Only a cell that is NULL, in a row that alone has its key, is written, and the log names it. Anything that the database
+    refuses leaves it as it was.
+
+    Args:
+        to: a SQLite or DuckDB file, or the URL of a PostgreSQL database.
+        changes: the cells with their values.
+        log: the table that every change is written to; it is created if it is missing.
+        source: what the log says the changes come from.
+    """
+    return _apply(_opener(to), changes, log, source)
+
+
+def undo_changes(to: str | os.PathLike[str], *, batch: int | None = None, log: str = LOG) -> Undone:
+    """Set cells of a batch, by default the last one, back to NULL in one transaction, and return what became of it.
+
+    A cell that holds anything but what was written, and a row that is not there once, are left.
+    """
+    with _opener(to)() as database:
+        journal = ChangeLog(database, log)
+        if journal.is_there():
+            database.lock([log])
+        chosen = journal.batch_to_undo(batch)
+        entries = journal.entries(chosen)
+        tables = sorted({entry.table for entry in entries})
+        _check_tables(database, tables, log)
+        database.lock(tables)
+        try:
+            cells, numbers = _cells_to_undo(database, entries)
+        except ValueError:
+            raise journal.damage(chosen) from None
+        restored: list[int] = []
+        changed = missing = 0
+        for group in stage_groups(database, cells, _prefix([log, *tables])):
+            matches, expected = group.match_equal(), 0
+            for number, match in matches.items():
+                equal = [column for column in cells[number].values if match.passed.get(column)] if match.found == 1 else []
+                restored += [entries[numbers[number][column]].number for column in equal]
+                expected += bool(equal)
+                missing += len(cells[number].values) if match.found != 1 else 0
+                changed += len(cells[number].values) - len(equal) if match.found == 1 else 0
+            if expected:
+                group.check_changed(expected, group.set_null())
+        if restored:
+            journal.mark_undone(chosen, restored)
+            database.commit()
+    return Undone(chosen, len(restored), changed, missing)
+
+
+def list_batches(to: str | os.PathLike[str], *, log: str = LOG) -> list[ChangeBatch]:
+    """Return the batches that the log of a database holds, the first one first."""
+    with _opener(to)() as database:
+        return ChangeLog(database, log).batches()
+
+
+def copy_filled(
+    source: str | os.PathLike[str], target: str | os.PathLike[str], changes: Sequence[Change], *, log: str = LOG
+) -> Applied:
+    """Copy a SQLite or DuckDB file to a new one, which is whole or absent, and fill empty cells there; return what was."""
+    path, new = Path(source), Path(target)
+    kind = _kind_of(path)
+    if new.exists():
+        raise DataError(f"{new}: already exists; name a new file")
+    with atomic_path(new) as temporary:
+        beside = [temporary.with_name(temporary.name + ending) for ending in (".wal", "-wal", "-shm", "-journal")]
+        try:
+            if kind == "sqlite":
+                copy_sqlite(path, temporary)
+                opened: Opened = partial(open_sqlite, temporary, new)
+            else:
+                copy_duckdb(path, temporary)
+                opened = partial(open_duckdb, temporary, new)
+            applied = _apply(opened, changes, log, str(path))
+            if any(file.exists() for file in beside):
+                raise DataError(f"{new}: could not be written as a whole")
+        finally:
+            for file in beside:
+                file.unlink(missing_ok=True)
+    return applied
+
+
+def _opener(to: str | os.PathLike[str]) -> Opened:
+    """Return what opens a database that is there."""
+    if isinstance(to, str) and is_postgres(to):
+        return partial(open_postgres, to)
+    if isinstance(to, str) and "://" in to:
+        raise DataError(f"{to.partition('://')[0]}://...: only files and postgresql:// URLs can be written to")
+    path = Path(to)
+    return partial(open_sqlite if _kind_of(path) == "sqlite" else open_duckdb, path, path)
+
+
+def _kind_of(path: Path) -> str:
+    if not path.is_file():
+        raise DataError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
+    if (kind := database_in(path)) is None:
+        raise DataError(
+            f"{path}: neither a SQLite nor a DuckDB database; cells of other files cannot be changed, only copied"
+        )
+    return kind
+
+
+def _apply(opened: Opened, changes: Sequence[Change], log: str, source: str) -> Applied:
+    left_out: set[int] = set()
+    while True:  # ends: each time more is left out
+        with opened() as database:
+            attempt = _Attempt(database, changes, left_out, log)
+            if clashing := attempt.run():
+                left_out |= clashing
+                continue  # what was written is rolled back
+            batch = None
+            if attempt.written:
+                batch = ChangeLog(database, log).add(attempt.written, source)
+                database.commit()
+            return Applied(batch, len(attempt.written), attempt.filled, attempt.missing, attempt.ambiguous + len(left_out))
+
+
+class _Attempt:
+    """Changes written in a transaction that is under way, and what became of them."""
+
+    def __init__(self, database: EditableDatabase, changes: Sequence[Change], left_out: set[int], log: str) -> None:
+        self._database, self._changes, self._log = database, changes, log
+        self.filled = self.missing = self.ambiguous = 0
+        self.written: list[LoggedChange] = []
+        self._cells: list[RowCells] = []
+        self._numbers: list[dict[str, int]] = []  # of the changes, by column, for each of the cells
+        self._merge(left_out)
+
+    def run(self) -> set[int]:
+        """Write what can be written; return the changes that would leave rows that cannot be told apart, and so no undo."""
+        tables = sorted({change.table for change in self._changes})
+        _check_tables(self._database, tables, self._log)
+        has_log = ChangeLog(self._database, self._log).is_there()
+        self._database.lock([self._log, *tables] if has_log else tables)
+        # All rows are found before any is written: a key may hold cells that are.
+        groups = stage_groups(self._database, self._cells, _prefix([self._log, *tables]))
+        found = [self._match(group) for group in groups]
+        for group, columns in zip(groups, found, strict=True):
+            if columns:
+                group.check_changed(len(columns), group.set_values())
+        clashing: set[int] = set()
+        for group, columns in zip(groups, found, strict=True):
+            if columns:
+                clashing |= self._read_back(group, columns)
+        return clashing
+
+    def _merge(self, left_out: set[int]) -> None:
+        """Gather the cells of each row; two changes of one cell stand for rows that are the same."""
+        rows: dict[tuple[str, tuple[tuple[str, Value], ...]], dict[str, list[int]]] = {}
+        for number, change in enumerate(self._changes):
+            if number not in left_out:
+                key = change.table, tuple(sorted(change.row.items(), key=lambda pair: pair[0]))
+                rows.setdefault(key, {}).setdefault(change.column, []).append(number)
+        for (table, row), columns in rows.items():
+            single = {column: numbers[0] for column, numbers in columns.items() if len(numbers) == 1 and row}
+            self.ambiguous += sum(map(len, columns.values())) - len(single)
+            if single:
+                values = {column: self._changes[number].value for column, number in single.items()}
+                self._cells.append(RowCells(table, dict(row), values))
+                self._numbers.append(single)
+
+    def _match(self, group: RowGroup) -> dict[int, list[str]]:
+        """Return the columns to write for each number of a group, and count the others."""
+        chosen = {}
+        for number, match in group.match_empty().items():
+            columns = list(self._numbers[number])
+            if match.found == 0:
+                self.missing += len(columns)
+            elif match.found > 1:
+                self.ambiguous += len(columns)
+            else:
+                empty = [column for column in columns if match.passed[column]]
+                self.filled += len(columns) - len(empty)
+                if empty:
+                    chosen[number] = empty
+        return chosen
+
+    def _read_back(self, group: RowGroup, chosen: dict[int, list[str]]) -> set[int]:
+        """Note for the log what cells hold now, which a type or trigger of the table has its part in."""
+        clashing: set[int] = set()
+        now = group.read_back()
+        for number, columns in chosen.items():
+            count, cells = now.get(number, (0, {}))
+            if count > 1:
+                clashing |= {self._numbers[number][column] for column in columns}
+                continue
+            for column in columns:
+                text, kind = cells.get(column, (None, ""))
+                if text is None:
+                    raise DataError(
+                        f"{self._database.location}: table {group.table!r}: a value written to {column!r} is not there "
+                        "afterwards, so nothing is kept; look for a trigger of the table"
+                    )
+                change = self._changes[self._numbers[number][column]]
+                self.written.append(
+                    LoggedChange(group.table, column, dict(change.row), text, kind, change.probability, change.reason)
+                )
+        return clashing
+
+
+def _check_tables(database: EditableDatabase, tables: Sequence[str], log: str) -> None:
+    for table in tables:
+        if table.casefold() == log.casefold():
+            raise DataError(f"{database.location}: {table!r} is the log of changes and is not changed itself")
+        if database.columns(table) is None:
+            raise DataError(f"{database.location}: no table is called {table!r}")
+
+
+def _prefix(tables: Sequence[str]) -> str:
+    """Return what the names of temporary tables start with, and no table's name does."""
+    prefix = _STAGED
+    while any(table.rpartition(".")[2].casefold().startswith(prefix) for table in tables):
+        prefix = free_name(prefix, [prefix])
+    return prefix
+
+
+def _cells_to_undo(
+    database: EditableDatabase, entries: Sequence[LoggedChange]
+) -> tuple[list[RowCells], list[dict[str, int]]]:
+    """Return the cells of a batch, row by row, and the positions of their entries; rows are as the batch has left them."""
+    rows: dict[tuple[str, tuple[tuple[str, Value], ...]], dict[str, int]] = {}
+    for number, entry in enumerate(entries):
+        rows.setdefault((entry.table, tuple(entry.row.items())), {})[entry.column] = number
+    cells = []
+    for (table, row), numbers in rows.items():
+        values = {column: database.value(entries[n].new_value, entries[n].value_type) for column, n in numbers.items()}
+        key = {column: values.get(column) if value is None else value for column, value in row}
+        cells.append(RowCells(table, key, values))
+    return cells, list(rows.values())

@@ -1,0 +1,273 @@
+"""Empty cells are filled in place, logged, and emptied again; nothing else changes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from relatum import DataError
+from relatum.tables.changes import Applied, Change, Undone, apply_changes, list_batches, undo_changes
+from relatum.tables.table import Value
+from support.shop_to_fill import Filled
+
+
+def track(key: int, column: str, value: Value, probability: float = 0.75) -> Change:
+    return Change("track", {"id": key}, column, value, probability, "because")
+
+
+def sale(column: str, value: Value, *row: Value) -> Change:
+    return Change("sale", dict(zip(("buyer", "item", "day", "units"), row, strict=True)), column, value, 0.5)
+
+
+SOME = [
+    track(1, "genre", 7),
+    track(1, "price", 0.99),
+    track(2, "name", 'Two; it\'s "2" %s'),
+    track(2, "seconds", 0.1 + 0.2),
+    track(2, "genre", 8),
+    track(9, "genre", 7),
+]
+
+
+def test_only_empty_cells_are_filled_and_each_is_counted(shop_to_fill: Filled) -> None:
+    before = shop_to_fill.shop
+    assert apply_changes(shop_to_fill.to, SOME) == Applied(1, applied=4, filled=1, missing=1, ambiguous=0)
+    rows = shop_to_fill.ask("SELECT id, name, genre, CAST(price AS TEXT), seconds FROM track ORDER BY id")
+    assert rows == [
+        (1, "One", 7, "0.99", 0.1),
+        (2, 'Two; it\'s "2" %s', 7, "0.99", 0.1 + 0.2),
+        (3, "Three", None, "1.5" if shop_to_fill.engine == "sqlite" else "1.50", None),
+    ]
+    assert shop_to_fill.shop["sale"] == before["sale"]
+    assert undo_changes(shop_to_fill.to) == Undone(1, restored=4, changed=0, missing=0)
+    assert shop_to_fill.shop == before
+
+
+def test_the_log_has_a_row_for_each_change(shop_to_fill: Filled) -> None:
+    apply_changes(shop_to_fill.to, SOME, source="run 1")
+    rows = shop_to_fill.ask(
+        "SELECT batch, number, source, table_name, column_name, row_key, old_value, new_value, probability, reason, "
+        "undone_at FROM relatum_changes ORDER BY number"
+    )
+    assert [row[:2] for row in rows] == [(1, number) for number in range(4)]
+    assert {row[4]: row[7] for row in rows} == {
+        "genre": "7",
+        "price": "0.99",
+        "name": 'Two; it\'s "2" %s',
+        "seconds": rows[3][7],
+    }
+    assert float(rows[3][7]) == 0.1 + 0.2
+    assert [json.loads(row[5]) for row in rows] == [{"id": 1}, {"id": 1}, {"id": 2}, {"id": 2}]
+    assert {(*row[2:4], row[6], *row[8:]) for row in rows} == {("run 1", "track", None, 0.75, "because", None)}
+    ((moment,),) = shop_to_fill.ask("SELECT DISTINCT changed_at FROM relatum_changes")
+    assert abs((datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()) < 60
+    (batch,) = list_batches(shop_to_fill.to)
+    assert (batch.batch, batch.source, batch.tables, batch.cells, batch.undone) == (1, "run 1", ("track",), 4, 0)
+    undo_changes(shop_to_fill.to)
+    (batch,) = list_batches(shop_to_fill.to)
+    assert (batch.cells, batch.undone) == (4, 4)
+    assert batch.undone_at is not None
+    assert batch.undone_at >= batch.changed_at == moment
+
+
+def test_rows_without_a_key_are_found_by_all_their_values(shop_to_fill: Filled) -> None:
+    before = shop_to_fill.shop
+    given = [
+        sale("units", 4, "ann", "tea", "2024-01-05", None),
+        sale("item", "jam", "bob", None, None, 3),
+        sale("day", "2024-02-01", "bob", None, None, 3),
+        sale("units", 5, "cem", "tea", None, None),
+        sale("day", "2024-02-02", "cem", "tea", None, None),
+        sale("units", 6, "eve", "tea", None, None),
+        sale("units", 7, "dan", "tea", None, None),  # two rows
+        sale("day", "2024-02-03", "dan", "tea", None, None),
+    ]
+    assert apply_changes(shop_to_fill.to, given) == Applied(1, applied=5, filled=0, missing=1, ambiguous=2)
+    rows = shop_to_fill.ask("SELECT buyer, item, CAST(day AS TEXT), units FROM sale")
+    assert sorted(rows, key=repr) == [
+        ("ann", "tea", "2024-01-05", 4),
+        ("ann", "tea", "2024-01-06", 2),
+        ("bob", "jam", "2024-02-01", 3),
+        ("cem", "tea", "2024-02-02", 5),
+        ("dan", "tea", None, None),
+        ("dan", "tea", None, None),
+    ]
+    assert undo_changes(shop_to_fill.to) == Undone(1, restored=5, changed=0, missing=0)
+    assert shop_to_fill.shop == before
+
+
+def test_rows_that_would_become_the_same_are_left(shop_to_fill: Filled) -> None:
+    shop_to_fill.run(
+        "CREATE TABLE pair (a TEXT, b INTEGER, c INTEGER)",
+        "INSERT INTO pair VALUES ('x', 1, NULL), ('x', 1, 7), ('y', 1, NULL), ('y', NULL, 7), ('z', NULL, NULL)",
+    )
+    before = shop_to_fill.content("pair")
+    given = [
+        Change("pair", {"a": "x", "b": 1, "c": None}, "c", 7, 0.5),  # there is such a row
+        Change("pair", {"a": "y", "b": 1, "c": None}, "c", 7, 0.5),  # these two become one
+        Change("pair", {"a": "y", "b": None, "c": 7}, "b", 1, 0.5),
+        Change("pair", {"a": "z", "b": None, "c": None}, "b", 1, 0.5),
+    ]
+    assert apply_changes(shop_to_fill.to, given) == Applied(1, applied=1, filled=0, missing=0, ambiguous=3)
+    undo_changes(shop_to_fill.to)
+    assert shop_to_fill.content("pair") == before
+
+
+def test_changes_that_cannot_be_told_apart_are_left(shop_to_fill: Filled) -> None:
+    before = shop_to_fill.shop
+    given = [
+        track(1, "genre", 7),
+        track(1, "genre", 8),
+        Change("sale", {}, "units", 5, 0.5),
+    ]
+    assert apply_changes(shop_to_fill.to, given) == Applied(None, applied=0, filled=0, missing=0, ambiguous=3)
+    assert shop_to_fill.shop == before
+    assert list_batches(shop_to_fill.to) == []
+    assert apply_changes(shop_to_fill.to, []) == Applied(None, 0, 0, 0, 0)
+    with pytest.raises(DataError, match="'track': some changes name a row by id, others by id, name"):
+        apply_changes(shop_to_fill.to, [track(1, "genre", 7), Change("track", {"name": "x", "id": 2}, "seconds", 1, 0.5)])
+
+
+def test_what_was_changed_since_is_left(shop_to_fill: Filled) -> None:
+    apply_changes(shop_to_fill.to, [*SOME, track(3, "seconds", 1.0)])
+    shop_to_fill.run("UPDATE track SET genre = 3 WHERE id = 1", "DELETE FROM track WHERE id = 3")
+    assert undo_changes(shop_to_fill.to) == Undone(1, restored=3, changed=1, missing=1)
+    rows = shop_to_fill.ask("SELECT id, name, genre, seconds FROM track ORDER BY id")
+    assert rows == [(1, "One", 3, 0.1), (2, None, 7, None)]
+    ((left,),) = shop_to_fill.ask("SELECT count(*) FROM relatum_changes WHERE undone_at IS NULL")
+    assert left == 2
+    with pytest.raises(DataError, match=r"batch 1 was undone at \d{4}-"):
+        undo_changes(shop_to_fill.to)
+
+
+def test_what_was_taken_out_of_the_log_is_left(shop_to_fill: Filled) -> None:
+    apply_changes(shop_to_fill.to, SOME)
+    shop_to_fill.run("DELETE FROM relatum_changes WHERE column_name IN ('genre', 'name')")
+    assert undo_changes(shop_to_fill.to) == Undone(1, restored=2, changed=0, missing=0)
+    assert shop_to_fill.ask("SELECT count(*), count(undone_at) FROM relatum_changes") == [(2, 2)]
+    assert shop_to_fill.ask("SELECT genre, price FROM track WHERE id = 1") == [(7, None)]
+
+
+def test_batches_are_undone_one_by_one_and_once(shop_to_fill: Filled) -> None:
+    before = shop_to_fill.shop
+    with pytest.raises(DataError, match="'relatum_changes': no changes are logged, so there is nothing to undo"):
+        undo_changes(shop_to_fill.to)
+    assert apply_changes(shop_to_fill.to, SOME[:2]).batch == 1
+    between = shop_to_fill.shop
+    assert apply_changes(shop_to_fill.to, SOME[2:]).batch == 2
+    with pytest.raises(DataError, match="no batch 3; there are 1, 2"):
+        undo_changes(shop_to_fill.to, batch=3)
+    assert undo_changes(shop_to_fill.to).batch == 2
+    assert shop_to_fill.shop == between
+    with pytest.raises(DataError, match=r"batch 2 was undone at .*; not undone yet: 1"):
+        undo_changes(shop_to_fill.to)
+    assert undo_changes(shop_to_fill.to, batch=1).restored == 2
+    assert shop_to_fill.shop == before
+    assert apply_changes(shop_to_fill.to, SOME).batch == 3
+    assert [each.undone for each in list_batches(shop_to_fill.to)] == [2, 2, 0]
+
+
+def test_names_are_names_whatever_they_hold(shop_to_fill: Filled) -> None:
+    names = ['x"; DROP TABLE track; --', "select", "%s ? :a $1", "日本", "relatum_given_0", "relatum_given_0_found"]
+    for name in names:
+        sql = '"' + name.replace('"', '""') + '"'
+        shop_to_fill.run(f"CREATE TABLE {sql} ({sql} TEXT PRIMARY KEY, g INTEGER)")
+        shop_to_fill.run(f"INSERT INTO {sql} VALUES ('it''s', NULL)")  # noqa: S608
+    given = [Change(name, {name: "it's"}, "g", 5, 1.0) for name in names]
+    log = 'lo"g %s'
+    assert apply_changes(shop_to_fill.to, given, log=log).applied == len(names)
+    for name in names:
+        sql = '"' + name.replace('"', '""') + '"'
+        assert shop_to_fill.ask(f"SELECT * FROM {sql}") == [("it's", 5)]  # noqa: S608
+    assert undo_changes(shop_to_fill.to, log=log).restored == len(names)
+
+
+def test_values_are_stored_in_the_types_of_columns(shop_to_fill: Filled) -> None:
+    given = [track(1, "genre", 7.0), track(1, "price", "2.5"), track(3, "seconds", 4), track(2, "name", 12)]
+    assert apply_changes(shop_to_fill.to, given).applied == 4
+    found = shop_to_fill.content("track")["track"]
+    types = {row[0]: row[3::2] for row in found}
+    if shop_to_fill.engine == "sqlite":
+        assert types[1][1:] == ("integer", "real", "real")
+        assert types[2][0] == "text"
+        assert types[3][3] == "real"
+    assert shop_to_fill.ask("SELECT name FROM track WHERE id = 2") == [("12",)]
+    assert shop_to_fill.ask("SELECT genre FROM track WHERE id = 1 AND genre = 7 AND price = 2.5") == [(7,)]
+    assert undo_changes(shop_to_fill.to).restored == 4
+
+
+def test_types_of_postgresql(database: str) -> None:
+    import psycopg
+
+    filled = Filled("postgres", database, lambda: psycopg.connect(database))
+    filled.run(
+        "CREATE TYPE mood AS ENUM ('sad', 'glad')",
+        "CREATE DOMAIN positive AS INTEGER CHECK (VALUE > 0)",
+        "CREATE TABLE parent (k UUID, n NUMERIC(6, 1), t TIMESTAMPTZ, m mood, b BOOLEAN, c CHAR(5), p positive, r REAL)",
+        "CREATE TABLE child () INHERITS (parent)",
+        "INSERT INTO parent (k) VALUES ('5e1b0a1c-0000-4000-8000-000000000001')",
+        "INSERT INTO child (k) VALUES ('5e1b0a1c-0000-4000-8000-000000000001')",
+        "CREATE SCHEMA lab",
+        "CREATE TABLE lab.found (k INTEGER, v TEXT) PARTITION BY RANGE (k)",
+        "CREATE TABLE lab.found_1 PARTITION OF lab.found FOR VALUES FROM (0) TO (10)",
+        "INSERT INTO lab.found VALUES (1, NULL)",
+    )
+    before = filled.content("parent", "lab.found")
+    key: dict[str, Value] = {"k": "5e1b0a1c-0000-4000-8000-000000000001"}
+    values: dict[str, Value] = {
+        "n": 2.25,
+        "t": "2024-03-01 10:00:00+02",
+        "m": "glad",
+        "b": "true",
+        "c": "ab",
+        "p": 3,
+        "r": 0.1,
+    }
+    given = [Change("parent", key, column, value, 0.5) for column, value in values.items()]
+    given.append(Change("lab.found", {"k": 1}, "v", "x", 0.5))
+    assert apply_changes(database, given).applied == 8
+    assert filled.ask("SELECT count(*), count(n) FROM parent") == [(2, 1)]  # the row of the table that inherits is not meant
+    ((n, moment),) = filled.ask("SELECT n::text, t AT TIME ZONE 'UTC' FROM ONLY parent")
+    assert (n, moment.hour) == ("2.3", 8)
+    filled.run("ALTER DATABASE trial SET timezone = 'Asia/Tokyo'", "ALTER DATABASE trial SET datestyle = 'German'")
+    assert undo_changes(database).restored == 8
+    assert filled.content("parent", "lab.found") == before
+
+
+def test_a_trigger_that_changes_what_is_written_is_no_obstacle_to_undo(database: str) -> None:
+    import psycopg
+
+    filled = Filled("postgres", database, lambda: psycopg.connect(database))
+    filled.run(
+        "CREATE TABLE word (k INTEGER PRIMARY KEY, v TEXT)",
+        "INSERT INTO word VALUES (1, NULL)",
+        "CREATE FUNCTION lower_v() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.v = lower(NEW.v); RETURN NEW; END'",
+        "CREATE TRIGGER lower_v BEFORE UPDATE ON word FOR EACH ROW EXECUTE FUNCTION lower_v()",
+    )
+    apply_changes(database, [Change("word", {"k": 1}, "v", "ABC", 0.5)])
+    assert filled.ask("SELECT v, new_value FROM word, relatum_changes") == [("abc", "abc")]
+    assert undo_changes(database).restored == 1
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+def test_many_changes_are_quick(shop_to_fill: Filled, has_key: bool, count: Callable[[int, int], int]) -> None:
+    rows = count(5_000, 50_000)
+    counted = f"SELECT 1 AS k UNION ALL SELECT k + 1 FROM r WHERE k < {rows}"  # noqa: S608
+    shop_to_fill.run(
+        f"CREATE TABLE big (k INTEGER{' PRIMARY KEY' if has_key else ''}, g INTEGER, v TEXT, w INTEGER)",
+        f"INSERT INTO big WITH RECURSIVE r AS ({counted}) SELECT k, NULLIF(k % 3, 0), NULL, NULL FROM r",  # noqa: S608
+    )
+    before = shop_to_fill.content("big")
+    given = []
+    for k in range(1, rows + 1):
+        row: dict[str, Value] = {"k": k} if has_key else {"k": k, "g": k % 3 or None, "v": None, "w": None}
+        given += [Change("big", row, "v", f"v{k}", 0.5), Change("big", row, "w", k, 0.5)]
+    started = time.perf_counter()
+    assert apply_changes(shop_to_fill.to, given).applied == 2 * rows
+    assert undo_changes(shop_to_fill.to).restored == 2 * rows
+    assert time.perf_counter() - started < max(30, rows / 500)  # nested loops would take far longer
+    assert shop_to_fill.content("big") == before

@@ -1,0 +1,263 @@
+"""What a database does not let happen is one sentence, and it stays as it was."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any, overload
+
+import pytest
+
+from relatum import DataError
+from relatum.tables import postgres, sqlite
+from relatum.tables.changes import Change, apply_changes, list_batches, undo_changes
+from relatum.tables.table import Value
+from support.full_disk import LIMITED
+from support.shop_to_fill import Filled
+
+GENRE = Change("track", {"id": 1}, "genre", 7, 0.5)
+
+
+def refused(filled: Filled, *changes: Change, match: str, log: str = "relatum_changes") -> None:
+    """Check that changes after one that would do are refused in one line, and leave the database as it was."""
+    before = filled.shop
+    with pytest.raises(DataError, match=match) as refusal:
+        apply_changes(filled.to, [GENRE, *changes], log=log)
+    assert "\n" not in str(refusal.value)
+    assert "s3cret" not in str(refusal.value)
+    assert filled.shop == before
+    assert list_batches(filled.to) == []
+
+
+def test_what_is_not_there_is_refused(shop_to_fill: Filled) -> None:
+    shop_to_fill.run("CREATE VIEW seen AS SELECT * FROM track")
+    refused(shop_to_fill, Change("nothing", {"id": 1}, "genre", 7, 0.5), match="no table is called 'nothing'")
+    refused(shop_to_fill, Change("seen", {"id": 1}, "genre", 7, 0.5), match="'seen' is (a view, )?not a table")
+    refused(shop_to_fill, Change("track", {"id": 2}, "nothing", 7, 0.5), match="nothing")
+    refused(shop_to_fill, Change("sale", {"nothing": 1}, "units", 7, 0.5), match="nothing")
+    refused(shop_to_fill, match="table 'sale' is no log of changes: it lacks batch, number,", log="sale")
+    refused(shop_to_fill, match="'track' is the log of changes and is not changed itself", log="track")
+
+
+def test_a_table_that_is_gone_since_is_named(shop_to_fill: Filled) -> None:
+    apply_changes(shop_to_fill.to, [GENRE, Change("sale", {"buyer": "cem"}, "units", 1, 0.5)])
+    shop_to_fill.run("DROP TABLE sale")
+    with pytest.raises(DataError, match="no table is called 'sale'"):
+        undo_changes(shop_to_fill.to)
+    assert shop_to_fill.ask("SELECT genre FROM track WHERE id = 1") == [(7,)]
+
+
+def test_a_damaged_log_is_refused(shop_to_fill: Filled) -> None:
+    apply_changes(shop_to_fill.to, [GENRE])
+    for text in ("{", "[1]", '{"id": [1]}', "[" * 100_000):
+        shop_to_fill.run(f"UPDATE relatum_changes SET row_key = '{text}'")  # noqa: S608
+        with pytest.raises(DataError, match="'relatum_changes': batch 1 is damaged, so nothing is undone"):
+            undo_changes(shop_to_fill.to)
+    shop_to_fill.run("UPDATE relatum_changes SET row_key = '{\"id\": 1}', value_type = 'integer', new_value = 'many'")
+    with pytest.raises(DataError, match=r"damaged|many"):
+        undo_changes(shop_to_fill.to)
+    shop_to_fill.run("UPDATE relatum_changes SET new_value = '7', table_name = NULL")
+    with pytest.raises(DataError, match="damaged"):
+        undo_changes(shop_to_fill.to)
+    shop_to_fill.run("UPDATE relatum_changes SET table_name = 'track'")
+    assert undo_changes(shop_to_fill.to).restored == 1
+
+
+def test_files_that_are_no_databases_are_refused(tmp_path: Path) -> None:
+    table = tmp_path / "shop.csv"
+    table.write_text("id,genre\n1,\n")
+    with pytest.raises(
+        DataError, match=r"shop\.csv: neither a SQLite nor a DuckDB database; cells of other files cannot be changed"
+    ):
+        apply_changes(table, [GENRE])
+    with pytest.raises(DataError, match="no such file"):
+        apply_changes(tmp_path / "new.db", [GENRE])
+    with pytest.raises(DataError, match=r"^mysql://\.\.\.: only files and postgresql://"):
+        apply_changes("mysql://me:secret@here/shop", [GENRE])
+    with pytest.raises(DataError, match="not a file"):
+        undo_changes(tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == ["shop.csv"]
+
+
+def test_changes_that_cannot_be_are_refused() -> None:
+    for value in (None, float("nan"), float("inf")):
+        with pytest.raises(DataError, match="no value to write"):
+            Change("t", {"id": 1}, "c", value, 0.5)
+    for probability in (-0.1, 1.5, float("nan")):
+        with pytest.raises(DataError, match="not between 0 and 1"):
+            Change("t", {"id": 1}, "c", 1, probability)
+    with pytest.raises(DataError, match="list is no text or number, as the value of 'id'"):
+        Change("t", {"id": [1]}, "c", 1, 0.5)  # type: ignore[dict-item]
+
+
+def test_a_check_is_kept(shop_to_fill: Filled) -> None:
+    shop_to_fill.run(
+        "CREATE TABLE checked (k INTEGER PRIMARY KEY, v INTEGER CHECK (v < 900))",
+        "INSERT INTO checked VALUES (1, NULL), (2, NULL)",
+    )
+    given = [Change("checked", {"k": key}, "v", value, 0.5) for key, value in ((1, 5), (2, 900))]
+    refused(shop_to_fill, *given, match="(?i)check")
+    assert shop_to_fill.ask("SELECT count(v) FROM checked") == [(0,)]
+
+
+def test_a_generated_column_is_not_written(shop_to_fill: Filled) -> None:
+    stored = "VIRTUAL" if shop_to_fill.engine == "duckdb" else "STORED"
+    shop_to_fill.run(
+        f"CREATE TABLE sums (k INTEGER, a INTEGER, b INTEGER GENERATED ALWAYS AS (a + 1) {stored})",
+        "INSERT INTO sums (k) VALUES (1)",
+    )
+    refused(shop_to_fill, Change("sums", {"k": 1}, "b", 5, 0.5), match="(?i)generated|'?b'?")
+    given = [Change("sums", {"k": 1, "a": None, "b": None}, "a", 5, 0.5)]  # what follows from it changes as well
+    with pytest.raises(DataError, match="look for a trigger"):
+        apply_changes(shop_to_fill.to, given)
+    assert apply_changes(shop_to_fill.to, [Change("sums", {"k": 1}, "a", 5, 0.5)]).applied == 1
+    assert shop_to_fill.ask("SELECT * FROM sums") == [(1, 5, 6)]
+
+
+def test_a_value_that_a_column_cannot_hold_is_refused(shop_to_fill: Filled) -> None:
+    if shop_to_fill.engine == "sqlite":
+        shop_to_fill.run("CREATE TABLE strict (k INTEGER, v INTEGER) STRICT")
+    else:
+        shop_to_fill.run("CREATE TABLE strict (k INTEGER, v INTEGER)")
+    shop_to_fill.run("INSERT INTO strict VALUES (1, NULL)")
+    for value in ("many", 2**70):
+        refused(shop_to_fill, Change("strict", {"k": 1}, "v", value, 0.5), match="(?i)int|convert|range")
+
+
+def test_a_trigger_that_refuses_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "shop.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER, w INTEGER)")
+        connection.execute("INSERT INTO t VALUES (1, NULL, NULL), (2, NULL, NULL)")
+        connection.execute(
+            "CREATE TRIGGER no AFTER UPDATE ON t WHEN new.v = 5 BEGIN SELECT RAISE(ABORT, 'five is not wanted'); END"
+        )
+        connection.execute("CREATE TRIGGER back AFTER UPDATE ON t WHEN new.w = 5 BEGIN UPDATE t SET w = NULL; END")
+    before = path.read_bytes()
+    for column, match in (("v", "five is not wanted"), ("w", "written to 'w' is not there afterwards")):
+        with pytest.raises(DataError, match=match):
+            apply_changes(path, [Change("t", {"k": key}, column, value, 0.5) for key, value in ((1, 4), (2, 5))])
+        assert path.read_bytes() == before
+
+
+def test_a_trigger_that_skips_rows_is_noticed(database: str) -> None:
+    import psycopg
+
+    filled = Filled("postgres", database, lambda: psycopg.connect(database))
+    filled.run(
+        "CREATE TABLE t (k INTEGER, v INTEGER)",
+        "INSERT INTO t VALUES (1, NULL), (2, NULL)",
+        "CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS "
+        "'BEGIN IF NEW.v = 5 THEN RETURN NULL; END IF; RETURN NEW; END'",
+        "CREATE TRIGGER skip BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION skip()",
+    )
+    with pytest.raises(DataError, match="2 rows should have changed and 1 have, so nothing is kept"):
+        apply_changes(database, [Change("t", {"k": key}, "v", value, 0.5) for key, value in ((1, 4), (2, 5))])
+    assert filled.ask("SELECT * FROM t ORDER BY k") == [(1, None), (2, None)]
+
+
+def test_what_somebody_else_is_writing_to_is_left_alone(shop_to_fill: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "_PATIENCE", 0.1)
+    monkeypatch.setitem(postgres._LOCAL, "lock_timeout", "100ms")
+    apply_changes(shop_to_fill.to, [GENRE])
+    with ExitStack() as stack:
+        other: Any = stack.enter_context(closing(shop_to_fill.connect()))
+        other.execute("BEGIN IMMEDIATE" if shop_to_fill.engine == "sqlite" else "BEGIN")
+        other.execute("UPDATE track SET genre = 5 WHERE id = 3")
+        more = [Change("track", {"id": 2}, "name", "Two", 0.5)]
+        for act in (lambda: apply_changes(shop_to_fill.to, more), lambda: undo_changes(shop_to_fill.to)):
+            with pytest.raises(
+                DataError, match=r"(?i)locked|lock timeout|already (attached|open)|different configuration|lock"
+            ):
+                act()
+        other.execute("ROLLBACK")
+    assert apply_changes(shop_to_fill.to, more).applied == 1
+
+
+def test_a_database_that_may_only_be_read_is_left_alone(database: str, tmp_path: Path) -> None:
+    import psycopg
+
+    filled = Filled("postgres", database, lambda: psycopg.connect(database))
+    filled.run("CREATE TABLE track (id INTEGER, genre INTEGER)", "INSERT INTO track VALUES (1, NULL)")
+    filled.run("ALTER DATABASE trial SET default_transaction_read_only = on")
+    with pytest.raises(DataError, match="read-only transaction"):
+        apply_changes(database, [GENRE])
+    path = tmp_path / "shop.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE track (id INTEGER, genre INTEGER)")
+        connection.execute("INSERT INTO track VALUES (1, NULL)")
+    content = bytearray(path.read_bytes())
+    content[18] = 3  # a version of the format that this library may read and not write
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="readonly database"):
+        apply_changes(path, [GENRE])
+    assert path.read_bytes() == content
+
+
+class Interrupted(Sequence[Change]):
+    """Changes in the middle of which Ctrl-C comes."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        self._changes = changes
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    @overload
+    def __getitem__(self, index: int) -> Change: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Change]: ...
+    def __getitem__(self, index: int | slice) -> Change | Sequence[Change]:
+        if sys._getframe(1).f_code.co_name == "_read_back":  # when values are written and the log is not
+            signal.raise_signal(signal.SIGINT)
+        return self._changes[index]
+
+    def __iter__(self) -> Iterator[Change]:
+        return iter(self._changes)
+
+
+def test_ctrl_c_leaves_the_database_as_it_was(shop_to_fill: Filled) -> None:
+    before = shop_to_fill.shop
+    with pytest.raises(KeyboardInterrupt):
+        apply_changes(shop_to_fill.to, Interrupted([GENRE]))
+    assert shop_to_fill.shop == before
+    assert apply_changes(shop_to_fill.to, [GENRE]).applied == 1
+
+
+FULL = """
+import sys
+from relatum import DataError
+from relatum.tables.changes import Change, apply_changes
+from support.full_disk import files_up_to
+changes = [Change("t", {"k": key}, "v", f"value {key}" * 20, 0.5) for key in range(3000)]
+with files_up_to(int(sys.argv[2])):
+    try:
+        apply_changes(sys.argv[1], changes)
+    except DataError as error:
+        print(error)
+        sys.exit(2)
+"""
+
+
+@LIMITED
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_full_disk_leaves_the_database_as_it_was(engine: str, tmp_path: Path) -> None:
+    import duckdb
+
+    path = tmp_path / "shop.db"
+    connect: Any = sqlite3.connect if engine == "sqlite" else duckdb.connect
+    filled = Filled(engine, str(path), lambda: connect(str(path)))
+    values: list[Value] = [f"({key}, NULL)" for key in range(3000)]
+    filled.run("CREATE TABLE t (k INTEGER, v TEXT)", f"INSERT INTO t VALUES {', '.join(map(str, values))}")  # noqa: S608
+    before = filled.content("t")
+    command = [sys.executable, "-c", FULL, str(path), str(path.stat().st_size + 50_000)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1], check=False)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout.count("\n") == 1
+    assert filled.content("t") == before
+    assert list_batches(path) == []
