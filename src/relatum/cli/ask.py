@@ -15,9 +15,10 @@ from relatum.errors import SettingError
 from relatum.formatting import number, percent
 
 if TYPE_CHECKING:
+    from relatum.api import Run
     from relatum.inference.calibration import Reliability
     from relatum.inference.ranking import Metrics
-    from relatum.runs.answers import Answer
+    from relatum.runs.answers import Answer, Question
 
 __all__ = ["complete", "evaluate", "score"]
 
@@ -125,17 +126,19 @@ def complete(
         explained = [
             {"reasons": [one.to_dict() for one in reasons[answer]]} if answer in reasons else {} for answer in answers
         ]
-        plain = [{**_plain(answer), **more} for answer, more in zip(answers, explained, strict=True)]
+        plain = [{**_plain(loaded, answer), **more} for answer, more in zip(answers, explained, strict=True)]
         print_json({"question": question, "answers": plain})
         return
     ends = ("score", "probability")
     if known := [answer for answer in answers if answer.known]:
-        rows = [(*row, "derived" if one.source == "derived" else f"in {one.source}") for row, one in _rows(known)]
+        listed = _rows(loaded, parsed, known)
+        rows = [(*row, "derived" if one.source == "derived" else f"in {one.source}") for row, one in listed]
         print_table(f"{question}, known", ("", *heads, *ends, ""), rows, ends, drop=("score",))
-    rows = [row for row, _ in _rows([answer for answer in answers if not answer.known])]
+    rows = [row for row, _ in _rows(loaded, parsed, [answer for answer in answers if not answer.known])]
     print_table(f"{question}, new", ("", *heads, *ends), rows, ends, drop=("score",))
     for answer, found in reasons.items():
-        say(f"{', '.join(answer.entities)}:" + ("" if found else " no rule speaks for it, the embedding alone does"))
+        shown = ", ".join(loaded.shown(parsed.relation, answer.entities, parsed.open))
+        say(f"{shown}:" + ("" if found else " no rule speaks for it, the embedding alone does"))
         for one in found:
             say_reason(one)
 
@@ -170,17 +173,19 @@ def score(
     say("beats: the share of one-cell variations of this fact that score lower")
 
 
-def _rows(answers: list[Answer]) -> Iterator[tuple[tuple[str, ...], Answer]]:
+def _rows(run: Run, question: Question, answers: list[Answer]) -> Iterator[tuple[tuple[str, ...], Answer]]:
     """Yield the cells of each answer, with the answer."""
     for rank, one in enumerate(answers, start=1):
-        yield (str(rank), *one.entities, f"{one.score:.3f}", percent(one.probability)), one
+        shown = run.shown(question.relation, one.entities, question.open)
+        yield (str(rank), *shown, f"{one.score:.3f}", percent(one.probability)), one
 
 
-def _plain(answer: Answer) -> dict[str, Any]:
+def _plain(run: Run, answer: Answer) -> dict[str, Any]:
     entity = {"entity": answer.entity} if len(answer.entities) == 1 else {}
     return {
         **entity,
         "entities": list(answer.entities),
+        "labels": [run.labels.of(one) for one in answer.entities],
         "score": answer.score,
         "probability": answer.probability,
         "known": answer.known,

@@ -45,7 +45,7 @@ def show_each(run: Run, questions: str, *, k: int, new: bool, every: bool, json:
     found = answer_blocks(run, question, combinations, k, new_only=new, most=_SHOWN)
     rows = [
         (
-            *one.entities,
+            *run.shown(question.relation.name, one.entities, columns_of(question)),
             str(one.rank),
             f"{one.score:.3f}",
             percent(one.probability),

@@ -89,7 +89,7 @@ def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> 
     if len(names) == 1:
         schema = run.schema[names[0]]
         heads = schema.roles or tuple(f"position {position}" for position in range(schema.arity))
-        rows = [(str(rank), *one.entities, *_scores(one)) for rank, one in enumerate(found, start=1)]
+        rows = [(str(rank), *run.shown(names[0], one.entities), *_scores(one)) for rank, one in enumerate(found, start=1)]
         print_table(f"{schema}, new", ("", *heads, *ends), rows, ends, drop=("score",))
         return
     found.sort(key=lambda one: -(one.probability or 0.0))

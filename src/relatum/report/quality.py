@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from relatum.inference import scoring
 from relatum.inference.ranking import Ranks, mrr_interval
 from relatum.runs.trained import Trained
 
-__all__ = ["Breakdown", "ColumnErrors", "Errors", "Measured", "Quality", "WorstFact", "errors_of", "quality_of", "values_of"]
+__all__ = ["Breakdown", "ColumnErrors", "Errors", "Measured", "Quality", "WorstFact", "errors_of", "quality_of"]
 
 _LISTED = 25  # relations that have a row of their own
 _WORST_COLUMNS, _WORST_FACTS, _ABOVE = 12, 10, 3
@@ -204,15 +204,7 @@ def _worst(run: Trained, facts: Hypergraph, ranks: Ranks, column: Int64) -> tupl
         best, _ = scoring.top(run.model, run.tables, relation, question_columns, position, k, known)
         entities = [names[one] for one in fact[:, 0].tolist()]
         others = [[*entities[:position], names[one], *entities[position + 1 :]] for one in best[0].tolist() if one >= 0]
-        above = tuple(values_of(run, name, other)[position] for other in others)
+        above = tuple(run.shown(name, other)[position] for other in others)
         rank = float(ranks.realistic[question])
-        found.append(WorstFact(name, values_of(run, name, entities), position, rank, above))
+        found.append(WorstFact(name, run.shown(name, entities), position, rank, above))
     return tuple(found)
-
-
-def values_of(run: Trained, relation: str, entities: Iterable[str]) -> tuple[str, ...]:
-    """Return entities as the values of their columns, where these have names: 17 for `items:17`."""
-    if not run.schema[relation].roles:
-        return tuple(entities)
-    columns = zip(entities, run.column_types(relation), strict=True)
-    return tuple(name.removeprefix(column_type.prefix) if column_type else name for name, column_type in columns)

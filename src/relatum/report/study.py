@@ -13,7 +13,7 @@ from relatum.data.quality import DataQuality, Description, check_quality, descri
 from relatum.datasets.registry import DATASETS
 from relatum.evidence.reasons import Reason
 from relatum.inference.calibration import Reliability
-from relatum.report.quality import Errors, Quality, errors_of, quality_of, values_of
+from relatum.report.quality import Errors, Quality, errors_of, quality_of
 from relatum.rules import Rule, mine_rules
 from relatum.runs.answers import Prediction, Question
 from relatum.runs.journal import TrainingHistory
@@ -129,7 +129,7 @@ def _known(run: Trained, facts: Hypergraph) -> tuple[Known, ...]:
     for relation in facts.schema:
         table = facts.table(relation.name)
         first = [facts.entities[one] for one in table.columns[:, :1].flatten().tolist()]
-        example = values_of(run, relation.name, first) if first else ()
+        example = run.shown(relation.name, first) if first else ()
         found.append(Known(relation.name, relation.arity, relation.roles or (), len(table), example))
     return tuple(sorted(found, key=lambda one: -one.facts))
 
@@ -142,7 +142,7 @@ def _new_predictions(run: Trained, stored: Hypergraph) -> NewPredictions:
         (
             name,
             run.schema[name].roles or (),
-            tuple((replace(one, entities=values_of(run, name, one.entities)), _reason(run, one)) for one in found[name]),
+            tuple((replace(one, entities=run.shown(name, one.entities)), _reason(run, one)) for one in found[name]),
         )
         for name in best
     )

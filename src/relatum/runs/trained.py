@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
@@ -21,6 +21,7 @@ from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Block, Hypergraph, Split, TupleTable
 from relatum.data.keyed_answers import KeyedAnswers, Keys, free_entities
 from relatum.data.known_answers import KnownAnswers
+from relatum.data.labels import Labels
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, RelatumError, RelatumWarning, UnknownNameError
@@ -288,8 +289,32 @@ class Trained:
         return self.split.column_types.get(relation, (None,) * self.schema[relation].arity)
 
     def entity_id(self, name: str, column_type: ColumnType | None, column: str) -> int:
-        """Return the id of the entity that a name means in a column; in one of a table a value alone will do."""
-        return self.entities.id(name) if column_type is None else column_type.find(name, self.entities, column)
+        """Return the id of the entity that a name means in a column; in one of a table a value or a label will do."""
+        if column_type is None:
+            return self.entities.id(name)
+        if name not in self.entities and column_type.prefix + name not in self.entities:
+            called = self.labels.entity(name, column_type.prefix, column)
+            name = name if called is None or called not in self.entities else called
+        return column_type.find(name, self.entities, column)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """What people call the entities that are rows of tables."""
+        return Labels(self.split.rows)
+
+    def shown(self, relation: str, entities: Iterable[str], positions: Iterable[int] | None = None) -> tuple[str, ...]:
+        """Return entities as people read them below the name of their column: `Rock (1)` for `Genre:1`, 17 for `items:17`.
+
+        `positions` are theirs, by default all of the relation's in order.
+        """
+        types, named = self.column_types(relation), bool(self.schema[relation].roles)
+        listed = range(len(types)) if positions is None else positions
+        return tuple(self._shown(name, types[position], named) for name, position in zip(entities, listed, strict=True))
+
+    def _shown(self, name: str, column_type: ColumnType | None, named: bool) -> str:
+        value = name.removeprefix(column_type.prefix) if named and column_type is not None else name
+        label = self.labels.of(name)
+        return value if label is None or label == value else f"{label} ({value})"
 
     def entities_of(self, question: Question) -> Ids:
         """Return the entities of a question, int32[arity, 1]; where it has none this holds 0, which is not looked at."""
