@@ -51,7 +51,7 @@ class KilledFiller:
         there.close()
         assert here.recv() == "ready"
         if act in self.spans:
-            time.sleep(self._rng.uniform(0, 1.1 * self.spans[act]))
+            time.sleep(self._rng.uniform(0, 1.5 * self.spans[act]))
             child.kill()
         else:
             started = time.perf_counter()
