@@ -1,0 +1,148 @@
+"""A column's model: which contexts speak, how strongly, and what follows for a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relatum.arrays import Float64, Int64
+from relatum.data.vocabulary import Ids
+from relatum.errors import DataError
+from relatum.imputation.contexts import ColumnValues, Context, Counted, TableView
+from relatum.imputation.features import (
+    Beside,
+    Candidates,
+    Prior,
+    candidates_of,
+    context_features,
+    log_ratio,
+    same_features,
+    shared_features,
+    without_taken,
+)
+from relatum.imputation.key_order import KeyOrder
+from relatum.imputation.paths import Path
+
+__all__ = ["FIRST", "BoundColumn", "ColumnModel", "Scored"]
+
+FIRST = 4  # features before those of contexts: the prior, being no candidate, the mean and the maximum over contexts
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnModel:
+    """What was fitted for a column.
+
+    Attributes:
+        table: its table.
+        column: its name.
+        contexts: what is counted.
+        copies: paths that lead to values which the column itself may have.
+        weights: of the features: the prior; being none of the candidates; the mean and the maximum over contexts; each
+            context; being the value of the row before, and after, by key; being the value of each copy.
+        sharpness: what all of that is multiplied by, by validation cells.
+        embedding: the weight of an embedding's scores beside it.
+    """
+
+    table: str
+    column: str
+    contexts: tuple[Context, ...]
+    copies: tuple[Path, ...]
+    weights: Float64
+    sharpness: float = 1.0
+    embedding: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "table": self.table,
+            "column": self.column,
+            "contexts": [one.to_json() for one in self.contexts],
+            "copies": [one.to_json() for one in self.copies],
+            "weights": [float(one) for one in self.weights],
+            "sharpness": self.sharpness,
+            "embedding": self.embedding,
+        }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> ColumnModel:
+        """Return what plain data says; anything else is refused."""
+        try:
+            found = cls(
+                str(plain["table"]),
+                str(plain["column"]),
+                tuple(Context.from_json(one) for one in plain["contexts"]),
+                tuple(Path.from_json(one) for one in plain["copies"]),
+                np.array([float(one) for one in plain["weights"]]),
+                float(plain["sharpness"]),
+                float(plain["embedding"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise DataError("not the model of a column") from None
+        numbers = np.array([*found.weights, found.sharpness, found.embedding])
+        parents = all(one.parent is None or 0 <= one.parent < index for index, one in enumerate(found.contexts))
+        if len(found.weights) != FIRST + len(found.contexts) + 2 + len(found.copies) or not np.isfinite(numbers).all() or not parents:
+            raise DataError(f"{found.table}.{found.column}: not the model of a column")
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Candidates of cells with their features, float64[m, c + 1, k], and what each context says of them."""
+
+    candidates: Candidates
+    features: Float64
+    beside: list[Beside]
+
+
+class BoundColumn:
+    """A column's contexts counted over the rows of a view: what turns cells into features."""
+
+    def __init__(self, view: TableView, column: str, contexts: tuple[Context, ...] = (), copies: tuple[Path, ...] = ()) -> None:
+        self.view, self.column, self.copies = view, column, copies
+        self.values = ColumnValues(view, column)
+        self.prior = Prior.of(self.values.v, len(self.values.ids))
+        self.order = KeyOrder(view, column, self.values)
+        self.counted: list[Counted] = []
+        for context in contexts:
+            self.add(context)
+        self._taken: list[Counted] = []
+        for key in view.schema.keys:
+            paths = tuple(Path(one) for one in key if one != column)
+            if len(paths) == len(key) - 1 > 0 and all(view.schema.has(one) for one in key):
+                self._taken.append(Counted(view, Context(paths, (1,) * len(paths)), self.values))
+
+    @property
+    def contexts(self) -> tuple[Context, ...]:
+        """The contexts that are counted."""
+        return tuple(one.context for one in self.counted)
+
+    def add(self, context: Context) -> None:
+        """Count one more context."""
+        self.counted.append(Counted(self.view, context, self.values))
+
+    def score(self, cells: Ids, rows: Int64 | None, own: Int64) -> Scored:
+        """Return the candidates of cells with their features; `own` is what the counts know each to hold, -1 for nothing."""
+        codes = [one.of(cells, rows) for one in self.counted]
+        around = self.order.of(cells, rows)
+        reader, table = self.view.reader, self.view.table
+        copied = [self.values.numbers(reader.values(path, table, cells, rows)) for path in self.copies]
+        candidates = candidates_of(self.prior, self.counted, codes, own, np.concatenate([around, *copied], 1))
+        for key in self._taken:
+            candidates = without_taken(candidates, key, key.of(cells, rows)[:, 0])
+        beside: list[Beside] = []
+        columns = []
+        for one, x in zip(self.counted, codes, strict=True):
+            base = candidates.share if one.context.parent is None else beside[one.context.parent].share
+            beside.append(context_features(one, x, candidates, base))
+            columns.append(log_ratio(beside[-1].share, base))
+        alone = [each.share for each, one in zip(beside, self.counted, strict=True) if one.context.parent is None]
+        rest = np.zeros_like(candidates.share)
+        rest[:, -1] = 1.0
+        shared = shared_features(alone, candidates.share)
+        same = [same_features(candidates, one) for one in (around[:, :1], around[:, 1:], *copied)]
+        features = np.stack([np.log(candidates.share), rest, shared[..., 0], shared[..., 1], *columns, *same], -1)
+        features[~candidates.open] = 0.0
+        return Scored(candidates, features, beside)

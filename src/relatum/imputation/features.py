@@ -1,0 +1,167 @@
+"""Candidates for the cells of a column, and what speaks for each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relatum.arrays import Bool, Float64, Int64
+from relatum.imputation.contexts import Counted
+
+__all__ = [
+    "Beside",
+    "Candidates",
+    "Prior",
+    "candidates_of",
+    "context_features",
+    "log_ratio",
+    "same_features",
+    "shared_features",
+    "without_taken",
+]
+
+_ALL = 48  # values of a column that are all candidates
+_MOST = 48  # candidates where there are more values
+_NAMED, _FREQUENT = 8, 16  # values that each context names, and the most frequent ones
+_CLIP = 12.0  # nats that one feature says at most
+_FLOOR = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """How often each value of a column comes, and how often a new one."""
+
+    counts: Float64
+    unseen: float
+
+    @classmethod
+    def of(cls, v: Int64, width: int) -> Prior:
+        """Return it from the numbers of values in rows; how often new ones come follows from how many came once."""
+        counts = np.bincount(v[v >= 0], minlength=width).astype(np.float64)
+        total, once = counts.sum(), float((counts == 1).sum())
+        return cls(counts, float(min(once / max(1 - once / max(total, 1), 0.05), total)) + 0.05)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Candidates of some cells: numbers of values [m, c], -1 for none, and the prior share of each and of all others, [m, c + 1].
+
+    `own` is what each cell holds where the counts know it, else -1: it is taken off.
+    """
+
+    values: Int64
+    own: Int64
+    share: Float64
+    open: Bool
+
+    @property
+    def right(self) -> Int64:
+        """Where the own value is among the candidates; the last index, of all others, if it is not."""
+        found = (self.values == self.own[:, None]) & self.open[:, :-1]
+        return np.where(found.any(1), found.argmax(1), self.values.shape[1])
+
+
+def candidates_of(prior: Prior, counted: list[Counted], codes: list[Int64], own: Int64, extra: Int64 | None = None) -> Candidates:
+    """Return the candidates of cells: all values, or those that contexts name, those in `extra`, and the most frequent."""
+    width, rows = len(prior.counts), len(own)
+    if width <= _ALL:
+        values = np.broadcast_to(np.arange(width), (rows, width)).copy()
+    else:
+        values = _named(prior, counted, codes, own, extra)
+    here = np.where(values >= 0, prior.counts[values], 0.0) - (values == own[:, None])
+    total = prior.counts.sum() - (own >= 0) + prior.unseen
+    here = np.maximum(here, 0.0)
+    others = total - here.sum(1)
+    share = np.concatenate([here, others[:, None]], 1) / total[:, None]
+    is_open = np.concatenate([here > 0, np.ones((rows, 1), np.bool_)], 1)
+    return Candidates(np.where(is_open[:, :-1], values, -1), own, np.maximum(share, _FLOOR), is_open)
+
+
+def _named(prior: Prior, counted: list[Counted], codes: list[Int64], own: Int64, extra: Int64 | None) -> Int64:
+    rows = len(own)
+    frequent = np.argsort(-prior.counts, kind="stable")[:_FREQUENT]
+    found = [np.broadcast_to(frequent, (rows, len(frequent)))]
+    strength = [np.broadcast_to(1e-3 + 1e-3 * prior.counts[frequent] / prior.counts.sum(), (rows, len(frequent)))]
+    for one, x in zip(counted, codes, strict=True):
+        values, counts = one.counts.most(x, _NAMED)
+        inside = (x >= 0) & (own >= 0)[:, None]
+        counts = counts - ((values == own[:, None, None]) & inside[..., None])
+        share = counts / (one.counts.total(x) - inside + 1e-9 + one.context.strength)[..., None]
+        found.append(values.reshape(rows, -1))
+        strength.append(np.where(counts > 0.5, share, 0.0).reshape(rows, -1))
+    if extra is not None:
+        found.append(extra)
+        strength.append(np.where(extra >= 0, 10.0, 0.0))
+    values, power = np.concatenate(found, 1), np.concatenate(strength, 1)
+    values = np.where(power > 0, values, -1)
+    order = np.argsort(values, 1, kind="stable")
+    values, power = np.take_along_axis(values, order, 1), np.take_along_axis(power, order, 1)
+    # what several contexts name counts once, with the strength of all: sums up to each last mention, less those before it
+    sums = np.cumsum(power, 1)
+    last = np.concatenate([values[:, 1:] != values[:, :-1], np.ones((rows, 1), np.bool_)], 1) & (values >= 0)
+    before = np.maximum.accumulate(np.where(last, sums, 0.0), 1)
+    before = np.concatenate([np.zeros((rows, 1)), before[:, :-1]], 1)
+    below = np.where(values < 0, sums, 0.0).max(1, keepdims=True)
+    power = np.where(last, sums - np.maximum(before, below), -1.0)
+    chosen = np.argsort(-power, 1, kind="stable")[:, :_MOST]
+    kept = np.where(np.take_along_axis(power, chosen, 1) > 0, np.take_along_axis(values, chosen, 1), -1)
+    return kept[:, : max(1, int((kept >= 0).any(0).sum()))]
+
+
+def without_taken(candidates: Candidates, key: Counted, x: Int64) -> Candidates:
+    """Return the candidates without those that another row with the same other columns of a key has."""
+    values, own = candidates.values, candidates.own
+    taken = key.counts.of(np.broadcast_to(x[:, None], values.shape), values) - (values == own[:, None])
+    is_open = candidates.open.copy()
+    is_open[:, :-1] &= taken < 0.5
+    return replace(candidates, open=is_open)
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """What a context says of candidates: P(v | x) [m, c + 1], and how many rows it rests on, [m]."""
+
+    share: Float64
+    rows: Float64
+
+
+def context_features(one: Counted, x: Int64, candidates: Candidates, base: Float64) -> Beside:
+    """Return what a context with numbers x[m, width] says of candidates, smoothed towards `base`, [m, c + 1]."""
+    own, values, strength = candidates.own, candidates.values, one.context.strength
+    shares, known, support = np.zeros_like(base), np.zeros(len(own)), np.zeros(len(own))
+    for index in range(x.shape[1]):
+        code = x[:, index]
+        inside = ((code >= 0) & (own >= 0)).astype(np.float64)
+        total = np.maximum(one.counts.total(code) - inside, 0.0)
+        here = one.counts.of(np.broadcast_to(code[:, None], values.shape), values)
+        here = np.maximum(here - one.counts.own(own[:, None], values) * inside[:, None], 0.0)
+        others = np.maximum(total - here.sum(1), 0.0)
+        counts = np.concatenate([here, others[:, None]], 1)
+        share = (counts + strength * base) / (total + strength)[:, None]
+        there = total > 0
+        shares += np.where(there[:, None], share, 0.0)
+        known += there
+        support += total
+    says = known > 0
+    return Beside(np.where(says[:, None], shares / np.maximum(known, 1)[:, None], base), support)
+
+
+def log_ratio(share: Float64, base: Float64) -> Float64:
+    """Return how much likelier candidates are by one share than by another, in nats."""
+    return np.clip(np.log(share) - np.log(base), -_CLIP, _CLIP)
+
+
+def shared_features(shares_of_all: list[Float64], share: Float64) -> Float64:
+    """Return two features of candidates from what all contexts say: their mean, as counting takes it, and the strongest."""
+    if not shares_of_all:
+        return np.zeros((*share.shape, 2))
+    return np.stack([log_ratio(np.mean(shares_of_all, 0), share), log_ratio(np.max(shares_of_all, 0), share)], -1)
+
+
+def same_features(candidates: Candidates, other: Int64) -> Float64:
+    """Return for each candidate whether it is among other[m, k], the numbers of values that stand elsewhere; [m, c + 1]."""
+    same = np.zeros(candidates.share.shape)
+    for index in range(other.shape[1]):
+        same[:, :-1] += (candidates.values == other[:, index, None]) & (other[:, index, None] >= 0)
+    return np.minimum(same, 1.0)

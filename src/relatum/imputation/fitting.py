@@ -1,0 +1,206 @@
+"""Choosing the contexts of a column and fitting their weights, on visible cells that are each taken out of the counts."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+
+import numpy as np
+
+from relatum.arrays import Float64, Int64
+from relatum.imputation.column_model import FIRST, BoundColumn, ColumnModel, Scored
+from relatum.imputation.contexts import Context, Counted, TableView
+from relatum.imputation.features import context_features, log_ratio
+from relatum.imputation.paths import Path, paths_from
+from relatum.imputation.weights import fit_weights, gain_of, probabilities
+
+__all__ = ["fit_column"]
+
+_STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+_REFINED_STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0)
+_SHARES, _SPREADS = (0.0, 0.3, 0.7), (0.0, 0.25)
+_PATHS = 300  # that are tried
+_ROWS = 100_000  # that contexts are compared on; those that are chosen count all
+_LIKE_KEYS = 0.95  # distinct values in so many of the rows say nothing about other rows
+_DENSE = 4_000_000  # counts that neighbours can share
+_SINGLE, _COPIES = 16, 4  # contexts of one path, and copies
+_PAIRED, _ROUNDS, _AT_ONCE = 8, 2, 3  # contexts that are refined, how often, and how many refinements are taken each time
+_GROUPED, _GROUP = 12, 4  # where there are more values in order, so many of them count as one in a refinement
+_FIRST_GAIN, _NEXT_GAIN = 3.0, 4.0  # nats over all sampled cells that a context must be worth
+_CELLS = 3000  # that weights are fitted on
+_SIZE = 6_000_000  # numbers in an array of features, about
+_DIGITS = 6
+
+# What weights are drawn to, and how strongly: the prior as it is, half of the strongest context, a little of each.
+_PULL, _LOOSE = 2.0, 0.5
+_PRIOR, _MAXIMUM, _CONTEXT = 1.0, 0.5, 0.3
+
+
+def fit_column(view: TableView, column: str, seed: int = 0) -> ColumnModel:
+    """Return the model of a column by the visible cells of its table; the same cells and seed give the same model."""
+    rng = np.random.default_rng([seed, zlib.crc32(f"{view.table}\t{column}".encode())])
+    bound = BoundColumn(view, column)
+    known = np.flatnonzero(bound.values.v >= 0)
+    if len(bound.values.ids) < 2:
+        return _finished(bound, _centre(bound))
+    sample = _drawn(rng, known, _CELLS)
+    some = None if len(known) <= _ROWS else np.union1d(sample, _drawn(rng, known, _ROWS))
+    singles = _singles(bound, sample, some)
+    bound.copies = tuple(one.paths[0] for one in singles if _is_copy(bound, one.paths[0]))[:_COPIES]
+    for context in singles[:_SINGLE]:
+        bound.add(context)
+    sample = _drawn(rng, sample, max(200, _SIZE // (50 * (len(bound.counted) + 12))))
+    scored, weights = _fitted(bound, sample, None)
+    for _ in range(_ROUNDS):
+        found = _refinements(bound, scored, weights, sample, some)
+        if not found:
+            break
+        start = np.insert(weights, FIRST + len(bound.counted), np.zeros(len(found)))
+        for context in found:
+            bound.add(context)
+        scored, weights = _fitted(bound, sample, start)
+    return _finished(bound, _cautious(scored, weights))
+
+
+def _drawn(rng: np.random.Generator, rows: Int64, most: int) -> Int64:
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+
+
+def _finished(bound: BoundColumn, weights: Float64) -> ColumnModel:
+    """Return the model with weights as they are written, so that one that was read again is the same."""
+    return ColumnModel(bound.view.table, bound.column, bound.contexts, bound.copies, weights.round(_DIGITS))
+
+
+def _singles(bound: BoundColumn, sample: Int64, some: Int64 | None) -> list[Context]:
+    """Return contexts of one path each, those that say most about the sampled cells first."""
+    view, values = bound.view, bound.values
+    own = values.v[sample]
+    base = (bound.prior.counts[own] - 1) / (bound.prior.counts.sum() - 1 + bound.prior.unseen)
+    spreads = _SPREADS if values.order is not None else _SPREADS[:1]
+    found: list[tuple[float, Context]] = []
+    for path in list(paths_from(view.store, view.table, bound.column))[:_PATHS]:
+        if not view.reader.leads_somewhere(path, view.table):
+            continue
+        codes, x = view.codes(path)
+        filled = int((x >= 0).any(1).sum())
+        if codes.size < 2 or (x.shape[1] == 1 and codes.size > _LIKE_KEYS * filled):
+            continue
+        dense = codes.size * len(values.ids) <= _DENSE
+        shares = _SHARES if dense and view.ranks(path) is not None else _SHARES[:1]
+        best, chosen = 0.0, None
+        for share in shares:
+            for spread in spreads if dense else spreads[:1]:
+                context = Context((path,), (1,), share=share, spread=spread)
+                gains = _gains(Counted(view, context, values, some), x[sample], own, base)
+                if gains.max() > best + (1.0 if share or spread else 0.0):
+                    best, chosen = float(gains.max()), replace(context, strength=_STRENGTHS[int(gains.argmax())])
+        if chosen is not None and best > _FIRST_GAIN:
+            found.append((best, chosen))
+    return [context for _, context in sorted(found, key=lambda one: -one[0])]
+
+
+def _gains(one: Counted, x: Int64, own: Int64, base: Float64) -> Float64:
+    """Return by strength how much likelier a context makes what cells hold than the prior does, in nats over all of them."""
+    shares, known = np.zeros((len(_STRENGTHS), len(own))), np.zeros(len(own))
+    for code in x.T:
+        total = one.counts.total(code) - 1
+        there = (code >= 0) & (total > 0)
+        here = np.maximum(one.counts.of(code, own) - one.counts.own(own, own), 0)
+        for index, strength in enumerate(_STRENGTHS):
+            shares[index] += np.where(there, (here + strength * base) / (np.maximum(total, 0) + strength), 0)
+        known += there
+    says = (known > 0) & (base > 0)
+    return np.asarray(np.log(shares[:, says] / (known * base)[says]).sum(1))
+
+
+def _is_copy(bound: BoundColumn, path: Path) -> bool:
+    return bool(np.isin(bound.view.codes(path)[0].first_values, bound.values.ids).any())
+
+
+def _fitted(bound: BoundColumn, sample: Int64, start: Float64 | None) -> tuple[Scored, Float64]:
+    """Return the features of sampled cells, each taken out of the counts, and the weights that fit them."""
+    scored = bound.score(bound.view.cells[:, sample], sample, bound.values.v[sample])
+    centre = _centre(bound)
+    pull, least = np.full(len(centre), _PULL), np.zeros(len(centre))
+    pull[1], least[1] = _LOOSE, -np.inf
+    pull[FIRST + len(bound.counted) :] = _LOOSE
+    candidates = scored.candidates
+    return scored, fit_weights(scored.features, candidates.open, candidates.right, centre, pull, least, start)
+
+
+def _centre(bound: BoundColumn) -> Float64:
+    count = len(bound.counted)
+    centre = np.zeros(FIRST + count + 2 + len(bound.copies))
+    centre[0], centre[3] = _PRIOR, _MAXIMUM
+    centre[FIRST : FIRST + count] = [_CONTEXT / (1 if one.parent is not None else count**0.5) for one in bound.contexts]
+    return centre
+
+
+def _refinements(bound: BoundColumn, scored: Scored, weights: Float64, sample: Int64, some: Int64 | None) -> list[Context]:
+    """Return the contexts of one path more than others that add most to what these say."""
+    shares = probabilities(scored.features @ weights, scored.candidates.open)
+    found = []
+    for context in _tried(bound):
+        gain, best = _refined(bound, scored, context, shares, sample, some)
+        if gain > _NEXT_GAIN:
+            found.append((gain, best))
+    return [context for _, context in sorted(found, key=lambda one: -one[0])[:_AT_ONCE]]
+
+
+def _tried(bound: BoundColumn) -> list[Context]:
+    """Return contexts of two paths out of the best single ones, and of three where two are already taken."""
+    view, have = bound.view, {frozenset(one.paths) for one in bound.contexts}
+    single = [one.paths[0] for one in bound.contexts if len(one.paths) == 1 and view.codes(one.paths[0])[1].shape[1] == 1]
+    found = []
+    for index, context in enumerate(bound.contexts):
+        if len(context.paths) > 2 or context.paths[0] not in single[:_PAIRED]:
+            continue
+        for path in single[:_PAIRED]:
+            paths = (*context.paths, path)
+            if path not in context.paths and frozenset(paths) not in have:
+                have.add(frozenset(paths))
+                groups = tuple(
+                    _GROUP if view.codes(one)[0].size > _GROUPED and view.ranks(one) is not None else 1 for one in paths
+                )
+                found.append(Context(paths, groups, parent=index))
+    return found
+
+
+def _refined(
+    bound: BoundColumn, scored: Scored, context: Context, shares: Float64, sample: Int64, some: Int64 | None
+) -> tuple[float, Context]:
+    """Return about how much a refinement adds, in nats over the sampled cells, with the strength by which it adds most."""
+    view, candidates = bound.view, scored.candidates
+    assert context.parent is not None  # noqa: S101
+    one = Counted(view, context, bound.values, some)
+    x, base = one.of(view.cells[:, sample], sample), scored.beside[context.parent].share
+    best = 0.0, context
+    for strength in _REFINED_STRENGTHS:
+        one.context = replace(context, strength=strength)
+        feature = log_ratio(context_features(one, x, candidates, base).share, base) * candidates.open
+        gain = gain_of(feature, shares, candidates.right, _PULL)
+        if gain > best[0]:
+            best = gain, one.context
+    return best
+
+
+def _cautious(scored: Scored, weights: Float64) -> Float64:
+    """Return the weights, less of all but the prior where the sampled cells do not show that these find more values right.
+
+    Where nothing says anything, the most frequent value is the best guess, and small weights by accident would spoil it.
+    """
+    candidates, right = scored.candidates, scored.candidates.right
+    plain = np.zeros_like(weights)
+    plain[:2] = 1.0, weights[1]
+
+    def hits(by: Float64) -> Int64:
+        logits = np.where(candidates.open, scored.features @ by, -np.inf)[:, :-1]
+        return np.asarray(logits.argmax(1) == right, np.int64)
+
+    before = hits(plain)
+    for part in (1.0, 0.5, 0.25):
+        mixed = part * weights + (1 - part) * plain
+        differences = hits(mixed) - before
+        if differences.sum() >= np.sqrt(np.abs(differences).sum()):
+            return mixed
+    return plain

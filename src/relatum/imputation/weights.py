@@ -1,0 +1,86 @@
+"""Weights of features by maximum likelihood: the right candidate of each cell is to stand out among all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from relatum.arrays import Bool, Float64, Int64
+
+__all__ = ["fit_weights", "gain_of", "probabilities"]
+
+_STEPS = 25
+_CLOSE = 1e-5
+
+
+def probabilities(logits: Float64, is_open: Bool) -> Float64:
+    """Return the softmax of logits[m, c] over the candidates that are open."""
+    logits = np.where(is_open, logits, -np.inf)
+    logits = logits - logits.max(1, keepdims=True)
+    powers = np.exp(logits)
+    return np.asarray(powers / powers.sum(1, keepdims=True))
+
+
+def fit_weights(
+    features: Float64,
+    is_open: Bool,
+    right: Int64,
+    centre: Float64,
+    pull: Float64,
+    least: Float64,
+    start: Float64 | None = None,
+) -> Float64:
+    """Return the weights, float64[k], that make the right candidates likeliest, by Newton's method.
+
+    Args:
+        features: float64[m, c, k], 0 where a candidate is not open.
+        is_open: bool[m, c].
+        right: int64[m], the index of the right candidate.
+        centre: float64[k], what weights are drawn to.
+        pull: float64[k], and how strongly.
+        least: float64[k], what no weight is below.
+        start: where the search begins.
+    """
+    rows, _, count = features.shape
+    weights = np.maximum(centre if start is None else start, least)
+    flat = features.reshape(-1, count)
+    chosen = features[np.arange(rows), right].sum(0)
+    damping = 1e-6
+
+    def cost(at: Float64) -> tuple[float, Float64]:
+        shares = probabilities((flat @ at).reshape(is_open.shape), is_open)
+        value = -np.log(np.maximum(shares[np.arange(rows), right], 1e-300)).sum()
+        return float(value + 0.5 * (pull * (at - centre) ** 2).sum()), shares
+
+    value, shares = cost(weights)
+    for _ in range(_STEPS):
+        means = np.einsum("mc,mck->mk", shares, features)
+        gradient = means.sum(0) - chosen + pull * (weights - centre)
+        scaled = np.sqrt(shares).reshape(-1, 1) * flat
+        hessian = scaled.T @ scaled - means.T @ means + np.diag(pull)
+        free = ~((weights <= least) & (gradient > 0))
+        if not free.any():
+            break
+        while True:
+            step = np.zeros(count)
+            part = hessian[np.ix_(free, free)] + damping * np.eye(int(free.sum()))
+            step[free] = np.linalg.solve(part, gradient[free])
+            trial = np.maximum(weights - step, least)
+            new, found = cost(trial)
+            if new <= value + 1e-9 or damping > 1e6:
+                break
+            damping = max(damping * 10, 1e-3)
+        damping = max(damping / 10, 1e-6)
+        done = value - new < _CLOSE * max(1.0, rows * 1e-2)
+        if new <= value:
+            weights, value, shares = trial, new, found
+        if done:
+            break
+    return np.asarray(weights)
+
+
+def gain_of(feature: Float64, shares: Float64, right: Int64, pull: float) -> float:
+    """Return about how much likelier the right candidates become by a feature, float64[m, c], beside those that gave shares."""
+    means = (shares * feature).sum(1)
+    gradient = float((feature[np.arange(len(right)), right] - means).sum())
+    curve = float((shares * feature**2).sum() - (means**2).sum()) + pull
+    return gradient**2 / (2 * curve) if gradient > 0 else 0.0
