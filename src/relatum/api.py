@@ -39,6 +39,7 @@ from relatum.runs.answers import (
 )
 from relatum.runs.bulk_completion import complete_each
 from relatum.runs.bulk_export import Written, write_answers
+from relatum.runs.column_quality import ColumnQualities, column_quality
 from relatum.runs.completion import complete, score
 from relatum.runs.doubt import DOUBT_COLUMNS, DoubtfulFact, doubtful_facts
 from relatum.runs.each_question import combinations_of, each_question
@@ -46,6 +47,7 @@ from relatum.runs.ensemble import join as join_runs
 from relatum.runs.export import predictions_table, save_embeddings
 from relatum.runs.expressions import BoundExpression
 from relatum.runs.facts import facts_of
+from relatum.runs.filling import Fills, fill
 from relatum.runs.fit import Watch
 from relatum.runs.lookup import (
     EntityMatch,
@@ -316,6 +318,28 @@ class Run(Trained):
         """Write one page about the run, as HTML, and return its path."""
         write_report(self, path)
         return Path(path)
+
+    def fill(
+        self,
+        source: Any = None,
+        *,
+        tables: Sequence[str] = (),
+        columns: Sequence[str] = (),
+        min_probability: float = 0.0,
+    ) -> Fills:
+        """Return what the empty cells of the imported tables most probably hold, with probabilities and reasons.
+
+        Args:
+            source: where rows are read from now, as `read` takes it; by default those of the import.
+            tables: those whose cells are filled; by default all.
+            columns: those that are filled, as `column` or `table.column`; by default all.
+            min_probability: leave cells empty that are less sure.
+        """
+        return fill(self, source=source, tables=tables, columns=columns, min_probability=min_probability)
+
+    def evaluate_columns(self, part: str = "test") -> ColumnQualities:
+        """Return how well the held-out cells of each column are filled, beside what anybody could count."""
+        return column_quality(self, part)
 
     def export(
         self,

@@ -13,6 +13,7 @@ from relatum.cli import ask, data, lookup, query
 from relatum.cli.demo import demo
 from relatum.cli.doubt import doubt
 from relatum.cli.explain import explain
+from relatum.cli.fill import fill
 from relatum.cli.imports import import_tables
 from relatum.cli.join import join
 from relatum.cli.paper import figures, run, tables
@@ -51,6 +52,7 @@ for verb in (
     ask.score,
     explain,
     doubt,
+    fill,
     predict,
     embeddings,
     query.query,

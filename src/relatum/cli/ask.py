@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from relatum.cli.bulk import show_each, write_each
+from relatum.cli.columns import show_columns
 from relatum.cli.explain import reasons_of, say_reason, where
 from relatum.cli.options import Append, FullNames, Json, Replace, RunFolder, To
 from relatum.cli.output import print_json, print_table, say
@@ -29,7 +30,7 @@ def evaluate(
     run: RunFolder,
     split: Annotated[str, typer.Option(help="Which facts to rank: train, valid or test.")] = "test",
     by: Annotated[
-        str, typer.Option(help="Break down by arity, position, relation, seen, size, operation or depth.")
+        str, typer.Option(help="Break down by arity, position, relation, seen, size, operation or depth; column: cells of tables.")
     ] = "arity",
     raw: Annotated[bool, typer.Option("--raw", help="Count known answers as competitors.")] = False,
     json: Json = False,
@@ -42,6 +43,9 @@ def evaluate(
     if split not in PARTS:
         raise UnknownNameError("split", split, PARTS)
     loaded = Run.load(run)
+    if by == "column":
+        show_columns(loaded, split, json=json)
+        return
     tested = loaded.evaluate(split, raw=raw)
     parts = {key: tested.by(key) for key in by.split(",") if key}
     whole, (low, high) = tested.metrics, tested.interval

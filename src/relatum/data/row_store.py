@@ -38,6 +38,7 @@ HELD_OUT_PARTS = {"valid": 1, "test": 2}  # what `RowTable.parts` says of a cell
 SHAPES = ("entity", "fact", "both")
 
 Parts = npt.NDArray[np.int8]
+Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +222,20 @@ class RowTable:
         """Return the cells with those of later parts than `most` emptied."""
         seen: Ids = np.where(self.parts <= most, self.cells, np.int32(EMPTY))
         return seen
+
+    def given(self, column: str, rows: Indices, *, most: int = 0) -> Ids:
+        """Return the cells of some rows that a question about a column comes with, int32[columns, n].
+
+        Cells of later parts than `most` are empty, but for those of the same fact over several entities: where a whole fact
+        is held out, the rest of it is what the question says.
+        """
+        index = self.schema.index(column)
+        relation = self.schema.columns[index].relation
+        together = [relation is not None and one.relation == relation == self.schema.relation for one in self.schema.columns]
+        seen = (self.parts[:, rows] <= most) | np.array(together)[:, None]
+        cells: Ids = np.where(seen, self.cells[:, rows], np.int32(EMPTY))
+        cells[index] = EMPTY
+        return cells
 
     def __len__(self) -> int:
         return int(self.cells.shape[1])

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.row_store import RowStore
 from relatum.data.schema import Schema
 from relatum.datasets.cache import load_columns, load_titled_columns, save_columns
 from relatum.datasets.registry import DATASETS
@@ -27,6 +28,7 @@ from relatum.files import (
     write_bytes,
     write_document,
 )
+from relatum.imputation.models import ColumnModels
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.calibration import Calibration
 from relatum.inference.new_fact_calibration import NewFactCalibration
@@ -40,6 +42,7 @@ __all__ = [
     "CALIBRATION",
     "CARD",
     "CHECKPOINT",
+    "COLUMNS",
     "ENVIRONMENT",
     "EVIDENCE",
     "JOURNAL",
@@ -51,6 +54,7 @@ __all__ = [
     "is_free",
     "load_answer_calibration",
     "load_calibration",
+    "load_column_models",
     "load_evidence",
     "load_facts",
     "load_new_fact_calibration",
@@ -65,7 +69,7 @@ __all__ = [
 SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint.safetensors", ".lock"
 ENVIRONMENT, CARD, CALIBRATION = "environment.json", "README.md", "calibration.json"
 ANSWER_CALIBRATION, NEW_FACT_CALIBRATION = "answer_calibration.json", "new_fact_calibration.json"
-EVIDENCE = "evidence.json"
+EVIDENCE, COLUMNS = "evidence.json", "columns.json"
 
 _FACTS, _KEY = "facts.safetensors", {"run": "facts"}
 _OLD_FACTS, _OLD_ENVIRONMENT = "facts.columns", "provenance.json"  # what they were called
@@ -137,6 +141,14 @@ def load_evidence(folder: Path, facts: Hypergraph) -> Evidence | None:
     """Return the evidence of a run with these training facts, or None where it has none."""
     path = folder / EVIDENCE
     return read_json(path, "evidence", lambda data: Evidence.from_json(data, facts)) if path.exists() else None
+
+
+def load_column_models(folder: Path, rows: RowStore | None) -> ColumnModels | None:
+    """Return the models of the columns of a run's tables, or None where it has none."""
+    path = folder / COLUMNS
+    if rows is None or not path.exists():
+        return None
+    return read_json(path, "models of columns", lambda data: ColumnModels.from_json(data, rows))
 
 
 def write_text(path: Path, text: str) -> None:

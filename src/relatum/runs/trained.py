@@ -28,6 +28,7 @@ from relatum.errors import DataError, RelatumError, RelatumWarning, UnknownNameE
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.mining import mine
 from relatum.evidence.ranking import rank_by_evidence
+from relatum.imputation.models import ColumnModels
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.calibration import Calibration
 from relatum.inference.evaluation import Evaluation
@@ -47,6 +48,7 @@ from relatum.runs.directory import (
     SPEC,
     load_answer_calibration,
     load_calibration,
+    load_column_models,
     load_evidence,
     load_facts,
     load_new_fact_calibration,
@@ -75,6 +77,7 @@ class Trained:
         answer_calibration: what turns scores into probabilities of answers.
         new_fact_calibration: what turns these into probabilities of facts that are not known.
         evidence: what soft rules say beside the model.
+        columns: what fills the cells of tables.
         definitions: the relations that were defined on it.
         events: what the journal of training says.
         environment: what it was trained on and with, and the updates since.
@@ -92,6 +95,7 @@ class Trained:
         answer_calibration: AnswerCalibration | None = None,
         new_fact_calibration: NewFactCalibration | None = None,
         evidence: Evidence | None = None,
+        columns: ColumnModels | None = None,
         definitions: Mapping[str, Expression] | None = None,
         events: list[dict[str, Any]] | None = None,
         environment: dict[str, Any] | None = None,
@@ -100,7 +104,7 @@ class Trained:
         self.tables = model.encode(parameters)
         if folder is None:
             self.calibration, self.answer_calibration, self.evidence = calibration, answer_calibration, evidence
-            self.new_fact_calibration = new_fact_calibration
+            self.new_fact_calibration, self.columns = new_fact_calibration, columns
         for name, value in (("spec", spec), ("split", split), ("events", events), ("environment", environment)):
             if value is not None:
                 setattr(self, name, value)
@@ -155,10 +159,17 @@ class Trained:
         """What soft rules say beside the model, or None where none were looked for (`training.evidence`)."""
         return load_evidence(self._kept, self.training_facts)
 
+    @cached_property
+    def columns(self) -> ColumnModels | None:
+        """What fills the cells of tables, or None where the data was not imported from tables."""
+        return load_column_models(self._kept, self.split.rows)
+
     @property
     def validated(self) -> Validated:
         """All that was fitted on validation facts."""
-        return Validated(self.calibration, self.answer_calibration, self.new_fact_calibration, self.evidence)
+        return Validated(
+            self.calibration, self.answer_calibration, self.new_fact_calibration, self.evidence, self.columns
+        )
 
     @cached_property
     def rules_of_facts(self) -> Evidence:

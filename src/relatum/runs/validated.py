@@ -11,6 +11,7 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.weights import found_evidence
+from relatum.imputation.models import ColumnModels, columns_to_fill, fit_columns
 from relatum.inference.answer_calibration import AnswerCalibration, fit_answer_calibration
 from relatum.inference.answer_sample import answer_sample, sampled_facts
 from relatum.inference.calibration import Calibration
@@ -26,7 +27,15 @@ from relatum.inference.validation import calibrate, sample
 from relatum.models.base import Model, Parameters
 from relatum.progress import progress
 from relatum.rules import estimate_observed_share
-from relatum.runs.directory import ANSWER_CALIBRATION, CALIBRATION, EVIDENCE, NEW_FACT_CALIBRATION, write_text
+from relatum.runs.column_scores import embedding_scores
+from relatum.runs.directory import (
+    ANSWER_CALIBRATION,
+    CALIBRATION,
+    COLUMNS,
+    EVIDENCE,
+    NEW_FACT_CALIBRATION,
+    write_text,
+)
 
 __all__ = ["Validated", "save_validated", "validated"]
 
@@ -41,12 +50,14 @@ class Validated(NamedTuple):
         answer_calibration: from scores to probabilities of answers.
         new_fact_calibration: from these to probabilities of facts that are not known.
         evidence: what soft rules say beside the model.
+        columns: what fills the cells of tables, where there are any.
     """
 
     calibration: Calibration | None = None
     answer_calibration: AnswerCalibration | None = None
     new_fact_calibration: NewFactCalibration | None = None
     evidence: Evidence | None = None
+    columns: ColumnModels | None = None
 
     def with_evidence_of(self, facts: Hypergraph) -> Validated:
         """Return the same with evidence that is read from other facts, such as those that a refit has learned as well."""
@@ -62,7 +73,16 @@ def validated(model: Model, parameters: Parameters, split: Split, *, evidence: b
         return CandidateScorer(model, tables, relation, known, split.allowed_entities(split.schema[relation].name), found)
 
     answers, new = _chances(scorer, split, found) if len(split.valid) else (None, None)
-    return Validated(calibrate(model, parameters, split), answers, new, found)
+    return Validated(calibrate(model, parameters, split), answers, new, found, _columns(model, tables, split, seed))
+
+
+def _columns(model: Model, tables: Parameters, split: Split, seed: int) -> ColumnModels | None:
+    """Return the models of the columns of tables; None where there are no tables."""
+    rows = split.rows
+    if rows is None:
+        return None
+    with progress("columns", sum(len(columns_to_fill(rows, table)) for table in rows.tables)) as advance:
+        return fit_columns(rows, seed=seed, scores=embedding_scores(model, tables, rows), advance=advance)
 
 
 def _chances(
@@ -86,6 +106,6 @@ def _chances(
 
 def save_validated(folder: Path, found: Validated) -> None:
     """Write what was fitted into a run directory, each into a file of its own."""
-    for name, each in zip((CALIBRATION, ANSWER_CALIBRATION, NEW_FACT_CALIBRATION, EVIDENCE), found, strict=True):
+    for name, each in zip((CALIBRATION, ANSWER_CALIBRATION, NEW_FACT_CALIBRATION, EVIDENCE, COLUMNS), found, strict=True):
         if each is not None:
             write_text(folder / name, json.dumps(each.to_json()) + "\n")

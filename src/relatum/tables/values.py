@@ -11,7 +11,7 @@ from relatum.tables.engine import Batch, Workspace, literal
 from relatum.tables.source import SourceColumn
 from relatum.tables.table import FORMS, Column, Value
 
-__all__ = ["NULL", "cleaned", "column_of", "form_of", "infer_types", "is_number", "restored", "stage_text", "text_of"]
+__all__ = ["NULL", "cleaned", "column_of", "form_of", "infer_types", "is_number", "restored", "stage_text", "text_of", "value_of"]
 
 NULL = "NULL"  # the name of no value, where that is one
 
@@ -92,6 +92,14 @@ def _text(entity: str, column_type: ColumnType) -> str | None:
         return entity
     text = entity.removeprefix(column_type.prefix)
     return None if column_type.nullable and text == NULL else restored(text)
+
+
+def value_of(text: str, value_type: str) -> Value:
+    """Return the value that a text stands for: a number if it is one and the type allows, otherwise the text itself."""
+    for read in _READERS.get(value_type, {}).values():
+        if (value := read(text)) is not None:
+            return value
+    return restored(text)
 
 
 def _whole(text: str) -> Value:

@@ -1,0 +1,43 @@
+"""The quality of columns as a table: ours beside the obvious."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from relatum.cli.output import print_json, print_table, say
+from relatum.formatting import count, number
+
+if TYPE_CHECKING:
+    from relatum.api import Run
+
+__all__ = ["show_columns"]
+
+
+def show_columns(run: Run, part: str, *, json: bool) -> None:
+    """Print how well the held-out cells of each column are filled."""
+    found = run.evaluate_columns(part)
+    if json:
+        print_json({"part": part, "columns": [one.to_dict() for one in found]})
+        return
+    numbers = ("cells", "accuracy", "F1", "most frequent", "counting", "naive Bayes", "one column", "says", "error")
+    rows = [
+        (
+            f"{one.table}.{one.column}",
+            number(one.cells),
+            *(f"{value:.3f}" for value in (one.accuracy, one.macro_f1, one.most_frequent, one.counting, one.naive_bayes)),
+            *(f"{value:.3f}" for value in (one.best_single_column, one.probability, one.calibration_error)),
+            one.verdict,
+        )
+        for one in found
+    ]
+    heads = ("column", *numbers, "")
+    print_table(f"{part} cells filled right", heads, rows, numbers, drop=("error", "says", "F1", "counting"))
+    judged = [one for one in found if one.verdict != "too few cells"]
+    shares = {word: sum(one.verdict == word for one in judged) for word in ("better", "equal", "worse")}
+    if judged:
+        gain = sum(one.accuracy - one.best_baseline for one in judged) / len(judged)
+        listed = ", ".join(f"{many} {word}" for word, many in shares.items())
+        say(
+            f"{count(len(judged), 'column')} with 20 cells or more: {listed} than the best of most frequent value, counting, "
+            f"naive Bayes and one other column, by {gain:+.3f} on average"
+        )

@@ -1,0 +1,178 @@
+"""`relatum fill`: what the empty cells of tables most probably hold; shown, written to a table, or filled in place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from relatum.cli.options import Json, Replace, RunFolder
+from relatum.cli.output import print_json, print_table, say
+from relatum.errors import DataError, SettingError
+from relatum.formatting import count, percent
+
+if TYPE_CHECKING:
+    from relatum.runs.filling import Fill, Fills
+    from relatum.tables.changes import Applied, Change
+
+__all__ = ["fill"]
+
+Many = list[str] | None
+
+_SHOWN = 30
+_TABLE = "filled_cells"
+
+
+def fill(
+    run: RunFolder,
+    table: Annotated[Many, typer.Option(metavar="TABLE", help="Fill only this table; can be repeated.")] = None,
+    column: Annotated[Many, typer.Option(metavar="COLUMN", help="Fill only this column; can be repeated.")] = None,
+    source: Annotated[
+        Many,
+        typer.Option(
+            "--from", metavar="SOURCE", help="Fill the rows that are there now: files or a database; can be repeated."
+        ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="FILE_OR_URL", help="Write what was found as a table: .csv, .tsv, .jsonl, .parquet, a database."),
+    ] = None,
+    copy: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a copy of the --from database with the cells filled.")
+    ] = None,
+    in_place: Annotated[
+        bool, typer.Option("--in-place", help="Fill the cells of the --from database, with a log of every change.")
+    ] = False,
+    undo: Annotated[
+        str | None, typer.Option(metavar="DATABASE", help="Empty the cells again that --in-place filled last.")
+    ] = None,
+    min_probability: Annotated[
+        float | None, typer.Option(help="Leave cells empty that are less sure; by default 0.9 in a database, else 0.")
+    ] = None,
+    replace: Replace = False,
+    json: Json = False,
+) -> None:
+    """Fill the empty cells of tables: the most probable value of each, its probability, and why."""
+    if undo is not None:
+        _undo(undo, json=json)
+        return
+    if (in_place or copy is not None) and (source is None or len(source) != 1):
+        raise SettingError("--in-place and --copy need --from DATABASE")
+    if sum((in_place, copy is not None, to is not None)) > 1:
+        raise SettingError("--to, --copy and --in-place: choose one of them")
+    from relatum.api import Run
+
+    least = min_probability if min_probability is not None else 0.9 if in_place or copy is not None else 0.0
+    if not 0 <= least <= 1:
+        raise SettingError(f"--min-probability {least}: must be from 0 to 1")
+    found = Run.load(run).fill(source, tables=table or (), columns=column or (), min_probability=least)
+    if in_place or copy is not None:
+        _change(str((source or [""])[0]), copy, found, str(run), json=json)
+    elif to is not None:
+        _write(found, to, replace=replace, json=json)
+    elif json:
+        print_json({"cells": [_plain(one) for one in found]})
+    else:
+        _show(found)
+
+
+def _plain(one: Fill) -> dict[str, object]:
+    interval = None if one.interval is None else list(one.interval)
+    return {**one.to_dict(), "row": dict(one.row), "value": one.value, "interval": interval}
+
+
+def _show(found: Fills) -> None:
+    if not len(found):
+        say("no empty cell was found that could be filled")
+        return
+    rows = [
+        (
+            f"{one.table}.{one.column}",
+            ", ".join(str(value) for value in one.row.values()) if one.is_key else f"row {one.row['row']}",
+            _value(one),
+            percent(one.probability),
+            one.reason,
+        )
+        for one in list(found)[:_SHOWN]
+    ]
+    print_table("empty cells", ("column", "row", "value", "probability", "why"), rows, ("probability",), drop=())
+    if len(found) > _SHOWN:
+        say(f"{_SHOWN} of {count(len(found), 'cell')} are shown; write all of them with --to FILE_OR_URL")
+
+
+def _value(one: Fill) -> str:
+    if one.interval is not None:
+        return f"{one.value} ({' to '.join(one.interval)})"
+    return str(one.value) if one.label is None else f"{one.label} ({one.value})"
+
+
+def _write(found: Fills, to: str, *, replace: bool, json: bool) -> None:
+    from relatum.tables.table import Column, Table
+    from relatum.tables.targets import target_of
+
+    target = target_of(to, replace=replace)
+    plain = [one.to_dict() for one in found]
+    columns = [Column(name, "number" if kind is float else "text", [one[name] for one in plain]) for name, kind in found.columns.items()]
+    written = Table(_TABLE, tuple(columns), _TABLE)
+    target.check([written])
+    target.write([written])
+    if json:
+        print_json({"to": target.location, "table": _TABLE if target.is_database else None, "cells": len(found)})
+    else:
+        where = f"{target.location}, table {_TABLE}" if target.is_database else target.location
+        say(f"wrote {count(len(found), 'cell')} to {where}")
+
+
+def _change(database: str, copy: Path | None, found: Fills, run: str, *, json: bool) -> None:
+    from relatum.tables.changes import apply_changes, copy_filled
+
+    changes = _changes(found)
+    applied = apply_changes(database, changes, source=run) if copy is None else copy_filled(database, copy, changes)
+    target = database if copy is None else str(copy)
+    keyless = len(found) - len(changes)
+    if json:
+        print_json({**_counts(applied), "without_key": keyless, "database": _shown(target)})
+        return
+    say(f"filled {count(applied.applied, 'cell')} of {_shown(target)}")
+    left = {"were filled since": applied.filled, "have no row any more": applied.missing, "match several rows": applied.ambiguous}
+    for why, many in {**left, "are in tables without a key; write these with --to": keyless}.items():
+        if many:
+            say(f"{count(many, 'cell')} {why}")
+    if copy is None and applied.applied:
+        say(f"each change is in table relatum_changes; relatum fill {run} --undo {_shown(target)} takes them back")
+
+
+def _shown(database: str) -> str:
+    """Return a database as messages call it."""
+    from relatum.datasets.file_types import is_server
+    from relatum.tables.servers import without_password
+
+    return without_password(database) if is_server(database) else database
+
+
+def _counts(applied: Applied) -> dict[str, int | None]:
+    return {name: getattr(applied, name) for name in ("batch", "applied", "filled", "missing", "ambiguous")}
+
+
+def _changes(found: Fills) -> list[Change]:
+    """Return what can be written into a database: cells of rows that have a key."""
+    from relatum.tables.changes import Change
+
+    return [
+        Change(one.table, dict(one.row), one.column, one.value, one.probability, one.reason) for one in found if one.is_key
+    ]
+
+
+def _undo(database: str, *, json: bool) -> None:
+    from relatum.tables.changes import undo_changes
+
+    if not database.strip():
+        raise DataError("--undo needs the database")
+    undone = undo_changes(database)
+    if json:
+        print_json({name: getattr(undone, name) for name in ("batch", "restored", "changed", "missing")})
+        return
+    say(f"emptied {count(undone.restored, 'cell')} of {_shown(database)} again")
+    if undone.changed:
+        say(f"{count(undone.changed, 'cell')} changed since, and stay as they are")

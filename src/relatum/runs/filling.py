@@ -1,0 +1,197 @@
+"""Empty cells of tables filled: what each most probably holds, how probable that is, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from relatum.data.labels import Labels
+from relatum.data.row_store import EMPTY, RowStore, RowTable, TableColumn
+from relatum.errors import DataError, UnknownNameError
+from relatum.imputation.answers import Imputed, Support
+from relatum.imputation.models import ColumnModels
+from relatum.progress import progress
+from relatum.records import Records
+from relatum.runs.column_scores import embedding_scores
+from relatum.runs.trained import Trained
+from relatum.tables.more_rows import read_more_rows
+from relatum.tables.table import Value
+from relatum.tables.values import value_of
+
+__all__ = ["Fill", "Fills", "fill", "rows_of"]
+
+_ALL_PARTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """What an empty cell most probably holds.
+
+    Attributes:
+        table: its table.
+        row: the row, by its key; by its number from 0 as `row` where it has none.
+        column: its column.
+        value: as it would stand in the table; of a group of numbers or dates, the one in the middle.
+        label: what people call the value, or None.
+        interval: the least and the greatest value of the group, or None.
+        probability: that the value is right; of a group, that the value is in it.
+        reason: what speaks for it most, in words.
+        is_key: whether `row` is a key, by which the row can be found in a database.
+    """
+
+    table: str
+    row: Mapping[str, Value]
+    column: str
+    value: Value
+    label: str | None
+    interval: tuple[str, str] | None
+    probability: float
+    reason: str
+    is_key: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields by name, the row as text."""
+        return {
+            "table": self.table,
+            "row": ", ".join(f"{name}={value}" for name, value in self.row.items()),
+            "column": self.column,
+            "value": self.value if self.value is None else str(self.value),
+            "label": self.label,
+            "interval": None if self.interval is None else " to ".join(self.interval),
+            "probability": self.probability,
+            "reason": self.reason,
+        }
+
+
+class Fills(Records[Fill]):
+    """Empty cells with what they most probably hold, table by table, column by column, in the order of their rows."""
+
+    def __init__(self, fills: Iterable[Fill]) -> None:
+        texts = ("table", "row", "column", "value", "label", "interval")
+        super().__init__(fills, {**dict.fromkeys(texts, str), "probability": float, "reason": str}, "empty cells")
+
+
+def fill(
+    run: Trained,
+    *,
+    tables: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    source: Any = None,
+    min_probability: float = 0.0,
+) -> Fills:
+    """Return what the empty cells of tables most probably hold.
+
+    Args:
+        run: a run on data that was imported from tables.
+        tables: those whose cells are filled; by default all.
+        columns: those that are filled, as `column` or `table.column`; by default all.
+        source: where rows are read from now, as an import reads them; by default those of the import.
+        min_probability: leave cells empty that are less sure.
+    """
+    models, rows = _models(run), rows_of(run)
+    if source is not None:
+        read = read_more_rows(source, rows, tables)
+        kept = rows.with_names(read.names)
+        rows = replace(read, tables={**kept.tables, **read.tables})
+        models = ColumnModels(rows, models.models)
+        tables = tables or list(read.tables)
+    wanted = _wanted(rows, models, tables, columns)
+    labels, scores = Labels(rows), embedding_scores(run.model, run.tables, rows)
+    found: list[Fill] = []
+    gaps = {one: np.flatnonzero(rows[one[0]].column(one[1]) == EMPTY) for one in wanted}
+    with progress("filling cells", sum(map(len, gaps.values()))) as advance:
+        for (table, column), empty in gaps.items():
+            if len(empty):
+                imputed = models.answer(table, column, empty, most_part=_ALL_PARTS, scores=scores, reasons=1)
+                found += _fills(rows, labels, table, column, empty, imputed, min_probability)
+                advance(len(empty))
+    return Fills(found)
+
+
+def rows_of(run: Trained) -> RowStore:
+    """Return the rows of a run's tables, or refuse a run that has none."""
+    if run.split.rows is None:
+        raise DataError(f"{run.name}: its data was not imported from tables, so there are no cells to fill")
+    return run.split.rows
+
+
+def _models(run: Trained) -> ColumnModels:
+    if run.columns is None:
+        raise DataError(f"{run.name}: has no models of columns; train it again")
+    return run.columns
+
+
+def _wanted(
+    rows: RowStore, models: ColumnModels, tables: Sequence[str], columns: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return the columns to fill, in the order of their tables."""
+    for table in tables:
+        if table not in rows.tables:
+            raise UnknownNameError("table", table, rows.tables)
+    able = [one for one in models.models if not tables or one[0] in tables]
+    for name in columns:
+        if not any(name in (column, f"{table}.{column}") for table, column in able):
+            raise UnknownNameError("column to fill", name, [f"{table}.{column}" for table, column in able])
+    return [(table, column) for table, column in able if not columns or {column, f"{table}.{column}"} & set(columns)]
+
+
+def _fills(
+    rows: RowStore,
+    labels: Labels,
+    table: str,
+    column: str,
+    empty: np.ndarray[Any, np.dtype[np.int64]],
+    imputed: Imputed,
+    least: float,
+) -> Iterable[Fill]:
+    held = rows[table]
+    one = held.schema.column(column)
+    for number, row in enumerate(empty.tolist()):
+        best, probability = int(imputed.ids[number, 0]), float(imputed.probabilities[number, 0])
+        if best < 0 or probability < least:
+            continue
+        name = rows.names[best]
+        value, interval = _value(name, one)
+        identity, is_key = _row(rows, held, row)
+        supports = imputed.supports[number] if imputed.supports else ()
+        reason = _reason(rows, labels, held, supports[0]) if supports else "the most frequent value"
+        yield Fill(table, identity, column, value, labels.of(name), interval, probability, reason, is_key)
+
+
+def _value(name: str, column: TableColumn) -> tuple[Value, tuple[str, str] | None]:
+    """Return the value that an entity of a column stands for, and the interval of a group."""
+    text = name.removeprefix(f"{column.entity_type}:") if column.entity_type else name
+    if column.bins is None:
+        return value_of(text, column.value_type), None
+    group = column.bins.names.index(text)
+    return value_of(column.bins.median[group], _number_type(column)), (column.bins.least[group], column.bins.greatest[group])
+
+
+def _number_type(column: TableColumn) -> str:
+    """Return what the values in the groups of a column are."""
+    return "text" if column.value_type == "date" else "whole"
+
+
+def _row(rows: RowStore, table: RowTable, row: int) -> tuple[dict[str, Value], bool]:
+    """Return what a row is known by, and whether that is a key."""
+    schema = table.schema
+    for key in schema.keys:
+        if all(schema.has(name) and schema.column(name).bins is None for name in key):
+            cells = {name: int(table.column(name)[row]) for name in key}
+            if min(cells.values()) >= 0:
+                return {name: _value(rows.names[cell], schema.column(name))[0] for name, cell in cells.items()}, True
+    return {"row": row}, False
+
+
+def _reason(rows: RowStore, labels: Labels, table: RowTable, support: Support) -> str:
+    """Return in words what speaks for a value."""
+    shown = " and ".join(labels.of(rows.names[one]) or rows.names[one].partition(":")[2] or rows.names[one] for one in support.values[:3])
+    counted = f"{support.rows:,.0f} row{'s' * (round(support.rows) != 1)}"
+    if support.kind == "context":
+        return f"{support.text} is {shown}: {support.share:.0%} of {counted}"
+    if support.kind == "copy":
+        return f"{support.text} is {shown}: the same in {support.share:.0%} of {counted}"
+    return f"the row {support.kind} it by {support.text} has the same: {support.share:.0%} of {counted}"
