@@ -1,1 +1,1 @@
-"""What an empty cell most probably holds: counts over the rows of tables, weighed for each column, and simple ways beside."""
+"""What an empty cell most probably holds: counts over the rows of tables, weighed column by column; simple ways beside."""

@@ -83,7 +83,11 @@ class ColumnModel:
             raise DataError("not the model of a column") from None
         numbers = np.array([*found.weights, found.sharpness, found.embedding])
         parents = all(one.parent is None or 0 <= one.parent < index for index, one in enumerate(found.contexts))
-        if len(found.weights) != FIRST + len(found.contexts) + 2 + len(found.copies) or not np.isfinite(numbers).all() or not parents:
+        if (
+            len(found.weights) != FIRST + len(found.contexts) + 2 + len(found.copies)
+            or not np.isfinite(numbers).all()
+            or not parents
+        ):
             raise DataError(f"{found.table}.{found.column}: not the model of a column")
         return found
 
@@ -100,10 +104,12 @@ class Scored:
 class BoundColumn:
     """A column's contexts counted over the rows of a view: what turns cells into features."""
 
-    def __init__(self, view: TableView, column: str, contexts: tuple[Context, ...] = (), copies: tuple[Path, ...] = ()) -> None:
+    def __init__(
+        self, view: TableView, column: str, contexts: tuple[Context, ...] = (), copies: tuple[Path, ...] = ()
+    ) -> None:
         self.view, self.column, self.copies = view, column, copies
         self.values = ColumnValues(view, column)
-        self.prior = Prior.of(self.values.v, len(self.values.ids))
+        self.prior = Prior(self.values.v, len(self.values.ids))
         self.order = KeyOrder(view, column, self.values)
         self.counted: list[Counted] = []
         for context in contexts:

@@ -79,7 +79,7 @@ class Context:
 
 
 class TableView:
-    """The rows of a table with what their paths lead to; each path is followed once for all rows, as long as there is room."""
+    """The rows of a table with what their paths lead to; a path is followed once for all rows, if there is room."""
 
     def __init__(self, reader: PathReader, table: str) -> None:
         self.reader, self.table = reader, table

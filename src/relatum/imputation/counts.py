@@ -26,13 +26,12 @@ class Counts:
         pairs = (x * width + v[:, None])[there]
         self._dense: Float64 | None = None
         if size * width <= _DENSE:
-            counts = np.bincount(pairs, minlength=size * width)
-            self._keys = np.flatnonzero(counts)
-            self._dense = counts.astype(np.float64)
+            self._dense = np.bincount(pairs, minlength=size * width).astype(np.float64)
+            self._keys = np.flatnonzero(self._dense)
             self._counts: Float64 = self._dense[self._keys]
         else:
-            self._keys, counts = np.unique(pairs, return_counts=True)
-            self._counts = counts.astype(np.float64)
+            self._keys, often = np.unique(pairs, return_counts=True)
+            self._counts = often.astype(np.float64)
         self.totals: Float64 = np.bincount(self._keys // max(width, 1), self._counts, size)
         self._spread: Float64 | None = None
         self._most: tuple[Int64, Int64, Float64] | None = None
@@ -57,7 +56,7 @@ class Counts:
     def own(self, own: Int64, v: Int64) -> Float64:
         """Return what a row that holds `own` adds to n(x, v), elementwise, for its own x; nothing if either is -1."""
         if self._spread is None:
-            return ((own == v) & (own >= 0)).astype(np.float64)
+            return np.asarray((own == v) & (own >= 0), np.float64)
         return np.where((own >= 0) & (v >= 0), self._spread[own, v], 0.0)
 
     def of(self, x: Int64, v: Int64) -> Float64:
@@ -78,7 +77,11 @@ class Counts:
         if self._most is None:
             owner = self._keys // self.width
             order = np.lexsort((self._keys, -self._counts, owner))
-            self._most = np.searchsorted(owner, np.arange(self.size + 1)), (self._keys % self.width)[order], self._counts[order]
+            self._most = (
+                np.searchsorted(owner, np.arange(self.size + 1)),
+                (self._keys % self.width)[order],
+                self._counts[order],
+            )
         starts, values, counts = self._most
         begin, end = np.append(starts[:-1], 0)[x], np.append(starts[1:], 0)[x]
         at = begin[..., None] + np.arange(k)

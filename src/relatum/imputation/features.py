@@ -26,28 +26,42 @@ _MOST = 48  # candidates where there are more values
 _NAMED, _FREQUENT = 8, 16  # values that each context names, and the most frequent ones
 _CLIP = 12.0  # nats that one feature says at most
 _FLOOR = 1e-12
+_NEW = 0.05  # cells that new values stand for, even where every value came more than once
 
 
-@dataclass(frozen=True, eq=False)
 class Prior:
-    """How often each value of a column comes, and how often a new one."""
+    """How often each value of a column comes, float64[values], and how often a new one does."""
 
-    counts: Float64
-    unseen: float
+    def __init__(self, v: Int64, width: int) -> None:
+        """Count the numbers of values in rows, -1 for none."""
+        self.counts: Float64 = np.bincount(v[v >= 0], minlength=width).astype(np.float64)
+        self._total, self._once = float(self.counts.sum()), float((self.counts == 1).sum())
 
-    @classmethod
-    def of(cls, v: Int64, width: int) -> Prior:
-        """Return it from the numbers of values in rows; how often new ones come follows from how many came once."""
-        counts = np.bincount(v[v >= 0], minlength=width).astype(np.float64)
-        total, once = counts.sum(), float((counts == 1).sum())
-        return cls(counts, float(min(once / max(1 - once / max(total, 1), 0.05), total)) + 0.05)
+    def without(self, own: Int64) -> tuple[Float64, Float64]:
+        """Return how many cells there are, and how many more new values stand for, each without one that holds `own`.
+
+        New values come about as often as cells whose value no other has: that is how often the next one had been new.
+        """
+        here = np.append(self.counts, 0.0)[own]
+        total = self._total - (own >= 0)
+        once = self._once - (here == 1) + (here == 2)
+        return total, np.minimum(once / np.maximum(1 - once / np.maximum(total, 1), 0.05), total) + _NEW
+
+    def shares(self, own: Int64) -> Float64:
+        """Return the share of each `own` value among the other cells."""
+        total, new = self.without(own)
+        return np.asarray((self.counts[own] - 1) / (total + new))
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Candidates of some cells: numbers of values [m, c], -1 for none, and the prior share of each and of all others, [m, c + 1].
+    """Candidates of some cells.
 
-    `own` is what each cell holds where the counts know it, else -1: it is taken off.
+    Attributes:
+        values: int64[m, c], their numbers, -1 for none.
+        own: int64[m], what each cell holds where the counts know it, else -1: it is taken off.
+        share: float64[m, c + 1], the prior share of each, and at the end that of all other values.
+        open: bool[m, c + 1], which of them can be the answer.
     """
 
     values: Int64
@@ -59,10 +73,12 @@ class Candidates:
     def right(self) -> Int64:
         """Where the own value is among the candidates; the last index, of all others, if it is not."""
         found = (self.values == self.own[:, None]) & self.open[:, :-1]
-        return np.where(found.any(1), found.argmax(1), self.values.shape[1])
+        return np.asarray(np.where(found.any(1), found.argmax(1), self.values.shape[1]))
 
 
-def candidates_of(prior: Prior, counted: list[Counted], codes: list[Int64], own: Int64, extra: Int64 | None = None) -> Candidates:
+def candidates_of(
+    prior: Prior, counted: list[Counted], codes: list[Int64], own: Int64, extra: Int64 | None = None
+) -> Candidates:
     """Return the candidates of cells: all values, or those that contexts name, those in `extra`, and the most frequent."""
     width, rows = len(prior.counts), len(own)
     if width <= _ALL:
@@ -70,7 +86,7 @@ def candidates_of(prior: Prior, counted: list[Counted], codes: list[Int64], own:
     else:
         values = _named(prior, counted, codes, own, extra)
     here = np.where(values >= 0, prior.counts[values], 0.0) - (values == own[:, None])
-    total = prior.counts.sum() - (own >= 0) + prior.unseen
+    total = np.sum(prior.without(own), 0)
     here = np.maximum(here, 0.0)
     others = total - here.sum(1)
     share = np.concatenate([here, others[:, None]], 1) / total[:, None]
@@ -149,7 +165,7 @@ def context_features(one: Counted, x: Int64, candidates: Candidates, base: Float
 
 def log_ratio(share: Float64, base: Float64) -> Float64:
     """Return how much likelier candidates are by one share than by another, in nats."""
-    return np.clip(np.log(share) - np.log(base), -_CLIP, _CLIP)
+    return np.asarray(np.clip(np.log(share) - np.log(base), -_CLIP, _CLIP))
 
 
 def shared_features(shares_of_all: list[Float64], share: Float64) -> Float64:

@@ -75,7 +75,7 @@ def _singles(bound: BoundColumn, sample: Int64, some: Int64 | None) -> list[Cont
     """Return contexts of one path each, those that say most about the sampled cells first."""
     view, values = bound.view, bound.values
     own = values.v[sample]
-    base = (bound.prior.counts[own] - 1) / (bound.prior.counts.sum() - 1 + bound.prior.unseen)
+    base = bound.prior.shares(own)
     spreads = _SPREADS if values.order is not None else _SPREADS[:1]
     found: list[tuple[float, Context]] = []
     for path in list(paths_from(view.store, view.table, bound.column))[:_PATHS]:

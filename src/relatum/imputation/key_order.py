@@ -32,7 +32,9 @@ class KeyOrder:
         """Return the numbers in keys; -1 for what is none."""
         names, prefix = self._view.store.names, f"{self._view.schema.columns[self._index].entity_type}:"
         texts = (names[int(cell)].removeprefix(prefix) if cell >= 0 else "" for cell in cells)
-        return np.array([int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1 for text in texts], np.int64)
+        return np.array(
+            [int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1 for text in texts], np.int64
+        )
 
     def of(self, cells: Ids, rows: Int64 | None) -> Int64:
         """Return what the column holds in the known rows just before and just after, int64[n, 2]; -1 where there is none."""

@@ -46,6 +46,21 @@ class Path:
             at = reference.table
         return " > ".join([*steps, self.column if at == table and not steps else f"{at}.{self.column}"])
 
+    def check(self, store: RowStore, table: str) -> None:
+        """Refuse a path that leads nowhere from a table of a store."""
+        at = store[table if self.back is None else self.back[0]].schema
+        try:
+            if self.back is not None:
+                there = self.back[1] >= 0 and at.references[self.back[1]].table == table and not self.references
+            else:
+                there = all(index >= 0 for index in self.references)
+                for index in self.references:
+                    at = store[at.references[index].table].schema
+        except IndexError:
+            there = False
+        if not there or not at.has(self.column):
+            raise DataError(f"{table}: no path of its rows leads to {at.name}.{self.column}")
+
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
         return asdict(self)

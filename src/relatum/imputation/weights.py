@@ -79,7 +79,7 @@ def fit_weights(
 
 
 def gain_of(feature: Float64, shares: Float64, right: Int64, pull: float) -> float:
-    """Return about how much likelier the right candidates become by a feature, float64[m, c], beside those that gave shares."""
+    """Return about how much likelier the right candidates become by a feature, [m, c], beside those that gave shares."""
     means = (shares * feature).sum(1)
     gradient = float((feature[np.arange(len(right)), right] - means).sum())
     curve = float((shares * feature**2).sum() - (means**2).sum()) + pull

@@ -1,0 +1,199 @@
+"""The models of all columns of a store: fitted once, kept as plain data, and asked about cells of old and new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from relatum.arrays import Float64, Int64
+from relatum.data.row_store import EMPTY, RowStore
+from relatum.data.vocabulary import Ids
+from relatum.errors import DataError, UnknownNameError
+from relatum.imputation.answers import Imputed, answered, centred, merged
+from relatum.imputation.column_model import BoundColumn, ColumnModel
+from relatum.imputation.contexts import TableView
+from relatum.imputation.fitting import fit_column
+from relatum.imputation.paths import PathReader
+from relatum.imputation.weights import fit_weights
+
+__all__ = ["ColumnModels", "Scores", "columns_to_fill", "fit_columns"]
+
+Scores = Callable[[str, str, Ids, Int64], Float64]
+"""Scores by an embedding: of a table's column, for rows by their cells, int32[columns, n], of candidates by id, int64[n, c]
+(-1 is none); float64[n, c], NaN where it has none."""
+
+_FORMAT = 1
+_KEPT = 4  # columns whose counts are kept
+_NUMBERS = 4_000_000  # in an array of features, about
+_VALID = 2000  # validation cells that the weight of an embedding is fitted on
+_FEW = 20  # with fewer it has none
+_PULL = (20.0, 2.0)  # how strongly sharpness is drawn to 1, and the weight of the embedding to 0
+
+
+def columns_to_fill(store: RowStore, table: str) -> list[str]:
+    """Return the columns of a table whose cells can be filled: all but those that name the row or are a part of a date."""
+    schema = store[table].schema
+    keys = {key[0] for key in schema.keys if len(key) == 1}
+    return [one.name for one in schema.columns if one.part_of is None and one.name not in keys]
+
+
+def fit_columns(
+    store: RowStore,
+    *,
+    seed: int = 0,
+    scores: Scores | None = None,
+    most_part: int = 0,
+    columns: Iterable[tuple[str, str]] | None = None,
+    advance: Callable[[int], None] = lambda _: None,
+) -> ColumnModels:
+    """Return the models of the columns of a store, or of those given as pairs of table and column.
+
+    They are fitted on the cells of no later part than `most_part`, each taken out of the counts in its turn. The weight of
+    an embedding is fitted on validation cells, which it has not learned. `advance` is called with 1 after each column.
+    """
+    everything = ((table, one) for table in store.tables for one in columns_to_fill(store, table))
+    chosen = list(everything if columns is None else columns)
+    found = ColumnModels(store)
+    for table, column in sorted(chosen, key=lambda one: list(store.tables).index(one[0])):
+        view = found.view(table, most_part)
+        model = fit_column(view, column, seed)
+        if most_part < 1:
+            model = _by_validation(store, view, model, scores)
+        found.models[table, column] = model
+        advance(1)
+    return found
+
+
+def _by_validation(store: RowStore, view: TableView, model: ColumnModel, scores: Scores | None) -> ColumnModel:
+    """Return a model with its sharpness and the weight of an embedding by validation cells."""
+    table, index = store[model.table], store[model.table].schema.index(model.column)
+    rows = np.flatnonzero((table.parts[index] == 1) & (table.cells[index] >= 0))
+    rows = rows[:: -(-len(rows) // _VALID)] if len(rows) else rows
+    bound = BoundColumn(view, model.column, model.contexts, model.copies)
+    if len(rows) < _FEW or len(bound.values.ids) < 2:
+        return model
+    cells = view.cells[:, rows]
+    scored = bound.score(cells, rows, np.full(len(rows), -1))
+    candidates = scored.candidates
+    truth = replace(candidates, own=bound.values.numbers(table.cells[index, rows]))
+    features = [scored.features @ model.weights]
+    unit = 1.0
+    if scores is not None:
+        ids = np.append(bound.values.ids, -1)[candidates.values]
+        by_score = centred(scores(model.table, model.column, cells, ids), scored)
+        unit = float(by_score.std()) or 1.0
+        features.append(np.pad(by_score / unit, ((0, 0), (0, 1))))
+    stacked = np.stack(features, -1) * candidates.open[..., None]
+    centre, pull, least = np.array([1.0, 0.0]), np.array(_PULL), np.array([0.3, 0.0])
+    count = len(features)
+    weights = fit_weights(stacked, candidates.open, truth.right, centre[:count], pull[:count], least[:count])
+    weight = float(weights[1]) / unit if count > 1 else 0.0
+    return replace(model, sharpness=round(float(weights[0]), 6), embedding=weight)
+
+
+class ColumnModels:
+    """Models by table and column, over a store whose rows they count."""
+
+    def __init__(self, store: RowStore, models: Mapping[tuple[str, str], ColumnModel] | None = None) -> None:
+        self.store = store
+        self.models: dict[tuple[str, str], ColumnModel] = dict(models or {})
+        self._readers: dict[int, PathReader] = {}
+        self._views: dict[tuple[str, int], TableView] = {}
+        self._bound: dict[tuple[str, str, int], BoundColumn] = {}
+
+    def view(self, table: str, most_part: int) -> TableView:
+        """Return the rows of a table as far as they are seen; only those of one table are kept."""
+        if (table, most_part) not in self._views:
+            if most_part not in self._readers:
+                self._readers = {most_part: PathReader(self.store, most_part)}
+            self._views = {(table, most_part): TableView(self._readers[most_part], table)}
+        return self._views[table, most_part]
+
+    def answer(
+        self,
+        table: str,
+        column: str,
+        rows: Int64 | None = None,
+        cells: Ids | None = None,
+        *,
+        most_part: int = 0,
+        scores: Scores | None = None,
+        reasons: int = 0,
+    ) -> Imputed:
+        """Return what cells of a column may hold, of rows of the store by number or of any rows by their cells.
+
+        What a row of the store itself holds there is not counted. Counts are of cells of no later part than `most_part`.
+
+        Args:
+            table: the table.
+            column: one of its columns.
+            rows: int64[n], numbers of rows.
+            cells: int32[columns, n], cells of rows that need not be in the store.
+            most_part: 0 for train cells only, 1 with validation cells, 2 with all.
+            scores: those of the embedding that the models were fitted with.
+            reasons: how much of what speaks for the best answer is returned, at most, for each cell.
+        """
+        model = self.models.get((table, column))
+        if model is None:
+            raise UnknownNameError("column", f"{table}.{column}", [".".join(one) for one in self.models])
+        if (rows is None) == (cells is None):
+            raise DataError(f"{table}.{column}: give either numbers of rows or cells")
+        bound = self._column(model, most_part)
+        index = bound.view.schema.index(column)
+        if rows is not None:
+            rows = np.asarray(rows, np.int64)
+            if len(rows) and (rows.min() < 0 or rows.max() >= bound.view.cells.shape[1]):
+                raise DataError(f"{table}: there is no row of that number; there are {bound.view.cells.shape[1]}")
+            cells = bound.view.cells[:, rows]
+            own = bound.values.v[rows]
+        else:
+            cells = np.asarray(cells, np.int32)
+            if cells.ndim != 2 or len(cells) != len(bound.view.schema.columns):
+                raise DataError(f"{table}: a row has {len(bound.view.schema.columns)} cells")
+            if cells.size and (cells.min() < -2 or cells.max() >= len(self.store.names)):
+                raise DataError(f"{table}: a cell holds no name of the store")
+            own = np.full(cells.shape[1], -1, np.int64)
+        cells = cells.copy()
+        cells[index] = EMPTY
+        step = max(100, _NUMBERS // (50 * len(model.weights)))
+        parts = []
+        for start in range(0, max(1, cells.shape[1]), step):
+            part = slice(start, start + step)
+            here = None if rows is None else rows[part]
+            scored = bound.score(cells[:, part], here, own[part])
+            ids = np.append(bound.values.ids, -1)[scored.candidates.values]
+            by_score = scores(table, column, cells[:, part], ids) if scores is not None and model.embedding else None
+            parts.append(answered(model, bound, scored, by_score, cells[:, part], here, reasons))
+        return merged(parts)
+
+    def _column(self, model: ColumnModel, most_part: int) -> BoundColumn:
+        key = (model.table, model.column, most_part)
+        if key not in self._bound:
+            while len(self._bound) >= _KEPT:
+                self._bound.pop(next(iter(self._bound)))
+            self._bound[key] = BoundColumn(self.view(model.table, most_part), model.column, model.contexts, model.copies)
+        return self._bound[key]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as plain data; counts are left out, they follow from the store."""
+        return {"format": _FORMAT, "columns": [one.to_json() for one in self.models.values()]}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any], store: RowStore) -> ColumnModels:
+        """Return what plain data says about the columns of a store; anything else is refused."""
+        if plain.get("format") != _FORMAT or not isinstance(plain.get("columns"), list):
+            raise DataError(f"models of columns: not of format {_FORMAT}; fit them again")
+        found = cls(store)
+        for one in plain["columns"]:
+            model = ColumnModel.from_json(one)
+            store[model.table].schema.index(model.column)
+            for context in model.contexts:
+                for path in context.paths:
+                    path.check(store, model.table)
+            for path in model.copies:
+                path.check(store, model.table)
+            found.models[model.table, model.column] = model
+        return found
