@@ -38,6 +38,6 @@ def show_columns(run: Run, part: str, *, json: bool) -> None:
         gain = sum(one.accuracy - one.best_baseline for one in judged) / len(judged)
         listed = ", ".join(f"{many} {word}" for word, many in shares.items())
         say(
-            f"{count(len(judged), 'column')} with 20 cells or more: {listed} than the best of most frequent value, counting, "
-            f"naive Bayes and one other column, by {gain:+.3f} on average"
+            f"{count(len(judged), 'column')} with 20 cells or more: {listed} than the best of most frequent value, "
+            f"counting, naive Bayes and one other column, by {gain:+.3f} on average"
         )

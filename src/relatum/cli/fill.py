@@ -36,7 +36,7 @@ def fill(
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option(metavar="FILE_OR_URL", help="Write what was found as a table: .csv, .tsv, .jsonl, .parquet, a database."),
+        typer.Option(metavar="FILE_OR_URL", help="Write what was found to a file or a table of a database."),
     ] = None,
     copy: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a copy of the --from database with the cells filled.")
@@ -113,7 +113,8 @@ def _write(found: Fills, to: str, *, replace: bool, json: bool) -> None:
 
     target = target_of(to, replace=replace)
     plain = [one.to_dict() for one in found]
-    columns = [Column(name, "number" if kind is float else "text", [one[name] for one in plain]) for name, kind in found.columns.items()]
+    forms = {name: "number" if kind is float else "text" for name, kind in found.columns.items()}
+    columns = [Column(name, form, [one[name] for one in plain]) for name, form in forms.items()]
     written = Table(_TABLE, tuple(columns), _TABLE)
     target.check([written])
     target.write([written])
@@ -135,8 +136,13 @@ def _change(database: str, copy: Path | None, found: Fills, run: str, *, json: b
         print_json({**_counts(applied), "without_key": keyless, "database": _shown(target)})
         return
     say(f"filled {count(applied.applied, 'cell')} of {_shown(target)}")
-    left = {"were filled since": applied.filled, "have no row any more": applied.missing, "match several rows": applied.ambiguous}
-    for why, many in {**left, "are in tables without a key; write these with --to": keyless}.items():
+    left = {
+        "were filled since": applied.filled,
+        "have no row any more": applied.missing,
+        "match several rows": applied.ambiguous,
+        "are in tables without a key; write these with --to": keyless,
+    }
+    for why, many in left.items():
         if many:
             say(f"{count(many, 'cell')} {why}")
     if copy is None and applied.applied:

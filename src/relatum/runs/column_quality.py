@@ -130,4 +130,3 @@ def column_quality(run: Trained, part: str = "test") -> ColumnQualities:
     if not found:
         raise DataError(f"{run.name}: there are no {part} cells; import with --{part} 0.1")
     return ColumnQualities(found, part)
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from relatum.arrays import Float64, Int64
+from relatum.arrays import Bool, Float64, Int64
 from relatum.data.row_store import RowStore, TableSchema
 from relatum.data.vocabulary import Ids
 from relatum.imputation.models import Scores
@@ -33,7 +33,7 @@ def embedding_scores(model: Model, tables: Parameters, rows: RowStore) -> Scores
             return found
         questions = numbers[cells[_columns(schema, one.relation, model.schema[one.relation].arity)]]
         questions[one.position] = 0
-        whole = (questions >= 0).all(axis=0)
+        whole: Bool = (questions >= 0).all(axis=0)
         entities = np.where((candidates >= 0) & whole[:, None], numbers[candidates], -1)
         pairs, where = np.nonzero(entities >= 0)
         relation = torch.tensor(model.schema.id(one.relation))

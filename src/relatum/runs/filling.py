@@ -124,9 +124,7 @@ def _models(run: Trained) -> ColumnModels:
     return run.columns
 
 
-def _wanted(
-    rows: RowStore, models: ColumnModels, tables: Sequence[str], columns: Sequence[str]
-) -> list[tuple[str, str]]:
+def _wanted(rows: RowStore, models: ColumnModels, tables: Sequence[str], columns: Sequence[str]) -> list[tuple[str, str]]:
     """Return the columns to fill, in the order of their tables."""
     for table in tables:
         if table not in rows.tables:
@@ -188,7 +186,8 @@ def _row(rows: RowStore, table: RowTable, row: int) -> tuple[dict[str, Value], b
 
 def _reason(rows: RowStore, labels: Labels, table: RowTable, support: Support) -> str:
     """Return in words what speaks for a value."""
-    shown = " and ".join(labels.of(rows.names[one]) or rows.names[one].partition(":")[2] or rows.names[one] for one in support.values[:3])
+    names = [rows.names[one] for one in support.values[:3]]
+    shown = " and ".join(labels.of(name) or name.partition(":")[2] or name for name in names)
     counted = f"{support.rows:,.0f} row{'s' * (round(support.rows) != 1)}"
     if support.kind == "context":
         return f"{support.text} is {shown}: {support.share:.0%} of {counted}"

@@ -167,9 +167,7 @@ class Trained:
     @property
     def validated(self) -> Validated:
         """All that was fitted on validation facts."""
-        return Validated(
-            self.calibration, self.answer_calibration, self.new_fact_calibration, self.evidence, self.columns
-        )
+        return Validated(self.calibration, self.answer_calibration, self.new_fact_calibration, self.evidence, self.columns)
 
     @cached_property
     def rules_of_facts(self) -> Evidence:

@@ -11,7 +11,18 @@ from relatum.tables.engine import Batch, Workspace, literal
 from relatum.tables.source import SourceColumn
 from relatum.tables.table import FORMS, Column, Value
 
-__all__ = ["NULL", "cleaned", "column_of", "form_of", "infer_types", "is_number", "restored", "stage_text", "text_of", "value_of"]
+__all__ = [
+    "NULL",
+    "cleaned",
+    "column_of",
+    "form_of",
+    "infer_types",
+    "is_number",
+    "restored",
+    "stage_text",
+    "text_of",
+    "value_of",
+]
 
 NULL = "NULL"  # the name of no value, where that is one
 
