@@ -46,7 +46,7 @@ from relatum.runs.each_question import combinations_of, each_question
 from relatum.runs.ensemble import join as join_runs
 from relatum.runs.export import predictions_table, save_embeddings
 from relatum.runs.expressions import BoundExpression
-from relatum.runs.facts import facts_of
+from relatum.runs.facts import facts_of, more_facts
 from relatum.runs.filling import Fills, fill
 from relatum.runs.fit import Watch
 from relatum.runs.lookup import (
@@ -303,7 +303,7 @@ class Run(Trained):
         This run stays as it is.
 
         Args:
-            facts: what `fit` takes; the run must know the relations.
+            facts: what `fit` takes; the run must know the relations. Tables are read as at the import of the run's own.
             out: the directory to make, new or empty.
             seed: of everything that is drawn.
             refit: fit also the rows of known entities that stand in more new facts than old ones.
@@ -311,7 +311,8 @@ class Run(Trained):
         target = None if out is None else Path(out)
         if target is not None:
             require_empty(target)  # before the work, and again when it is written
-        updated = fold_in(self, facts_of(facts, use_cache=False), seed=seed, refit=refit)
+        new = more_facts(facts, self.split.rows, self.model.schema)
+        updated = fold_in(self, new, seed=seed, refit=refit)
         return _kept(updated, target)
 
     def report(self, path: PathOrText) -> Path:

@@ -23,7 +23,7 @@ SCHEMA = TableSchema(
     ),
     keys=(("id",),),
     references=(TableReference(("genre",), "genre", ("id",)),),
-    label="name",
+    label=("name",),
     dependencies=(Dependency(("id",), "genre", 1.0, 2),),
 )
 NAMES = Vocabulary(["genre:1", "track.length:1 to 10", "track:1", "track:2"])

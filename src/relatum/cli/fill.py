@@ -94,9 +94,11 @@ def _show(found: Fills) -> None:
             percent(one.probability),
             one.reason,
         )
-        for one in list(found)[:_SHOWN]
+        for one in sorted(found, key=lambda one: -one.probability)[:_SHOWN]
     ]
-    print_table("empty cells", ("column", "row", "value", "probability", "why"), rows, ("probability",), drop=())
+    print_table(
+        "empty cells, the surest first", ("column", "row", "value", "probability", "why"), rows, ("probability",), drop=()
+    )
     if len(found) > _SHOWN:
         say(f"{_SHOWN} of {count(len(found), 'cell')} are shown; write all of them with --to FILE_OR_URL")
 

@@ -121,7 +121,7 @@ class TableSchema:
         columns: those that became entities, in their order.
         keys: sets of columns, no two rows of which are alike; the primary key first.
         references: its foreign keys and links.
-        label: the column, or several with blanks between, whose text is what people call the row; None where there is none.
+        label: the columns whose text, with blanks between, is what people call the row.
         dependencies: which columns determine which.
         relation: the relation of its n-ary facts, or None.
     """
@@ -132,7 +132,7 @@ class TableSchema:
     columns: tuple[TableColumn, ...]
     keys: tuple[tuple[str, ...], ...] = ()
     references: tuple[TableReference, ...] = ()
-    label: str | None = None
+    label: tuple[str, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
     relation: str | None = None
 
@@ -170,6 +170,7 @@ class TableSchema:
         try:
             fields = dict(plain)
             fields["columns"] = tuple(_column(one) for one in fields["columns"])
+            fields["label"] = tuple(fields.get("label", ()))
             fields["keys"] = tuple(tuple(key) for key in fields.get("keys", ()))
             fields["references"] = tuple(
                 TableReference(tuple(one["columns"]), one["table"], tuple(one["targets"]))

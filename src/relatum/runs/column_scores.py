@@ -33,7 +33,7 @@ def embedding_scores(model: Model, tables: Parameters, rows: RowStore) -> Scores
             return found
         questions = numbers[cells[_columns(schema, one.relation, model.schema[one.relation].arity)]]
         questions[one.position] = 0
-        whole: Bool = (questions >= 0).all(axis=0)
+        whole: Bool = np.all(questions >= 0, axis=0)
         entities = np.where((candidates >= 0) & whole[:, None], numbers[candidates], -1)
         pairs, where = np.nonzero(entities >= 0)
         relation = torch.tensor(model.schema.id(one.relation))

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.row_store import RowStore
+from relatum.data.schema import Schema
 from relatum.datasets.file_types import holds_tables
 from relatum.datasets.load import load
 from relatum.tables import Imported, read
+from relatum.tables.more_rows import facts_of_rows, read_more_rows
 
-__all__ = ["facts_of"]
+__all__ = ["facts_of", "more_facts"]
 
 
 def facts_of(data: Any, *, use_cache: bool = True) -> Split:
@@ -30,6 +33,13 @@ def facts_of(data: Any, *, use_cache: bool = True) -> Split:
             return _all_train(Hypergraph.of(facts))
         return read(facts).split
     return read(data).split
+
+
+def more_facts(data: Any, rows: RowStore | None, schema: Schema) -> Split:
+    """Return facts for a run: those of tables are read as its own were, in the same columns and groups."""
+    if rows is None or not (isinstance(data, str | os.PathLike) and holds_tables(data)):
+        return facts_of(data, use_cache=False)
+    return facts_of_rows(read_more_rows(data, rows), schema)
 
 
 def _all_train(graph: Hypergraph) -> Split:

@@ -11,6 +11,7 @@ import numpy as np
 from relatum.data.labels import Labels
 from relatum.data.row_store import EMPTY, RowStore, RowTable, TableColumn
 from relatum.errors import DataError, UnknownNameError
+from relatum.formatting import percent
 from relatum.imputation.answers import Imputed, Support
 from relatum.imputation.models import ColumnModels
 from relatum.progress import progress
@@ -132,7 +133,9 @@ def _wanted(rows: RowStore, models: ColumnModels, tables: Sequence[str], columns
     able = [one for one in models.models if not tables or one[0] in tables]
     for name in columns:
         if not any(name in (column, f"{table}.{column}") for table, column in able):
-            raise UnknownNameError("column to fill", name, [f"{table}.{column}" for table, column in able])
+            raise UnknownNameError(
+                "column to fill", name, [name for table, column in able for name in (column, f"{table}.{column}")]
+            )
     return [(table, column) for table, column in able if not columns or {column, f"{table}.{column}"} & set(columns)]
 
 
@@ -190,7 +193,7 @@ def _reason(rows: RowStore, labels: Labels, table: RowTable, support: Support) -
     shown = " and ".join(labels.of(name) or name.partition(":")[2] or name for name in names)
     counted = f"{support.rows:,.0f} row{'s' * (round(support.rows) != 1)}"
     if support.kind == "context":
-        return f"{support.text} is {shown}: {support.share:.0%} of {counted}"
+        return f"{support.text} is {shown}: {percent(support.share)} of {counted}"
     if support.kind == "copy":
-        return f"{support.text} is {shown}: the same in {support.share:.0%} of {counted}"
-    return f"the row {support.kind} it by {support.text} has the same: {support.share:.0%} of {counted}"
+        return f"{support.text} is {shown}: the same in {percent(support.share)} of {counted}"
+    return f"the row {support.kind} it by {support.text} has the same: {percent(support.share)} of {counted}"

@@ -27,6 +27,8 @@ _KEPT = 40  # windows that a step trains, of however many: more cost time, fewer
 _LEAST = 0.5  # of the epochs that a model would have without a clock: with fewer a smaller one is better
 _MOST_EPOCHS = 1000
 _VALIDATIONS = 12
+_PATIENCE = 3  # validations without gain after which training on tables ends: most of it is learned early
+_TABLE_MINUTES = 10.0  # that training on tables takes at most, where nobody has said how long
 _MARGIN = 1.25  # the share of the minutes that is planned: the clock ends training, and fewer epochs would leave time unused
 _WARM, _MEASURED = 4, 16  # batches
 
@@ -52,7 +54,12 @@ def spec_of(data: Any, recipe: str | None, given: dict[str, Any]) -> Spec | Call
 
     def suited(facts: Split) -> Spec:
         begun = Spec.of(data, recipe=suited_to_facts(facts), **given)
-        return fitted_to_minutes(_with_dropout(begun, begun.settings.dim, chosen), facts, chosen)
+        begun = _with_dropout(begun, begun.settings.dim, chosen)
+        if facts.rows is not None and not chosen & {"minutes", "epochs"}:
+            minutes = begun.training.epochs * _seconds_of_epoch(begun, facts) / 60
+            if minutes > _TABLE_MINUTES:
+                begun = replace(begun, training=replace(begun.training, minutes=_TABLE_MINUTES))
+        return fitted_to_minutes(begun, facts, chosen)
 
     return suited
 
@@ -85,7 +92,7 @@ def suited_to_facts(split: Split) -> dict[str, dict[str, Any]]:
             "epochs": epochs,
             "validate_every": epochs // 10,
             "validation_metric": "corrected-mrr",
-            "patience": 0,
+            "patience": 0 if split.rows is None else _PATIENCE,
         },
     }
 

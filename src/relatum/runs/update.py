@@ -15,6 +15,7 @@ from relatum.data.known_answers import KnownAnswers
 from relatum.data.merging import MergedSplit, merge
 from relatum.errors import DataError
 from relatum.files import sha256_of
+from relatum.imputation.models import ColumnModels
 from relatum.inference.ranking import Metrics, rank
 from relatum.inference.validation import sample, validator
 from relatum.models import MODELS
@@ -23,6 +24,7 @@ from relatum.runs.directory import versions
 from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
 from relatum.settings import whole_number
+from relatum.tables.more_rows import joined_rows
 from relatum.training.fold_in import facts_with, fold_in
 from relatum.training.new_entities import init_new_entities
 
@@ -128,17 +130,24 @@ def update(run: Trained, new_facts: Split, *, seed: int = 0, refit: bool = False
         "seed": seed,
         "versions": versions(),
     }
-    read = folded.wide.split.trained_on(run.spec.training.refit)
+    wide = folded.wide.split
+    if wide.rows is not None and new_facts.rows is not None:
+        wide = replace(wide, rows=joined_rows(wide.rows, new_facts.rows, wide))
+    columns = run.columns
+    if columns is not None and wide.rows is not None:
+        columns = ColumnModels(wide.rows, columns.models)
+    read = wide.trained_on(run.spec.training.refit)
     done = {"from": source, **counts_of(folded), **effect_of(folded)}
     return Trained(
         folded.model,
         folded.parameters,
         spec=run.spec,
-        split=folded.wide.split,
+        split=wide,
         calibration=run.calibration,
         answer_calibration=run.answer_calibration,
         new_fact_calibration=run.new_fact_calibration,
         evidence=None if run.evidence is None else run.evidence.with_facts(read),
+        columns=columns,
         definitions=run.definitions,
         events=[*run.events, {"event": "update", "time": round(time.time(), 3), **done}],
         environment={**run.environment, "updates": [*run.environment.get("updates", []), step]},

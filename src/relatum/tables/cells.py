@@ -16,7 +16,7 @@ from relatum.tables.source import kind_of
 from relatum.tables.staging import Staged
 from relatum.tables.values import NULL, text_of
 
-__all__ = ["CellColumn", "cell_columns", "known_columns", "number_cells"]
+__all__ = ["CellColumn", "cell_columns", "known_columns", "number_cells", "read_labels"]
 
 _PARTS = {"year": "year({})", "month": "month({})", "weekday": "dayname({})"}
 _TOGETHER = 64  # columns whose cells are numbered in one statement
@@ -180,3 +180,10 @@ def number_cells(workspace: Workspace, tables: Sequence[tuple[Staged, list[CellC
                 whole[index] = next(numbers)[codes.pop(f"i{index}")]
         cells.append(whole)
     return names, cells
+
+
+def read_labels(workspace: Workspace, staged: Staged, columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the text of some columns in every row, with blanks between; empty where there is none."""
+    texts = ", ".join(text_of(staged.view_columns[name], staged.types[name]) for name in columns)
+    sql = f"SELECT trim(concat_ws(' ', {texts})) AS label FROM {staged.view}"  # noqa: S608
+    return tuple(workspace.arrays(sql, staged.table.name)["label"].tolist())

@@ -99,7 +99,7 @@ def held_out_cells(
     split: Split,
     names: Vocabulary,
     facts: Sequence[TableFacts],
-    listed: Sequence[CellColumn],
+    listed: Sequence[CellColumn] | Sequence[TableColumn],
     cells: Ids,
     shares: tuple[float, float],
     rng: np.random.Generator,
@@ -135,7 +135,7 @@ def held_out_cells(
             valid, test = shares
             parts[index] = np.where(drawn < test, 2, np.where(drawn < test + valid, 1, 0))
             parts[index][cells[index] < 0] = 0
-    for index, column in enumerate(listed):
-        if column.part_of is not None:
-            parts[index] = parts[names_of.index(column.part_of)]
+    for index, whole_date in enumerate([one.part_of for one in listed]):
+        if whole_date is not None:
+            parts[index] = parts[names_of.index(whole_date)]
     return parts

@@ -16,7 +16,7 @@ from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError
 from relatum.files import sha256_of
 from relatum.progress import progress
-from relatum.tables.cells import CellColumn, cell_columns, number_cells
+from relatum.tables.cells import CellColumn, cell_columns, number_cells, read_labels
 from relatum.tables.columns import ColumnPlan, plan_columns
 from relatum.tables.dependencies import find_dependencies
 from relatum.tables.engine import Workspace
@@ -30,7 +30,6 @@ from relatum.tables.shapes import TableShape, shape_of
 from relatum.tables.source import Source, SourceTable
 from relatum.tables.staging import Staged, stage
 from relatum.tables.summary import Imported, TableRecord, column_records, table_record
-from relatum.tables.values import text_of
 
 __all__ = ["read"]
 
@@ -231,7 +230,7 @@ class _Import:
             if name == table.name and isinstance(target, tuple):
                 references.append(TableReference((column,), target[0], (target[1],)))
         nary = next((facts.schema.name for facts in shaped.facts if facts.columns == shaped.shape.roles), None)
-        label = " ".join(name for name, plan in shaped.planned.plans.items() if plan.outcome == "label") or None
+        label = tuple(name for name, plan in shaped.planned.plans.items() if plan.outcome == "label")
         keys = [key for key in (table.primary_key, *table.unique_keys) if key]
         return TableSchema(
             table.name,
@@ -247,10 +246,5 @@ class _Import:
 
     def _labels(self, planned: _Planned) -> tuple[str, ...] | None:
         """Return what people call the rows."""
-        staged = planned.staged
         columns = [name for name, plan in planned.plans.items() if plan.outcome == "label"]
-        if not columns:
-            return None
-        texts = ", ".join(text_of(staged.view_columns[name], staged.types[name]) for name in columns)
-        sql = f"SELECT trim(concat_ws(' ', {texts})) AS label FROM {staged.view}"  # noqa: S608
-        return tuple(self._workspace.arrays(sql, staged.table.name)["label"].tolist())
+        return read_labels(self._workspace, planned.staged, columns) if columns else None

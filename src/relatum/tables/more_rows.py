@@ -13,14 +13,14 @@ from relatum.data.row_store import RowStore, RowTable, TableSchema
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
-from relatum.tables.cells import known_columns, number_cells
+from relatum.tables.cells import known_columns, number_cells, read_labels
 from relatum.tables.engine import Workspace
-from relatum.tables.facts import TableFacts, facts_of
+from relatum.tables.facts import TableFacts, facts_of, held_out_cells
 from relatum.tables.open import open_sources
 from relatum.tables.options import Choices, ImportOptions
 from relatum.tables.staging import stage
 
-__all__ = ["facts_of_rows", "read_more_rows"]
+__all__ = ["facts_of_rows", "joined_rows", "read_more_rows"]
 
 
 def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> RowStore:
@@ -38,17 +38,19 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
             known = ", ".join(like.tables)
             raise DataError(f"none of the imported tables is there: {known}; give files and tables the names that they had")
         choices = Choices({name: sources[name][1] for name in wanted}, ImportOptions(tables=wanted))
-        found = []
+        found, labels = [], {}
         for number, name in enumerate(wanted):
             staged = stage(workspace, *sources[name], number, choices)
             schema = like[name].schema
             columns = known_columns(staged, schema, plain=options.plain, null_is_value=options.null == "value")
             found.append((staged, columns))
+            there = [one for one in schema.label if one in staged.view_columns]
+            labels[name] = read_labels(workspace, staged, there) if there else None
         names, cells = number_cells(workspace, found)
         locations = tuple(dict.fromkeys(each.location for each, _ in sources.values()))
     every = like.names if set(names) <= set(like.names) else Vocabulary(sorted({*like.names, *names}))
     rows = {
-        name: RowTable(like[name].schema, each, np.zeros(each.shape, np.int8))
+        name: RowTable(like[name].schema, each, np.zeros(each.shape, np.int8), labels[name])
         for name, each in zip(wanted, cells, strict=True)
     }
     return replace(RowStore(names, rows).with_names(every), options=like.options, sources=locations)
@@ -61,6 +63,18 @@ def facts_of_rows(rows: RowStore, schema: Schema) -> Split:
     distinct = graph.distinct()
     nothing = Hypergraph(distinct.entities, distinct.schema, ())
     return Split(distinct, nothing, nothing, source=" ".join(rows.sources), rows=rows)
+
+
+def joined_rows(old: RowStore, new: RowStore, split: Split) -> RowStore:
+    """Return the rows of an import with those of some tables read again; a cell whose fact is held out is held out too."""
+    names = new.names if set(old.names) <= set(new.names) else Vocabulary(sorted({*old.names, *new.names}))
+    kept, read = old.with_names(names), new.with_names(names)
+    tables = dict(kept.tables)
+    for name, table in read.tables.items():
+        facts = _relations(table.schema, split.schema)
+        parts = held_out_cells(split, names, facts, table.schema.columns, table.cells, (0.0, 0.0), np.random.default_rng(0))
+        tables[name] = replace(table, parts=parts)
+    return replace(kept, tables=tables, sources=new.sources)
 
 
 def _relations(table: TableSchema, schema: Schema) -> list[TableFacts]:
