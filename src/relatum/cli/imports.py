@@ -74,6 +74,9 @@ def import_tables(
     split: Annotated[
         str, typer.Option(metavar="stratified|random", help="Hold out shares of each relation, or of all facts together.")
     ] = "stratified",
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Hold out what is latest by this column, instead of a random part.")
+    ] = None,
     valid: Annotated[float, typer.Option(metavar="SHARE", help="The share of facts for valid.")] = 0.1,
     test: Annotated[float, typer.Option(metavar="SHARE", help="The share of facts for test.")] = 0.1,
     seed: Annotated[int, typer.Option(help="The random seed that chooses the held-out facts.")] = 0,
@@ -104,6 +107,7 @@ def import_tables(
         "delimiter": delimiter,
         "encoding": encoding,
         "split": split,
+        "time": time,
         "valid": valid,
         "test": test,
         "seed": seed,

@@ -15,6 +15,7 @@ from relatum.progress import progress
 
 if TYPE_CHECKING:
     from relatum.data.hypergraph import Hypergraph
+    from relatum.data.row_store import RowStore
     from relatum.reasoning.reasoner import Reasoner
     from relatum.reasoning.rule_evidence import ModelEvidence
     from relatum.rules import ObservedShare, Rule
@@ -63,7 +64,16 @@ def rules(
             for rule, model, tuples in zip(found, evidence, shown, strict=True)
         ]
         by = ["tuples", "model"] if reasoner is not None else ["tuples"]
-        print_json({"observed": share, "estimate": estimate and estimate.to_dict(), "evidence": by, "rules": listed})
+        given = {"observed": share, "estimate": estimate and estimate.to_dict(), "evidence": by}
+        print_json(
+            {
+                "observed": share,
+                "estimate": estimate and estimate.to_dict(),
+                "evidence": by,
+                "rules": listed,
+                "tables": _tables(source),
+            }
+        )
         return
     _show(found, evidence, model=reasoner is not None)
     for rule, tuples in zip(found, shown, strict=False):
@@ -71,10 +81,41 @@ def rules(
         for title, rows in (("both", tuples.both), ("body only", tuples.only_body), ("head only", tuples.only_head)):
             for row in rows:
                 say(f"  {title:9}  {', '.join(row)}")
+    for line in _of_tables(source):
+        say(line)
     evidence_of = "tuples and the model's calibrated scores" if reasoner is not None else "tuples alone"
     say(f"{count(len(found), 'rule')}, from {evidence_of}; {_known(observed, estimate)}")
     if draw is not None:
         say(f"drawn to {draw}")
+
+
+def _of_tables(source: str) -> list[str]:
+    """Return keys, foreign keys and dependencies of imported tables, a line each."""
+    found = []
+    rows = _rows(source)
+    for schema in rows.schemas if rows is not None else ():
+        for number, key in enumerate(schema.keys):
+            found.append(f"{schema.name}: {', '.join(key)} is {'the' if not number else 'another'} key")
+        for one in schema.references:
+            targets = ", ".join(f"{one.table}.{target}" for target in one.targets)
+            found.append(f"{schema.name}: {', '.join(one.columns)} refers to {targets}")
+        for other in schema.dependencies:
+            sure = "always" if other.share == 1.0 else f"in {percent(other.share)} of {count(other.rows, 'row')}"
+            found.append(f"{schema.name}: {', '.join(other.columns)} determines {other.determines}, {sure}")
+    return found
+
+
+def _tables(source: str) -> list[dict[str, Any]]:
+    """Return the same as plain data."""
+    rows = _rows(source)
+    names = ("name", "keys", "references", "dependencies")
+    return [{name: schema.to_json()[name] for name in names} for schema in rows.schemas] if rows is not None else []
+
+
+def _rows(source: str) -> RowStore | None:
+    from relatum.datasets.row_files import load_rows
+
+    return load_rows(Path(source)) if Path(source).is_dir() else None
 
 
 def _show_soft(source: str, heads: list[str], k: int, *, examples: bool, json: bool) -> None:

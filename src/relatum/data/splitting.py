@@ -12,6 +12,7 @@ from relatum.data.hypergraph import Block, Hypergraph, Split
 __all__ = ["Mask", "hold_out", "required_in_train", "select_facts"]
 
 Mask = npt.NDArray[np.bool_]  # one for each fact, block after block
+Parts = npt.NDArray[np.int8]  # the same
 
 
 def required_in_train(graph: Hypergraph, rng: np.random.Generator) -> Mask:
@@ -50,20 +51,28 @@ def select_facts(graph: Hypergraph, mask: Mask) -> Hypergraph:
 
 
 def hold_out(
-    graph: Hypergraph, valid: float, test: float, how: Literal["stratified", "random"], seed: int, source: str
+    graph: Hypergraph,
+    valid: float,
+    test: float,
+    how: Literal["stratified", "random"],
+    seed: int,
+    source: str,
+    settled: Parts | None = None,
 ) -> Split:
     """Return the facts of `graph`, which are distinct, as train, valid and test; the latter with the given shares.
 
     `stratified` takes these of each relation, `random` of all facts together. A fact stays in train if it is the one that
-    some entity, or its relation, is known by; so less can be held out where many entities are rare.
+    some entity, or its relation, is known by; so less can be held out where many entities are rare. `settled` says of each
+    fact, block after block, in which part it is anyhow: 0 train, 1 valid, 2 test; -1 where that is to be drawn.
     """
     rng = np.random.default_rng(seed)
     relations = np.concatenate([block.relations for block in graph.blocks.values()])
     groups = relations if how == "stratified" else np.zeros_like(relations)
-    free = np.flatnonzero(~required_in_train(graph, rng))
+    drawn = np.ones(len(relations), np.bool_) if settled is None else settled < 0
+    free = np.flatnonzero(~required_in_train(graph, rng) & drawn)
     order = rng.permutation(free)
     order = order[np.argsort(groups[order], kind="stable")]
-    sizes = np.bincount(groups)
+    sizes = np.bincount(groups[drawn], minlength=len(np.bincount(groups)))
     counts = np.bincount(groups[order], minlength=len(sizes))
     indices = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)  # of each fact in its group
     in_test, in_valid = np.rint(sizes * test), np.rint(sizes * valid)
@@ -72,5 +81,7 @@ def hold_out(
     parts = np.zeros(len(relations), np.int8)
     parts[order[indices < held[groups[order]]]] = 1
     parts[order[indices < in_test[groups[order]]]] = 2
+    if settled is not None:
+        parts = np.where(drawn, parts, settled)
     train, held_valid, held_test = (select_facts(graph, parts == number) for number in range(3))
     return Split(train, held_valid, held_test, source=source)

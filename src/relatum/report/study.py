@@ -10,12 +10,14 @@ from typing import Any
 
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.quality import DataQuality, Description, check_quality, describe
+from relatum.data.row_store import EMPTY, HELD_OUT_PARTS
 from relatum.datasets.registry import DATASETS
 from relatum.evidence.reasons import Reason
 from relatum.inference.calibration import Reliability
 from relatum.report.quality import Errors, Quality, errors_of, quality_of
 from relatum.rules import Rule, mine_rules
 from relatum.runs.answers import Prediction, Question
+from relatum.runs.column_quality import ColumnQuality, column_quality
 from relatum.runs.journal import TrainingHistory
 from relatum.runs.prediction import predict
 from relatum.runs.probabilities import reliability_of
@@ -73,6 +75,8 @@ class Study:
     added: int
     added_entities: int
     quality: Quality | None
+    columns: tuple[ColumnQuality, ...]
+    gaps: tuple[tuple[str, int, float], ...]
     errors: Errors | None
     new: NewPredictions
     rules: tuple[Rule, ...]
@@ -105,6 +109,8 @@ def study_of(run: Trained) -> Study:
         added_entities=sum(int(step["new_entities"]) for step in updates),
         quality=None if part is None or ranks is None else quality_of(run, part, ranks),
         errors=None if part is None or ranks is None else errors_of(run, split.parts[part], ranks),
+        columns=_columns(run),
+        gaps=_gaps(run),
         new=_new_predictions(run, stored),
         rules=tuple(mine_rules(run.facts)),
         defined=bool(run.definitions),
@@ -121,6 +127,27 @@ def study_of(run: Trained) -> Study:
             "SHA-256 of the data": provenance.get("checksums", {}),
         },
     )
+
+
+def _columns(run: Trained) -> tuple[ColumnQuality, ...]:
+    """Return how well the columns of tables are filled; nothing where there are none, or no held-out cells."""
+    rows = run.split.rows
+    if rows is None or run.columns is None:
+        return ()
+    held = [
+        part for part, number in HELD_OUT_PARTS.items() if any((one.parts == number).any() for one in rows.tables.values())
+    ]
+    return tuple(column_quality(run, held[-1])) if held else ()
+
+
+def _gaps(run: Trained) -> tuple[tuple[str, int, float], ...]:
+    """Return the columns with empty cells: how many these are, and which share of all."""
+    rows, found = run.split.rows, []
+    for table in rows.tables.values() if rows is not None else ():
+        for column, cells in zip(table.schema.columns, table.cells, strict=True):
+            if column.part_of is None and (empty := int((cells == EMPTY).sum())):
+                found.append((f"{table.schema.name}.{column.name}", empty, empty / len(table)))
+    return tuple(found)
 
 
 def _known(run: Trained, facts: Hypergraph) -> tuple[Known, ...]:

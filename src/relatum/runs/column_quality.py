@@ -14,7 +14,6 @@ from relatum.imputation.baselines import baseline_answers
 from relatum.imputation.metrics import accuracy, calibration_error, macro_f1
 from relatum.progress import progress
 from relatum.records import Records
-from relatum.runs.column_scores import embedding_scores
 from relatum.runs.filling import rows_of
 from relatum.runs.trained import Trained
 
@@ -99,7 +98,7 @@ def column_quality(run: Trained, part: str = "test") -> ColumnQualities:
         raise DataError(f"{run.name}: has no models of columns; train it again")
     if part not in HELD_OUT_PARTS:
         raise UnknownNameError("part with held-out cells", part, HELD_OUT_PARTS)
-    scores, found = embedding_scores(run.model, run.tables, rows), []
+    scores, found = run.cell_scores, []
     with progress("columns", len(models.models)) as advance:
         for table, column in models.models:
             held = rows[table]

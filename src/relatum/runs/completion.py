@@ -22,6 +22,7 @@ from relatum.models.reale import ReAlE
 from relatum.reasoning.closed_form import require_reale
 from relatum.reasoning.query import Query
 from relatum.runs.answers import Answer, Answers, FactScore, Question, field_names
+from relatum.runs.column_answers import column_answers
 from relatum.runs.probabilities import answer_probabilities, fact_probabilities
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
@@ -68,7 +69,8 @@ def complete(
     else:
         facts, sources = _known_facts(run, question, given)
         known = [] if new_only else _known_answers(run, question, facts, sources, k)
-        found = known + ([] if _is_settled(run, question, facts) else _new_answers(run, question, given, facts, k, beam))
+        new = [] if _is_settled(run, question, facts) else column_answers(run, question, k)
+        found = known + (_new_answers(run, question, given, facts, k, beam) if new is None else new)
     return Answers((replace(one, roles=roles) for one in found), question, roles)
 
 

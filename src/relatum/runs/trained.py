@@ -28,7 +28,7 @@ from relatum.errors import DataError, RelatumError, RelatumWarning, UnknownNameE
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.mining import mine
 from relatum.evidence.ranking import rank_by_evidence
-from relatum.imputation.models import ColumnModels
+from relatum.imputation.models import ColumnModels, Scores
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.calibration import Calibration
 from relatum.inference.evaluation import Evaluation
@@ -42,6 +42,7 @@ from relatum.reasoning.closed_form import closed_form, extended, require_reale
 from relatum.reasoning.query import Limit, Query, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.answers import Question
+from relatum.runs.column_scores import embedding_scores
 from relatum.runs.definitions import DEFINITIONS, defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.directory import (
     JOURNAL,
@@ -163,6 +164,11 @@ class Trained:
     def columns(self) -> ColumnModels | None:
         """What fills the cells of tables, or None where the data was not imported from tables."""
         return load_column_models(self._kept, self.split.rows)
+
+    @cached_property
+    def cell_scores(self) -> Scores | None:
+        """What the embedding says about the cells of tables, or None where there are none."""
+        return None if self.split.rows is None else embedding_scores(self.model, self.tables, self.split.rows)
 
     @property
     def validated(self) -> Validated:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from relatum.data.hypergraph import Hypergraph, Split
-from relatum.data.row_store import Dependency, RowStore, RowTable, TableColumn, TableReference, TableSchema
-from relatum.data.splitting import hold_out
+from relatum.data.row_store import EMPTY, Dependency, RowStore, RowTable, TableColumn, TableReference, TableSchema
+from relatum.data.splitting import Parts, hold_out
 from relatum.data.vocabulary import Ids, Vocabulary
-from relatum.errors import DataError
+from relatum.errors import DataError, RelatumWarning
 from relatum.files import sha256_of
 from relatum.progress import progress
 from relatum.tables.cells import CellColumn, cell_columns, number_cells, read_labels
@@ -26,10 +27,11 @@ from relatum.tables.keys import LinkOffer, link_offers, missing_targets, with_fo
 from relatum.tables.null_text import null_hint, null_like
 from relatum.tables.open import open_sources
 from relatum.tables.options import Choices, ImportOptions
-from relatum.tables.shapes import TableShape, shape_of
+from relatum.tables.shapes import MOST_ROLES, TableShape, shape_of
 from relatum.tables.source import Source, SourceTable
 from relatum.tables.staging import Staged, stage
 from relatum.tables.summary import Imported, TableRecord, column_records, table_record
+from relatum.tables.time_split import parts_by_time, read_times, times_through
 
 __all__ = ["read"]
 
@@ -77,6 +79,14 @@ class _Shaped:
     @property
     def name(self) -> str:
         return self.planned.staged.table.name
+
+    def column(self, name: str) -> Ids:
+        """Return the cells of a column; all are empty if it did not become entities."""
+        for one, cells in zip(self.planned.columns, self.cells, strict=True):
+            if one.name == name:
+                found: Ids = cells
+                return found
+        return np.full(self.planned.staged.rows, EMPTY, np.int32)
 
     def record(self, counts: Mapping[str, int], distinct: Hypergraph) -> TableRecord:
         """Return what became of its rows."""
@@ -142,7 +152,7 @@ class _Import:
         with progress("arranging facts", 3) as advance:
             distinct = graph.distinct()
             advance(1)
-            split = self._split(distinct, shaped)
+            split = self._split(distinct, names, shaped)
             advance(1)
             store = self._rows(split, names, shaped)
             advance(1)
@@ -179,6 +189,13 @@ class _Import:
         if len(shape.roles) < least or not planned.staged.rows:
             shape = replace(shape, roles=(), about=shape.about if planned.staged.rows else ())
         facts = relations_of(relation, shape, planned.columns, planned.types, self._null_is_value, table.is_positional)
+        if len(shape.roles) > MOST_ROLES and not table.is_facts:
+            warnings.warn(
+                f"{table.name}: a relation of {len(shape.roles)} roles trains slowly and mixes what does not belong"
+                f" together; choose up to {MOST_ROLES} with --columns {table.name}=...",
+                RelatumWarning,
+                stacklevel=2,
+            )
         facts = [one for one in facts if (cells[one.indices(planned.columns)] >= 0).all(axis=0).any()]
         return _Shaped(planned, cells, dependencies, shape, facts)
 
@@ -198,9 +215,27 @@ class _Import:
                     )
                 seen[facts.schema.name] = one.name
 
-    def _split(self, distinct: Hypergraph, shaped: list[_Shaped]) -> Split:
+    def _parts_by_time(self, distinct: Hypergraph, names: Vocabulary, shaped: list[_Shaped]) -> Parts:
+        """Return in which part facts are by the time of their rows: those of a table, and of tables that refer to it."""
+        table, column = self._choices.time or ("", "")
+        dated = next((one for one in shaped if one.name == table), None)
+        if dated is None or column not in dated.planned.staged.view_columns:
+            raise DataError(f"time: column {column!r} of table {table!r} is not read")
+        moments = read_times(self._workspace, dated.planned.staged, column)
+        times = {shaped.index(dated): moments}
+        key = dated.planned.staged.table.primary_key
+        for number, one in enumerate(shaped):
+            for reference in one.planned.staged.table.references:
+                if one is not dated and reference.table == table and reference.targets == key and len(key) == 1:
+                    times[number] = times_through(one.column(reference.columns[0]), dated.column(key[0]), moments)
+        tables = [(one.facts, one.planned.columns, one.cells) for one in shaped]
+        return parts_by_time(distinct, names, tables, times, self._options.valid, self._options.test)
+
+    def _split(self, distinct: Hypergraph, names: Vocabulary, shaped: list[_Shaped]) -> Split:
         wanted = self._options
-        split = hold_out(distinct, wanted.valid, wanted.test, wanted.split, wanted.seed, " ".join(self._locations))
+        settled = None if self._choices.time is None else self._parts_by_time(distinct, names, shaped)
+        source = " ".join(self._locations)
+        split = hold_out(distinct, wanted.valid, wanted.test, wanted.split, wanted.seed, source, settled)
         return replace(split, column_types={facts.schema.name: facts.column_types for one in shaped for facts in one.facts})
 
     def _rows(self, split: Split, names: Vocabulary, shaped: list[_Shaped]) -> RowStore | None:

@@ -70,6 +70,11 @@ class ImportOptions(Checked):
         "stratified",
         "hold out the same share of every relation (`stratified`) or of all facts together (`random`)",
     )
+    time: str | None = setting(
+        None,
+        "the column of dates or numbers by which facts are split: the last are held out. It counts for its table, and for"
+        " tables that refer to that; other facts are split as usual",
+    )
     valid: float = setting(0.1, "the share of facts for valid", ge=0, lt=1)
     test: float = setting(0.1, "the share of facts for test", ge=0, lt=1)
     seed: int = setting(0, "what the held-out facts are drawn from", ge=0)
@@ -138,6 +143,7 @@ class Choices:
         self.columns = {self._table(table): self._columns(table, names) for table, names in options.columns.items()}
         self.keep = set(map(self.column_ref, options.keep))
         self.drop = set(map(self.column_ref, options.drop))
+        self.time = None if options.time is None else self.column_ref(options.time)
         self.shapes = {self._table(table): shape for table, shape in options.shapes.items()}
         self.bins = {self.column_ref(name): n for name, n in options.bins_by_column.items() if name != EVERY_COLUMN}
         self.bins_of_all = options.bins_by_column.get(EVERY_COLUMN)
