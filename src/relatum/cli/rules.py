@@ -65,15 +65,7 @@ def rules(
         ]
         by = ["tuples", "model"] if reasoner is not None else ["tuples"]
         given = {"observed": share, "estimate": estimate and estimate.to_dict(), "evidence": by}
-        print_json(
-            {
-                "observed": share,
-                "estimate": estimate and estimate.to_dict(),
-                "evidence": by,
-                "rules": listed,
-                "tables": _tables(source),
-            }
-        )
+        print_json({**given, "rules": listed, "tables": _tables(source)})
         return
     _show(found, evidence, model=reasoner is not None)
     for rule, tuples in zip(found, shown, strict=False):

@@ -17,7 +17,9 @@ from relatum.tables.options import Choices, ColumnRef, full_name
 from relatum.tables.profile import Profile
 from relatum.tables.source import SourceTable
 
-__all__ = ["ColumnPlan", "labels_of", "plan_columns", "plan_unread_column"]
+__all__ = ["CODE_NAMES", "ColumnPlan", "labels_of", "plan_columns", "plan_unread_column"]
+
+CODE_NAMES = re.compile(r"(?i:(.*[_ ])?(id|key|code|nr|no|zip|uuid|guid))|.*(Id|ID|Key|Code)")  # of what is no measure
 
 _FEW = 32  # different numbers or dates up to which each is an entity
 _REPEATS = 2  # times that these occur on average, at least
@@ -112,7 +114,7 @@ def plan_columns(
             plans[name] = (
                 ColumnPlan("label", "what its rows are called")
                 if name in labels
-                else _by_values(profile, choices.bins_of_all, keep_ids)
+                else _by_values(name, profile, choices.bins_of_all, keep_ids)
             )
     return {name: plan for name, plan in plans.items() if plan is not None}
 
@@ -142,7 +144,7 @@ def _by_key(ref: ColumnRef, table: SourceTable, profile: Profile, identity: Enti
     return None
 
 
-def _by_values(profile: Profile, bins: int | None, keep_ids: bool) -> ColumnPlan:
+def _by_values(name: str, profile: Profile, bins: int | None, keep_ids: bool) -> ColumnPlan:
     counted = f"{profile.distinct:,} values in {profile.present:,} rows"
     if profile.distinct == 1:
         return ColumnPlan("left out", "the same value in every row; --keep takes it")
@@ -151,7 +153,8 @@ def _by_values(profile: Profile, bins: int | None, keep_ids: bool) -> ColumnPlan
             if keep_ids:
                 return ColumnPlan("entities", "a value of its own in every row, kept by option")
             return ColumnPlan("left out", "a value of its own in every row; --keep takes it")
-        if profile.distinct <= _FEW and profile.distinct * _REPEATS <= profile.present:
+        repeats = profile.distinct * _REPEATS <= profile.present
+        if repeats and (profile.distinct <= _FEW or (profile.is_whole and CODE_NAMES.fullmatch(name))):
             return ColumnPlan("entities", f"repeats: {counted}")
         count = bins or max(_LEAST_BINS, min(_MOST_BINS, profile.present // _IN_A_BIN))
         return ColumnPlan("bins", f"{count} groups of equal size: {counted}", count)

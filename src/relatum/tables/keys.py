@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from relatum.tables.columns import CODE_NAMES
 from relatum.tables.engine import Workspace
 from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.options import ColumnRef, full_name
@@ -18,7 +19,6 @@ _MOST_VALUES = 200_000  # different values of a column that are compared with th
 _LEAST_VALUES = 5  # of two columns that are no keys, if their sharing values is to say anything
 _SAME = 0.95  # the share of its values that a column has in another one, if it is taken to hold the same entities
 _SAME_NAME = 0.5  # the same of columns of one name
-_KEY_NAMES = re.compile(r"(.*[_ ])?(id|key|code|nr|no|uuid|guid)|.*(Id|ID|Key|Code)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def with_found_key(staged: Staged) -> Staged:
     able = [name for name, profile in staged.profiles.items() if profile.could_be_key and profile.words <= 2]
     first = table.columns[0].name
     own = [name for name in able if name.lower() in ("id", f"{table.name}_id".lower(), f"{table.name}id".lower())]
-    called = [name for name in able if _KEY_NAMES.fullmatch(name)]
+    called = [name for name in able if CODE_NAMES.fullmatch(name)]
     chosen = next(iter([*own, *([first] if first in able else []), *called]), None)
     return staged if chosen is None else replace(staged, table=replace(table, primary_key=(chosen,)))
 
