@@ -7,10 +7,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support.row_stores import store_of
 
 from relatum.data.row_store import RowStore
 from relatum.imputation.baselines import BASELINES, baseline_answers
+from support.row_stores import store_of
 
 ROWS = 120
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from support.row_stores import store_of
 
 from relatum.imputation.contexts import ColumnValues, TableView
 from relatum.imputation.key_order import KeyOrder
 from relatum.imputation.paths import PathReader
+from support.row_stores import store_of
 
 STORE = store_of(
     {"Track": {"Id": ["10", "2", "9", "30", "31"], "Album": ["c", "a", "b", None, "c"], "Name": ["x", "y", "z", "x", "y"]}},

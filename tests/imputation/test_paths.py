@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.row_stores import id_of, store_of
 
 from relatum.data.row_store import Bins, TableColumn
 from relatum.errors import DataError
 from relatum.imputation.paths import Codes, Path, PathReader, order_of, paths_from
+from support.row_stores import id_of, store_of
 
 MUSIC = store_of(
     {

@@ -261,7 +261,7 @@ class PathReader:
 
 
 def _distinct(to: Int64, values: Int64, size: int) -> tuple[Int64, Int64]:
-    """Return where the values of each of `size` owners begin, and the distinct values, the most frequent of an owner first."""
+    """Return where the values of each of `size` owners begin, and the distinct values, an owner's most frequent first."""
     there = (to >= 0) & (values >= 0)
     scale = int(values.max(initial=0)) + 1
     pairs, counts = np.unique(to[there] * scale + values[there], return_counts=True)
