@@ -48,10 +48,11 @@ def test_noise_gets_the_most_frequent_value() -> None:
     assert abs(found.probabilities[:, 0].mean() - 0.6) < 0.07
 
 
-def test_two_columns_that_tell_only_together_are_taken_together() -> None:
+def test_two_columns_that_tell_more_together_are_taken_together() -> None:
     rng = np.random.default_rng(1)
     a, b = rng.integers(0, 4, 600), rng.integers(0, 4, 600)
-    texts = {"A": a, "B": b, "C": a + rng.integers(0, 2, 600), "V": np.where(rng.random(600) < 0.3, a % 2, (a + b) % 2)}
+    alone = np.where(rng.random(600) < 0.5, a % 2, b % 2)
+    texts = {"A": a, "B": b, "V": np.where(rng.random(600) < 0.4, alone, (a // 2 + b // 2) % 2)}
     store = store_of({"T": {name: [str(one) for one in values] for name, values in texts.items()}})
     model = fit_column(view_of(store, "T"), "V")
     pairs = [i for i, one in enumerate(model.contexts) if {path.column for path in one.paths} >= {"A", "B"}]
