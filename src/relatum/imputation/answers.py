@@ -10,7 +10,7 @@ import numpy as np
 from relatum.arrays import Float64, Int64
 from relatum.data.vocabulary import Ids
 from relatum.imputation.column_model import FIRST, BoundColumn, ColumnModel, Scored
-from relatum.imputation.weights import probabilities
+from relatum.imputation.weights import calibrated, probabilities
 
 __all__ = ["Imputed", "Support", "answered", "logits_of", "merged"]
 
@@ -89,7 +89,7 @@ def answered(
     reasons: int,
 ) -> Imputed:
     """Return the answers for cells whose candidates are scored, with as many reasons as wanted for each."""
-    shares = probabilities(logits_of(model, scored, scores), scored.candidates.open)
+    shares = calibrated(probabilities(logits_of(model, scored, scores), scored.candidates.open), model.curve)
     order = np.argsort(-shares[:, :-1], 1, kind="stable")
     found = np.take_along_axis(shares[:, :-1], order, 1)
     numbers = np.where(found > 0, np.take_along_axis(scored.candidates.values, order, 1), -1)

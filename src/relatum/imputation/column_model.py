@@ -42,6 +42,7 @@ class ColumnModel:
         copies: paths that lead to values which the column itself may have.
         weights: of the features: the prior; being none of the candidates; the mean and the maximum over contexts; each
             context; being the value of the row before, and after, by key; being the value of each copy.
+        curve: slope and offset, in logits, from the share of the best candidate to how often it is right.
         sharpness: what all of that is multiplied by, by validation cells.
         embedding: the weight of an embedding's scores beside it.
     """
@@ -51,6 +52,7 @@ class ColumnModel:
     contexts: tuple[Context, ...]
     copies: tuple[Path, ...]
     weights: Float64
+    curve: tuple[float, float] = (1.0, 0.0)
     sharpness: float = 1.0
     embedding: float = 0.0
 
@@ -62,6 +64,7 @@ class ColumnModel:
             "contexts": [one.to_json() for one in self.contexts],
             "copies": [one.to_json() for one in self.copies],
             "weights": [float(one) for one in self.weights],
+            "curve": list(self.curve),
             "sharpness": self.sharpness,
             "embedding": self.embedding,
         }
@@ -76,12 +79,13 @@ class ColumnModel:
                 tuple(Context.from_json(one) for one in plain["contexts"]),
                 tuple(Path.from_json(one) for one in plain["copies"]),
                 np.array([float(one) for one in plain["weights"]]),
+                (float(plain["curve"][0]), float(plain["curve"][1])),
                 float(plain["sharpness"]),
                 float(plain["embedding"]),
             )
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             raise DataError("not the model of a column") from None
-        numbers = np.array([*found.weights, found.sharpness, found.embedding])
+        numbers = np.array([*found.weights, *found.curve, found.sharpness, found.embedding])
         parents = all(one.parent is None or 0 <= one.parent < index for index, one in enumerate(found.contexts))
         if (
             len(found.weights) != FIRST + len(found.contexts) + 2 + len(found.copies)

@@ -31,8 +31,8 @@ class Counts:
             self._counts: Float64 = self._dense[self._keys]
         else:
             self._keys, often = np.unique(pairs, return_counts=True)
-            self._counts = often.astype(np.float64)
-        self.totals: Float64 = np.bincount(self._keys // max(width, 1), self._counts, size)
+            self._counts = np.asarray(often, np.float64)
+        self.totals: Float64 = np.asarray(np.bincount(self._keys // max(width, 1), self._counts, size), np.float64)
         self._spread: Float64 | None = None
         self._most: tuple[Int64, Int64, Float64] | None = None
 

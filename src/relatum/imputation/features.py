@@ -43,9 +43,10 @@ class Prior:
         New values come about as often as cells whose value no other has: that is how often the next one had been new.
         """
         here = np.append(self.counts, 0.0)[own]
-        total = self._total - (own >= 0)
+        total = np.asarray(self._total - (own >= 0), np.float64)
         once = self._once - (here == 1) + (here == 2)
-        return total, np.minimum(once / np.maximum(1 - once / np.maximum(total, 1), 0.05), total) + _NEW
+        new = np.minimum(once / np.maximum(1 - once / np.maximum(total, 1), 0.05), total) + _NEW
+        return total, np.asarray(new, np.float64)
 
     def shares(self, own: Int64) -> Float64:
         """Return the share of each `own` value among the other cells."""

@@ -12,7 +12,7 @@ from relatum.imputation.column_model import FIRST, BoundColumn, ColumnModel, Sco
 from relatum.imputation.contexts import Context, Counted, TableView
 from relatum.imputation.features import context_features, log_ratio
 from relatum.imputation.paths import Path, paths_from
-from relatum.imputation.weights import fit_weights, gain_of, probabilities
+from relatum.imputation.weights import fit_curve, fit_weights, gain_of, probabilities
 
 __all__ = ["fit_column"]
 
@@ -59,7 +59,9 @@ def fit_column(view: TableView, column: str, seed: int = 0) -> ColumnModel:
         for context in found:
             bound.add(context)
         scored, weights = _fitted(bound, sample, start)
-    return _finished(bound, _cautious(scored, weights))
+    model = _finished(bound, _cautious(scored, weights))
+    shares = probabilities(scored.features @ model.weights, scored.candidates.open)
+    return replace(model, curve=fit_curve(shares, scored.candidates.right))
 
 
 def _drawn(rng: np.random.Generator, rows: Int64, most: int) -> Int64:

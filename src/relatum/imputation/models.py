@@ -17,7 +17,7 @@ from relatum.imputation.column_model import BoundColumn, ColumnModel
 from relatum.imputation.contexts import TableView
 from relatum.imputation.fitting import fit_column
 from relatum.imputation.paths import PathReader
-from relatum.imputation.weights import fit_weights
+from relatum.imputation.weights import fit_curve, fit_weights, probabilities
 
 __all__ = ["ColumnModels", "Scores", "columns_to_fill", "fit_columns"]
 
@@ -91,7 +91,8 @@ def _by_validation(store: RowStore, view: TableView, model: ColumnModel, scores:
     count = len(features)
     weights = fit_weights(stacked, candidates.open, truth.right, centre[:count], pull[:count], least[:count])
     weight = float(weights[1]) / unit if count > 1 else 0.0
-    return replace(model, sharpness=round(float(weights[0]), 6), embedding=weight)
+    curve = fit_curve(probabilities(stacked @ weights, candidates.open), truth.right, model.curve)
+    return replace(model, curve=curve, sharpness=round(float(weights[0]), 6), embedding=weight)
 
 
 class ColumnModels:

@@ -183,7 +183,7 @@ class PathReader:
     def __post_init__(self) -> None:
         self._keys: dict[tuple[str, tuple[str, ...]], tuple[Codes, Int64, bool]] = {}
         self._seen: dict[str, Ids] = {}
-        self._backs: dict[tuple[str, int, str], tuple[Int64, Int64, Int64]] = {}
+        self._backs: dict[tuple[str, int, str], tuple[Int64, Int64]] = {}
 
     def seen(self, table: str) -> Ids:
         """Return the visible cells of a table."""
@@ -199,7 +199,7 @@ class PathReader:
         """
         schema = self.store[table].schema
         if path.back is not None:
-            return self._referring(path, table, cells, rows)
+            return self._referring(path, table, cells, path.back)
         if not path.references:
             return _clean(cells[schema.index(path.column)])[:, None]
         at, found, here = table, None, cells
@@ -239,17 +239,18 @@ class PathReader:
         found = codes.of([_clean(cells[schema.index(one)]) for one in reference.columns])
         return np.where(found >= 0, np.append(first, -1)[found], -1)
 
-    def _referring(self, path: Path, table: str, cells: Ids, rows: Int64 | None) -> Int64:
-        assert path.back is not None  # noqa: S101
-        other, index = path.back
+    def _referring(self, path: Path, table: str, cells: Ids, back: tuple[str, int]) -> Int64:
+        other, index = back
         reference = self.store[other].schema.references[index]
         codes, _, _ = self._key(table, reference.targets)
         key = (other, index, path.column)
         if key not in self._backs:
             seen, far = self.seen(other), self.store[other].schema
             to = codes.of([_clean(seen[far.index(one)]) for one in reference.columns])
+            if other == table:  # a row that refers to itself says nothing new
+                to = np.where(to == codes.codes, -1, to)
             self._backs[key] = _distinct(to, _clean(seen[far.index(path.column)]), codes.size)
-        starts, values, _ = self._backs[key]
+        starts, values = self._backs[key]
         schema = self.store[table].schema
         own = codes.of([_clean(cells[schema.index(one)]) for one in reference.targets])
         count = np.where(own >= 0, np.diff(starts, append=len(values))[own], 0)
@@ -259,14 +260,14 @@ class PathReader:
         return np.where(inside, np.append(values, -1)[at], -1)
 
 
-def _distinct(to: Int64, values: Int64, size: int) -> tuple[Int64, Int64, Int64]:
-    """Return the distinct values by what they belong to, most frequent first: where each begins, values, and how often."""
+def _distinct(to: Int64, values: Int64, size: int) -> tuple[Int64, Int64]:
+    """Return where the values of each of `size` owners begin, and the distinct values, an owner's most frequent first."""
     there = (to >= 0) & (values >= 0)
     scale = int(values.max(initial=0)) + 1
     pairs, counts = np.unique(to[there] * scale + values[there], return_counts=True)
     owner = pairs // scale
     order = np.lexsort((pairs, -counts, owner))
-    return np.searchsorted(owner, np.arange(size)), (pairs % scale)[order], counts[order]
+    return np.searchsorted(owner, np.arange(size)), (pairs % scale)[order]
 
 
 def _clean(cells: Ids) -> Int64:

@@ -6,10 +6,12 @@ import numpy as np
 
 from relatum.arrays import Bool, Float64, Int64
 
-__all__ = ["fit_weights", "gain_of", "probabilities"]
+__all__ = ["calibrated", "fit_curve", "fit_weights", "gain_of", "probabilities"]
 
 _STEPS = 25
 _CLOSE = 1e-5
+_EDGE = 1e-6  # probabilities are taken to be as far from 0 and 1
+_CURVE_PULL = (10.0, 10.0)  # how strongly the slope and the offset of a curve are drawn to where they begin
 
 
 def probabilities(logits: Float64, is_open: Bool) -> Float64:
@@ -84,3 +86,42 @@ def gain_of(feature: Float64, shares: Float64, right: Int64, pull: float) -> flo
     gradient = float((feature[np.arange(len(right)), right] - means).sum())
     curve = float((shares * feature**2).sum() - (means**2).sum()) + pull
     return gradient**2 / (2 * curve) if gradient > 0 else 0.0
+
+
+def fit_curve(shares: Float64, right: Int64, start: tuple[float, float] = (1.0, 0.0)) -> tuple[float, float]:
+    """Return slope and offset, in logits, that turn the shares of best candidates into how often these are right.
+
+    Of shares[m, c + 1] the last are those of all other values, which are never the best candidate.
+    """
+    if shares.shape[1] < 2 or not len(shares):
+        return start
+    best = shares[:, :-1].argmax(1)
+    features = np.zeros((len(shares), 2, 2))
+    features[:, 0, 0], features[:, 0, 1] = _logits(shares[np.arange(len(shares)), best]), 1.0
+    centre, least = np.array(start), np.array([0.3, -np.inf])
+    found = fit_weights(
+        features, np.ones((len(shares), 2), np.bool_), (best != right).astype(np.int64), centre, np.array(_CURVE_PULL), least
+    )
+    return round(float(found[0]), 6), round(float(found[1]), 6)
+
+
+def calibrated(shares: Float64, curve: tuple[float, float]) -> Float64:
+    """Return shares[m, c + 1] with those of the best by a curve and the others in proportion; the best stay best."""
+    if curve == (1.0, 0.0) or shares.shape[1] < 2:
+        return shares
+    every, best = np.arange(len(shares)), shares[:, :-1].argmax(1)
+    share = shares[every, best]
+    wanted = 1 / (1 + np.exp(-(curve[0] * _logits(share) + curve[1])))
+    others = shares.copy()
+    others[every, best] = 0.0
+    left = others.sum(1)
+    ratio = others[:, :-1].max(1) / np.maximum(left, _EDGE)
+    wanted = np.where((share > 0) & (left > 0), np.maximum(wanted, ratio / (1 + ratio)), share)
+    found = others * ((1 - wanted) / np.where(left > 0, left, 1.0))[:, None]
+    found[every, best] = wanted
+    return np.asarray(found / found.sum(1, keepdims=True))
+
+
+def _logits(shares: Float64) -> Float64:
+    inside = np.clip(shares, _EDGE, 1 - _EDGE)
+    return np.asarray(np.log(inside) - np.log1p(-inside))

@@ -1,0 +1,83 @@
+"""The obvious ways, beside the same written as loops."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from relatum.data.row_store import RowStore
+from relatum.imputation.baselines import BASELINES, baseline_answers
+from support.row_stores import store_of
+
+ROWS = 120
+
+
+def random_store() -> RowStore:
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(0, 6, ROWS), rng.integers(0, 4, ROWS)
+    target = np.where(rng.random(ROWS) < 0.7, a % 3, b)
+    columns = {"A": a, "B": b, "Target": target, "Noise": rng.integers(0, 30, ROWS), "Constant": np.zeros(ROWS, int)}
+    texts = {name: [None if rng.random() < 0.1 else str(one) for one in values] for name, values in columns.items()}
+    return store_of({"T": texts}, hidden={("T", "Target"): dict.fromkeys(range(0, ROWS, 5), 2)})
+
+
+def by_loops(store: RowStore, row: int) -> dict[str, set[int]]:
+    """Return what each baseline may answer: all values that are equally good."""
+    table = store["T"]
+    cells, target = table.seen(), table.schema.index("Target")
+    others = [one for one in range(5) if one != target and len({int(c) for c in cells[one] if c >= 0}) > 1]
+    known = [int(v) for v in cells[target] if v >= 0]
+    frequent, values = Counter(known), sorted(set(known))
+    sums = {v: 1e-6 * frequent[v] / len(known) for v in values}
+    logs = {v: math.log(frequent[v] / len(known)) for v in values}
+    for one in others:
+        x = int(cells[one, row])
+        if x < 0:
+            continue
+        beside = Counter(int(v) for v, c in zip(cells[target], cells[one], strict=True) if v >= 0 and c == x)
+        distinct = len({int(c) for c in cells[one] if c >= 0})
+        for v in values:
+            sums[v] += beside[v] / max(1, beside.total())
+            logs[v] += math.log((beside[v] + 1) / (frequent[v] + distinct))
+
+    def best(scores: dict[int, float]) -> set[int]:
+        return {v for v in values if scores[v] >= max(scores.values()) - 1e-9}
+
+    return {"most frequent": best(dict(frequent)), "counting": best(sums), "naive Bayes": best(logs)}
+
+
+def test_answers_are_those_of_loops() -> None:
+    store = random_store()
+    rows = np.arange(0, ROWS, 5)
+    found = baseline_answers(store, "T", "Target", rows)
+    assert tuple(found) == BASELINES
+    for index, row in enumerate(rows):
+        for name, expected in by_loops(store, int(row)).items():
+            assert int(found[name][index]) in expected
+
+
+def test_the_best_single_column_is_the_one_that_determines() -> None:
+    store = random_store()
+    rows = np.arange(0, ROWS, 5)
+    found = baseline_answers(store, "T", "Target", rows)["best single column"]
+    seen = store["T"].seen()
+    for index, row in enumerate(rows):
+        if seen[0, row] >= 0:
+            beside = Counter(int(v) for v, c in zip(seen[2], seen[0], strict=True) if v >= 0 and c == seen[0, row])
+            assert beside[int(found[index])] == max(beside.values())
+
+
+def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, rows = random_store(), np.arange(0, ROWS, 5)
+    whole = baseline_answers(store, "T", "Target", rows)
+    monkeypatch.setattr("relatum.imputation.baselines._NUMBERS", 7)
+    for name, answers in baseline_answers(store, "T", "Target", rows).items():
+        np.testing.assert_array_equal(answers, whole[name])
+
+
+def test_a_column_without_values_has_no_answer() -> None:
+    store = store_of({"T": {"A": ["1", "2"], "B": [None, None]}})
+    assert all((answers == -1).all() for answers in baseline_answers(store, "T", "B", np.arange(2)).values())

@@ -1,0 +1,63 @@
+"""A column's contexts bound to rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from relatum.data.row_store import EMPTY, RowStore
+from relatum.errors import DataError
+from relatum.imputation.column_model import BoundColumn, ColumnModel
+from relatum.imputation.contexts import Context, TableView
+from relatum.imputation.fitting import fit_column
+from relatum.imputation.paths import Path, PathReader
+from support.shop_rows import shop
+
+CONTEXTS = (
+    Context((Path("Customer"),), (1,), 0.3),
+    Context((Path("City"),), (1,), 1.0),
+    Context((Path("Home", (0,)),), (1,), 3.0),
+    Context((Path("Customer"), Path("City")), (1, 1), 1.0, parent=0),
+)
+
+
+def test_a_cell_taken_out_of_the_counts_is_as_good_as_empty() -> None:
+    store = shop(120, 15)
+    table = store["Order"]
+    bound = BoundColumn(TableView(PathReader(store, 0), "Order"), "Payment", CONTEXTS)
+    index = table.schema.index("Payment")
+    for row in np.flatnonzero(bound.values.v >= 0)[:25]:
+        cells = table.cells.copy()
+        cells[index, row] = EMPTY
+        emptied = RowStore(store.names, {**store.tables, "Order": replace(table, cells=cells)})
+        other = BoundColumn(TableView(PathReader(emptied, 0), "Order"), "Payment", CONTEXTS)
+        rows = np.array([row])
+        taken = bound.score(bound.view.cells[:, rows], rows, bound.values.v[rows])
+        empty = other.score(other.view.cells[:, rows], rows, np.array([-1]))
+        np.testing.assert_allclose(taken.features, empty.features, atol=1e-9)
+
+
+def test_a_model_is_plain_data() -> None:
+    model = fit_column(TableView(PathReader(shop(), 0), "Order"), "Payment")
+    again = ColumnModel.from_json(model.to_json())
+    assert again.to_json() == model.to_json()
+    assert again.contexts == model.contexts
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"weights": [1.0]},
+        {"weights": None},
+        {"curve": [1.0]},
+        {"sharpness": float("nan")},
+        {"contexts": [{}]},
+        {"copies": [3]},
+    ],
+)
+def test_anything_else_is_refused(wrong: dict[str, object]) -> None:
+    plain = fit_column(TableView(PathReader(shop(), 0), "Order"), "Payment").to_json()
+    with pytest.raises(DataError):
+        ColumnModel.from_json({**plain, **wrong})

@@ -1,0 +1,59 @@
+"""Contexts as numbers that can be counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from relatum.errors import DataError
+from relatum.imputation.contexts import ColumnValues, Context, Counted, TableView
+from relatum.imputation.paths import Path, PathReader
+from support.row_stores import store_of
+from support.shop_rows import shop
+
+PAIR = Context((Path("City"), Path("Payment")), (1, 1), parent=0)
+
+
+def test_contexts_of_two_paths_count_together() -> None:
+    view = TableView(PathReader(shop(), 0), "Order")
+    values = ColumnValues(view, "Coin")
+    pair = Counted(view, PAIR, values)
+    city, way, coin = (view.cells[view.schema.index(name)].tolist() for name in ("City", "Payment", "Coin"))
+    expected = Counter((a, b, c) for a, b, c in zip(city, way, coin, strict=True) if min(a, b, c) >= 0)
+    rows = np.arange(len(city))
+    x = pair.of(view.cells, rows)[:, 0]
+    for row in range(0, len(city), 7):
+        for number, one in enumerate(values.ids.tolist()):
+            found = pair.counts.of(x[row : row + 1], np.array([number]))
+            assert found == expected[city[row], way[row], one]
+
+
+def test_rows_by_cells_have_the_same_numbers() -> None:
+    view = TableView(PathReader(shop(), 0), "Order")
+    pair = Counted(view, PAIR, ColumnValues(view, "Coin"))
+    rows = np.arange(100)
+    np.testing.assert_array_equal(pair.of(view.cells[:, rows], rows), pair.of(view.cells[:, rows], None))
+
+
+def test_what_is_let_go_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, small = (TableView(PathReader(shop(), 0), "Order") for _ in range(2))
+    monkeypatch.setattr("relatum.imputation.contexts._ROOM", 1)
+    for name in ("City", "Country", "City"):
+        np.testing.assert_array_equal(small.codes(Path(name))[1], whole.codes(Path(name))[1])
+    assert len(small._paths) == 1
+
+
+def test_neighbouring_numbers_count_as_one() -> None:
+    store = store_of({"T": {"N": [str(one) for one in range(12)], "V": ["a"] * 12}}, whole=["N"])
+    view = TableView(PathReader(store, 0), "T")
+    grouped = view.grouped(Path("N"), 4, view.codes(Path("N"))[1][:, 0])
+    assert grouped.tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    assert view.ranks(Path("V")) is None
+
+
+def test_contexts_are_plain_data() -> None:
+    assert Context.from_json(PAIR.to_json()) == PAIR
+    with pytest.raises(DataError):
+        Context.from_json({"paths": []})

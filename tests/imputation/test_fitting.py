@@ -1,0 +1,72 @@
+"""What is chosen for a column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from relatum.data.row_store import RowStore
+from relatum.imputation.baselines import baseline_answers
+from relatum.imputation.column_model import FIRST
+from relatum.imputation.contexts import TableView
+from relatum.imputation.fitting import fit_column
+from relatum.imputation.models import fit_columns
+from relatum.imputation.paths import PathReader
+from support.row_stores import store_of
+from support.shop_rows import hidden_rows, shop
+
+
+def view_of(store: RowStore, table: str = "Order") -> TableView:
+    return TableView(PathReader(store, 0), table)
+
+
+def test_a_dependency_answers_with_near_certainty() -> None:
+    store = shop()
+    rows = hidden_rows(store, "Country")
+    rows = rows[store["Order"].seen()[store["Order"].schema.index("City"), rows] >= 0]
+    found = fit_columns(store, columns=[("Order", "Country")]).answer("Order", "Country", rows)
+    assert (found.best == store["Order"].column("Country")[rows]).all()
+    assert found.probabilities[:, 0].min() > 0.95
+
+
+def test_a_reference_answers_where_the_row_itself_cannot() -> None:
+    store = shop()
+    table = store["Order"]
+    rows = hidden_rows(store, "City")
+    rows = rows[
+        (table.seen()[table.schema.index("Country"), rows] < 0) & (table.seen()[table.schema.index("Customer"), rows] >= 0)
+    ]
+    assert len(rows)
+    found = fit_columns(store, columns=[("Order", "City")]).answer("Order", "City", rows)
+    assert (found.best == table.column("City")[rows]).all()
+
+
+def test_noise_gets_the_most_frequent_value() -> None:
+    store, rows = shop(), np.arange(400)
+    found = fit_columns(store, columns=[("Order", "Coin")]).answer("Order", "Coin", rows)
+    np.testing.assert_array_equal(found.best, baseline_answers(store, "Order", "Coin", rows)["most frequent"])
+    assert abs(found.probabilities[:, 0].mean() - 0.6) < 0.07
+
+
+def test_two_columns_that_tell_more_together_are_taken_together() -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(0, 4, 600), rng.integers(0, 4, 600)
+    alone = np.where(rng.random(600) < 0.5, a % 2, b % 2)
+    texts = {"A": a, "B": b, "V": np.where(rng.random(600) < 0.4, alone, (a // 2 + b // 2) % 2)}
+    store = store_of({"T": {name: [str(one) for one in values] for name, values in texts.items()}})
+    model = fit_column(view_of(store, "T"), "V")
+    pairs = [i for i, one in enumerate(model.contexts) if {path.column for path in one.paths} >= {"A", "B"}]
+    assert pairs
+    assert model.weights[FIRST + pairs[0]] > 0.3
+
+
+def test_the_same_seed_gives_the_same_bits() -> None:
+    first, again = (fit_column(view_of(shop()), "Payment", 3).to_json() for _ in range(2))
+    assert first == again
+
+
+@pytest.mark.parametrize("values", [["a", "a", "a"], [None, None, None], ["a", None, "b"]])
+def test_columns_with_next_to_nothing_in_them_are_fitted(values: list[str | None]) -> None:
+    store = store_of({"T": {"A": ["x", "y", "x"], "V": values}})
+    found = fit_columns(store).answer("T", "V", np.arange(3))
+    np.testing.assert_allclose(found.probabilities.sum(1) + found.others, 1)

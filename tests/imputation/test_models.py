@@ -1,0 +1,130 @@
+"""Models of all columns of a store."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from relatum.data.vocabulary import Ids
+from relatum.errors import DataError, UnknownNameError
+from relatum.imputation.models import ColumnModels, columns_to_fill, fit_columns
+from support.row_stores import id_of, store_of
+from support.shop_rows import hidden_rows, shop
+
+
+def test_columns_that_name_rows_or_are_parts_of_dates_are_not_filled() -> None:
+    store = store_of(
+        {"T": {"Id": ["1"], "Date": ["x"], "Date.year": ["2000"]}}, keys={"T": [("Id",)]}, parts_of={"Date.year": "Date"}
+    )
+    assert columns_to_fill(store, "T") == ["Date"]
+
+
+def test_models_read_again_answer_alike() -> None:
+    store = shop()
+    models = fit_columns(store)
+    again = ColumnModels.from_json(json.loads(json.dumps(models.to_json())), store)
+    rows = np.arange(400)
+    for column in ("Country", "Payment"):
+        first, second = models.answer("Order", column, rows), again.answer("Order", column, rows)
+        np.testing.assert_array_equal(first.ids, second.ids)
+        np.testing.assert_array_equal(first.probabilities, second.probabilities)
+
+
+def test_new_rows_are_answered_by_their_cells() -> None:
+    store = shop()
+    models = fit_columns(store, columns=[("Order", "Country")])
+    cells = np.full((6, 2), -1, np.int32)
+    cells[0] = -2  # a key that no row has
+    cells[2] = id_of(store, "Order.City:Rome"), -2
+    found = models.answer("Order", "Country", cells=cells)
+    assert store.names[int(found.best[0])] == "Order.Country:Italy"
+    assert found.probabilities[0, 0] > 0.95 > found.probabilities[1, 0]
+
+
+def test_hidden_rows_are_answered_alike_by_number_and_by_cells() -> None:
+    store = shop()
+    models = fit_columns(store, columns=[("Order", "Payment")])
+    rows = hidden_rows(store, "Payment")
+    by_number = models.answer("Order", "Payment", rows)
+    by_cells = models.answer("Order", "Payment", cells=store["Order"].seen()[:, rows])
+    np.testing.assert_allclose(by_number.probabilities, by_cells.probabilities)
+
+
+def test_later_parts_count_only_where_wanted() -> None:
+    store = store_of(
+        {"T": {"A": ["x"] * 40, "V": ["a"] * 20 + ["b"] * 20}}, hidden={("T", "V"): dict.fromkeys(range(20, 40), 2)}
+    )
+    models = fit_columns(store)
+    cells = np.full((2, 1), -1, np.int32)
+    assert (models.answer("T", "V", cells=cells, most_part=0).ids[0] >= 0).sum() == 1
+    assert (models.answer("T", "V", cells=cells, most_part=2).ids[0] >= 0).sum() == 2
+
+
+def test_no_answer_contradicts_a_key() -> None:
+    rng = np.random.default_rng(2)
+    pairs = sorted({(int(a), int(b)) for a, b in rng.integers(0, [30, 12], (250, 2))})
+    columns = {"List": [str(a) for a, _ in pairs], "Track": [str(b) for _, b in pairs]}
+    hidden = {("T", "Track"): dict.fromkeys(range(0, len(pairs), 7), 2)}
+    store = store_of({"T": columns}, keys={"T": [("List", "Track")]}, hidden=hidden)
+    found = fit_columns(store).answer("T", "Track", np.arange(len(pairs)))
+    seen = store["T"].seen()
+    for row in range(len(pairs)):
+        taken = {int(track) for k, (one, track) in enumerate(seen.T) if k != row and one == seen[0, row]}
+        assert not taken & {int(one) for one in found.ids[row] if one >= 0}
+
+
+def embedding(store_truth: np.ndarray, noise: float) -> object:
+    """Return scores that know the truth, or know nothing."""
+    rng = np.random.default_rng(0)
+
+    def scores(table: str, column: str, cells: Ids, candidates: np.ndarray) -> np.ndarray:
+        keys = cells[0]
+        right = candidates == store_truth[keys][:, None]
+        return 3.0 * right * (1 - noise) + rng.normal(size=candidates.shape)
+
+    return scores
+
+
+def test_an_embedding_weighs_by_what_it_knows_of_validation_cells() -> None:
+    store = shop(2000, 40, valid=True)
+    table = store["Order"]
+    truth = np.zeros(len(store.names), np.int64)
+    truth[table.column("Id")] = table.column("Coin")
+    good, bad = embedding(truth, 0.0), embedding(truth, 1.0)
+    rows = hidden_rows(store, "Coin")
+    right = {}
+    for name, scores in (("good", good), ("bad", bad), ("none", None)):
+        models = fit_columns(store, columns=[("Order", "Coin")], scores=scores)  # type: ignore[arg-type]
+        found = models.answer("Order", "Coin", rows, scores=scores)  # type: ignore[arg-type]
+        right[name] = (found.best == table.column("Coin")[rows]).mean()
+        np.testing.assert_allclose(found.probabilities.sum(1) + found.others, 1)
+        assert (models.models["Order", "Coin"].embedding > 0.5) == (name == "good")
+    assert right["good"] > right["none"] + 0.2
+    assert right["bad"] > right["none"] - 0.1
+
+
+def test_questions_that_cannot_be_are_refused() -> None:
+    store = shop()
+    models = fit_columns(store, columns=[("Order", "Country")])
+    with pytest.raises(UnknownNameError):
+        models.answer("Order", "Cuntry", np.arange(2))
+    with pytest.raises(DataError, match="either"):
+        models.answer("Order", "Country")
+    with pytest.raises(DataError, match="no row"):
+        models.answer("Order", "Country", np.array([400]))
+    with pytest.raises(DataError, match="6 cells"):
+        models.answer("Order", "Country", cells=np.zeros((2, 2), np.int32))
+    with pytest.raises(DataError, match="no name"):
+        models.answer("Order", "Country", cells=np.full((6, 1), 10_000, np.int32))
+    for plain in ({}, {"format": 1}, {"format": 1, "columns": [{}]}):
+        with pytest.raises(DataError):
+            ColumnModels.from_json(plain, store)
+
+
+def test_no_rows_have_no_answers_and_progress_is_shown() -> None:
+    done: list[int] = []
+    models = fit_columns(shop(), advance=done.append)
+    assert sum(done) == len(models.models) == 6
+    assert len(models.answer("Order", "Country", np.zeros(0, np.int64))) == 0

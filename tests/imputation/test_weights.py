@@ -1,0 +1,66 @@
+"""Weights by maximum likelihood."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from relatum.imputation.weights import fit_weights, gain_of, probabilities
+
+
+def sampled(rows: int, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return features, which candidates are open, and answers drawn by true weights."""
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(rows, 5, len(truth)))
+    is_open = np.ones((rows, 5), np.bool_)
+    is_open[::3, 4] = False
+    features[~is_open] = 0
+    shares = probabilities(features @ truth, is_open)
+    right = np.array([rng.choice(5, p=one) for one in shares])
+    return features, is_open, right
+
+
+def cost(at: np.ndarray, features: np.ndarray, is_open: np.ndarray, right: np.ndarray, pull: np.ndarray) -> float:
+    shares = probabilities(features @ at, is_open)[np.arange(len(right)), right]
+    return float(-np.log(shares).sum() + 0.5 * (pull * at**2).sum())
+
+
+def test_weights_are_found_again() -> None:
+    truth = np.array([1.0, 0.5, 0.0])
+    features, is_open, right = sampled(4000, truth)
+    found = fit_weights(features, is_open, right, np.zeros(3), np.full(3, 0.1), np.full(3, -np.inf))
+    np.testing.assert_allclose(found, truth, atol=0.1)
+
+
+def test_no_step_away_makes_the_answers_likelier() -> None:
+    features, is_open, right = sampled(300, np.array([1.0, -0.5, 0.3]))
+    pull, least = np.array([2.0, 2.0, 2.0]), np.zeros(3)
+    found = fit_weights(features, is_open, right, np.zeros(3), pull, least)
+    assert found[1] == 0, "no weight is below its least"
+    best = cost(found, features, is_open, right, pull)
+    for index in range(3):
+        for step in (-0.02, 0.02):
+            moved = np.maximum(found + step * np.eye(3)[index], least)
+            assert cost(moved, features, is_open, right, pull) >= best - 1e-6
+
+
+def test_few_cells_leave_weights_where_they_are_drawn_to() -> None:
+    features, is_open, right = sampled(1, np.array([1.0, 1.0]))
+    found = fit_weights(features, is_open, right, np.array([0.4, 0.2]), np.full(2, 100.0), np.zeros(2))
+    np.testing.assert_allclose(found, [0.4, 0.2], atol=0.05)
+
+
+def test_candidates_that_are_not_open_have_no_share() -> None:
+    shares = probabilities(np.array([[5.0, 1.0, 2.0]]), np.array([[False, True, True]]))
+    assert shares[0, 0] == 0
+    assert shares.sum() == 1
+
+
+def test_the_gain_of_a_feature_is_about_what_it_adds() -> None:
+    features, is_open, right = sampled(3000, np.array([1.0, 0.15]))
+    pull, least = np.full(2, 1e-3), np.zeros(2)
+    alone = fit_weights(features[..., :1], is_open, right, np.zeros(1), pull[:1], least[:1])
+    shares = probabilities(features[..., :1] @ alone, is_open)
+    both = fit_weights(features, is_open, right, np.zeros(2), pull, least)
+    added = cost(np.append(alone, 0), features, is_open, right, pull) - cost(both, features, is_open, right, pull)
+    assert abs(gain_of(features[..., 1], shares, right, 1e-3) - added) < 0.2 * added
+    assert gain_of(-features[..., 1], shares, right, 1e-3) == 0, "what speaks against answers is no gain"
