@@ -8,6 +8,7 @@ import numpy as np
 
 from relatum.arrays import Float64, Int64
 from relatum.data.row_store import RowStore
+from relatum.data.vocabulary import Ids
 from relatum.imputation.contexts import ColumnValues, Context, Counted, TableView
 from relatum.imputation.paths import Path, PathReader
 
@@ -38,7 +39,8 @@ def baseline_answers(store: RowStore, table: str, column: str, rows: Int64, *, m
     step = max(1, _NUMBERS // len(values.ids))
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
-        sums, logs = _scores(others, part, counts)
+        cells = store[table].given(column, part, most=most_part)
+        sums, logs = _scores(others, cells, counts)
         best = np.full(len(part), counts.argmax())
         found["most frequent"].append(best)
         found["counting"].append(sums.argmax(1))
@@ -46,7 +48,7 @@ def baseline_answers(store: RowStore, table: str, column: str, rows: Int64, *, m
         if rule is None:
             found["best single column"].append(best)
         else:
-            named = rule.counts.most(rule.of(view.cells[:, part], part)[:, 0], 1)[0][:, 0]
+            named = rule.counts.most(rule.of(cells, None)[:, 0], 1)[0][:, 0]
             found["best single column"].append(np.where(named >= 0, named, best))
     return {name: values.ids[np.concatenate(each)] if each else np.zeros(0, np.int64) for name, each in found.items()}
 
@@ -58,16 +60,16 @@ def _others(view: TableView, column: str, values: ColumnValues) -> Iterator[Coun
             yield Counted(view, Context((Path(one.name),), (1,)), values)
 
 
-def _scores(others: list[Counted], rows: Int64, counts: Float64) -> tuple[Float64, Float64]:
-    """Return for each row and value the sum of P(value | other cell), and the logarithm of naive Bayes."""
-    share = counts / counts.sum()
-    sums = np.tile(_SMALL * share, (len(rows), 1))
-    logs = np.tile(np.log(share), (len(rows), 1))
+def _scores(others: list[Counted], cells: Ids, counts: Float64) -> tuple[Float64, Float64]:
+    """Return for each row, by its cells, and value the sum of P(value | other cell), and the logarithm of naive Bayes."""
+    share, rows = counts / counts.sum(), cells.shape[1]
+    sums = np.tile(_SMALL * share, (rows, 1))
+    logs = np.tile(np.log(share), (rows, 1))
     every = np.arange(len(counts))[None, :]
     for one in others:
-        x = one.of(one.view.cells[:, rows], rows)
+        x = one.of(cells, None)
         known = x >= 0
-        here = one.counts.of(np.broadcast_to(x, (len(rows), len(counts))), np.broadcast_to(every, (len(rows), len(counts))))
+        here = one.counts.of(np.broadcast_to(x, (rows, len(counts))), np.broadcast_to(every, (rows, len(counts))))
         sums += np.where(known, here / np.maximum(one.counts.total(x), 1.0), 0.0)
         logs += np.where(known, np.log((here + 1) / (counts + one.size)), 0.0)
     return sums, logs

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relatum.arrays import Float64, Int64
-from relatum.data.row_store import EMPTY, RowStore
+from relatum.data.row_store import EMPTY, RowStore, RowTable
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, UnknownNameError
 from relatum.imputation.answers import Imputed, answered, centred, merged
@@ -75,8 +75,8 @@ def _by_validation(store: RowStore, view: TableView, model: ColumnModel, scores:
     bound = BoundColumn(view, model.column, model.contexts, model.copies)
     if len(rows) < _FEW or len(bound.values.ids) < 2:
         return model
-    cells = view.cells[:, rows]
-    scored = bound.score(cells, rows, np.full(len(rows), -1))
+    cells, numbers = _questions(table, model.column, rows, view, 0)
+    scored = bound.score(cells, numbers, np.full(len(rows), -1))
     candidates = scored.candidates
     truth = replace(candidates, own=bound.values.numbers(table.cells[index, rows]))
     features = [scored.features @ model.weights]
@@ -93,6 +93,18 @@ def _by_validation(store: RowStore, view: TableView, model: ColumnModel, scores:
     weight = float(weights[1]) / unit if count > 1 else 0.0
     curve = fit_curve(probabilities(stacked @ weights, candidates.open), truth.right, model.curve)
     return replace(model, curve=curve, sharpness=round(float(weights[0]), 6), embedding=weight)
+
+
+def _questions(table: RowTable, column: str, rows: Int64, view: TableView, most_part: int) -> tuple[Ids, Int64 | None]:
+    """Return the cells that rows are asked about a column with, and their numbers as far as these say the same.
+
+    Where a whole fact is held out, the row in the store lacks what the question says.
+    """
+    index = table.schema.index(column)
+    relation = table.schema.columns[index].relation
+    if relation is not None and relation == table.schema.relation and (table.parts[index, rows] > most_part).any():
+        return table.given(column, rows, most=most_part), None
+    return view.cells[:, rows], rows
 
 
 class ColumnModels:
@@ -148,8 +160,8 @@ class ColumnModels:
             rows = np.asarray(rows, np.int64)
             if len(rows) and (rows.min() < 0 or rows.max() >= bound.view.cells.shape[1]):
                 raise DataError(f"{table}: there is no row of that number; there are {bound.view.cells.shape[1]}")
-            cells = bound.view.cells[:, rows]
             own = bound.values.v[rows]
+            cells, rows = _questions(self.store[table], column, rows, bound.view, most_part)
         else:
             cells = np.asarray(cells, np.int32)
             if cells.ndim != 2 or len(cells) != len(bound.view.schema.columns):

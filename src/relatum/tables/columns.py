@@ -164,7 +164,7 @@ def _by_values(name: str, profile: Profile, bins: int | None, keep_ids: bool) ->
         if keep_ids:
             return ColumnPlan("entities", "a value of its own in every row, kept by option")
         return ColumnPlan("left out", "a value of its own in every row; --keep takes it")
-    repeats = profile.present - profile.distinct
-    if 0 < repeats < max(2, (1 - _OWN_TEXT) * profile.present):
+    again = profile.present - profile.distinct
+    if 0 < again < max(2, (1 - _OWN_TEXT) * profile.present):
         return ColumnPlan("left out", f"free text: {counted}; --keep takes it")
     return ColumnPlan("entities", f"repeats: {counted}")
