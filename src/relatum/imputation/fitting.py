@@ -23,9 +23,10 @@ _PATHS = 300  # that are tried
 _ROWS = 100_000  # that contexts are compared on; those that are chosen count all
 _LIKE_KEYS = 0.95  # distinct values in so many of the rows say nothing about other rows
 _DENSE = 4_000_000  # counts that neighbours can share
-_SINGLE, _COPIES = 16, 4  # contexts of one path, and copies
+_OWN, _FAR, _COPIES = 16, 8, 4  # contexts of one path: other columns of the row, and others; and copies
 _PAIRED, _ROUNDS, _AT_ONCE = 8, 2, 3  # contexts that are refined, how often, and how many refinements are taken each time
-_GROUPED, _GROUP = 12, 4  # where there are more values in order, so many of them count as one in a refinement
+_GROUPED, _GROUP = 12, 4  # where there are more values in order, so many of them count as one in a refinement,
+_FULL = 20  # unless there are as many rows for each combination
 _FIRST_GAIN, _NEXT_GAIN = 3.0, 4.0  # nats over all sampled cells that a context must be worth
 _CELLS = 3000  # that weights are fitted on
 _SIZE = 6_000_000  # numbers in an array of features, about
@@ -47,8 +48,12 @@ def fit_column(view: TableView, column: str, seed: int = 0) -> ColumnModel:
     some = None if len(known) <= _ROWS else np.union1d(sample, _drawn(rng, known, _ROWS))
     singles = _singles(bound, sample, some)
     bound.copies = tuple(one.paths[0] for one in singles if _is_copy(bound, one.paths[0]))[:_COPIES]
-    for context in singles[:_SINGLE]:
-        bound.add(context)
+    # what other rows say often follows from a column of the row, and must not push its other columns out
+    far = [one for one in singles if not one.is_own][:_FAR]
+    own = [one for one in singles if one.is_own][:_OWN]
+    for context in singles:
+        if context in own or context in far:
+            bound.add(context)
     sample = _drawn(rng, sample, max(200, _SIZE // (50 * (len(bound.counted) + 12))))
     scored, weights = _fitted(bound, sample, None)
     for _ in range(_ROUNDS):
@@ -161,8 +166,11 @@ def _tried(bound: BoundColumn) -> list[Context]:
             paths = (*context.paths, path)
             if path not in context.paths and frozenset(paths) not in have:
                 have.add(frozenset(paths))
+                sizes = [view.codes(one)[0].size for one in paths]
+                few = len(bound.values.v) < _FULL * float(np.prod(sizes))
                 groups = tuple(
-                    _GROUP if view.codes(one)[0].size > _GROUPED and view.ranks(one) is not None else 1 for one in paths
+                    _GROUP if few and size > _GROUPED and view.ranks(one) is not None else 1
+                    for one, size in zip(paths, sizes, strict=True)
                 )
                 found.append(Context(paths, groups, parent=index))
     return found
