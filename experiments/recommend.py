@@ -2,8 +2,8 @@
 
     python experiments/recommend.py RUN RELATION USER_POSITION ITEM_POSITION
 
-The questions are the facts of the test part, later than all that was trained on, whose user has training facts; what the user
-has already is left out. Everything is counted on train and valid facts, and the SVD has the rank that is best on valid.
+The questions are the facts of the test part, later than all that was trained on, whose user has training facts; what the
+user has already is left out. Everything is counted on train and valid facts, and the SVD has several ranks.
 """
 
 from __future__ import annotations

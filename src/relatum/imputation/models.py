@@ -30,6 +30,7 @@ _KEPT = 4  # columns whose counts are kept
 _NUMBERS = 4_000_000  # in an array of features, about
 _VALID = 2000  # validation cells that the weight of an embedding is fitted on
 _FEW = 20  # with fewer it has none
+_LEAST_SEEN = 0.1  # the share of cells whose value others have, at least, by which that of the others is reckoned
 _PULL = (20.0, 2.0)  # how strongly sharpness is drawn to 1, and the weight of the embedding to 0
 
 
@@ -76,9 +77,13 @@ def _by_validation(store: RowStore, view: TableView, model: ColumnModel, scores:
     if len(rows) < _FEW or len(bound.values.ids) < 2:
         return model
     cells, numbers = _questions(table, model.column, rows, view, 0)
-    scored = bound.score(cells, numbers, np.full(len(rows), -1))
+    single = _single_cells(bound, len(rows))
+    cells = np.concatenate([cells, view.cells[:, single]], axis=1)
+    numbers = None if numbers is None else np.concatenate([numbers, single])
+    scored = bound.score(cells, numbers, np.concatenate([np.full(len(rows), -1), bound.values.v[single]]))
     candidates = scored.candidates
-    truth = replace(candidates, own=bound.values.numbers(table.cells[index, rows]))
+    held = bound.values.numbers(table.cells[index, rows])
+    truth = replace(candidates, own=np.concatenate([held, bound.values.v[single]]))
     features = [scored.features @ model.weights]
     unit = 1.0
     if scores is not None:
@@ -93,6 +98,20 @@ def _by_validation(store: RowStore, view: TableView, model: ColumnModel, scores:
     weight = float(weights[1]) / unit if count > 1 else 0.0
     curve = fit_curve(probabilities(stacked @ weights, candidates.open), truth.right, model.curve)
     return replace(model, curve=curve, sharpness=round(float(weights[0]), 6), embedding=weight)
+
+
+def _single_cells(bound: BoundColumn, count: int) -> Int64:
+    """Return rows whose value no other row has, as many as there would be beside so many cells that were drawn by chance.
+
+    A value that one row alone has is never held out, or nothing could be learned of it; but what is really empty may well
+    have been such a value. Taken off its own count it is one that nobody has seen.
+    """
+    values = bound.values.v
+    counts = np.bincount(values[values >= 0])
+    single = np.flatnonzero((values >= 0) & (np.append(counts, 0)[values] == 1))
+    share = len(single) / max(1, int(counts.sum()))
+    wanted = min(len(single), round(count * share / max(1 - share, _LEAST_SEEN)))
+    return single[:: max(1, len(single) // max(1, wanted))][:wanted]
 
 
 def _questions(table: RowTable, column: str, rows: Int64, view: TableView, most_part: int) -> tuple[Ids, Int64 | None]:
