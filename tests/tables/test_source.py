@@ -14,6 +14,7 @@ from relatum.errors import DataError
 from relatum.tables import read
 from relatum.tables.engine import Workspace
 from relatum.tables.open import open_sources
+from relatum.tables.options import ImportOptions
 from relatum.tables.source import SourceTable, other_keys
 from relatum.tables.table import Column, Table
 from relatum.tables.targets import write
@@ -31,7 +32,7 @@ PARTIAL = "CREATE UNIQUE INDEX part ON none (a) WHERE b > 0;"
 
 
 def tables_of(given: object, **options: bool) -> dict[str, SourceTable]:
-    with Workspace() as workspace, open_sources(given, workspace, "relation", **options) as found:
+    with Workspace() as workspace, open_sources(given, workspace, ImportOptions(**options)) as found:
         return {name: table for name, (_, table) in found.items()}
 
 
@@ -101,7 +102,7 @@ def test_views_are_tables_if_they_are_wanted_and_one_that_cannot_run_is_not_read
 
 def staged(given: object, name: str) -> list[tuple[object, ...]]:
     """Return the first four columns of a table as they are in the workspace, the fourth as text."""
-    with Workspace() as workspace, open_sources(given, workspace, "relation", views=True) as found:
+    with Workspace() as workspace, open_sources(given, workspace, ImportOptions(views=True)) as found:
         source, table = found[name]
         source.stage(table, table.columns, "seen")
         return workspace.rows("SELECT c0, c1, c2, CAST(c3 AS VARCHAR) FROM seen ORDER BY ALL")
