@@ -44,8 +44,8 @@ def read(source: Any, **options: Any) -> Imported:
     beside the facts, with their gaps.
 
     Args:
-        source: the path of a CSV, TSV, Parquet, JSON lines, SQLite or DuckDB file, the URL of a PostgreSQL database, or a
-            frame of pandas, polars or Arrow; several of these in a list, or tables by name in a mapping.
+        source: the path of a CSV, TSV, Excel, Parquet, JSON lines, SQLite or DuckDB file, a postgresql:// or mysql:// URL, or
+            a frame of pandas, polars or Arrow; several of these in a list, or tables by name in a mapping.
         **options: the fields of `ImportOptions`.
     """
     chosen = ImportOptions.of(options)
