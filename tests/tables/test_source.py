@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from relatum.errors import DataError
+from relatum.errors import DataError, UnknownNameError
 from relatum.tables import read
 from relatum.tables.engine import Workspace
 from relatum.tables.open import open_sources
@@ -164,6 +164,15 @@ def test_tables_of_other_schemas_are_called_by_schema_and_table_in_options(datab
         assert {relation.name for relation in imported.split.schema} == {"staff", "visits"}
         assert "hr.people:4" in imported.split.entities
         assert read(given, tables=["hr.people"], keep=["hr.people.id", "hr.people.mail"]).split.schema
+        for what, message in (
+            ("hr.people.mial", "unknown column of hr.people 'mial'; did you mean 'mail'"),
+            ("hr.people.x.mail", "unknown column of hr.people 'x.mail'"),
+            ("people.teem", "unknown column of people 'teem'; did you mean 'team'"),
+        ):
+            with pytest.raises(UnknownNameError, match=message):
+                read(given, links={"visits.who": what})
+        guests = read(given, tables=["visits"], links={"visits.who": "hr.guest"})
+        assert "hr.guest:4" in guests.split.entities, "a new name may hold a dot where no table is called so"
 
 
 def test_a_duckdb_file_whose_name_holds_a_backslash_is_refused(tmp_path: Path) -> None:

@@ -78,13 +78,13 @@ def answer_blocks(
         most: answer the first questions only, at most so many.
     """
     k = whole_number("k", k)
-    asked = _Asked(run, question.relation.name, question.position, k, new_only=new_only)
-    size = max(1, min(_QUESTIONS, _CELLS // max(asked.width, asked.scorer.count(question.position))))
+    answerer = _Answerer(run, question.relation.name, question.position, k, new_only=new_only)
+    size = max(1, min(_QUESTIONS, _CELLS // max(answerer.width, answerer.scorer.count(question.position))))
     total = len(combinations) if most is None else min(len(combinations), most)
     with progress("answering questions", total) as advance:
         for questions in combinations.parts(size, most):
             with one_torch_thread():
-                block = asked.answered(questions)
+                block = answerer.answered(questions)
             advance(block.questions)
             yield block
 
@@ -121,7 +121,7 @@ def columns_of(question: EachQuestion) -> list[int]:
     return [*question.varying, question.position]
 
 
-class _Asked:
+class _Answerer:
     """What answers questions about a relation at one open position: known answers as they are, new ones as keys let them."""
 
     def __init__(self, run: Trained, relation: str, position: int, k: int, *, new_only: bool) -> None:
