@@ -6,12 +6,13 @@ from urllib.parse import quote
 
 import pytest
 
+from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.tables import read
 from relatum.tables.engine import Workspace
 from relatum.tables.open import open_sources
 from relatum.tables.options import ImportOptions
-from relatum.tables.source import Reference, SourceTable
+from relatum.tables.source import SourceTable
 from support.mysql_server import PASSWORD, connect, run_script
 
 
@@ -45,8 +46,8 @@ def test_keys_and_references_in_any_case(mysql_database: str) -> None:
     assert tables["People"].unique_keys == (("Mail",), ("b", "a"))
     assert tables["visits"].unique_keys == (("who",),)
     assert set(tables["visits"].references) == {
-        Reference(("who",), "People", ("Id",)),
-        Reference(("p", "q"), "People", ("b", "a")),
+        TableReference(("who",), "People", ("Id",)),
+        TableReference(("p", "q"), "People", ("b", "a")),
     }
 
 
