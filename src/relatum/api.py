@@ -144,7 +144,7 @@ class Run(Trained):
             k: how many known answers to each question, and how many new ones.
             new_only: leave out those that are known already.
             all_entities: try every entity that can stand there, and every combination.
-            to: a .csv, .tsv, .jsonl or .parquet file, a SQLite or DuckDB file, or a postgresql:// URL.
+            to: a .csv, .tsv, .jsonl or .parquet file, a SQLite or DuckDB file, or a postgresql:// or mysql:// URL.
             table: the table of a database; by default `suggested_` and the relation.
             append: add to a table that is there.
             replace: replace the rows of a table, or the file.
@@ -356,7 +356,7 @@ class Run(Trained):
         """Write the best facts that are not known to a file or database, one table a relation, and return them.
 
         Args:
-            to: a .csv, .tsv, .jsonl or .parquet file, a SQLite or DuckDB file, or a postgresql:// URL.
+            to: a .csv, .tsv, .jsonl or .parquet file, a SQLite or DuckDB file, or a postgresql:// or mysql:// URL.
             relation: as in `predict`.
             top: as in `predict`.
             append: add to tables that are there.

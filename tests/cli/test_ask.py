@@ -145,6 +145,7 @@ def test_complete_lists_the_best_answers(run: Relatum, trained: str) -> None:
         {
             "entity": a.entity,
             "entities": list(a.entities),
+            "labels": [None] * len(a.entities),
             "score": a.score,
             "probability": a.probability,
             "known": a.known,

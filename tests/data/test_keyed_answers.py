@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum.data.hypergraph import Hypergraph
-from relatum.data.keyed_answers import KeyedAnswers, free_entities, open_positions, taken_keys
+from relatum.data.keyed_answers import KeyedAnswers, SettledQuestions, free_entities, open_positions, taken_keys
 
 NAMES = [f"e{number}" for number in range(5)]
 facts_of_three = st.lists(st.tuples(*[st.sampled_from(NAMES)] * 3), min_size=1, max_size=12)
@@ -38,6 +38,20 @@ def test_answers_are_left_out_that_repeat_a_key(
         else:
             assert all(wrong)  # so that it need not be tried
         assert taken_keys(np.array(new, np.int32).T, columns, [*keys, (0, 1, 2)]).tolist() == wrong
+
+
+@given(facts_of_three, facts_of_three, keys_of_three, st.integers(0, 2))
+def test_a_question_is_settled_by_a_key_among_what_is_given(
+    facts: list[tuple[str, ...]], asked: list[tuple[str, ...]], keys: list[tuple[int, ...]], position: int
+) -> None:
+    known, questions = (
+        np.array([[NAMES.index(one) for one in fact] for fact in some], np.int32).T for some in (facts, asked)
+    )
+    expected = [
+        any(all(one[p] == other[p] for p in key) for key in keys if position not in key for other in facts) for one in asked
+    ]
+    assert SettledQuestions(known, keys, position, len(NAMES)).among(questions).tolist() == expected
+    assert not SettledQuestions(known[:, :0], keys, position, len(NAMES)).among(questions).any()
 
 
 def test_without_keys_nothing_but_known_answers_is_left_out() -> None:

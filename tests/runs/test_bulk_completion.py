@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections import defaultdict
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from relatum import Run, SettingError, fit
+from relatum import Run, SettingError, fit, read
 from relatum.runs import bulk_completion
 from relatum.runs.answers import Answer, Suggestion
 
@@ -98,13 +100,65 @@ def test_without_calibration_there_is_no_probability() -> None:
 
 
 def test_a_question_that_has_every_answer_already_gets_no_new_one(run: Run) -> None:
-    items = {fact[0] for fact in run.table("items")}
-    weights = {fact[1] for fact in run.table("items")}
-    found = by_question(run.complete_each("items(*, ?)", k=50))
-    assert found.keys() == {(one,) for one in items}
-    assert all({one.entities[1] for one in group} == weights for group in found.values())
+    facts = set(run.table("reviews"))
+    pairs, stars = {(fact[0], fact[1], fact[3]) for fact in facts}, {fact[2] for fact in facts}
+    found = by_question(run.complete_each("reviews(*, *, ?, *)", k=50))
+    assert found.keys() == pairs
+    assert all({one.entities[-1] for one in group} == stars for group in found.values())
     two = fit([("likes", person, item) for person in "ab" for item in ("a", "b")] * 2, epochs=1, progress=False)
     assert len(two.complete_each("likes(*, ?)", new_only=True)) == 0
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Return a run on tables with keys: of one column, of two, and one that is unique beside the key."""
+    path = tmp_path_factory.mktemp("keyed") / "shop.db"
+    people = [(n, f"c{n % 4}" if n % 5 else None, f"t{n % 3}", n if n % 6 else None) for n in range(60)]
+    stock = {(n % 60, f"i{n % 7}"): f"s{n * n % 11 % 5}" for n in range(0, 400, 3)}
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript("""
+            CREATE TABLE people (id INTEGER PRIMARY KEY, city TEXT, team TEXT, badge INTEGER UNIQUE);
+            CREATE TABLE stock (person INTEGER REFERENCES people (id), item TEXT, shelf TEXT, PRIMARY KEY (person, item));
+        """)
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", people)
+        connection.executemany("INSERT INTO stock VALUES (?, ?, ?)", [(*key, shelf) for key, shelf in stock.items()])
+    return fit(read(path, keep=["people.badge"]).split, dim=20, epochs=3, evidence=True, progress=False)
+
+
+@pytest.mark.parametrize("new_only", [True, False])
+@pytest.mark.parametrize(
+    ("relation", "asked", "keys", "settled"),
+    [
+        ("people.city", ("*", None), [(0,)], 48),  # twelve people have no city
+        ("people.city", (None, "*"), [(0,)], 0),
+        ("people.badge", ("*", None), [(0,), (1,)], 60),  # all badges are taken
+        ("people.badge", (None, "*"), [(0,), (1,)], 50),
+        ("stock", ("*", "stock.item:i1", None), [(0, 1)], 19),
+        ("stock", ("*", None, "stock.shelf:s1"), [(0, 1)], 14),  # who have every item
+    ],
+)
+def test_no_new_answer_repeats_a_key(
+    keyed: Run, relation: str, asked: tuple[str | None, ...], keys: list[tuple[int, ...]], settled: int, new_only: bool
+) -> None:
+    assert list(keyed.keys_of(relation)) == keys
+    found = by_question(keyed.complete_each(relation, *asked, k=70, new_only=new_only, all_entities=True))
+    facts, allowed = set(keyed.table(relation)), keyed.split.allowed_entities(relation)
+    taken = [{tuple(fact[one] for one in key) for fact in facts} for key in keys]
+    position, without = asked.index(None), 0
+    for name in (keyed.entities[one] for one in allowed[asked.index("*")]):
+        question = [name if one == "*" else one for one in asked]
+        group = found.pop((name,), [])
+        exactly(group, list(keyed.complete(relation, *question, k=70, new_only=new_only)))
+        filled = [(*question[:position], keyed.entities[one], *question[position + 1 :]) for one in allowed[position]]
+        free = [
+            one[position]
+            for one in filled
+            if not any(tuple(one[at] for at in key) in there for key, there in zip(keys, taken, strict=True))
+        ]
+        assert sorted(one.entities[-1] for one in group if not one.known) == sorted(free)
+        without += not free
+    assert without == settled
+    assert not found
 
 
 def test_blocks_leave_no_trace(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,22 +6,24 @@ from urllib.parse import quote
 
 import pytest
 
+from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.tables import read
 from relatum.tables.engine import Workspace
 from relatum.tables.open import open_sources
-from relatum.tables.source import Reference, SourceTable
+from relatum.tables.options import ImportOptions
+from relatum.tables.source import SourceTable
 from support.mysql_server import PASSWORD, connect, run_script
 
 
 def tables_of(url: str, views: bool = False) -> dict[str, SourceTable]:
-    with Workspace() as workspace, open_sources(url, workspace, "relation", views) as found:
+    with Workspace() as workspace, open_sources(url, workspace, ImportOptions(views=views)) as found:
         return {name: table for name, (_, table) in found.items()}
 
 
 def staged(url: str, name: str, views: bool = False) -> list[tuple[object, ...]]:
     """Return the readable columns of a table as they are in the workspace."""
-    with Workspace() as workspace, open_sources(url, workspace, "relation", views) as found:
+    with Workspace() as workspace, open_sources(url, workspace, ImportOptions(views=views)) as found:
         source, table = found[name]
         columns = [column for column in table.columns if column.kind != "unreadable"]
         source.stage(table, columns, "seen")
@@ -44,8 +46,8 @@ def test_keys_and_references_in_any_case(mysql_database: str) -> None:
     assert tables["People"].unique_keys == (("Mail",), ("b", "a"))
     assert tables["visits"].unique_keys == (("who",),)
     assert set(tables["visits"].references) == {
-        Reference(("who",), "People", ("Id",)),
-        Reference(("p", "q"), "People", ("b", "a")),
+        TableReference(("who",), "People", ("Id",)),
+        TableReference(("p", "q"), "People", ("b", "a")),
     }
 
 
@@ -117,7 +119,7 @@ def test_hostile_names_are_only_names(mysql_database: str) -> None:
 
 def test_what_is_read_is_the_state_at_one_moment(mysql_database: str) -> None:
     run_script(mysql_database, "CREATE TABLE t (a INT, b INT);\nINSERT INTO t VALUES (1, 2);\n")
-    with Workspace() as workspace, open_sources(mysql_database, workspace, "relation") as found:
+    with Workspace() as workspace, open_sources(mysql_database, workspace, ImportOptions()) as found:
         run_script(mysql_database, "INSERT INTO t VALUES (3, 4);\n")
         source, table = found["t"]
         source.stage(table, table.columns, "seen")
@@ -140,7 +142,7 @@ def test_tables_that_may_not_be_read_still_say_what_refers_to_them(mysql_databas
     url = f"mysql://guest:guest@{mysql_database.rpartition('@')[2]}"
     imported = read(url)
     assert "secret:1" in imported.split.entities
-    assert {record.table: record.note for record in imported.tables} == {"a": "", "secret": "not read"}
+    assert {record.table: record.note for record in imported.tables} == {"a": "no column is a key", "secret": "not read"}
     with pytest.raises(DataError, match="table 'secret': SELECT command denied"):
         read(url, tables=["secret"])
 
@@ -152,7 +154,7 @@ def test_a_password_is_in_the_url_or_in_the_environment_and_never_shown(
     host = mysql_database.rpartition("@")[2]
     monkeypatch.setenv("MYSQL_PWD", PASSWORD)
     assert set(tables_of(f"mariadb://owner@{host}")) == {"t"}
-    with Workspace() as workspace, open_sources(mysql_database, workspace, "relation") as found:
+    with Workspace() as workspace, open_sources(mysql_database, workspace, ImportOptions()) as found:
         assert found["t"][0].location == f"mysql://owner@{host}"
     for url, text in (
         (f"mysql://owner:hidden@{host}", "Access denied"),

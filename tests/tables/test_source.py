@@ -10,10 +10,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from relatum.errors import DataError
+from relatum.errors import DataError, UnknownNameError
 from relatum.tables import read
 from relatum.tables.engine import Workspace
 from relatum.tables.open import open_sources
+from relatum.tables.options import ImportOptions
 from relatum.tables.source import SourceTable, other_keys
 from relatum.tables.table import Column, Table
 from relatum.tables.targets import write
@@ -31,7 +32,7 @@ PARTIAL = "CREATE UNIQUE INDEX part ON none (a) WHERE b > 0;"
 
 
 def tables_of(given: object, **options: bool) -> dict[str, SourceTable]:
-    with Workspace() as workspace, open_sources(given, workspace, "relation", **options) as found:
+    with Workspace() as workspace, open_sources(given, workspace, ImportOptions(**options)) as found:
         return {name: table for name, (_, table) in found.items()}
 
 
@@ -101,7 +102,7 @@ def test_views_are_tables_if_they_are_wanted_and_one_that_cannot_run_is_not_read
 
 def staged(given: object, name: str) -> list[tuple[object, ...]]:
     """Return the first four columns of a table as they are in the workspace, the fourth as text."""
-    with Workspace() as workspace, open_sources(given, workspace, "relation", views=True) as found:
+    with Workspace() as workspace, open_sources(given, workspace, ImportOptions(views=True)) as found:
         source, table = found[name]
         source.stage(table, table.columns, "seen")
         return workspace.rows("SELECT c0, c1, c2, CAST(c3 AS VARCHAR) FROM seen ORDER BY ALL")
@@ -163,6 +164,15 @@ def test_tables_of_other_schemas_are_called_by_schema_and_table_in_options(datab
         assert {relation.name for relation in imported.split.schema} == {"staff", "visits"}
         assert "hr.people:4" in imported.split.entities
         assert read(given, tables=["hr.people"], keep=["hr.people.id", "hr.people.mail"]).split.schema
+        for what, message in (
+            ("hr.people.mial", "unknown column of hr.people 'mial'; did you mean 'mail'"),
+            ("hr.people.x.mail", "unknown column of hr.people 'x.mail'"),
+            ("people.teem", "unknown column of people 'teem'; did you mean 'team'"),
+        ):
+            with pytest.raises(UnknownNameError, match=message):
+                read(given, links={"visits.who": what})
+        guests = read(given, tables=["visits"], links={"visits.who": "hr.guest"})
+        assert "hr.guest:4" in guests.split.entities, "a new name may hold a dot where no table is called so"
 
 
 def test_a_duckdb_file_whose_name_holds_a_backslash_is_refused(tmp_path: Path) -> None:

@@ -50,8 +50,9 @@ def test_every_sheet_is_a_table(tmp_path: Path) -> None:
     orders = [("customer", "item"), *((n % 9, f"i{n % 5}") for n in range(45))]
     path = save(tmp_path / "shop.xlsx", customers=customers, orders=orders)
     imported = read(path, links={"orders.customer": "customers.id"})
-    assert {relation.name for relation in imported.split.schema} == {"customers", "orders"}
-    assert ("orders", "customers.id:8", "orders.item:i3") in facts(imported)
+    assert {relation.name for relation in imported.split.schema} == {"customers.country", "orders"}
+    assert ("orders", "customers:8", "orders.item:i3") in facts(imported)
+    assert ("customers.country", "customers:8", "customers.country:c2") in facts(imported)
     assert {record.rows for record in imported.tables} == {9, 45}
 
 
@@ -82,7 +83,7 @@ def test_a_formula_is_the_value_that_was_last_computed(tmp_path: Path) -> None:
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as new:
         for name in old.namelist():
             new.writestr(name, old.read(name).replace(b"<v></v>", b"<v>7</v>").replace(b"<v />", b"<v>7</v>"))
-    assert facts(read(tmp_path / "t.xlsx", plain=True)) == {("t", "x0", "7"), ("t", "x1", "7")}
+    assert facts(read(tmp_path / "t.xlsx", keep=["b"], plain=True)) == {("t", "x0", "7"), ("t", "x1", "7")}
 
 
 def test_empty_rows_and_columns_around_a_table_do_not_count(tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_a_sheet_of_notes_beside_a_table_is_not_read_unless_chosen(tmp_path: Pat
     path = save(tmp_path / "book.xlsx", notes=notes, shop=[HEAD, *ROWS])
     imported = read(path, plain=True)
     assert facts(imported) == FACTS
-    assert {record.table: record.note for record in imported.tables} == {"notes": "not read", "shop": ""}
+    assert {record.table: record.note for record in imported.tables} == {"notes": "not read", "shop": "no column is a key"}
     with pytest.raises(FormatError, match="sheet 'notes': column 2 has values and no name"):
         read(path, tables=["notes"])
 

@@ -28,7 +28,8 @@ def import_tables(
     source: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE...", help="CSV, TSV, Excel, Parquet, JSON lines, SQLite or DuckDB files; a postgresql:// URL."
+            metavar="SOURCE...",
+            help="CSV, TSV, Excel, Parquet, JSON lines, SQLite or DuckDB files; a postgresql:// or mysql:// URL.",
         ),
     ],
     out: NewFolder,

@@ -45,7 +45,7 @@ To = Annotated[
     str | None,
     typer.Option(
         metavar="FILE_OR_URL",
-        help="Write to a .csv, .tsv, .jsonl or .parquet file, a SQLite or DuckDB file, or a postgresql:// URL.",
+        help="Write to a .csv, .tsv, .jsonl or .parquet file, a SQLite or DuckDB file, or a postgresql:// or mysql:// URL.",
     ),
 ]
 Append = Annotated[bool, typer.Option("--append", help="Add to a table that exists.")]

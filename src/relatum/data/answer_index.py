@@ -78,6 +78,9 @@ class AnswerIndex:
 
     def lookup(self, key: Sequence[Ids]) -> AnswerLists:
         """Return the answers to each key, one of whose columns is as long as there are questions."""
+        if not len(self._answers):
+            nothing = np.zeros(len(key[0]), np.int64)
+            return AnswerLists(self._answers, nothing, nothing)
         group, found = np.zeros(len(key[0]), np.int64), np.ones(len(key[0]), np.bool_)
         for indices, known in self._levels:
             for index in indices:

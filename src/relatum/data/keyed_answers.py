@@ -12,7 +12,7 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
 
-__all__ = ["KeyedAnswers", "Keys", "free_entities", "open_positions", "taken_keys"]
+__all__ = ["KeyedAnswers", "Keys", "SettledQuestions", "free_entities", "open_positions", "taken_keys"]
 
 Keys = Sequence[tuple[int, ...]]  # sets of positions, by which no two facts of a relation are alike
 
@@ -55,6 +55,31 @@ class KeyedAnswers(KnownAnswers):
             given = _given(facts, key, position)
             self._by_key[relation, position, key] = AnswerIndex(given, [size] * len(given), facts[position], size)
         return self._by_key[relation, position, key]
+
+
+class SettledQuestions:
+    """The questions at a position whose given entities hold a key that a known fact has: they have no other answer.
+
+    Args:
+        known: the known facts, int32[arity, n].
+        keys: of the relation.
+        position: the open position.
+        size: how many entities there are.
+    """
+
+    def __init__(self, known: Ids, keys: Keys, position: int, size: int) -> None:
+        self._indexes = {
+            key: AnswerIndex([known[one] for one in key], [size] * len(key), known[position], size)
+            for key in keys
+            if position not in key
+        }
+
+    def among(self, questions: Ids) -> Bool:
+        """Return which of the questions, int32[arity, n], are settled."""
+        settled = np.zeros(questions.shape[1], np.bool_)
+        for key, index in self._indexes.items():
+            settled |= index.lookup([questions[one] for one in key]).counts > 0
+        return settled
 
 
 def _given(columns: Ids, key: tuple[int, ...], position: int) -> list[Ids]:

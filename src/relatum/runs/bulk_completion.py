@@ -10,9 +10,10 @@ import numpy as np
 from relatum.arrays import Float32, Float64, Int64
 from relatum.data.answer_index import AnswerLists
 from relatum.data.hypergraph import Block, Hypergraph
+from relatum.data.keyed_answers import SettledQuestions
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
-from relatum.inference.answer_sample import RIVALS, Rivals
+from relatum.inference.answer_sample import RIVALS, Rivals, rivals_of
 from relatum.inference.scoring import CandidateScorer
 from relatum.models.ops import one_torch_thread
 from relatum.progress import progress
@@ -77,15 +78,13 @@ def answer_blocks(
         most: answer the first questions only, at most so many.
     """
     k = whole_number("k", k)
-    scorer = run.scorer(question.relation.name)
-    parts = [] if new_only else _known_parts(run, question.relation.name)
-    width = min(max(k, RIVALS), max(scorer.count(question.position), RIVALS))
-    size = max(1, min(_QUESTIONS, _CELLS // max(width, scorer.count(question.position))))
+    answerer = _Answerer(run, question.relation.name, question.position, k, new_only=new_only)
+    size = max(1, min(_QUESTIONS, _CELLS // max(answerer.width, answerer.scorer.count(question.position))))
     total = len(combinations) if most is None else min(len(combinations), most)
     with progress("answering questions", total) as advance:
         for questions in combinations.parts(size, most):
             with one_torch_thread():
-                block = _answered(run, scorer, question.position, questions, k, width, parts)
+                block = answerer.answered(questions)
             advance(block.questions)
             yield block
 
@@ -122,40 +121,54 @@ def columns_of(question: EachQuestion) -> list[int]:
     return [*question.varying, question.position]
 
 
-def _answered(
-    run: Trained,
-    scorer: CandidateScorer,
-    position: int,
-    questions: Ids,
-    k: int,
-    width: int,
-    parts: list[KnownAnswers],
-) -> AnswerBlock:
-    """Return the answers to the questions of a block, int32[arity, n]; without `parts` only those that are new."""
-    entities, scores = scorer.top(position, questions, width)
-    best, known = slice(None, RIVALS), scorer.answers(position, questions)
-    rivals = Rivals(scores[:, best].astype(np.float64), entities[:, best], known.counts)
-    sides = [_ranked(run, scorer, position, rivals, entities[:, :k], scores[:, :k], known=False)]
-    if parts:
-        held = _best_known(scorer, position, questions, known, k)
-        sides.insert(0, _ranked(run, scorer, position, rivals, *held, known=True))
-    rows, ranks, answers, found = (np.concatenate([getattr(one, name) for one in sides]) for name in _Ranked._fields[:4])
-    likely = None if sides[0].probabilities is None else np.concatenate([_certain(one) for one in sides])
-    sources = np.full(len(rows), -1, np.int64)
-    facts = questions[:, rows]
-    facts[position] = answers
-    if parts:
-        among = slice(None, len(sides[0].rows))
-        sources[among] = _sources(scorer.relation, parts, position, facts[:, among])
-    order = np.argsort(rows, kind="stable")  # what is known stays before what is new
-    return AnswerBlock(
-        questions.shape[1],
-        facts[:, order],
-        ranks[order],
-        found[order],
-        None if likely is None else likely[order],
-        sources[order],
-    )
+class _Answerer:
+    """What answers questions about a relation at one open position: known answers as they are, new ones as keys let them."""
+
+    def __init__(self, run: Trained, relation: str, position: int, k: int, *, new_only: bool) -> None:
+        self._run, self._position, self._k = run, position, k
+        self.scorer = run.scorer(relation)
+        self._new = run.scorer_of_new_facts(relation) if run.keys_of(relation) else self.scorer
+        self._settled = SettledQuestions(run.table(relation).columns, run.keys_of(relation), position, len(run.entities))
+        self._parts = [] if new_only else _known_parts(run, relation)
+        self.width = min(max(k, RIVALS), max(self.scorer.count(position), RIVALS))
+
+    def answered(self, questions: Ids) -> AnswerBlock:
+        """Return the answers to the questions of a block, int32[arity, n]."""
+        position, parts = self._position, self._parts
+        sides = self._sides(questions)
+        rows, ranks, answers, found = (np.concatenate([getattr(one, name) for one in sides]) for name in _Ranked._fields[:4])
+        likely = None if sides[0].probabilities is None else np.concatenate([_certain(one) for one in sides])
+        sources = np.full(len(rows), -1, np.int64)
+        facts = questions[:, rows]
+        facts[position] = answers
+        if parts:
+            among = slice(None, len(sides[0].rows))
+            sources[among] = _sources(self.scorer.relation, parts, position, facts[:, among])
+        order = np.argsort(rows, kind="stable")  # what is known stays before what is new
+        return AnswerBlock(
+            questions.shape[1],
+            facts[:, order],
+            ranks[order],
+            found[order],
+            None if likely is None else likely[order],
+            sources[order],
+        )
+
+    def _sides(self, questions: Ids) -> list[_Ranked]:
+        """Return the known answers to questions, unless only new ones are wanted, and the new ones."""
+        run, position, k = self._run, self._position, self._k
+        opened = np.flatnonzero(~self._settled.among(questions))
+        entities, scores = self._new.top(position, questions[:, opened], self.width)
+        best, counts = slice(None, RIVALS), self._new.answers(position, questions[:, opened]).counts
+        rivals = Rivals(scores[:, best].astype(np.float64), entities[:, best], counts)
+        new = _ranked(run, self._new, position, rivals, entities[:, :k], scores[:, :k], known=False)
+        new = new._replace(rows=opened[new.rows])
+        if not self._parts:
+            return [new]
+        if self._new is not self.scorer:
+            rivals = rivals_of(self.scorer, position, questions)
+        held = _best_known(self.scorer, position, questions, self.scorer.answers(position, questions), k)
+        return [_ranked(run, self.scorer, position, rivals, *held, known=True), new]
 
 
 class _Ranked(NamedTuple):

@@ -156,7 +156,8 @@ def _chances(
     known: Bool,
 ) -> Float64:
     """Return the chances of answers, one or several to each question; one that is known is judged as if it were not."""
-    among = (rivals.entities.reshape(len(rivals.known), *[1] * (entities.ndim - 1), -1) == entities[..., None]).any(-1)
+    count, width = rivals.entities.shape
+    among = (rivals.entities.reshape(count, *[1] * (entities.ndim - 1), width) == entities[..., None]).any(-1)
     arguments = scorer.relation, position, scores.astype(np.float64)
     without = rivals._replace(known=np.maximum(rivals.known - 1, 0))
     return np.where(known, calibration.truth(*arguments, without, among), calibration.new(*arguments, rivals, among))

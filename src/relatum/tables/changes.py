@@ -175,7 +175,7 @@ def _opener(to: str | os.PathLike[str]) -> Opened:
     if isinstance(to, str) and is_postgres(to):
         return partial(open_postgres, to)
     if isinstance(to, str) and "://" in to:
-        raise DataError(f"{to.partition('://')[0]}://...: only files and postgresql:// URLs can be written to")
+        raise DataError(f"{to.partition('://')[0]}://...: only cells of files and of postgresql:// URLs can be changed")
     path = Path(to)
     return partial(open_sqlite if _kind_of(path) == "sqlite" else open_duckdb, path, path)
 

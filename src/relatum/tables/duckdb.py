@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.tables.duckdb_views import USUAL, DuckdbViews, full_name
 from relatum.tables.engine import BATCH, Workspace, listed, literal, quoted
-from relatum.tables.source import Reference, SourceColumn, SourceTable, kind_of, other_keys
+from relatum.tables.source import SourceColumn, SourceTable, kind_of, other_keys
 from relatum.tables.table import Table, Value, creation, declared, listed_columns, split_name, value_text
 
 __all__ = [
@@ -64,7 +65,7 @@ class DuckdbSource:
             mine = [row[2:] for row in constraints if row[:2] == (schema, table)]
             keys: list[tuple[str, ...]] = [tuple(names) for kind, names, *_ in mine if kind == "PRIMARY KEY"]
             references = [
-                Reference(tuple(names), full_name(schema, other), tuple(targets))
+                TableReference(tuple(names), full_name(schema, other), tuple(targets))
                 for kind, names, other, targets in mine
                 if kind == "FOREIGN KEY"
             ]

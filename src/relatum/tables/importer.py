@@ -45,8 +45,8 @@ def read(source: Any, **options: Any) -> Imported:
     beside the facts, with their gaps.
 
     Args:
-        source: the path of a CSV, TSV, Parquet, JSON lines, SQLite or DuckDB file, the URL of a PostgreSQL database, or a
-            frame of pandas, polars or Arrow; several of these in a list, or tables by name in a mapping.
+        source: the path of a CSV, TSV, Excel, Parquet, JSON lines, SQLite or DuckDB file, a postgresql:// or mysql:// URL,
+            or a frame of pandas, polars or Arrow; several of these in a list, or tables by name in a mapping.
         **options: the fields of `ImportOptions`.
     """
     chosen = ImportOptions.of(options)
@@ -260,7 +260,7 @@ class _Import:
             relation, position = where.get(one.name, (None, None))
             kind = shaped.planned.types[one.column] if one.part_of is None else one.name.rpartition(".")[2]
             columns.append(TableColumn(one.name, kind or "", one.value_type, relation, position, one.bins, one.part_of))
-        references = [TableReference(each.columns, each.table, each.targets) for each in table.references]
+        references = list(table.references)
         for (name, column), target in self._choices.links.items():
             if name == table.name and isinstance(target, tuple):
                 references.append(TableReference((column,), target[0], (target[1],)))

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
 from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, without_password
-from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable, other_keys, same_name
+from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, same_name
 
 __all__ = ["MysqlSource", "connect"]
 
@@ -159,17 +160,17 @@ class MysqlSource(ServerSource):
             for table, mine in indexes.items()
         }
 
-    def _references(self, columns: dict[str, dict[str, SourceColumn]]) -> dict[str, list[Reference]]:
+    def _references(self, columns: dict[str, dict[str, SourceColumn]]) -> dict[str, list[TableReference]]:
         parts: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
         for table, constraint, *part in self._ask(_REFERENCES):
             parts.setdefault((table, constraint), []).append((part[0], part[1], part[2]))
-        references: dict[str, list[Reference]] = {}
+        references: dict[str, list[TableReference]] = {}
         for (table, _), mine in parts.items():
             other = same_name(mine[0][1], columns)
             if table in columns and other in columns:
                 own = tuple(same_name(name, columns[table]) for name, _, _ in mine)
                 targets = tuple(same_name(name, columns[other]) for _, _, name in mine)
-                references.setdefault(table, []).append(Reference(own, other, targets))
+                references.setdefault(table, []).append(TableReference(own, other, targets))
         return references
 
     def text_of(self, column: SourceColumn) -> str:

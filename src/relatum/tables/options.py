@@ -196,11 +196,11 @@ class Choices:
             if len(key) != 1:
                 raise DataError(f"link {name}={what}: table {what!r} has no primary key of one column; say {what}.COLUMN")
             return what, key[0]
-        table = what.partition(".")[0]
-        if table != what and table in self._tables:
-            raise UnknownNameError(
-                f"column of {table}", what.partition(".")[2], [c.name for c in self._tables[table].columns]
-            )
+        # The name of a table may hold dots, as `hr.people` does: the longest that is there counts.
+        dots = [index for index, character in enumerate(what) if character == "."]
+        for dot in reversed(dots):
+            if (table := self._tables.get(what[:dot])) is not None:
+                raise UnknownNameError(f"column of {table.name}", what[dot + 1 :], [each.name for each in table.columns])
         if ":" in what or not what.strip():
             raise SettingError(f"link {name}={what}: the name of a kind of entities holds no colon and is not blank")
         return what

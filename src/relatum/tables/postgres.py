@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.tables.engine import BATCH, Batch, Workspace, literal, quoted
 from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, without_password
-from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable, other_keys
+from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys
 from relatum.tables.sql_text import query_error, query_table, subquery
 from relatum.tables.table import Table, Value, creation, listed_columns, split_name, value_text
 
@@ -97,14 +98,14 @@ class PostgresSource(ServerSource):
         for number, position, name, declared, category, base in self._ask(_COLUMNS, list(found)):
             columns[number][position] = SourceColumn(name, declared, _kind(category, base))
         keys: dict[int, tuple[str, ...]] = {}
-        references: dict[int, list[Reference]] = {}
+        references: dict[int, list[TableReference]] = {}
         for number, kind, own, other, targets in self._ask(_KEYS, list(found)):
             mine = tuple(columns[number][position].name for position in own)
             if kind == "p":
                 keys[number] = mine
             elif other in found:
                 theirs = tuple(columns[other][position].name for position in targets)
-                references.setdefault(number, []).append(Reference(mine, names[other], theirs))
+                references.setdefault(number, []).append(TableReference(mine, names[other], theirs))
         unique: dict[int, list[tuple[str, ...]]] = {}
         for number, own in self._ask(_UNIQUE, list(found)):
             unique.setdefault(number, []).append(tuple(columns[number][position].name for position in own))

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-__all__ = ["Kind", "Reference", "Source", "SourceColumn", "SourceTable", "kind_of", "other_keys", "same_name"]
+from relatum.data.row_store import TableReference
+
+__all__ = ["Kind", "Source", "SourceColumn", "SourceTable", "kind_of", "other_keys", "same_name"]
 
 # `unknown` is text whose values tell what it is, once they have been seen; `unreadable` cannot be the name of anything.
 Kind = Literal["number", "date", "text", "unknown", "unreadable"]
@@ -38,15 +40,6 @@ class SourceColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
-    """A foreign key: each of `columns` holds what the column of `table` at the same place in `targets` holds."""
-
-    columns: tuple[str, ...]
-    table: str
-    targets: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class SourceTable:
     """A table as its source declares it.
 
@@ -64,7 +57,7 @@ class SourceTable:
     name: str
     columns: tuple[SourceColumn, ...]
     primary_key: tuple[str, ...] = ()
-    references: tuple[Reference, ...] = ()
+    references: tuple[TableReference, ...] = ()
     is_facts: bool = False
     is_positional: bool = False
     is_readable: bool = True

@@ -8,9 +8,10 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
-from relatum.tables.source import Kind, Reference, SourceColumn, SourceTable, other_keys, same_name
+from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, same_name
 from relatum.tables.table import Table, Value, creation, listed_columns
 from relatum.tables.values import stage_text
 
@@ -87,7 +88,7 @@ class SqliteSource:
             primary = dict(enumerate(_primary_key(known.get(table, {}))))
             others = (primary.get(n, "") if other is None else other for n, (_, _, other) in enumerate(parts))
             targets = tuple(same_name(other, known.get(table, {})) for other in others)
-            references.append(Reference(tuple(same_name(own, known[name]) for _, own, _ in parts), table, targets))
+            references.append(TableReference(tuple(same_name(own, known[name]) for _, own, _ in parts), table, targets))
         primary_key = _primary_key(known[name])
         return SourceTable(
             name,
