@@ -122,6 +122,7 @@ class Choices:
         self.shapes = {self._table(table): shape for table, shape in options.shapes.items()}
         self.bins = {self.column_ref(name): n for name, n in options.bins_by_column.items() if name != EVERY_COLUMN}
         self.bins_of_all = options.bins_by_column.get(EVERY_COLUMN)
+        self.null_is_value = options.null == "value"
         self.links = {self.column_ref(name): self._link(name, what) for name, what in options.links.items()}
         for name in (*self.columns, *self.relations, *self.shapes):
             if name not in self.tables:
