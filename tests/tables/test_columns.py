@@ -36,22 +36,28 @@ def facts(imported: Imported) -> set[tuple[str, ...]]:
 def test_every_column_has_the_treatment_that_is_documented(sales: Path) -> None:
     imported = read(sales)
     assert outcomes(imported) == {
-        "id": ("left out", "a value of its own in every row"),
+        "id": ("key", "the key of its rows"),
         "item": ("entities", "repeats: 7 values in 400 rows"),
         "buyer": ("entities", "repeats: 5 values in 400 rows"),
         "day": ("entities", "repeats: 4 values in 400 rows"),
-        "price": ("left out", "continuous: 400 values in 400 rows"),
+        "price": ("bins", "20 groups of equal size: 400 values in 400 rows"),
         "rate": ("entities", "repeats: 3 values in 400 rows"),
-        "body": ("left out", "a value of its own in every row"),
+        "body": ("label", "what its rows are called"),
         "paid": ("entities", "repeats: 2 values in 360 rows"),
-        "rare": ("left out", "NULL in more than half of the rows"),
+        "rare": ("left out", "the same value in every row that has one"),
         "many": ("left out", "nested or binary values"),
         "nothing": ("left out", "no values"),
-        "moment": ("left out", "continuous: 400 values in 400 rows"),
+        "moment": ("bins", "20 groups of equal size: 400 values in 400 rows"),
         "fee": ("entities", "repeats: 2 values in 400 rows"),
     }
     (table,) = imported.tables
-    assert (table.rows, table.with_null, table.facts) == (400, 40, 360 - table.repeated)
+    assert (table.shape, table.rows, table.gaps, table.facts) == ("entity", 400, 40, 7 * 400 + 360)
+    assert [relation.name for relation in imported.split.schema] == [
+        f"sales.{name}" for name in ("buyer", "day", "fee", "item", "moment", "paid", "price", "rate")
+    ]
+    assert ("sales.paid", "sales:7", "sales.paid:false") in facts(imported)
+    assert not any(fact[:2] == ("sales.paid", "sales:10") for fact in facts(imported))
+    assert ("sales.buyer", "sales:10", "sales.buyer:b0") in facts(imported)
     names = set(imported.split.entities)
     assert {"sales.item:0", "sales.buyer:b4", "sales.day:2024-01-04", "sales.rate:0", "sales.rate:0.5"} <= names
     assert {"sales.rate:1", "sales.paid:true", "sales.fee:1.25", "sales.fee:2.25"} <= names
@@ -59,9 +65,12 @@ def test_every_column_has_the_treatment_that_is_documented(sales: Path) -> None:
 
 def test_null_can_be_a_value(sales: Path) -> None:
     imported = read(sales, null="value")
-    assert imported.tables[0].with_null == 0
-    assert "sales.paid:NULL" in imported.split.entities
-    assert sum("sales.paid:NULL" in fact for fact in facts(imported)) > 0
+    assert (imported.tables[0].gaps, imported.tables[0].facts) == (0, 9 * 400)
+    assert sum(fact[2] == "sales.paid:NULL" for fact in facts(imported)) == 40
+    assert sum(fact[2] == "sales.rare:NULL" for fact in facts(imported)) == 280  # with x, these are two values
+    imported = read(sales, null="value", shapes={"sales": "fact"})
+    assert "paid" in (imported.split.schema["sales"].roles or ())
+    assert imported.tables[0].incomplete == 0
 
 
 def test_bins_hold_equal_shares_and_are_named_by_their_bounds(sales: Path) -> None:
@@ -69,8 +78,8 @@ def test_bins_hold_equal_shares_and_are_named_by_their_bounds(sales: Path) -> No
     assert outcomes(imported)["moment"] == ("bins", "2 groups of equal size, by option")
     assert outcomes(imported)["price"] == ("entities", "by option")
     imported = read(sales, bins={"*": 4, "sales.moment": 2}, tables=["sales"], drop=["paid"])
-    assert outcomes(imported)["price"] == ("bins", "4 groups of equal size")
-    assert outcomes(imported)["id"][0] == "left out"
+    assert outcomes(imported)["price"] == ("bins", "4 groups of equal size: 400 values in 400 rows")
+    assert outcomes(imported)["id"][0] == "key"
     groups = sorted(name for name in imported.split.entities if name.startswith("sales.price:"))
     assert len(groups) == 4
     assert groups[0].startswith("sales.price:0 to 14.1")
@@ -85,18 +94,14 @@ def test_columns_keep_drop_and_relation_say_what_is_taken(sales: Path) -> None:
     assert str(relation) == "bought(buyer, item)"
     assert len(facts(imported)) == 35
     assert imported.tables[0].repeated == 365
-    imported = read(sales, keep=["sales.id"], drop=["day", "rate", "paid", "fee"])
-    assert imported.split.schema["sales"].roles == ("id", "item", "buyer")
-    assert read(sales, keep_ids=True).split.schema["sales"].roles == (
-        "id",
-        "item",
-        "buyer",
-        "day",
-        "rate",
-        "body",
-        "paid",
-        "fee",
-    )
+    imported = read(sales, keep=["sales.body"], drop=["day", "rate", "paid", "fee", "price", "moment"])
+    assert [str(relation) for relation in imported.split.schema] == [
+        "sales.body(id, body)",
+        "sales.buyer(id, buyer)",
+        "sales.item(id, item)",
+    ]
+    assert "sales.body:text number 7" in imported.split.entities
+    assert read(sales, keep=["rare"]).split.schema["sales.rare"].roles == ("id", "rare")
     (unary,) = read(sales, columns={"sales": ["item"]}).split.schema
     assert unary.arity == 1
 
@@ -116,8 +121,8 @@ def test_links_join_the_columns_of_files(tmp_path: Path) -> None:
     (tmp_path / "sales.csv").write_text("item_id,buyer\n1,a\n2,a\n1,b\n2,b\n")
     (tmp_path / "items.tsv").write_text("id\tcategory\n1\tx\n2\tx\n3\ty\n4\ty\n")
     imported = read([tmp_path / "sales.csv", tmp_path / "items.tsv"], links={"item_id": "items.id"})
-    assert ("items", "items.id:1", "items.category:x") in facts(imported)
-    assert ("sales", "items.id:1", "sales.buyer:a") in facts(imported)
+    assert ("items.category", "items:1", "items.category:x") in facts(imported)
+    assert ("sales", "items:1", "sales.buyer:a") in facts(imported)
 
 
 def test_odd_texts_in_csv_come_through(tmp_path: Path) -> None:
@@ -129,7 +134,7 @@ def test_odd_texts_in_csv_come_through(tmp_path: Path) -> None:
     imported = read(path)
     names = {name.removeprefix("odd.x:") for name in imported.split.entities if name.startswith("odd.x:")}
     assert names == {"a,b", 'say "hi"', "two␊lines", "tab␉here", "ünï", "#x", "[red]", "'; --", "007", "1.50", "1e3"}
-    assert imported.tables[0].with_null == 2
+    assert (imported.tables[0].gaps, imported.tables[0].incomplete) == (2, 2)
     imported.save(tmp_path / "out")
     assert load(tmp_path / "out") == load(tmp_path / "out", use_cache=False)
 
@@ -148,7 +153,8 @@ def test_a_column_is_numbers_only_if_all_of_it_is_and_none_loses_digits(tmp_path
     late = ["1"] * 5000 + ["x"]
     small = ["0.0072992700729927005", "1e-7", "NaN"] * 1667
     long = ["12345678901234567890123", "12345678901234567890124", "5"] * 1667
-    lines = ["{},{},{},{}".format(*row) for row in zip(late, small, long, ["2024-05-17 10:00:00"] * 5001, strict=True)]
+    when = ["2024-05-17 10:00:00", "2024-05-17 11:00:00", "2024-05-17 12:00:00"] * 1667
+    lines = ["{},{},{},{}".format(*row) for row in zip(late, small, long, when, strict=True)]
     path.write_text("late,small,long,when\n" + "\n".join(lines) + "\n")
     imported = read(path)
     assert {record.column: record.type for record in imported.columns} == {
@@ -157,8 +163,9 @@ def test_a_column_is_numbers_only_if_all_of_it_is_and_none_loses_digits(tmp_path
         "long": "varchar",
         "when": "timestamp",
     }
-    assert imported.tables[0].with_null == 1667
-    names = set(imported.split.entities)
+    assert imported.tables[0].gaps == 1667
+    assert imported.split.rows is not None
+    names = set(imported.split.rows.names)
     assert {
         "n.small:0.0072992700729927005",
         "n.small:1e-07",
@@ -183,6 +190,7 @@ def test_what_is_written_is_what_was_read_and_says_where_it_came_from(sales: Pat
         "column_types.json",
         "import.json",
         "roles.txt",
+        "rows.safetensors",
         "test.txt",
         "train.txt",
         "valid.txt",
