@@ -112,7 +112,7 @@ def plan_columns(
 
 def _by_option(ref: ColumnRef, table: SourceTable, profile: Profile, choices: Choices) -> ColumnPlan | None:
     bins = choices.bins.get(ref)
-    if bins is not None:
+    if bins is not None and profile.present:
         if profile.kind not in ("number", "date"):
             raise DataError(f"bins: {full_name(ref)} holds text, which has no order to cut into groups")
         return ColumnPlan("bins", f"{bins} groups of equal size, by option", bins)

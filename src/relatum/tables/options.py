@@ -127,6 +127,9 @@ class Choices:
         for name in (*self.columns, *self.relations, *self.shapes):
             if name not in self.tables:
                 raise SettingError(f"table {name!r} has options but is not among the tables chosen")
+        for name, shape in self.shapes.items():
+            if name in self.columns and shape != "fact":
+                raise SettingError(f"shape {name}={shape}: its columns are chosen, so that its rows are facts over these")
         for table_name, column_name in sorted(self.keep):
             if column_name not in self.columns.get(table_name, [column_name]):
                 raise SettingError(f"{table_name}.{column_name}: kept, but not among the columns chosen")

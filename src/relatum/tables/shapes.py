@@ -58,6 +58,7 @@ def shape_of(
     if table.is_facts or table.name in choices.columns:
         return TableShape("fact", "its columns were chosen" if not table.is_facts else "facts", None, tuple(taken), (), {})
     key = table.primary_key[0] if len(table.primary_key) == 1 and table.primary_key[0] in taken else None
+    key = None if key is not None and plans[key].bins else key  # a group of values is no key
     wanted = choices.shapes.get(table.name)
     if wanted in ("entity", "both") and key is None:
         raise DataError(f"shape {table.name}={wanted}: the table has no key of one column that its rows are known by")
@@ -76,8 +77,10 @@ def shape_of(
 def _chosen(table: SourceTable, key: str | None, identity: EntityTypes, taken: Sequence[str]) -> tuple[str, str]:
     references = [name for name in taken if (table.name, name) in identity.refers and name != key]
     if key is None:
-        several = len(table.primary_key) > 1
-        return "fact", f"its key is {' and '.join(table.primary_key)}" if several else "no column is a key"
+        listed = " and ".join(table.primary_key)
+        if len(table.primary_key) > 1:
+            return "fact", f"its key is {listed}"
+        return "fact", f"its key {listed} is left out or in groups" if listed else "no column is a key"
     referring = identity.referred.get((table.name, key), [])
     others = sorted({other for other, _ in referring})
     if others:
