@@ -77,7 +77,7 @@ def link_offers(workspace: Workspace, tables: Iterable[Staged], known: Mapping[C
                 continue
             if other not in keys and len(own) == len(theirs) and ref < other:
                 continue  # of two columns alike one refers to the other
-            if not is_text and not _refers_by_name(ref, other):
+            if not is_text and (other not in keys or not _refers_by_name(ref, other)):
                 continue
             offer = LinkOffer(ref, other, len(own & theirs) / len(own))
             best = offers.get(ref)
