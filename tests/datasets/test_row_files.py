@@ -27,7 +27,9 @@ def store() -> RowStore:
         "id is its key",
         (
             TableColumn("id", "items", "whole", "items.price", 0),
-            TableColumn("price", "items.price", "number", "items.price", 1, Bins(("2",), ("1", "3"), ("2", "9"), ("1", "4"))),
+            TableColumn(
+                "price", "items.price", "number", "items.price", 1, Bins(("2",), ("1", "3"), ("2", "9"), ("1", "4"))
+            ),
             TableColumn("at.year", "year", part_of="at"),
         ),
         (("id",), ("price", "at.year")),
@@ -73,7 +75,18 @@ def test_rows_come_back_as_they_were_and_the_same_rows_are_the_same_bytes(tmp_pa
 
 
 def test_a_label_is_one_line_whatever_its_text_held(tmp_path: Path) -> None:
-    odd = ["two\nlines", "tab\there", "cr\rlf", "nul\0x", "line\u2028sep", "next\x85", "\x1cfs", "'; --", "日本 ☃", " blank "]
+    odd = [
+        "two\nlines",
+        "tab\there",
+        "cr\rlf",
+        "nul\0x",
+        "line\u2028sep",
+        "next\x85",
+        "\x1cfs",
+        "'; --",
+        "日本 ☃",
+        " blank ",
+    ]
     script = "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, c TEXT);"
     path = sqlite_of(tmp_path / "t.db", script, t=[(n, text, f"c{n % 3}") for n, text in enumerate(odd)])
     imported = read(path)
@@ -115,12 +128,12 @@ def test_any_flipped_bit_is_noticed(tmp_path_factory: pytest.TempPathFactory, da
     place = data.draw(st.integers(0, len(body) - 1))
     body[place] ^= 1 << data.draw(st.integers(0, 7))
     (folder / ROWS).write_bytes(bytes(body))
-    try:
-        found = load_rows(folder)
-    except DataError as error:
-        assert "\n" not in str(error)
-    else:
-        assert_same(found, store())  # a blank of the header
+    if read_tensor_file(folder / ROWS, "relatum-rows", 1) is not None:
+        assert_same(load_rows(folder), store())  # a blank of the header
+        return
+    with pytest.raises(DataError) as caught:
+        load_rows(folder)
+    assert "\n" not in str(caught.value)
 
 
 def rewritten(folder: Path, about: object = None, **changed: np.ndarray | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -47,7 +48,7 @@ def check_bins(values: list[float | None], names: list[str | None], bins: Bins, 
         assert (inside[0], inside[-1]) == (least, greatest)
         assert median == inside[(len(inside) + 1) // 2 - 1]
     assert [float(edge) for edge in bins.edges] == [greatest for _, greatest, _ in groups[:-1]]
-    assert all(one[1] < other[0] for one, other in zip(groups, groups[1:], strict=False))
+    assert all(one[1] < other[0] for one, other in pairwise(groups))
 
 
 @settings(max_examples=12, deadline=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -10,6 +11,7 @@ import pytest
 
 from relatum.datasets.load import load
 from relatum.tables import Imported, read
+from support.small_tables import csv_of
 
 
 @pytest.fixture(scope="module")
@@ -195,3 +197,105 @@ def test_what_is_written_is_what_was_read_and_says_where_it_came_from(sales: Pat
         "train.txt",
         "valid.txt",
     ]
+
+
+def labels(imported: Imported, table: str = "t") -> tuple[str | None, tuple[str, ...] | None]:
+    """Return the columns that have what rows are called, and what they are called."""
+    assert imported.split.rows is not None
+    found = imported.split.rows[table]
+    return found.schema.label, found.labels
+
+
+@pytest.mark.parametrize(
+    ("table", "heads", "cells", "expected"),
+    [
+        ("t", ("name", "other"), lambda n: (f"Ann {n // 2}", f"x{n}"), "name"),  # half of the names differ: names do repeat
+        ("t", ("name", "other"), lambda n: (f"Ann {n // 3}", f"o{n % 4}"), None),
+        ("t", ("title", "name"), lambda n: (f"Tale {n}", f"Ann {n // 2}"), "name"),
+        ("t", ("note", "title"), lambda n: (f"o{n % 4}", f"Tale {n}"), "title"),
+        ("t", ("title", "note"), lambda n: (f"Tale {n // 2}", f"o{n % 4}"), None),  # titles repeat less
+        ("countries", ("country_name", "x"), lambda n: (f"Land {n // 2}", f"o{n % 4}"), "country_name"),
+        ("genres", ("GenreName", "x"), lambda n: (f"Genre {n // 2}", f"o{n % 4}"), "GenreName"),
+        ("t", ("username", "x"), lambda n: (f"u{n // 2}", f"o{n % 4}"), None),  # the name of something else
+        ("t", ("last_name", "first_name"), lambda n: (f"Doe {n % 4}", f"Ann{n % 5}"), "last_name first_name"),
+        ("t", ("FirstName", "Surname"), lambda n: (f"Ann{n % 5}", f"Doe {n % 4}"), "FirstName Surname"),
+        ("t", ("note", "email"), lambda n: (f"o{n % 4}", f"a{n}@b.org"), "email"),  # short, and no two rows share it
+        ("t", ("name", "x"), lambda n: (f"{n} " + "very " * 20, f"o{n % 4}"), None),  # nothing that one would call a row
+        ("t", ("note", "x"), lambda n: (f"n{n % 6}", f"o{n % 4}"), None),
+    ],
+)
+def test_the_label_is_what_people_call_the_rows(
+    tmp_path: Path, table: str, heads: tuple[str, ...], cells: Callable[[int], tuple[str, ...]], expected: str | None
+) -> None:
+    rows = [(n, *cells(n)) for n in range(24)]
+    imported = read(csv_of(tmp_path / f"{table}.csv", ("id", *heads, "kind"), [(*row, row[0] % 3) for row in rows]))
+    columns, texts = labels(imported, table)
+    assert columns == expected
+    where = [("id", *heads).index(name) for name in (expected or "").split()]
+    assert texts == (tuple(" ".join(str(row[index]) for index in sorted(where)) for row in rows) if expected else None)
+    assert all((record.outcome == "label") == (record.column in (expected or "").split()) for record in imported.columns)
+
+
+def test_a_label_may_be_missing_and_a_table_without_a_key_has_none(tmp_path: Path) -> None:
+    rows = [(n, None if n == 3 else f"Ann {n}", n % 3) for n in range(12)]
+    imported = read(csv_of(tmp_path / "t.csv", ("id", "name", "kind"), rows))
+    assert labels(imported) == ("name", tuple("" if n == 3 else f"Ann {n}" for n in range(12)))
+    kept = read(csv_of(tmp_path / "t.csv", ("id", "name", "kind"), rows), keep=["name"])
+    assert labels(kept) == (None, None)
+    assert ("t.name", "t:4", "t.name:Ann 4") in facts(kept)
+    loose = read(csv_of(tmp_path / "t.csv", ("kind", "town", "name"), [(n % 3, n % 4, f"Ann {n}") for n in range(12)]))
+    assert labels(loose) == (None, None)
+    assert outcomes(loose)["name"] == ("left out", "a value of its own in every row")
+
+
+def test_constants_and_texts_of_many_words_are_left_out_and_can_be_kept(tmp_path: Path) -> None:
+    story = [
+        "once upon a time there was a king",
+        "and then there was a queen as well as a horse",
+        "the end of it all is here now",
+    ]
+    rows = [(n, "EUR", 7, "EUR" if n % 2 else None, story[n % 3], "2024-01-01", f"k{n % 4}") for n in range(30)]
+    path = csv_of(tmp_path / "t.csv", ("id", "currency", "seven", "some", "story", "day", "kind"), rows)
+    found = outcomes(read(path))
+    assert {name for name, (outcome, _) in found.items() if outcome == "left out"} == {
+        "currency",
+        "seven",
+        "some",
+        "story",
+        "day",
+    }
+    assert found["currency"] == found["seven"] == found["day"] == ("left out", "the same value in every row")
+    assert found["some"] == ("left out", "the same value in every row that has one")
+    assert found["story"] == ("left out", "free text of 9 words on average")
+    kept = outcomes(read(path, keep=["currency", "story"]))
+    assert kept["currency"] == kept["story"] == ("entities", "by option")
+
+
+def test_text_that_hardly_repeats_is_free_but_few_rows_may(tmp_path: Path) -> None:
+    rows = [(n, f"x{max(n, 3)}", f"y{max(n, 10)}", n % 3) for n in range(60)]
+    found = outcomes(read(csv_of(tmp_path / "t.csv", ("id", "nearly", "often", "kind"), rows)))
+    assert found["nearly"] == ("left out", "free text: 57 values in 60 rows")
+    assert found["often"] == ("entities", "repeats: 50 values in 60 rows")
+    few = read(csv_of(tmp_path / "t.csv", ("who", "what"), [("drew", "book"), ("kim", "tea"), ("drew", "tea")]))
+    assert facts(few) == {
+        ("t", "t.who:drew", "t.what:book"),
+        ("t", "t.who:kim", "t.what:tea"),
+        ("t", "t.who:drew", "t.what:tea"),
+    }
+
+
+def test_whole_numbers_are_entities_if_few_or_called_like_a_key_and_else_measures(tmp_path: Path) -> None:
+    heads = ("rating", "user_id", "movieId", "seconds", "people", "serial_no")
+    rows = [(n % 5, n % 70, n * 7 % 90, n % 80, n * 31, n * 13) for n in range(300)]
+    found = outcomes(read(csv_of(tmp_path / "t.csv", ("id", *heads), [(n, *row) for n, row in enumerate(rows)])))
+    assert {name: outcome for name, (outcome, _) in found.items()} == {
+        "id": "key",
+        "rating": "entities",
+        "user_id": "entities",
+        "movieId": "entities",
+        "seconds": "bins",
+        "people": "bins",  # a value of its own in every row, and a measure all the same
+        "serial_no": "left out",
+    }
+    assert found["user_id"] == ("entities", "called like a key: 70 values in 300 rows")
+    assert found["serial_no"] == ("left out", "a value of its own in every row")

@@ -119,20 +119,21 @@ def test_a_column_of_its_own_values_determines_nothing_and_few_rows_do_not_eithe
     assert not find_dependencies(np.full((2, 30), -1, np.int32), ["a", "b"])
 
 
-def test_a_sample_finds_what_all_rows_say(count_rows: int = 60_000) -> None:
+def test_a_sample_finds_what_all_rows_say() -> None:
+    rows = 60_000
     rng = np.random.default_rng(3)
-    city = rng.integers(0, 500, count_rows).astype(np.int32)
+    city = rng.integers(0, 500, rows).astype(np.int32)
     country = (city // 25).astype(np.int32)
-    region = np.where(rng.random(count_rows) < 0.02, rng.integers(0, 20, count_rows), country).astype(np.int32)
-    other = rng.integers(0, 9, count_rows).astype(np.int32)
-    rare = (rng.random(count_rows) < 0.01).astype(np.int32)
+    region = np.where(rng.random(rows) < 0.02, rng.integers(0, 20, rows), country).astype(np.int32)
+    other = rng.integers(0, 9, rows).astype(np.int32)
+    rare = (rng.random(rows) < 0.01).astype(np.int32)
     answers = find_dependencies(
         np.array([city, country, region, other, rare]), ["city", "country", "region", "other", "rare"]
     )
     pairs = {(one.columns[0], one.determines): one for one in answers}
     assert set(pairs) == {("city", "country"), ("city", "region"), ("country", "region"), ("region", "country")}
     assert pairs["city", "country"].share == 1.0
-    assert pairs["city", "country"].rows == count_rows
+    assert pairs["city", "country"].rows == rows
     assert 0.97 < pairs["country", "region"].share < 0.99
     assert all(one.share >= other_one.share for one, other_one in pairwise(answers))
 
