@@ -18,9 +18,9 @@ from support.command_line import Relatum
 def shop(tmp_path: Path) -> Path:
     connection = sqlite3.connect(tmp_path / "shop.db")
     connection.executescript("""
-        CREATE TABLE items (id INTEGER PRIMARY KEY, category TEXT, price REAL);
+        CREATE TABLE items (id INTEGER PRIMARY KEY, category TEXT, price REAL, currency TEXT);
         CREATE TABLE sales (id INTEGER PRIMARY KEY, item_id INTEGER REFERENCES items (id), buyer TEXT, note TEXT);""")
-    connection.executemany("INSERT INTO items VALUES (?, ?, ?)", [(n, f"c{n % 3}", n + 0.37) for n in range(30)])
+    connection.executemany("INSERT INTO items VALUES (?, ?, ?, 'EUR')", [(n, f"c{n % 3}", n + 0.37) for n in range(30)])
     connection.executemany(
         "INSERT INTO sales VALUES (?, ?, ?, ?)",
         [(n, n % 30, f"b{n % 11}" if n % 50 else None, f"note {n}") for n in range(300)],
@@ -35,17 +35,52 @@ def test_it_says_what_became_of_every_row_and_column(run: Relatum, shop: Path, t
     assert (code, err) == (0, "")
     split = load(tmp_path / "made")
     assert f"train {len(split.train):,}" in out
-    for word in (
-        "Rows",
-        "Columns",
-        "with NULL",
-        "refers to items.id",
-        "referred to by",
-    ):
+    for word in ("Tables", "Columns", "entity", "label", "bins", "left out", "refers to items.id", "gaps"):
         assert word in out
-    assert "a primary key that nothing refers to" in out
-    assert str(split.schema["sold"]) == "sold(item_id, buyer)"
+    assert "its key id is referred to by sales" in out
+    assert "id is its key, and the other columns describe it" in out
+    assert [str(relation) for relation in split.schema] == [
+        "items.category(id, category)",
+        "items.price(id, price)",
+        "sold.buyer(id, buyer)",
+        "sold.item_id(id, item_id)",
+    ]
     assert "items:17" in split.entities
+
+
+def test_shapes_and_links_are_options(run: Relatum, shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "stock.csv").write_text("shelf,item_id\n" + "".join(f"s{n % 4},{n % 30}\n" for n in range(60)))
+    sources = ("import", str(shop), str(tmp_path / "stock.csv"))
+    code, out, err = run(*sources, "--out", str(tmp_path / "offered"))
+    assert (code, err) == (0, "")
+    assert "stock.item_id shares 100% of its values with items.id: --link stock.item_id=items.id" in out.replace("\n", " ")
+    assert "stock.item_id:17" in load(tmp_path / "offered").entities
+    code, out, err = run(*sources, "--link", "auto", "--shape", "sales=fact", "--out", str(tmp_path / "linked"))
+    assert (code, err) == (0, "")
+    assert "--link" not in out
+    linked = load(tmp_path / "linked")
+    assert str(linked.schema["sales"]) == "sales(item_id, buyer)"
+    assert linked.column_types["stock"][1].entity_type == "items"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("sales", "--shape sales: write NAME=VALUE"),
+        ("sales=row", "shapes: sales: must be one of entity, fact, both, not 'row'"),
+        ("sale=fact", "unknown table 'sale'; did you mean 'sales'"),
+        ("links=entity", "shape links=entity: the table has no key of one column that its rows are known by"),
+        ("links=both", "shape links=both: the table has no key of one column"),
+    ],
+)
+def test_a_shape_that_cannot_be_is_one_line(run: Relatum, shop: Path, tmp_path: Path, given: str, message: str) -> None:
+    connection = sqlite3.connect(shop)
+    connection.executescript("CREATE TABLE links (a TEXT, b TEXT); INSERT INTO links VALUES (1, 2), (1, 3), (2, 3);")
+    connection.close()
+    code, out, err = run("import", str(shop), "--shape", given, "--out", str(tmp_path / "made"))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert not (tmp_path / "made").exists()
 
 
 def test_json_is_one_object_that_adds_up(run: Relatum, shop: Path, tmp_path: Path) -> None:
@@ -54,8 +89,11 @@ def test_json_is_one_object_that_adds_up(run: Relatum, shop: Path, tmp_path: Pat
     found = json.loads(out)
     assert found["options"]["bins"] == {"price": 4, "*": 3}
     tables = {table["table"]: table for table in found["tables"]}
-    assert tables["sales"]["rows"] == tables["sales"]["with_null"] + tables["sales"]["repeated"] + tables["sales"]["facts"]
-    assert tables["sales"]["with_null"] == 6
+    assert (tables["sales"]["rows"], tables["sales"]["gaps"]) == (300, 6)
+    assert tables["sales"]["facts"] == 2 * 300 - 6
+    assert tables["items"]["facts"] == 2 * 30
+    assert tables["items"]["relations"] == ["items.category", "items.price"]
+    assert [len(table["note"]) > 0 for table in found["tables"]] == [True, True]
     assert sum(table["facts"] for table in tables.values()) == found["train"] + found["valid"] + found["test"]
     assert {key: value for key, value in found.items() if key != "out"} == json.loads(
         (tmp_path / "made" / "import.json").read_text()
@@ -69,7 +107,7 @@ def test_a_password_is_nowhere_in_what_is_written_or_printed(run: Relatum, datab
         connection.execute("CREATE TABLE t AS SELECT i % 3 AS a, i % 5 AS b FROM generate_series(1, 99) i")
     code, out, err = run("import", database, "--out", str(tmp_path / "made"))
     assert (code, err) == (0, "")
-    written = "".join(path.read_text() for path in (tmp_path / "made").iterdir())
+    written = "".join(path.read_bytes().decode(errors="replace") for path in (tmp_path / "made").iterdir())
     assert "postgresql://owner@127.0.0.1" in written
     assert "s3cret" not in written + out
 
@@ -77,7 +115,7 @@ def test_a_password_is_nowhere_in_what_is_written_or_printed(run: Relatum, datab
 def test_an_empty_directory_may_be_there_already(run: Relatum, shop: Path, tmp_path: Path) -> None:
     (tmp_path / "made").mkdir()
     assert run("import", str(shop), "--out", str(tmp_path / "made"))[0] == 0
-    assert load(tmp_path / "made").schema["sales"].arity == 2
+    assert load(tmp_path / "made").schema["sales.buyer"].arity == 2
 
 
 RATINGS = "".join(f"{n % 5}|{n % 7}|{'NA' if n % 9 == 0 else n % 4}|é{n % 2}\n" for n in range(90))

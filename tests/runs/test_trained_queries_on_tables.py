@@ -23,7 +23,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     heads = "product,supplier,category,unit,price,stock"
     text = "\n".join([heads, *(",".join(map(str, row)) for row in rows)])
     (folder / "products.csv").write_text(text + "\n")
-    save(read(folder / "products.csv").split, folder / "data")
+    save(read(folder / "products.csv", columns={"products": heads.split(",")}).split, folder / "data")
     spec = Spec.from_dict({"data": str(folder / "data"), "model": {"dim": 20}, "training": {"epochs": 5}})
     return fit(spec, folder / "run").folder
 

@@ -41,26 +41,54 @@ CREATE TABLE contracts (supplier_id INTEGER REFERENCES suppliers (id), employee_
     PRIMARY KEY (supplier_id, employee_id));
 """
 
-# By hand: the roles of each relation, what their entities are, and the column of the row that holds them.
-TRUTH: dict[str, dict[str, tuple[str, int]]] = {
-    "cities": {"id": ("cities", 0), "country_code": ("countries", 2)},
-    "stores": {"id": ("stores", 0), "city_id": ("cities", 1)},
-    "customers": {"id": ("people", 0), "city_id": ("cities", 1)},
-    "employees": {"id": ("people", 0), "manager_id": ("people", 1), "store_id": ("stores", 2)},
-    "categories": {"id": ("categories", 0), "parent_id": ("categories", 1)},
-    "suppliers": {"id": ("suppliers", 0), "city_id": ("cities", 1)},
-    "items": {"id": ("items", 0), "category_id": ("categories", 1), "supplier_id": ("suppliers", 2)},
-    "orders": {"id": ("orders", 0), "customer_id": ("people", 1), "store_id": ("stores", 2)},
-    "order_lines": {"order_id": ("orders", 0), "line_no": ("order_lines.line_no", 1), "item_id": ("items", 2)},
-    "carriers": {"id": ("carriers", 0), "country_code": ("countries", 1)},
-    "shipments": {"order_id": ("orders", 1), "line_no": ("order_lines.line_no", 2), "carrier_id": ("carriers", 3)},
-    "payments": {"order_id": ("orders", 1), "method": ("payments.method", 2)},
-    "reviews": {"customer_id": ("people", 1), "item_id": ("items", 2), "stars": ("reviews.stars", 3)},
-    "item_tags": {"item_id": ("items", 0), "tag_id": ("tags", 1)},
-    "item_prices": {"item_id": ("items", 0), "code": ("price_codes.code", 1)},
-    "contracts": {"supplier_id": ("suppliers", 0), "employee_id": ("people", 1)},
+# By hand, for each relation: its table, its roles, what their entities are, and the column of the row that holds them.
+TRUTH: dict[str, tuple[str, dict[str, tuple[str, int]]]] = {
+    # What describes the rows of a table whose key others refer to, or that has nothing but a key and what describes it.
+    "cities.country_code": ("cities", {"id": ("cities", 0), "country_code": ("countries", 2)}),
+    "stores.city_id": ("stores", {"id": ("stores", 0), "city_id": ("cities", 1)}),
+    "customers.city_id": ("customers", {"id": ("people", 0), "city_id": ("cities", 1)}),
+    "employees.manager_id": ("employees", {"id": ("people", 0), "manager_id": ("people", 1)}),
+    "employees.store_id": ("employees", {"id": ("people", 0), "store_id": ("stores", 2)}),
+    "categories.parent_id": ("categories", {"id": ("categories", 0), "parent_id": ("categories", 1)}),
+    "suppliers.city_id": ("suppliers", {"id": ("suppliers", 0), "city_id": ("cities", 1)}),
+    "items.category_id": ("items", {"id": ("items", 0), "category_id": ("categories", 1)}),
+    "items.supplier_id": ("items", {"id": ("items", 0), "supplier_id": ("suppliers", 2)}),
+    "orders.customer_id": ("orders", {"id": ("orders", 0), "customer_id": ("people", 1)}),
+    "orders.store_id": ("orders", {"id": ("orders", 0), "store_id": ("stores", 2)}),
+    "carriers.country_code": ("carriers", {"id": ("carriers", 0), "country_code": ("countries", 1)}),
+    "payments.order_id": ("payments", {"id": ("payments", 0), "order_id": ("orders", 1)}),
+    "payments.method": ("payments", {"id": ("payments", 0), "method": ("payments.method", 2)}),
+    "price_codes.code": ("price_codes", {"id": ("price_codes", 0), "code": ("price_codes.code", 1)}),
+    # A key of several columns, or none; and events, which have a key that nothing refers to and link several entities.
+    "order_lines": (
+        "order_lines",
+        {"order_id": ("orders", 0), "line_no": ("order_lines.line_no", 1), "item_id": ("items", 2)},
+    ),
+    "shipments": (
+        "shipments",
+        {"order_id": ("orders", 1), "line_no": ("order_lines.line_no", 2), "carrier_id": ("carriers", 3)},
+    ),
+    "reviews": ("reviews", {"customer_id": ("people", 1), "item_id": ("items", 2), "stars": ("reviews.stars", 3)}),
+    "item_tags": ("item_tags", {"item_id": ("items", 0), "tag_id": ("tags", 1)}),
+    "item_prices": ("item_prices", {"item_id": ("items", 0), "code": ("price_codes.code", 1)}),
+    "contracts": ("contracts", {"supplier_id": ("suppliers", 0), "employee_id": ("people", 1)}),
 }
-WITHOUT_RELATION = {"countries", "people", "tags", "price_codes"}  # only an id and names of their own
+WITHOUT_RELATION = {"countries", "people", "tags"}  # only a key and names
+KEYS_IN_NO_FACT = {"countries": "code", "people": "id", "tags": "id", "shipments": "id", "reviews": "id"}
+LABELS = {"countries": 1, "cities": 1, "people": 1, "tags": 1, "reviews": 4}  # the column that has what rows are called
+
+
+def shapes() -> dict[str, tuple[str | None, set[str]]]:
+    """Return the shape and the relations of every table: facts are called after it, what describes rows after columns."""
+    found: dict[str, tuple[str | None, set[str]]] = {table: (None, set()) for table in WITHOUT_RELATION}
+    for relation, (table, _) in TRUTH.items():
+        found.setdefault(table, ("fact" if relation == table else "entity", set()))[1].add(relation)
+    return found
+
+
+def labels(table: str) -> tuple[str, ...] | None:
+    """Return what the rows of a table are called; None if they have no names."""
+    return tuple(str(row[LABELS[table]]) for row in rows()[table]) if table in LABELS else None
 
 
 def rows() -> dict[str, list[Row]]:
@@ -107,8 +135,8 @@ def fill(execute: Callable[[str], object], insert: Callable[[str, list[Row]], ob
 def facts() -> set[tuple[str, ...]]:
     """Return the facts of the shop, by hand."""
     return {
-        (table, *(f"{kind}:{row[place]}" for kind, place in roles.values()))
-        for table, roles in TRUTH.items()
+        (relation, *(f"{kind}:{row[place]}" for kind, place in roles.values()))
+        for relation, (table, roles) in TRUTH.items()
         for row in rows()[table]
         if all(row[place] is not None for _, place in roles.values())
     }

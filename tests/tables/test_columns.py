@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -10,6 +11,7 @@ import pytest
 
 from relatum.datasets.load import load
 from relatum.tables import Imported, read
+from support.small_tables import csv_of
 
 
 @pytest.fixture(scope="module")
@@ -36,22 +38,28 @@ def facts(imported: Imported) -> set[tuple[str, ...]]:
 def test_every_column_has_the_treatment_that_is_documented(sales: Path) -> None:
     imported = read(sales)
     assert outcomes(imported) == {
-        "id": ("left out", "a value of its own in every row"),
+        "id": ("key", "the key of its rows"),
         "item": ("entities", "repeats: 7 values in 400 rows"),
         "buyer": ("entities", "repeats: 5 values in 400 rows"),
         "day": ("entities", "repeats: 4 values in 400 rows"),
-        "price": ("left out", "continuous: 400 values in 400 rows"),
+        "price": ("bins", "20 groups of equal size: 400 values in 400 rows"),
         "rate": ("entities", "repeats: 3 values in 400 rows"),
-        "body": ("left out", "a value of its own in every row"),
+        "body": ("label", "what its rows are called"),
         "paid": ("entities", "repeats: 2 values in 360 rows"),
-        "rare": ("left out", "NULL in more than half of the rows"),
+        "rare": ("left out", "the same value in every row that has one"),
         "many": ("left out", "nested or binary values"),
         "nothing": ("left out", "no values"),
-        "moment": ("left out", "continuous: 400 values in 400 rows"),
+        "moment": ("bins", "20 groups of equal size: 400 values in 400 rows"),
         "fee": ("entities", "repeats: 2 values in 400 rows"),
     }
     (table,) = imported.tables
-    assert (table.rows, table.with_null, table.facts) == (400, 40, 360 - table.repeated)
+    assert (table.shape, table.rows, table.gaps, table.facts) == ("entity", 400, 40, 7 * 400 + 360)
+    assert [relation.name for relation in imported.split.schema] == [
+        f"sales.{name}" for name in ("buyer", "day", "fee", "item", "moment", "paid", "price", "rate")
+    ]
+    assert ("sales.paid", "sales:7", "sales.paid:false") in facts(imported)
+    assert not any(fact[:2] == ("sales.paid", "sales:10") for fact in facts(imported))
+    assert ("sales.buyer", "sales:10", "sales.buyer:b0") in facts(imported)
     names = set(imported.split.entities)
     assert {"sales.item:0", "sales.buyer:b4", "sales.day:2024-01-04", "sales.rate:0", "sales.rate:0.5"} <= names
     assert {"sales.rate:1", "sales.paid:true", "sales.fee:1.25", "sales.fee:2.25"} <= names
@@ -59,9 +67,12 @@ def test_every_column_has_the_treatment_that_is_documented(sales: Path) -> None:
 
 def test_null_can_be_a_value(sales: Path) -> None:
     imported = read(sales, null="value")
-    assert imported.tables[0].with_null == 0
-    assert "sales.paid:NULL" in imported.split.entities
-    assert sum("sales.paid:NULL" in fact for fact in facts(imported)) > 0
+    assert (imported.tables[0].gaps, imported.tables[0].facts) == (0, 9 * 400)
+    assert sum(fact[2] == "sales.paid:NULL" for fact in facts(imported)) == 40
+    assert sum(fact[2] == "sales.rare:NULL" for fact in facts(imported)) == 280  # with x, these are two values
+    imported = read(sales, null="value", shapes={"sales": "fact"})
+    assert "paid" in (imported.split.schema["sales"].roles or ())
+    assert imported.tables[0].incomplete == 0
 
 
 def test_bins_hold_equal_shares_and_are_named_by_their_bounds(sales: Path) -> None:
@@ -69,8 +80,8 @@ def test_bins_hold_equal_shares_and_are_named_by_their_bounds(sales: Path) -> No
     assert outcomes(imported)["moment"] == ("bins", "2 groups of equal size, by option")
     assert outcomes(imported)["price"] == ("entities", "by option")
     imported = read(sales, bins={"*": 4, "sales.moment": 2}, tables=["sales"], drop=["paid"])
-    assert outcomes(imported)["price"] == ("bins", "4 groups of equal size")
-    assert outcomes(imported)["id"][0] == "left out"
+    assert outcomes(imported)["price"] == ("bins", "4 groups of equal size: 400 values in 400 rows")
+    assert outcomes(imported)["id"][0] == "key"
     groups = sorted(name for name in imported.split.entities if name.startswith("sales.price:"))
     assert len(groups) == 4
     assert groups[0].startswith("sales.price:0 to 14.1")
@@ -85,18 +96,14 @@ def test_columns_keep_drop_and_relation_say_what_is_taken(sales: Path) -> None:
     assert str(relation) == "bought(buyer, item)"
     assert len(facts(imported)) == 35
     assert imported.tables[0].repeated == 365
-    imported = read(sales, keep=["sales.id"], drop=["day", "rate", "paid", "fee"])
-    assert imported.split.schema["sales"].roles == ("id", "item", "buyer")
-    assert read(sales, keep_ids=True).split.schema["sales"].roles == (
-        "id",
-        "item",
-        "buyer",
-        "day",
-        "rate",
-        "body",
-        "paid",
-        "fee",
-    )
+    imported = read(sales, keep=["sales.body"], drop=["day", "rate", "paid", "fee", "price", "moment"])
+    assert [str(relation) for relation in imported.split.schema] == [
+        "sales.body(id, body)",
+        "sales.buyer(id, buyer)",
+        "sales.item(id, item)",
+    ]
+    assert "sales.body:text number 7" in imported.split.entities
+    assert read(sales, keep=["rare"]).split.schema["sales.rare"].roles == ("id", "rare")
     (unary,) = read(sales, columns={"sales": ["item"]}).split.schema
     assert unary.arity == 1
 
@@ -116,8 +123,8 @@ def test_links_join_the_columns_of_files(tmp_path: Path) -> None:
     (tmp_path / "sales.csv").write_text("item_id,buyer\n1,a\n2,a\n1,b\n2,b\n")
     (tmp_path / "items.tsv").write_text("id\tcategory\n1\tx\n2\tx\n3\ty\n4\ty\n")
     imported = read([tmp_path / "sales.csv", tmp_path / "items.tsv"], links={"item_id": "items.id"})
-    assert ("items", "items.id:1", "items.category:x") in facts(imported)
-    assert ("sales", "items.id:1", "sales.buyer:a") in facts(imported)
+    assert ("items.category", "items:1", "items.category:x") in facts(imported)
+    assert ("sales", "items:1", "sales.buyer:a") in facts(imported)
 
 
 def test_odd_texts_in_csv_come_through(tmp_path: Path) -> None:
@@ -129,7 +136,7 @@ def test_odd_texts_in_csv_come_through(tmp_path: Path) -> None:
     imported = read(path)
     names = {name.removeprefix("odd.x:") for name in imported.split.entities if name.startswith("odd.x:")}
     assert names == {"a,b", 'say "hi"', "two␊lines", "tab␉here", "ünï", "#x", "[red]", "'; --", "007", "1.50", "1e3"}
-    assert imported.tables[0].with_null == 2
+    assert (imported.tables[0].gaps, imported.tables[0].incomplete) == (2, 2)
     imported.save(tmp_path / "out")
     assert load(tmp_path / "out") == load(tmp_path / "out", use_cache=False)
 
@@ -148,7 +155,8 @@ def test_a_column_is_numbers_only_if_all_of_it_is_and_none_loses_digits(tmp_path
     late = ["1"] * 5000 + ["x"]
     small = ["0.0072992700729927005", "1e-7", "NaN"] * 1667
     long = ["12345678901234567890123", "12345678901234567890124", "5"] * 1667
-    lines = ["{},{},{},{}".format(*row) for row in zip(late, small, long, ["2024-05-17 10:00:00"] * 5001, strict=True)]
+    when = ["2024-05-17 10:00:00", "2024-05-17 11:00:00", "2024-05-17 12:00:00"] * 1667
+    lines = ["{},{},{},{}".format(*row) for row in zip(late, small, long, when, strict=True)]
     path.write_text("late,small,long,when\n" + "\n".join(lines) + "\n")
     imported = read(path)
     assert {record.column: record.type for record in imported.columns} == {
@@ -157,8 +165,9 @@ def test_a_column_is_numbers_only_if_all_of_it_is_and_none_loses_digits(tmp_path
         "long": "varchar",
         "when": "timestamp",
     }
-    assert imported.tables[0].with_null == 1667
-    names = set(imported.split.entities)
+    assert imported.tables[0].gaps == 1667
+    assert imported.split.rows is not None
+    names = set(imported.split.rows.names)
     assert {
         "n.small:0.0072992700729927005",
         "n.small:1e-07",
@@ -183,7 +192,110 @@ def test_what_is_written_is_what_was_read_and_says_where_it_came_from(sales: Pat
         "column_types.json",
         "import.json",
         "roles.txt",
+        "rows.safetensors",
         "test.txt",
         "train.txt",
         "valid.txt",
     ]
+
+
+def labels(imported: Imported, table: str = "t") -> tuple[str | None, tuple[str, ...] | None]:
+    """Return the columns that have what rows are called, and what they are called."""
+    assert imported.split.rows is not None
+    found = imported.split.rows[table]
+    return found.schema.label, found.labels
+
+
+@pytest.mark.parametrize(
+    ("table", "heads", "cells", "expected"),
+    [
+        ("t", ("name", "other"), lambda n: (f"Ann {n // 2}", f"x{n}"), "name"),  # half of the names differ: names do repeat
+        ("t", ("name", "other"), lambda n: (f"Ann {n // 3}", f"o{n % 4}"), None),
+        ("t", ("title", "name"), lambda n: (f"Tale {n}", f"Ann {n // 2}"), "name"),
+        ("t", ("note", "title"), lambda n: (f"o{n % 4}", f"Tale {n}"), "title"),
+        ("t", ("title", "note"), lambda n: (f"Tale {n // 2}", f"o{n % 4}"), None),  # titles repeat less
+        ("countries", ("country_name", "x"), lambda n: (f"Land {n // 2}", f"o{n % 4}"), "country_name"),
+        ("genres", ("GenreName", "x"), lambda n: (f"Genre {n // 2}", f"o{n % 4}"), "GenreName"),
+        ("t", ("username", "x"), lambda n: (f"u{n // 2}", f"o{n % 4}"), None),  # the name of something else
+        ("t", ("last_name", "first_name"), lambda n: (f"Doe {n % 4}", f"Ann{n % 5}"), "last_name first_name"),
+        ("t", ("FirstName", "Surname"), lambda n: (f"Ann{n % 5}", f"Doe {n % 4}"), "FirstName Surname"),
+        ("t", ("note", "email"), lambda n: (f"o{n % 4}", f"a{n}@b.org"), "email"),  # short, and no two rows share it
+        ("t", ("name", "x"), lambda n: (f"{n} " + "very " * 20, f"o{n % 4}"), None),  # nothing that one would call a row
+        ("t", ("note", "x"), lambda n: (f"n{n % 6}", f"o{n % 4}"), None),
+    ],
+)
+def test_the_label_is_what_people_call_the_rows(
+    tmp_path: Path, table: str, heads: tuple[str, ...], cells: Callable[[int], tuple[str, ...]], expected: str | None
+) -> None:
+    rows = [(n, *cells(n)) for n in range(24)]
+    imported = read(csv_of(tmp_path / f"{table}.csv", ("id", *heads, "kind"), [(*row, row[0] % 3) for row in rows]))
+    columns, texts = labels(imported, table)
+    assert columns == expected
+    where = [("id", *heads).index(name) for name in (expected or "").split()]
+    assert texts == (tuple(" ".join(str(row[index]) for index in sorted(where)) for row in rows) if expected else None)
+    assert all((record.outcome == "label") == (record.column in (expected or "").split()) for record in imported.columns)
+
+
+def test_a_label_may_be_missing_and_a_table_without_a_key_has_none(tmp_path: Path) -> None:
+    rows = [(n, None if n == 3 else f"Ann {n}", n % 3) for n in range(12)]
+    imported = read(csv_of(tmp_path / "t.csv", ("id", "name", "kind"), rows))
+    assert labels(imported) == ("name", tuple("" if n == 3 else f"Ann {n}" for n in range(12)))
+    kept = read(csv_of(tmp_path / "t.csv", ("id", "name", "kind"), rows), keep=["name"])
+    assert labels(kept) == (None, None)
+    assert ("t.name", "t:4", "t.name:Ann 4") in facts(kept)
+    loose = read(csv_of(tmp_path / "t.csv", ("kind", "town", "name"), [(n % 3, n % 4, f"Ann {n}") for n in range(12)]))
+    assert labels(loose) == (None, None)
+    assert outcomes(loose)["name"] == ("left out", "a value of its own in every row")
+
+
+def test_constants_and_texts_of_many_words_are_left_out_and_can_be_kept(tmp_path: Path) -> None:
+    story = [
+        "once upon a time there was a king",
+        "and then there was a queen as well as a horse",
+        "the end of it all is here now",
+    ]
+    rows = [(n, "EUR", 7, "EUR" if n % 2 else None, story[n % 3], "2024-01-01", f"k{n % 4}") for n in range(30)]
+    path = csv_of(tmp_path / "t.csv", ("id", "currency", "seven", "some", "story", "day", "kind"), rows)
+    found = outcomes(read(path))
+    assert {name for name, (outcome, _) in found.items() if outcome == "left out"} == {
+        "currency",
+        "seven",
+        "some",
+        "story",
+        "day",
+    }
+    assert found["currency"] == found["seven"] == found["day"] == ("left out", "the same value in every row")
+    assert found["some"] == ("left out", "the same value in every row that has one")
+    assert found["story"] == ("left out", "free text of 9 words on average")
+    kept = outcomes(read(path, keep=["currency", "story"]))
+    assert kept["currency"] == kept["story"] == ("entities", "by option")
+
+
+def test_text_that_hardly_repeats_is_free_but_few_rows_may(tmp_path: Path) -> None:
+    rows = [(n, f"x{max(n, 3)}", f"y{max(n, 10)}", n % 3) for n in range(60)]
+    found = outcomes(read(csv_of(tmp_path / "t.csv", ("id", "nearly", "often", "kind"), rows)))
+    assert found["nearly"] == ("left out", "free text: 57 values in 60 rows")
+    assert found["often"] == ("entities", "repeats: 50 values in 60 rows")
+    few = read(csv_of(tmp_path / "t.csv", ("who", "what"), [("drew", "book"), ("kim", "tea"), ("drew", "tea")]))
+    assert facts(few) == {
+        ("t", "t.who:drew", "t.what:book"),
+        ("t", "t.who:kim", "t.what:tea"),
+        ("t", "t.who:drew", "t.what:tea"),
+    }
+
+
+def test_whole_numbers_are_entities_if_few_or_called_like_a_key_and_else_measures(tmp_path: Path) -> None:
+    heads = ("rating", "user_id", "movieId", "seconds", "people", "serial_no")
+    rows = [(n % 5, n % 70, n * 7 % 90, n % 80, n * 31, n * 13) for n in range(300)]
+    found = outcomes(read(csv_of(tmp_path / "t.csv", ("id", *heads), [(n, *row) for n, row in enumerate(rows)])))
+    assert {name: outcome for name, (outcome, _) in found.items()} == {
+        "id": "key",
+        "rating": "entities",
+        "user_id": "entities",
+        "movieId": "entities",
+        "seconds": "bins",
+        "people": "bins",  # a value of its own in every row, and a measure all the same
+        "serial_no": "left out",
+    }
+    assert found["user_id"] == ("entities", "called like a key: 70 values in 300 rows")
+    assert found["serial_no"] == ("left out", "a value of its own in every row")

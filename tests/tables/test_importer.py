@@ -50,8 +50,14 @@ def test_json_values_of_other_types_and_missing_roles(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps({"relation": "r", **row}) + "\n" for row in rows))
     imported = read(path, drop=["c"])
     assert all_facts(imported.split) == {("r", "1", "2"), ("r", "2.5", "true"), ("r", "1", "x")}
-    assert imported.tables[0].with_null == 2
+    assert imported.tables[0].incomplete == 2
     assert ("r", "NULL", "x", str(10**30)) in all_facts(read(path, null="value").split)
+
+
+def rows_of(split: Split, table: str) -> list[tuple[str | None, ...]]:
+    assert split.rows is not None
+    names, cells = split.rows.names, split.rows[table].cells
+    return [tuple(names[cell] if cell >= 0 else None for cell in row) for row in cells.T.tolist()]
 
 
 def columns() -> dict[str, list[object]]:
@@ -62,11 +68,10 @@ def columns() -> dict[str, list[object]]:
     }
 
 
-EXPECTED = {
-    ("sold", f"sold.seller:s{n % 5}", f"sold.buyer:{n % 7}", f"sold.paid:{'true' if n % 2 == 0 else 'false'}")
+EXPECTED = [
+    (f"sold.seller:s{n % 5}", f"sold.buyer:{n % 7}", f"sold.paid:{'true' if n % 2 == 0 else 'false'}" if n % 9 else None)
     for n in range(100)
-    if n % 9
-}
+]
 
 
 @pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars", "stream"])
@@ -85,18 +90,24 @@ def test_frames_are_read(library: str) -> None:
         module = pytest.importorskip(library)
         frame = module.table(columns()) if library == "pyarrow" else module.DataFrame(columns())
     imported = read({"sold": frame})
-    assert all_facts(imported.split) == EXPECTED
-    assert imported.tables[0].with_null == 12
+    assert all_facts(imported.split) == {("sold", *row[:2]) for row in EXPECTED}  # paid has too many gaps for a fact
+    assert rows_of(imported.split, "sold") == EXPECTED
+    assert imported.tables[0].gaps == 12
+    whole = read({"sold": frame}, columns={"sold": ["seller", "buyer", "paid"]})
+    assert all_facts(whole.split) == {("sold", *row) for row in EXPECTED if None not in row}
+    assert (whole.tables[0].incomplete, whole.tables[0].gaps) == (12, 12)
 
 
 def test_ids_that_pandas_keeps_as_floats_are_whole_numbers() -> None:
     arrow = pytest.importorskip("pyarrow")
     numbers = np.where(np.arange(9000) % 10 == 0, np.nan, np.arange(9000) % 3000)
-    frame = arrow.table({"item": numbers, "store": np.arange(9000) % 7})
+    frame = arrow.table({"item_id": numbers, "store": np.arange(9000) % 7, "price": numbers})
     imported = read({"t": frame})
-    assert {record.column: record.outcome for record in imported.columns} == {"item": "entities", "store": "entities"}
-    assert "t.item:2999" in imported.split.entities
-    assert imported.tables[0].with_null == 900
+    outcomes = {record.column: record.outcome for record in imported.columns}
+    assert outcomes == {"item_id": "entities", "store": "entities", "price": "bins"}
+    assert "t.item_id:2999" in imported.split.entities
+    assert imported.tables[0].gaps == 2 * 900
+    assert imported.tables[0].incomplete == 900
 
 
 def write_table(path: Path, rows: int) -> None:
@@ -128,7 +139,7 @@ def test_a_split_leaks_nothing_and_shows_every_entity_in_train(how: str, seed: i
 
 def test_a_fact_that_alone_holds_an_entity_stays_in_train(tmp_path: Path) -> None:
     (tmp_path / "star.csv").write_text("hub,leaf\n" + "".join(f"h,l{n}\n" for n in range(50)))
-    split = read(tmp_path / "star.csv", keep=["leaf"], test=0.5).split
+    split = read(tmp_path / "star.csv", keep=["hub", "leaf"], test=0.5).split
     assert len(split.train) == 50
 
 

@@ -92,7 +92,7 @@ SOURCES: dict[str, tuple[Callable[[Path], str], str]] = {
     "damaged SQLite": (damaged_sqlite, "d.db"),
     "SQLite head alone": (lambda f: make(f, "x.db", b"SQLite format 3\0"), "x.db"),
     "damaged DuckDB": (damaged_duckdb, "d.duckdb"),
-    "no whole row": (lambda f: make(f, "x.csv", "a,b\n" + "1,\n,2\n" * 9), "no row has a value in every column"),
+    "no whole row": (lambda f: make(f, "x.csv", "a,b\n" + "1,\n,2\n3,\n,4\n" * 9), "no row has a value in every column"),
     "no tables": (lambda f: database(f, "CREATE TABLE t (a); DROP TABLE t;"), "no tables"),
     "key to no table": (
         lambda f: database(f, NOWHERE.format("nowhere", "id")),
@@ -177,7 +177,7 @@ def test_a_broken_source_is_one_line_and_leaves_nothing(run: Relatum, tmp_path: 
         (("--keep", "seller", "--drop", "sales.seller"), "both kept and dropped"),
         (("--columns", "sales=seller,buyer", "--keep", "item"), "kept, but not among the columns chosen"),
         (("--columns", "sales=seller,buyer", "--drop", "buyer"), "both chosen and dropped"),
-        (("--drop", "seller", "--drop", "buyer"), "no table gives a relation (sales: 1 column left to take"),
+        (("--drop", "seller", "--drop", "buyer"), "no table gives a relation (sales: fewer than two columns have"),
         (("--relation", "shop=sold"), "unknown table 'shop'"),
         (("--relation", "sales=#sold"), "starts with '#'"),
         (("--relation", "sales= "), "blank name"),

@@ -36,7 +36,7 @@ def columns_back(declared: str, values: Sequence[Value], **options: object) -> t
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute(f"CREATE TABLE t (a {declared}, b TEXT)")
             connection.executemany("INSERT INTO t VALUES (?, ?)", [(value, "b") for value in values])
-        imported = read(path, keep=["t.a", "t.b"], valid=0.0, test=0.0, **options)
+        imported = read(path, columns={"t": ["a", "b"]}, valid=0.0, test=0.0, **options)
     column_type = imported.split.column_types["t"][0]
     names = sorted({fact[1] for fact in imported.split.train})
     column = column_of("a", names, column_type)

@@ -14,12 +14,10 @@ from typing import Literal
 from relatum.errors import DataError
 from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.options import Choices, ColumnRef, full_name
-from relatum.tables.profile import Profile
+from relatum.tables.profile import Profile, is_called_like_key
 from relatum.tables.source import SourceTable
 
-__all__ = ["CODE_NAMES", "ColumnPlan", "labels_of", "plan_columns", "plan_unread_column"]
-
-CODE_NAMES = re.compile(r"(?i:(.*[_ ])?(id|key|code|nr|no|zip|uuid|guid))|.*(Id|ID|Key|Code)")  # of what is no measure
+__all__ = ["ColumnPlan", "labels_of", "plan_columns", "plan_unread_column"]
 
 _FEW = 32  # different numbers or dates up to which each is an entity
 _REPEATS = 2  # times that these occur on average, at least
@@ -88,16 +86,9 @@ def labels_of(table: SourceTable, profiles: Mapping[str, Profile]) -> tuple[str,
 
 def _is_called(column: str, ending: str, table: str) -> bool:
     """Return whether a column is called `name`, `full_name`, `genre_name` in a table `genre`, or `companyName`."""
-    plain = column.lower().replace(" ", "_")
-    others = {
-        "",
-        "full",
-        "company",
-        "display",
-        "product",
-        "category",
-        *(table.lower().rstrip(end) for end in ("", "s", "ies")),
-    }
+    plain, whole = column.lower().replace(" ", "_"), table.rpartition(".")[2].lower()
+    one = {whole, whole.removesuffix("s"), whole.removesuffix("es"), f"{whole.removesuffix('ies')}y"}
+    others = {"", "full", "company", "display", "product", "category", *one}
     return plain.endswith(ending) and plain.removesuffix(ending).rstrip("_") in others
 
 
@@ -114,14 +105,14 @@ def plan_columns(
             plans[name] = (
                 ColumnPlan("label", "what its rows are called")
                 if name in labels
-                else _by_values(name, profile, choices.bins_of_all, keep_ids)
+                else _by_values(name, profile, choices, keep_ids)
             )
     return {name: plan for name, plan in plans.items() if plan is not None}
 
 
 def _by_option(ref: ColumnRef, table: SourceTable, profile: Profile, choices: Choices) -> ColumnPlan | None:
     bins = choices.bins.get(ref)
-    if bins is not None:
+    if bins is not None and profile.present:
         if profile.kind not in ("number", "date"):
             raise DataError(f"bins: {full_name(ref)} holds text, which has no order to cut into groups")
         return ColumnPlan("bins", f"{bins} groups of equal size, by option", bins)
@@ -144,19 +135,20 @@ def _by_key(ref: ColumnRef, table: SourceTable, profile: Profile, identity: Enti
     return None
 
 
-def _by_values(name: str, profile: Profile, bins: int | None, keep_ids: bool) -> ColumnPlan:
+def _by_values(name: str, profile: Profile, choices: Choices, keep_ids: bool) -> ColumnPlan:
     counted = f"{profile.distinct:,} values in {profile.present:,} rows"
-    if profile.distinct == 1:
-        return ColumnPlan("left out", "the same value in every row; --keep takes it")
+    if profile.distinct == 1 and not (profile.nulls and choices.null_is_value):
+        return ColumnPlan("left out", f"the same value in every row{' that has one' * (profile.nulls > 0)}; --keep takes it")
     if profile.kind in ("number", "date"):
-        if profile.is_unique and profile.is_whole:
+        if profile.is_unique and profile.is_whole and is_called_like_key(name):
             if keep_ids:
                 return ColumnPlan("entities", "a value of its own in every row, kept by option")
             return ColumnPlan("left out", "a value of its own in every row; --keep takes it")
-        repeats = profile.distinct * _REPEATS <= profile.present
-        if repeats and (profile.distinct <= _FEW or (profile.is_whole and CODE_NAMES.fullmatch(name))):
+        if profile.distinct <= _FEW and profile.distinct * _REPEATS <= profile.present:
             return ColumnPlan("entities", f"repeats: {counted}")
-        count = bins or max(_LEAST_BINS, min(_MOST_BINS, profile.present // _IN_A_BIN))
+        if profile.is_whole and is_called_like_key(name):
+            return ColumnPlan("entities", f"called like a key: {counted}")
+        count = choices.bins_of_all or max(_LEAST_BINS, min(_MOST_BINS, profile.present // _IN_A_BIN))
         return ColumnPlan("bins", f"{count} groups of equal size: {counted}", count)
     if profile.words > _MANY_WORDS:
         return ColumnPlan("left out", f"free text of {profile.words:.0f} words on average; --keep takes it")
@@ -164,7 +156,6 @@ def _by_values(name: str, profile: Profile, bins: int | None, keep_ids: bool) ->
         if keep_ids:
             return ColumnPlan("entities", "a value of its own in every row, kept by option")
         return ColumnPlan("left out", "a value of its own in every row; --keep takes it")
-    again = profile.present - profile.distinct
-    if 0 < again < max(2, (1 - _OWN_TEXT) * profile.present):
+    if profile.distinct > _OWN_TEXT * profile.present:
         return ColumnPlan("left out", f"free text: {counted}; --keep takes it")
     return ColumnPlan("entities", f"repeats: {counted}")

@@ -11,10 +11,13 @@ from relatum.data.vocabulary import Ids
 __all__ = ["find_dependencies"]
 
 _SAMPLED = 20_000  # rows that show which pairs of columns are worth a look at all rows
-_LIKELY = 0.9  # the share of neighbours in a group that agree, from which on a pair is looked at
+_LEAST_SAMPLED = 1_000
+_COMPARED = 1 << 29  # cells in all: where there are many columns, fewer rows are drawn
+_LIKELY = 0.8  # the share of neighbours in a group that agree, from which on a pair is looked at
 _LEAST = 0.95  # the share of rows that have the usual value of their group, if this is a dependency
 _ROWS = 10  # in groups of two or more, at least
 _WRONG = 0.5  # of what the most frequent value alone gets wrong, at most
+_SLACK = 1.5  # how much more may be wrong in a sample
 _MOST_COLUMNS = 400
 
 
@@ -28,18 +31,34 @@ def find_dependencies(cells: Ids, names: list[str], seed: int = 0) -> tuple[Depe
         names: of the columns.
         seed: which rows are drawn where there are many.
     """
-    count, rows = cells.shape
-    some = cells
-    if rows > _SAMPLED:
-        some = cells[:, np.sort(np.random.default_rng(seed).choice(rows, _SAMPLED, replace=False))]
+    looked = cells[:_MOST_COLUMNS]
+    count, rows = looked.shape
+    drawn = min(_SAMPLED, max(_LEAST_SAMPLED, _COMPARED // max(count, 1) ** 2))
+    is_sampled = rows > drawn
+    some = looked
+    if is_sampled:
+        some = looked[:, np.sort(np.random.default_rng(seed).choice(rows, drawn, replace=False))]
+    usual = [_usual(column) for column in looked]
     found = []
-    for first in range(min(count, _MOST_COLUMNS)):
+    for first in range(count):
         for second in np.flatnonzero(_likely(some, first)).tolist():
-            share, telling = _share(cells[first], cells[second])
-            usual = np.bincount(cells[second][cells[second] >= 0]).max() / np.count_nonzero(cells[second] >= 0)
-            if telling >= _ROWS and share >= _LEAST and 1 - share <= _WRONG * (1 - usual):
+            if is_sampled and not _is_dependency(_share(some[first], some[second])[0], usual[second], _SLACK):
+                continue
+            share, telling = _share(looked[first], looked[second])
+            if telling >= _ROWS and _is_dependency(share, usual[second]):
                 found.append(Dependency((names[first],), names[second], float(share), int(telling)))
     return tuple(sorted(found, key=lambda one: (-one.share, -one.rows, one.columns, one.determines)))
+
+
+def _is_dependency(share: float, usual: float, slack: float = 1.0) -> bool:
+    """Return whether so many rows have the usual value of their group that more is behind it than a frequent value."""
+    return 1 - share <= slack * min(1 - _LEAST, _WRONG * (1 - usual)) + 1e-12
+
+
+def _usual(column: Ids) -> float:
+    """Return how many of the values of a column are the most frequent one, as a share."""
+    there = column[column >= 0]
+    return float(np.unique(there, return_counts=True)[1].max() / len(there)) if len(there) else 1.0
 
 
 def _likely(cells: Ids, first: int) -> Bool:
@@ -50,9 +69,9 @@ def _likely(cells: Ids, first: int) -> Bool:
     if not same.any():
         return np.zeros(len(cells), np.bool_)
     left, right = cells[:, order[1:][same]], cells[:, order[:-1][same]]
-    both = (left != EMPTY) & (right != EMPTY)
-    agree = np.count_nonzero((left == right) & both, axis=1) / np.maximum(np.count_nonzero(both, axis=1), 1)
-    likely: Bool = agree >= _LIKELY
+    differ = (left != right) & (left != EMPTY) & (right != EMPTY)
+    both = np.count_nonzero((left != EMPTY) & (right != EMPTY), axis=1)
+    likely: Bool = np.count_nonzero(differ, axis=1) <= (1 - _LIKELY) * both
     likely[first] = False
     return likely
 

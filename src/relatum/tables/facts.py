@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
-from relatum.data.row_store import HELD_OUT_PARTS, Parts, TableColumn
+from relatum.data.row_store import EMPTY, HELD_OUT_PARTS, Parts
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.tables.cells import CellColumn
 from relatum.tables.shapes import TableShape
 
-__all__ = ["TableFacts", "facts_of", "held_out_cells", "relations_of"]
+__all__ = ["HeldOutCells", "TableFacts", "facts_of", "relations_of"]
+
+
+class ListedColumn(Protocol):
+    """A column on its way to entities, or one that became entities before."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def part_of(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +37,9 @@ class TableFacts:
     schema: RelationSchema
     columns: tuple[str, ...]
     column_types: tuple[ColumnType, ...]
+    is_about_rows: bool = False  # it has what describes a row, behind the entity that the row is
 
-    def indices(self, listed: Sequence[CellColumn] | Sequence[TableColumn]) -> list[int]:
+    def indices(self, listed: Sequence[ListedColumn]) -> list[int]:
         """Return where its columns are among those of the table."""
         names = [one.name for one in listed]
         return [names.index(name) for name in self.columns]
@@ -57,18 +69,21 @@ def relations_of(
         one = by_name[column]
         return ColumnType(types[column], "text" if one.bins or one.value_type == "date" else one.value_type, null_is_value)
 
-    wanted = [(name, shape.roles)] if shape.roles else []
-    wanted += [(f"{name}.{column}", (str(shape.key), column)) for column in shape.about]
+    wanted = [(name, shape.roles, False)] if shape.roles else []
+    wanted += [(f"{name}.{column}", (str(shape.key), column), True) for column in shape.about]
     return [
         TableFacts(
-            RelationSchema(relation, len(roles), None if is_positional else roles), roles, tuple(map(column_type, roles))
+            RelationSchema(relation, len(roles), None if is_positional else roles),
+            roles,
+            tuple(map(column_type, roles)),
+            is_about_rows,
         )
-        for relation, roles in wanted
+        for relation, roles, is_about_rows in wanted
     ]
 
 
 def facts_of(
-    names: Vocabulary, tables: Sequence[tuple[list[TableFacts], Sequence[CellColumn] | Sequence[TableColumn], Ids]]
+    names: Vocabulary, tables: Sequence[tuple[list[TableFacts], Sequence[ListedColumn], Ids]]
 ) -> tuple[Hypergraph, dict[str, int]]:
     """Return the facts of all tables over the names that occur in them, repeats included, and how many rows gave each.
 
@@ -95,47 +110,66 @@ def facts_of(
     return Hypergraph.sort(entities, schema, joined), counts
 
 
-def held_out_cells(
-    split: Split,
-    names: Vocabulary,
-    facts: Sequence[TableFacts],
-    listed: Sequence[CellColumn] | Sequence[TableColumn],
-    cells: Ids,
-    shares: tuple[float, float],
-    rng: np.random.Generator,
-) -> Parts:
-    """Return in which part of a split each cell of a table is, int8[columns, rows].
+class HeldOutCells:
+    """Which cells of tables are in the held-out facts of a split."""
 
-    A cell is where its fact is. What is in no fact, such as a measure of a table without a key, is held out by chance, in
-    the same shares; the parts of a date are where the date is.
-    """
-    parts = np.zeros(cells.shape, np.int8)
-    numbers = np.full(len(names) + 1, -1, np.int32)
-    there = names.ids(split.entities)
-    numbers[there] = np.arange(len(there))
-    free = np.ones(len(listed), np.bool_)
-    for one in facts:
-        indices = one.indices(listed)
-        columns = numbers[cells[indices]]
-        whole = np.flatnonzero((columns >= 0).all(axis=0))
-        questions = columns[:, whole]
-        relation = np.full(len(whole), split.schema.id(one.schema.name), np.int32)
-        # Of a row's own column the key is never held out: it says which row it is.
-        own = indices[1:] if len(indices) == 2 and one.schema.name.endswith(f".{one.columns[1]}") else indices
-        free[indices] = False
-        for part, number in HELD_OUT_PARTS.items():
-            graph = split.parts[part]
-            if len(graph) and questions.size:
-                held = KnownAnswers(graph).lookup(relation, questions, 0).contain(questions[0])
-                parts[np.ix_(np.array(own), whole[held])] = number
-    names_of = [one.name for one in listed]
-    for index in np.flatnonzero(free).tolist():
-        if listed[index].part_of is None:
+    def __init__(self, split: Split, names: Vocabulary) -> None:
+        self._schema = split.schema
+        there = names.ids(split.entities)
+        self._entities = np.full(len(names) + 1, EMPTY, np.int32)  # the entity of each name; the last one is of a gap
+        self._entities[there] = np.arange(len(there))
+        parts = {number: split.parts[part] for part, number in HELD_OUT_PARTS.items()}
+        self._known = {number: KnownAnswers(graph) for number, graph in parts.items() if len(graph)}
+
+    def parts_of(
+        self,
+        facts: Sequence[TableFacts],
+        listed: Sequence[ListedColumn],
+        cells: Ids,
+        key: tuple[str, ...],
+        shares: tuple[float, float],
+        rng: np.random.Generator,
+    ) -> Parts:
+        """Return in which part of the split each cell of a table is, int8[columns, rows].
+
+        A cell is where its fact is. What is in no fact, such as a measure of a table without a key, is held out at random,
+        in the same shares; the parts of a date are where the date is. The key says which row it is, and is never held out
+        but as part of a fact over several entities.
+
+        Args:
+            facts: the relations of the table.
+            listed: its columns.
+            cells: int32[columns, rows].
+            key: the columns of its primary key.
+            shares: how many cells go to valid and to test.
+            rng: what these are drawn from.
+        """
+        parts = np.zeros(cells.shape, np.int8)
+        free = {one.name: index for index, one in enumerate(listed) if one.part_of is None and one.name not in key}
+        for one in facts:
+            indices = one.indices(listed)
+            held = self._held_out(one.schema.name, cells[indices])
+            parts[indices[1:] if one.is_about_rows else indices] = held
+            for name in one.columns:
+                free.pop(name, None)
+        valid, test = shares
+        for index in free.values():
             drawn = rng.random(cells.shape[1])
-            valid, test = shares
             parts[index] = np.where(drawn < test, 2, np.where(drawn < test + valid, 1, 0))
             parts[index][cells[index] < 0] = 0
-    for index, whole_date in enumerate([one.part_of for one in listed]):
-        if whole_date is not None:
-            parts[index] = parts[names_of.index(whole_date)]
-    return parts
+        where = {one.name: index for index, one in enumerate(listed)}
+        for index, date in enumerate([one.part_of for one in listed]):
+            if date is not None:
+                parts[index] = parts[where[date]]
+        return parts
+
+    def _held_out(self, relation: str, columns: Ids) -> Parts:
+        """Return for each row in which part its fact of a relation is: 0 if it has none."""
+        found = np.zeros(columns.shape[1], np.int8)
+        entities = self._entities[columns]
+        whole = np.flatnonzero((entities >= 0).all(axis=0))
+        relations = np.full(len(whole), self._schema.id(relation), np.int32)
+        for number, known in self._known.items():
+            held = known.lookup(relations, entities[:, whole], 0).contain(entities[0, whole])
+            found[whole[held]] = number
+        return found

@@ -21,7 +21,7 @@ from relatum.tables.cells import CellColumn, cell_columns, number_cells, read_la
 from relatum.tables.columns import ColumnPlan, plan_columns
 from relatum.tables.dependencies import find_dependencies
 from relatum.tables.engine import Workspace
-from relatum.tables.facts import TableFacts, facts_of, held_out_cells, relations_of
+from relatum.tables.facts import HeldOutCells, TableFacts, facts_of, relations_of
 from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.keys import LinkOffer, link_offers, missing_targets, with_found_key
 from relatum.tables.null_text import null_hint, null_like
@@ -101,13 +101,12 @@ class _Import:
         self, workspace: Workspace, sources: Mapping[str, tuple[Source, SourceTable]], options: ImportOptions
     ) -> None:
         self._workspace, self._sources, self._options = workspace, sources, options
-        self._null_is_value = options.null == "value"
         self._locations = list(dict.fromkeys(source.location for source, _ in sources.values()))
         tables = {name: table for name, (_, table) in sources.items()}
         self._choices = Choices(tables, options)
         EntityTypes(tables, self._choices)  # refuses foreign keys that lead nowhere before anything is read
         staged = [
-            with_found_key(stage(workspace, *sources[name], number, self._choices))
+            with_found_key(stage(workspace, *sources[name], number, self._choices), self._choices.links)
             for number, name in enumerate(self._choices.tables)
         ]
         self._tables = {**tables, **{one.table.name: one.table for one in staged}}
@@ -136,7 +135,7 @@ class _Import:
             for column in table.columns
         }
         prefixes = {name: f"{kind}:" if kind is not None else "" for name, kind in types.items()}
-        columns = cell_columns(self._workspace, staged, plans, prefixes, self._null_is_value) if staged.rows else []
+        columns = cell_columns(self._workspace, staged, plans, prefixes, self._choices.null_is_value) if staged.rows else []
         return _Planned(staged, plans, types, columns)
 
     def _has_type(self, table: SourceTable, column: str) -> bool:
@@ -188,7 +187,9 @@ class _Import:
         least = 1 if table.is_facts or table.name in self._choices.columns else 2
         if len(shape.roles) < least or not planned.staged.rows:
             shape = replace(shape, roles=(), about=shape.about if planned.staged.rows else ())
-        facts = relations_of(relation, shape, planned.columns, planned.types, self._null_is_value, table.is_positional)
+        facts = relations_of(
+            relation, shape, planned.columns, planned.types, self._choices.null_is_value, table.is_positional
+        )
         if len(shape.roles) > MOST_ROLES and not table.is_facts:
             warnings.warn(
                 f"{table.name}: a relation of {len(shape.roles)} roles trains slowly and mixes what does not belong"
@@ -240,16 +241,15 @@ class _Import:
 
     def _rows(self, split: Split, names: Vocabulary, shaped: list[_Shaped]) -> RowStore | None:
         """Return the rows of the tables, with their gaps; None if there are only facts."""
-        tables = {}
-        for number, one in enumerate(shaped):
-            table = one.planned.staged.table
-            if table.is_facts or not one.planned.columns:
-                continue
-            shares = self._options.valid, self._options.test
-            rng = np.random.default_rng([self._options.seed, number])
-            parts = held_out_cells(split, names, one.facts, one.planned.columns, one.cells, shares, rng)
+        kept = [one for one in shaped if one.planned.columns and not one.planned.staged.table.is_facts]
+        if not kept:
+            return None
+        tables, held_out, shares = {}, HeldOutCells(split, names), (self._options.valid, self._options.test)
+        for number, one in enumerate(kept):
+            rng, key = np.random.default_rng([self._options.seed, number]), one.planned.staged.table.primary_key
+            parts = held_out.parts_of(one.facts, one.planned.columns, one.cells, key, shares, rng)
             tables[one.name] = RowTable(self._schema_of(one), one.cells, parts, self._labels(one.planned))
-        return RowStore(names, tables, self._options.to_dict(), tuple(self._locations)) if tables else None
+        return RowStore(names, tables, self._options.to_dict(), tuple(self._locations))
 
     def _schema_of(self, shaped: _Shaped) -> TableSchema:
         table, where = shaped.planned.staged.table, {}

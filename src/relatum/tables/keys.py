@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from relatum.tables.columns import CODE_NAMES
 from relatum.tables.engine import Workspace
 from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.options import ColumnRef, full_name
+from relatum.tables.profile import is_called_like_key
 from relatum.tables.staging import Staged
 from relatum.tables.values import text_of
 
@@ -38,19 +38,22 @@ class LinkOffer:
         return f"--link {full_name(self.column)}={full_name(self.target)}"
 
 
-def with_found_key(staged: Staged) -> Staged:
+def with_found_key(staged: Staged, linked: Iterable[ColumnRef] = ()) -> Staged:
     """Return a table with a primary key: its own, or a column that has a value of its own in every row and looks like one.
 
-    That is one called so, such as `id`, or the first column, unless there are too few rows to tell.
+    That is one called so, such as `id`, or the first column. A column that refers to another one, by a foreign key or as
+    one of those `linked`, is taken for the key only if it is called so: in few rows what is linked may well occur once.
     """
     table = staged.table
     if table.primary_key or table.is_facts or staged.rows < 2:
         return staged
     able = [name for name, profile in staged.profiles.items() if profile.could_be_key and profile.words <= 2]
-    first = table.columns[0].name
+    refer = {column for reference in table.references for column in reference.columns}
+    refer |= {column for name, column in linked if name == table.name}
     own = [name for name in able if name.lower() in ("id", f"{table.name}_id".lower(), f"{table.name}id".lower())]
-    called = [name for name in able if CODE_NAMES.fullmatch(name)]
-    chosen = next(iter([*own, *([first] if first in able else []), *called]), None)
+    first = [name for name in able if name == table.columns[0].name and name not in refer]
+    called = [name for name in able if is_called_like_key(name) and name not in refer]
+    chosen = next(iter([*own, *first, *called]), None)
     return staged if chosen is None else replace(staged, table=replace(table, primary_key=(chosen,)))
 
 
@@ -74,7 +77,7 @@ def link_offers(workspace: Workspace, tables: Iterable[Staged], known: Mapping[C
                 continue
             if other not in keys and len(own) == len(theirs) and ref < other:
                 continue  # of two columns alike one refers to the other
-            if not is_text and not _refers_by_name(ref, other):
+            if not is_text and (other not in keys or not _refers_by_name(ref, other)):
                 continue
             offer = LinkOffer(ref, other, len(own & theirs) / len(own))
             best = offers.get(ref)

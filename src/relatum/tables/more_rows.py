@@ -15,7 +15,7 @@ from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
 from relatum.tables.cells import known_columns, number_cells, read_labels
 from relatum.tables.engine import Workspace
-from relatum.tables.facts import TableFacts, facts_of, held_out_cells
+from relatum.tables.facts import HeldOutCells, TableFacts, facts_of
 from relatum.tables.open import open_sources
 from relatum.tables.options import Choices, ImportOptions
 from relatum.tables.staging import stage
@@ -69,10 +69,11 @@ def joined_rows(old: RowStore, new: RowStore, split: Split) -> RowStore:
     """Return the rows of an import with those of some tables read again; a cell whose fact is held out is held out too."""
     names = new.names if set(old.names) <= set(new.names) else Vocabulary(sorted({*old.names, *new.names}))
     kept, read = old.with_names(names), new.with_names(names)
-    tables = dict(kept.tables)
+    tables, held_out = dict(kept.tables), HeldOutCells(split, names)
     for name, table in read.tables.items():
         facts = _relations(table.schema, split.schema)
-        parts = held_out_cells(split, names, facts, table.schema.columns, table.cells, (0.0, 0.0), np.random.default_rng(0))
+        key = table.schema.keys[0] if table.schema.keys else ()
+        parts = held_out.parts_of(facts, table.schema.columns, table.cells, key, (0.0, 0.0), np.random.default_rng(0))
         tables[name] = replace(table, parts=parts)
     return replace(kept, tables=tables, sources=new.sources)
 
@@ -89,5 +90,6 @@ def _relations(table: TableSchema, schema: Schema) -> list[TableFacts]:
             columns[0] = table.row_key
         roles = tuple(columns[position] for position in sorted(columns))
         if len(roles) == schema[relation].arity:
-            found.append(TableFacts(RelationSchema(relation, len(roles), schema[relation].roles), roles, ()))
+            own = RelationSchema(relation, len(roles), schema[relation].roles)
+            found.append(TableFacts(own, roles, (), is_about_rows=relation != table.relation))
     return found

@@ -147,10 +147,14 @@ class Choices:
         self.shapes = {self._table(table): shape for table, shape in options.shapes.items()}
         self.bins = {self.column_ref(name): n for name, n in options.bins_by_column.items() if name != EVERY_COLUMN}
         self.bins_of_all = options.bins_by_column.get(EVERY_COLUMN)
+        self.null_is_value = options.null == "value"
         self.links = {self.column_ref(name): self._link(name, what) for name, what in options.links.items()}
         for name in (*self.columns, *self.relations, *self.shapes):
             if name not in self.tables:
                 raise SettingError(f"table {name!r} has options but is not among the tables chosen")
+        for name, shape in self.shapes.items():
+            if name in self.columns and shape != "fact":
+                raise SettingError(f"shape {name}={shape}: its columns are chosen, so that its rows are facts over these")
         for table_name, column_name in sorted(self.keep):
             if column_name not in self.columns.get(table_name, [column_name]):
                 raise SettingError(f"{table_name}.{column_name}: kept, but not among the columns chosen")

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from relatum.tables.source import Kind
 
-__all__ = ["Profile"]
+__all__ = ["Profile", "is_called_like_key"]
+
+_KEY_NAMES = re.compile(r"(.*[_ ])?(id|key|code|nr|no|uuid|guid)|.*(Id|ID|Key|Code)")
+
+
+def is_called_like_key(column: str) -> bool:
+    """Return whether a column is called as keys are: `id`, `item_id`, `itemId`, `code`."""
+    return _KEY_NAMES.fullmatch(column) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ The rules, in the order in which they are asked, are those of `docs/own-data.md`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from relatum.data.row_store import Dependency
@@ -58,13 +58,16 @@ def shape_of(
     if table.is_facts or table.name in choices.columns:
         return TableShape("fact", "its columns were chosen" if not table.is_facts else "facts", None, tuple(taken), (), {})
     key = table.primary_key[0] if len(table.primary_key) == 1 and table.primary_key[0] in taken else None
+    key = None if key is not None and plans[key].bins else key  # a group of values is no key
     wanted = choices.shapes.get(table.name)
     if wanted in ("entity", "both") and key is None:
         raise DataError(f"shape {table.name}={wanted}: the table has no key of one column that its rows are known by")
     shape, why = (wanted, "by option") if wanted else _chosen(table, key, identity, taken)
     if shape == "entity":
         return TableShape(shape, why, key, (), tuple(name for name in taken if name != key), {})
-    roles, notes = _roles(table, key, taken, plans, profiles, identity, dependencies)
+    gappy = {name for name, profile in profiles.items() if profile.nulls > _FEW_GAPS * profile.rows}
+    gappy = set() if choices.null_is_value else gappy
+    roles, notes = _roles(table, key, taken, plans, profiles, gappy, identity, dependencies)
     about = tuple(name for name in taken if name != key and name not in roles) if key is not None and shape == "both" else ()
     if key is not None and not about:
         shape = "fact"
@@ -74,10 +77,12 @@ def shape_of(
 def _chosen(table: SourceTable, key: str | None, identity: EntityTypes, taken: Sequence[str]) -> tuple[str, str]:
     references = [name for name in taken if (table.name, name) in identity.refers and name != key]
     if key is None:
-        several = len(table.primary_key) > 1
-        return "fact", f"its key is {' and '.join(table.primary_key)}" if several else "no column is a key"
+        listed = " and ".join(table.primary_key)
+        if len(table.primary_key) > 1:
+            return "fact", f"its key is {listed}"
+        return "fact", f"its key {listed} is left out or in groups" if listed else "no column is a key"
     referring = identity.referred.get((table.name, key), [])
-    others = sorted({other for other, _ in referring if other != table.name})
+    others = sorted({other for other, _ in referring})
     if others:
         return "entity", f"its key {key} is referred to by {', '.join(others[:3])}{', ...' * (len(others) > 3)}"
     if len(references) >= _LEAST_ROLES:
@@ -91,6 +96,7 @@ def _roles(
     taken: Sequence[str],
     plans: Mapping[str, ColumnPlan],
     profiles: Mapping[str, Profile],
+    gappy: Set[str],
     identity: EntityTypes,
     dependencies: Sequence[Dependency],
 ) -> tuple[list[str], dict[str, str]]:
@@ -105,7 +111,7 @@ def _roles(
         by = next((other for other in sorted(refer) if (other, name) in sure), None)
         if name not in refer and by is not None:
             notes[name] = f"{by} determines it"
-        elif profile.nulls > _FEW_GAPS * profile.rows:
+        elif name in gappy:
             notes[name] = "too many gaps for a part of a fact"
         elif name not in refer and plans[name].bins:
             notes[name] = "a measure"

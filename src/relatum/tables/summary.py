@@ -90,6 +90,8 @@ def _why_not(staged: Staged, shape: TableShape) -> str:
         return "no rows"
     if shape.shape == "entity":
         return "its rows are entities that no other column describes"
+    if shape.roles:
+        return "no row has a value in every column"
     return "fewer than two columns have values that make a fact"
 
 

@@ -38,7 +38,7 @@ _FLOATS = ("FLOAT", "DOUBLE")
 def cleaned(column: str, duckdb_type: str, null_text: Sequence[str] = ()) -> str:
     """Return the value of a column, NULL where there is none: blank text, `null_text` and not-a-number are no values."""
     if duckdb_type.startswith(_FLOATS):
-        return f"CASE WHEN isnan({column}) THEN NULL ELSE {column} END"
+        return f"CASE WHEN isnan({column}) THEN NULL ELSE {column} + 0 END"  # -0 is 0
     if duckdb_type == "VARCHAR":
         is_null = f"regexp_full_match({column}, '{_BLANK}'){_is_null_text(column, null_text)}"
         return f"CASE WHEN {is_null} THEN NULL ELSE {column} END"
@@ -135,6 +135,7 @@ _READERS: dict[str, dict[str, Callable[[str], Value]]] = {
 
 
 _SAMPLE = 2048  # rows that tell which types are worth a look at all rows
+_TESTS_TOGETHER = 128  # in one statement: the time to plan one grows with the square of its length
 
 # A code such as 007 is not a number: it would come back as 7. Numbers of more digits than a float64 keeps stay text too.
 _WHOLE_NUMBER = "-?(0|[1-9][0-9]{0,17})"
@@ -179,14 +180,14 @@ def infer_types(workspace: Workspace, source: str, target: str, unknown: Sequenc
 def _fitting(workspace: Workspace, rows: str, possible: dict[str, list[str]], what: str) -> dict[str, list[str]]:
     """Return those of the possible types of each column, from the narrowest, that every value fits."""
     candidates = [(column, kind, _tests(column)[kind]) for column, types in possible.items() for kind in types]
-    if not candidates:
-        return {}
-    tests = ", ".join(f"coalesce(bool_and({test}) FILTER (trim({column}) <> ''), true)" for column, _, test in candidates)
-    answers = workspace.one(f"SELECT {tests} FROM {rows}", what)  # noqa: S608
     found: dict[str, list[str]] = {}
-    for (column, kind, _), fits in zip(candidates, answers, strict=True):
-        if fits:
-            found.setdefault(column, []).append(kind)
+    for start in range(0, len(candidates), _TESTS_TOGETHER):
+        some = candidates[start : start + _TESTS_TOGETHER]
+        tests = ", ".join(f"coalesce(bool_and({test}) FILTER (trim({column}) <> ''), true)" for column, _, test in some)
+        answers = workspace.one(f"SELECT {tests} FROM {rows}", what)  # noqa: S608
+        for (column, kind, _), fits in zip(some, answers, strict=True):
+            if fits:
+                found.setdefault(column, []).append(kind)
     return found
 
 

@@ -1,0 +1,180 @@
+"""`rows.safetensors`: rows come back as they were, and anything else is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from relatum.data.row_store import Bins, Dependency, RowStore, RowTable, TableColumn, TableReference, TableSchema
+from relatum.data.vocabulary import Vocabulary
+from relatum.datasets.load import load
+from relatum.datasets.row_files import ROWS, load_rows, save_rows
+from relatum.errors import DataError
+from relatum.tables import read
+from relatum.tensor_files import read_tensor_file, write_tensor_file
+from support.small_tables import sqlite_of
+
+
+def store() -> RowStore:
+    schema = TableSchema(
+        "items",
+        "entity",
+        "id is its key",
+        (
+            TableColumn("id", "items", "whole", "items.price", 0),
+            TableColumn(
+                "price", "items.price", "number", "items.price", 1, Bins(("2",), ("1", "3"), ("2", "9"), ("1", "4"))
+            ),
+            TableColumn("at.year", "year", part_of="at"),
+        ),
+        (("id",), ("price", "at.year")),
+        (TableReference(("id",), "stock", ("item",)),),
+        "name",
+        (Dependency(("id",), "price", 0.97, 12),),
+        "items",
+    )
+    names = Vocabulary(["items.price:1 to 2", "items:1", "items:2", "year:ünï␊"])
+    cells = np.array([[1, 2], [0, -1], [-2, 3]], np.int32)
+    parts = np.array([[0, 0], [2, 0], [1, 0]], np.int8)
+    empty = TableSchema("empty", "fact", "", ())
+    return RowStore(
+        names,
+        {
+            "items": RowTable(schema, cells, parts, ("Böök 'one'␊", "")),
+            "empty": RowTable(empty, np.empty((0, 0), np.int32), np.empty((0, 0), np.int8)),
+        },
+    )
+
+
+def assert_same(one: RowStore | None, other: RowStore) -> None:
+    assert one is not None
+    assert one.names == other.names
+    assert list(one.tables) == list(other.tables)
+    for table, twin in zip(one.tables.values(), other.tables.values(), strict=True):
+        assert table.schema == twin.schema
+        assert table.labels == twin.labels
+        assert np.array_equal(table.cells, twin.cells)
+        assert np.array_equal(table.parts, twin.parts)
+        assert (table.cells.dtype, table.parts.dtype) == (np.int32, np.int8)
+
+
+def test_rows_come_back_as_they_were_and_the_same_rows_are_the_same_bytes(tmp_path: Path) -> None:
+    save_rows(tmp_path, store())
+    first = (tmp_path / ROWS).read_bytes()
+    assert_same(load_rows(tmp_path), store())
+    save_rows(tmp_path, store())
+    assert (tmp_path / ROWS).read_bytes() == first
+    assert [path.name for path in tmp_path.iterdir()] == [ROWS]
+    (tmp_path / ROWS).unlink()
+    assert load_rows(tmp_path) is None
+
+
+def test_a_label_is_one_line_whatever_its_text_held(tmp_path: Path) -> None:
+    odd = [
+        "two\nlines",
+        "tab\there",
+        "cr\rlf",
+        "nul\0x",
+        "line\u2028sep",
+        "next\x85",
+        "\x1cfs",
+        "'; --",
+        "日本 ☃",
+        " blank ",
+    ]
+    script = "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, c TEXT);"
+    path = sqlite_of(tmp_path / "t.db", script, t=[(n, text, f"c{n % 3}") for n, text in enumerate(odd)])
+    imported = read(path)
+    assert imported.split.rows is not None
+    labels = imported.split.rows["t"].labels
+    pictures = str.maketrans({"\n": "␊", "\t": "␉", "\r": "␍", "\0": "␀"})
+    assert labels == tuple(text.translate(pictures).strip(" ") for text in odd)
+    assert not any("\n" in label for label in labels or ())
+    imported.save(tmp_path / "out")
+    assert_same(load_rows(tmp_path / "out"), imported.split.rows)
+    assert_same(load(tmp_path / "out").rows, imported.split.rows)
+    assert_same(load(tmp_path / "out").rows, imported.split.rows)  # from the cache
+
+
+def damages() -> dict[str, bytes]:
+    return {"empty": b"", "text": b"hello", "zeros": bytes(4096), "header": (1 << 62).to_bytes(8, "little") + b"{}"}
+
+
+@pytest.mark.parametrize("what", ["empty", "text", "zeros", "header", "cut", "flipped"])
+def test_a_damaged_file_is_refused_in_one_sentence(what: str, tmp_path: Path) -> None:
+    save_rows(tmp_path, store())
+    path = tmp_path / ROWS
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[-3] ^= 1
+    path.write_bytes({**damages(), "cut": whole[:-5], "flipped": bytes(flipped)}[what])
+    with pytest.raises(DataError) as caught:
+        load_rows(tmp_path)
+    assert str(caught.value).endswith("damaged, or of another version; import the tables again")
+    assert "\n" not in str(caught.value)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_any_flipped_bit_is_noticed(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    folder = tmp_path_factory.mktemp("rows")
+    save_rows(folder, store())
+    body = bytearray((folder / ROWS).read_bytes())
+    place = data.draw(st.integers(0, len(body) - 1))
+    body[place] ^= 1 << data.draw(st.integers(0, 7))
+    (folder / ROWS).write_bytes(bytes(body))
+    if read_tensor_file(folder / ROWS, "relatum-rows", 1) is not None:
+        assert_same(load_rows(folder), store())  # a blank of the header
+        return
+    with pytest.raises(DataError) as caught:
+        load_rows(folder)
+    assert "\n" not in str(caught.value)
+
+
+def rewritten(folder: Path, about: object = None, **changed: np.ndarray | None) -> None:
+    """Write the file with other content and a right checksum."""
+    save_rows(folder, store())
+    stored = read_tensor_file(folder / ROWS, "relatum-rows", 1)
+    assert stored is not None
+    arrays = {**safetensors.numpy.load(stored.body), **{name.replace("_", "/"): array for name, array in changed.items()}}
+    body = safetensors.numpy.save({name: array for name, array in arrays.items() if array is not None})
+    write_tensor_file(folder / ROWS, body, "relatum-rows", 1, stored.about if about is None else about)
+
+
+def test_a_file_that_says_nonsense_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    good = [table.schema.to_json() for table in store().tables.values()]
+    nonsense: list[dict[str, object]] = [
+        {"about": "text"},
+        {"about": {"a": 1}},
+        {"about": [1, 2]},
+        {"about": [{**good[0], "shape": "round"}, good[1]]},
+        {"about": [{**good[0], "columns": [{"name": "id"}]}, good[1]]},
+        {"about": [{**good[0], "columns": 7}, good[1]]},
+        {"about": [{**good[0], "more": 1}, good[1]]},
+        {"about": [{**good[0], "columns": [{**good[0]["columns"][0], "bins": {"edges": []}}]}, good[1]]},
+        {"0_cells": None},
+        {"0_cells": np.zeros((3, 2), np.int64)},
+        {"0_cells": np.zeros((3, 3), np.int32)},
+        {"0_cells": np.full((3, 2), 4, np.int32)},
+        {"0_cells": np.full((3, 2), -3, np.int32)},
+        {"0_cells": np.zeros(6, np.int32)},
+        {"0_parts": np.zeros((3, 2), np.float32)},
+        {"0_labels": np.frombuffer(b"one\n", np.uint8)},
+        {"0_labels": np.frombuffer(b"\xff\xfe\n\n", np.uint8)},
+        {"names": None},
+        {"names": np.frombuffer(b"b\na\n", np.uint8)},
+        {"names": np.frombuffer(b"a\na\nb\nc\n", np.uint8)},
+    ]
+    for changed in nonsense:
+        rewritten(tmp_path, **changed)  # type: ignore[arg-type]
+        with pytest.raises(DataError) as caught:
+            load_rows(tmp_path)
+        assert "not the rows of tables" in str(caught.value), changed
+        assert "\n" not in str(caught.value)
+    rewritten(tmp_path)
+    assert_same(load_rows(tmp_path), store())

@@ -1,0 +1,51 @@
+"""Small tables for tests of imports, and what an import holds as plain Python."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from relatum.data.hypergraph import Split
+from relatum.tables import Imported
+
+
+def sqlite_of(path: Path, script: str, **rows: Sequence[Sequence[object]]) -> Path:
+    """Make a SQLite database by a script, put rows into its tables, and return its path."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(script)
+        for table, content in rows.items():
+            marks = ", ".join("?" * len(content[0]))
+            connection.executemany(f'INSERT INTO "{table}" VALUES ({marks})', content)  # noqa: S608
+    return path
+
+
+def csv_of(path: Path, heads: Iterable[str], rows: Iterable[Iterable[object]]) -> Path:
+    """Make a CSV file of values that need no quotes; None is an empty field."""
+    lines = [heads, *(["" if value is None else str(value) for value in row] for row in rows)]
+    path.write_text("".join(",".join(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def all_facts(imported: Imported) -> set[tuple[str, ...]]:
+    """Return the facts of all parts; none is in two."""
+    parts = [set(graph) for graph in imported.split.parts.values()]
+    assert sum(map(len, parts)) == len(set.union(*parts))
+    return set.union(*parts)
+
+
+def relations(imported: Imported) -> list[str]:
+    """Return the relations as text, with their roles."""
+    return [str(relation) for relation in imported.split.schema]
+
+
+def rows_of(split: Split, table: str) -> list[dict[str, str | None]]:
+    """Return the rows of a table that an import kept, as the names of entities by column; None is a gap."""
+    assert split.rows is not None
+    kept = split.rows[table]
+    heads = [column.name for column in kept.schema.columns]
+    return [
+        dict(zip(heads, (split.rows.names[cell] if cell >= 0 else None for cell in row), strict=True))
+        for row in kept.cells.T.tolist()
+    ]

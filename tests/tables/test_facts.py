@@ -1,0 +1,123 @@
+"""Every cell is in the part of the split that its fact is in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relatum.tables import Imported, read
+from support.small_tables import csv_of, rows_of, sqlite_of
+
+SCRIPT = """
+CREATE TABLE items (id INTEGER PRIMARY KEY, category TEXT, weight REAL);
+CREATE TABLE buyers (id INTEGER PRIMARY KEY, town TEXT, age INTEGER);
+CREATE TABLE sales (id INTEGER PRIMARY KEY, item INTEGER REFERENCES items, buyer INTEGER REFERENCES buyers, channel TEXT,
+    day TEXT, price REAL);
+CREATE TABLE likes (buyer INTEGER REFERENCES buyers, item INTEGER REFERENCES items, PRIMARY KEY (buyer, item));
+"""
+PARTS = ("train", "valid", "test")
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Imported:
+    rng = np.random.default_rng(9)
+    pairs = sorted({(int(a), int(b)) for a, b in zip(rng.integers(0, 40, 300), rng.integers(0, 50, 300), strict=True)})
+    path = sqlite_of(
+        tmp_path_factory.mktemp("facts") / "shop.db",
+        SCRIPT,
+        items=[(n, None if n % 7 == 0 else f"c{n % 4}", n * 0.3) for n in range(50)],
+        buyers=[(n, f"t{n % 5}", 20 + n % 9) for n in range(40)],
+        sales=[
+            (n, int(rng.integers(50)), int(rng.integers(40)), f"h{n % 3}", f"2024-{1 + n % 12:02}-{1 + n % 28:02}", n * 0.7)
+            for n in range(500)
+        ],
+        likes=pairs,
+    )
+    return read(path, valid=0.15, test=0.2, seed=3)
+
+
+def test_a_cell_is_where_its_fact_is(imported: Imported) -> None:
+    split = imported.split
+    assert split.rows is not None
+    where = {fact: number for number, part in enumerate(PARTS) for fact in split.parts[part]}
+    seen = {0: 0, 1: 0, 2: 0}
+    for name, table in split.rows.tables.items():
+        for number, row in enumerate(rows_of(split, name)):
+            for index, column in enumerate(table.schema.columns):
+                if column.relation is None or column.part_of is not None or row[column.name] is None:
+                    continue
+                if column.name == table.schema.row_key:
+                    assert table.parts[index, number] == 0
+                    continue
+                roles = split.schema[column.relation].roles
+                assert roles is not None
+                assert roles[column.position or 0] == column.name
+                part = where[column.relation, *(str(row[role]) for role in roles)]
+                assert table.parts[index, number] == part
+                seen[part] += 1
+    assert min(seen.values()) > 100
+
+
+def test_what_is_emptied_in_the_rows_is_known_in_no_training_fact(imported: Imported) -> None:
+    split = imported.split
+    assert split.rows is not None
+    held = {fact for part in ("valid", "test") for fact in split.parts[part]}
+    for name, table in split.rows.tables.items():
+        names, seen = split.rows.names, table.seen()
+        for column in range(len(table.schema.columns)):
+            about = table.schema.columns[column]
+            if about.relation is None or table.schema.row_key is None or about.name == table.schema.row_key:
+                continue
+            if split.schema[about.relation].roles != (table.schema.row_key, about.name):
+                continue
+            key = table.column(table.schema.row_key)
+            left = {
+                (about.relation, names[int(key[row])], names[int(seen[column, row])])
+                for row in np.flatnonzero(seen[column] >= 0)
+            }
+            assert left, name
+            assert not left & held
+            assert left <= set(split.train)
+
+
+def test_the_parts_of_a_date_are_hidden_with_it_and_keys_never_are(imported: Imported) -> None:
+    split = imported.split
+    assert split.rows is not None
+    sales = split.rows["sales"]
+    names = [column.name for column in sales.schema.columns]
+    day = names.index("day")
+    for part in ("day.month", "day.weekday"):
+        assert np.array_equal(sales.parts[names.index(part)], sales.parts[day])
+    assert np.count_nonzero(sales.parts[day]) > 50
+    for table in split.rows.tables.values():
+        if table.schema.row_key is not None:
+            assert not table.parts[table.schema.index(table.schema.row_key)].any()
+
+
+def test_a_measure_in_no_fact_is_held_out_in_the_same_shares_and_a_gap_never_is(tmp_path: Path) -> None:
+    rows = [(f"a{n % 9}", f"b{n % 7}", None if n % 4 == 0 else n * 0.13) for n in range(4000)]
+    path = csv_of(tmp_path / "met.csv", ("who", "whom", "minutes"), rows)
+    split = read(path, valid=0.1, test=0.3).split
+    assert split.rows is not None
+    met = split.rows["met"]
+    parts, cells = met.parts[met.schema.index("minutes")], met.column("minutes")
+    assert not parts[cells < 0].any()
+    shares = np.bincount(parts[cells >= 0], minlength=3) / np.count_nonzero(cells >= 0)
+    assert shares == pytest.approx([0.6, 0.1, 0.3], abs=0.03)
+    again = read(path, valid=0.1, test=0.3).split.rows
+    other = read(path, valid=0.1, test=0.3, seed=1).split.rows
+    assert again is not None
+    assert other is not None
+    assert np.array_equal(again["met"].parts, met.parts)
+    assert not np.array_equal(other["met"].parts, met.parts)
+
+
+def test_repeated_rows_are_all_held_out_with_their_fact(tmp_path: Path) -> None:
+    rows = [(f"a{n % 9}", f"b{n % 7}") for n in range(630)]  # each of 63 facts ten times
+    split = read(csv_of(tmp_path / "met.csv", ("who", "whom"), rows), valid=0.2, test=0.2).split
+    assert split.rows is not None
+    held = split.rows["met"].parts[0]
+    assert np.array_equal(held, split.rows["met"].parts[1])
+    assert np.bincount(held, minlength=3).tolist() == [10 * len(split.parts[part]) for part in PARTS]

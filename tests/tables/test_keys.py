@@ -1,0 +1,122 @@
+"""Keys and links that no source declares, found in the values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from relatum.tables import Imported, read
+from support.small_tables import all_facts, csv_of, relations, sqlite_of
+
+
+def keys(imported: Imported) -> dict[str, str]:
+    return {record.table: record.column for record in imported.columns if record.outcome == "key"}
+
+
+def key_of(tmp_path: Path, heads: tuple[str, ...], rows: list[tuple[object, ...]]) -> str | None:
+    path = csv_of(tmp_path / "t.csv", (*heads, "x", "y"), [(*row, n % 3, n % 4) for n, row in enumerate(rows)])
+    return keys(read(path)).get("t")
+
+
+def test_a_column_with_a_value_of_its_own_in_every_row_is_the_key_if_it_looks_like_one(tmp_path: Path) -> None:
+    rows = range(24)
+    assert key_of(tmp_path, ("a", "id"), [(n, n + 50) for n in rows]) == "id"
+    assert key_of(tmp_path, ("a", "t_id"), [(n, n + 50) for n in rows]) == "t_id"
+    assert key_of(tmp_path, ("a", "b"), [(f"a{n}", n + 50) for n in rows]) == "a"
+    assert key_of(tmp_path, ("a", "b", "plate_no"), [(n % 5, n * 3, f"P{n}") for n in rows]) == "plate_no"
+    assert (
+        key_of(tmp_path, ("a", "b"), [(n % 5, n * 3) for n in rows]) is None
+    )  # b is first in nothing, and called so by no one
+    assert key_of(tmp_path, ("a", "b"), [(n / 7, n % 5) for n in rows]) is None  # a fraction is a measure
+    assert key_of(tmp_path, ("id", "b"), [(n or None, n % 5) for n in rows]) is None  # a gap
+    assert key_of(tmp_path, ("id", "b"), [(max(n, 1), n % 5) for n in rows]) is None  # twice
+    assert key_of(tmp_path, ("a", "b"), [(f"this is not {n}", n % 5) for n in rows]) is None  # many words
+    assert key_of(tmp_path, ("day", "b"), [(f"2024-01-{n + 1:02}", n % 5) for n in rows]) is None
+
+
+def test_what_refers_to_another_table_is_no_key_by_accident(tmp_path: Path) -> None:
+    items = csv_of(tmp_path / "items.csv", ("id", "kind"), [(n, f"k{n % 3}") for n in range(30)])
+    sales = csv_of(tmp_path / "sales.csv", ("item", "buyer"), [(n, f"b{n % 4}") for n in range(24)])
+    assert keys(read([items, sales])) == {"items": "id", "sales": "item"}
+    linked = read([items, sales], links={"sales.item": "items.id"})
+    assert keys(linked) == {"items": "id"}
+    assert relations(linked) == ["items.kind(id, kind)", "sales(item, buyer)"]
+    script = """CREATE TABLE items (id INTEGER PRIMARY KEY, kind TEXT);
+        CREATE TABLE sales (item INTEGER REFERENCES items (id), buyer TEXT);
+        CREATE TABLE extras (id INTEGER REFERENCES items (id), colour TEXT);"""
+    some = [(n, f"k{n % 3}") for n in range(20)]
+    declared = read(sqlite_of(tmp_path / "s.db", script, items=some, sales=some, extras=some))
+    assert keys(declared) == {"items": "id", "extras": "id"}
+    assert ("extras.colour", "items:7", "extras.colour:k1") in all_facts(declared)
+
+
+@pytest.fixture
+def airport(tmp_path: Path) -> list[Path]:
+    """Return flights, airlines and planes as files, which declare nothing."""
+    carriers = [f"C{n}" for n in range(8)]
+    planes = [f"N{n:03}" for n in range(40)]
+    flights = [
+        (f"2024-01-{1 + n % 28:02}", carriers[n * 7 % 8], planes[n * 11 % 40], 1 + n % 12, n * 3 % 170) for n in range(400)
+    ]
+    flights += [("2024-02-01", "C1", "N999", 1, 9)] * 2  # a plane that planes.csv lacks
+    return [
+        csv_of(tmp_path / "flights.csv", ("day", "carrier", "tailnum", "gate", "delay"), flights),
+        csv_of(tmp_path / "airlines.csv", ("carrier", "name"), [(one, f"Airline {one}") for one in carriers]),
+        csv_of(
+            tmp_path / "planes.csv",
+            ("tailnum", "model", "engines", "gate"),
+            [(one, f"M{n % 5}", 2 + n % 2, 1 + n % 12) for n, one in enumerate(planes)],
+        ),
+    ]
+
+
+def test_columns_that_share_their_values_are_offered_as_links(airport: list[Path]) -> None:
+    imported = read(airport)
+    offers = {str(offer): round(offer.share, 3) for offer in imported.offers}
+    assert offers == {
+        "--link flights.carrier=airlines.carrier": 1.0,
+        "--link flights.tailnum=planes.tailnum": round(40 / 41, 3),
+    }
+    assert {"flights.carrier:C1", "flights.tailnum:N001"} <= set(imported.split.entities)
+    listed = imported.to_json()["links"]
+    assert {"column": "flights.carrier", "target": "airlines.carrier", "share": 1.0} in listed
+
+
+def test_links_that_are_found_can_be_taken_all_at_once(airport: list[Path]) -> None:
+    imported = read(airport, auto_links=True)
+    assert imported.offers == ()
+    types = {(record.table, record.column): record.kind for record in imported.columns}
+    assert types["flights", "carrier"] == types["airlines", "carrier"] == "airlines"
+    assert types["flights", "tailnum"] == types["planes", "tailnum"] == "planes"
+    assert types["flights", "gate"] != types["planes", "gate"]  # numbers from 1 up are in most tables
+    shapes = {record.table: (record.shape, record.note) for record in imported.tables}
+    assert shapes["planes"] == ("entity", "its key tailnum is referred to by flights")
+    assert imported.split.rows is not None
+    references = {(one.columns, one.table, one.targets) for one in imported.split.rows["flights"].schema.references}
+    assert references == {(("carrier",), "airlines", ("carrier",)), (("tailnum",), "planes", ("tailnum",))}
+    assert imported.split.rows["airlines"].schema.label == "name"
+    why = {record.column: record.why for record in imported.columns if record.table == "flights"}
+    assert why["tailnum"] == "refers to planes.tailnum; 1 value has no row in planes.tailnum"
+    by_hand = read(airport, links={"flights.carrier": "airlines.carrier", "flights.tailnum": "planes.tailnum"})
+    assert all_facts(by_hand) == all_facts(imported)
+
+
+def test_whole_numbers_are_linked_by_name_alone(tmp_path: Path) -> None:
+    people = csv_of(tmp_path / "people.csv", ("id", "town"), [(n, f"t{n % 3}") for n in range(30)])
+    calls = csv_of(
+        tmp_path / "calls.csv", ("people_id", "minutes", "line"), [(n * 7 % 30, n % 20, n % 9) for n in range(120)]
+    )
+    assert [str(offer) for offer in read([people, calls]).offers] == ["--link calls.people_id=people.id"]
+    assert read([people, calls], plain=True).offers == ()
+
+
+def test_texts_that_are_no_keys_are_offered_too_but_few_values_say_nothing(tmp_path: Path) -> None:
+    towns, yes = [f"town {n}" for n in range(9)], ["yes", "no"]
+    one = csv_of(tmp_path / "one.csv", ("town", "ok", "a"), [(towns[n % 9], yes[n % 2], f"a{n % 4}") for n in range(90)])
+    two = csv_of(tmp_path / "two.csv", ("city", "fine", "b"), [(towns[n % 7], yes[n % 2], f"b{n % 4}") for n in range(70)])
+    imported = read([one, two])
+    assert [str(offer) for offer in imported.offers] == ["--link two.city=one.town"]
+    linked = read([one, two], auto_links=True)
+    types = {(record.table, record.column): record.kind for record in linked.columns}
+    assert types["two", "city"] == types["one", "town"]

@@ -1,0 +1,195 @@
+"""What the rows of a table become: the rules, one by one and in their order."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from relatum.errors import DataError, SettingError
+from relatum.tables import Imported, read
+from support.small_tables import all_facts, csv_of, relations, rows_of, sqlite_of
+
+ITEMS = "CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT, category TEXT, weight REAL);"
+BUYERS = "CREATE TABLE buyers (id INTEGER PRIMARY KEY, city TEXT);"
+SALES = """CREATE TABLE sales (id INTEGER PRIMARY KEY, item INTEGER REFERENCES items (id),
+    buyer INTEGER REFERENCES buyers (id), channel TEXT, price REAL, comment TEXT);"""
+
+ITEM_ROWS = [(n, f"item number {n}", f"c{n % 3}" if n % 5 else None, n * 1.5) for n in range(30)]
+BUYER_ROWS = [(n, f"town {n % 4}") for n in range(20)]
+SALE_ROWS = [
+    (n, n * 7 % 30, n * 11 % 20, ("web", "shop")[n * 13 % 29 % 2], n * 0.7, f"z{n % 60}" if n % 2 else None)
+    for n in range(240)
+]
+
+
+def shape(imported: Imported, table: str) -> tuple[str | None, str]:
+    record = next(record for record in imported.tables if record.table == table)
+    return record.shape, record.note
+
+
+def why(imported: Imported, column: str) -> str:
+    return next(record.why for record in imported.columns if f"{record.table}.{record.column}" == column)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("shop") / "shop.db"
+    return sqlite_of(path, ITEMS + BUYERS + SALES, items=ITEM_ROWS, buyers=BUYER_ROWS, sales=SALE_ROWS)
+
+
+def test_a_table_that_others_refer_to_is_of_entities_and_a_gap_costs_a_cell(shop: Path) -> None:
+    imported = read(shop)
+    assert shape(imported, "items") == ("entity", "its key id is referred to by sales")
+    found = {fact for fact in all_facts(imported) if fact[0].startswith("items.")}
+    categories = {("items.category", f"items:{row[0]}", f"items.category:{row[2]}") for row in ITEM_ROWS if row[2]}
+    assert {fact for fact in found if fact[0] == "items.category"} == categories
+    weights = {fact[1]: fact[2] for fact in found if fact[0] == "items.weight"}
+    assert set(weights) == {f"items:{row[0]}" for row in ITEM_ROWS}
+    assert len(rows_of(imported.split, "items")) == len(ITEM_ROWS)
+
+
+def test_an_event_has_a_key_of_its_own_and_links_several_entities(shop: Path) -> None:
+    imported = read(shop)
+    assert shape(imported, "sales") == ("both", "an event: it refers to item and buyer, and nothing refers to it")
+    assert [text for text in relations(imported) if text.startswith("sales")] == [
+        "sales(item, buyer, channel)",
+        "sales.comment(id, comment)",
+        "sales.price(id, price)",
+    ]
+    events = {fact for fact in all_facts(imported) if fact[0] == "sales"}
+    assert events == {("sales", f"items:{row[1]}", f"buyers:{row[2]}", f"sales.channel:{row[3]}") for row in SALE_ROWS}
+    comments = {fact for fact in all_facts(imported) if fact[0] == "sales.comment"}
+    assert comments == {("sales.comment", f"sales:{row[0]}", f"sales.comment:{row[5]}") for row in SALE_ROWS if row[5]}
+    assert why(imported, "sales.price").endswith("a measure")
+    assert why(imported, "sales.comment").endswith("too many gaps for a part of a fact")
+    record = next(record for record in imported.tables if record.table == "sales")
+    assert record.rows == record.incomplete + record.repeated + len(events)
+
+
+def test_the_same_event_with_few_columns_is_a_fact_alone(tmp_path: Path) -> None:
+    sales = "CREATE TABLE sales (id INTEGER PRIMARY KEY, item INTEGER REFERENCES items, buyer INTEGER REFERENCES buyers);"
+    rows = [row[:3] for row in SALE_ROWS]
+    path = sqlite_of(tmp_path / "s.db", ITEMS + BUYERS + sales, items=ITEM_ROWS, buyers=BUYER_ROWS, sales=rows)
+    imported = read(path)
+    assert shape(imported, "sales")[0] == "fact"
+    assert str(imported.split.schema["sales"]) == "sales(item, buyer)"
+    assert imported.split.rows is not None
+    assert imported.split.rows["sales"].schema.row_key == "id"
+    assert [row["id"] for row in rows_of(imported.split, "sales")] == [f"sales:{row[0]}" for row in rows]
+
+
+def test_a_key_of_several_columns_is_of_facts(tmp_path: Path) -> None:
+    script = "CREATE TABLE rated (who TEXT, what TEXT, stars INTEGER, PRIMARY KEY (who, what));"
+    rows = [(f"w{n % 9}", f"x{n // 9}", n % 5) for n in range(90)]
+    imported = read(sqlite_of(tmp_path / "s.db", script, rated=rows))
+    assert shape(imported, "rated") == ("fact", "its key is who and what")
+    assert all_facts(imported) == {
+        ("rated", f"rated.who:{who}", f"rated.what:{what}", f"rated.stars:{stars}") for who, what, stars in rows
+    }
+
+
+def test_without_a_key_rows_are_facts_and_measures_are_kept_beside_them(tmp_path: Path) -> None:
+    rows = [(f"a{n % 7}", f"b{n % 11}", round(n * 0.37, 2)) for n in range(100)]
+    imported = read(csv_of(tmp_path / "met.csv", ("who", "whom", "minutes"), rows))
+    assert shape(imported, "met") == ("fact", "no column is a key")
+    assert relations(imported) == ["met(who, whom)"]
+    kept = rows_of(imported.split, "met")
+    assert [(row["who"], row["whom"]) for row in kept] == [(f"met.who:{row[0]}", f"met.whom:{row[1]}") for row in rows]
+    assert all(row["minutes"] for row in kept)
+    record = next(record for record in imported.columns if record.column == "minutes")
+    assert (record.outcome, record.relation) == ("bins", None)
+
+
+def test_a_key_and_what_describes_it_is_an_entity(tmp_path: Path) -> None:
+    imported = read(sqlite_of(tmp_path / "s.db", BUYERS, buyers=BUYER_ROWS))
+    assert shape(imported, "buyers") == ("entity", "id is its key, and the other columns describe it")
+    assert all_facts(imported) == {("buyers.city", f"buyers:{n}", f"buyers.city:{city}") for n, city in BUYER_ROWS}
+
+
+def test_rows_that_refer_to_rows_of_their_own_table_are_entities(tmp_path: Path) -> None:
+    script = """CREATE TABLE teams (id INTEGER PRIMARY KEY, town TEXT);
+        CREATE TABLE staff (id INTEGER PRIMARY KEY, boss INTEGER REFERENCES staff, team INTEGER REFERENCES teams);"""
+    teams = [(n, f"t{n % 2}") for n in range(4)]
+    staff = [(n, n // 2 if n else None, n % 4) for n in range(20)]
+    imported = read(sqlite_of(tmp_path / "s.db", script, teams=teams, staff=staff))
+    assert shape(imported, "staff") == ("entity", "its key id is referred to by staff")
+    assert {fact[:2] for fact in all_facts(imported) if fact[0] == "staff.boss"} == {
+        ("staff.boss", f"staff:{n}") for n in range(1, 20)
+    }
+
+
+def test_a_fact_has_eight_roles_at_most_those_of_foreign_keys_first(tmp_path: Path) -> None:
+    heads = [f"c{n}" for n in range(12)]
+    rng = random.Random(5)
+    rows = [[f"v{rng.randrange(4)}" for _ in range(11)] + [row % 30] for row in range(120)]
+    path = csv_of(tmp_path / "wide.csv", heads, rows)
+    items = csv_of(tmp_path / "items.csv", ("id", "category"), [(n, f"k{n % 3}") for n in range(30)])
+    imported = read([path, items], links={"wide.c11": "items.id"})
+    roles = imported.split.schema["wide"].roles or ()
+    assert len(roles) == 8
+    assert "c11" in roles
+    beyond = [name for name in heads if name not in roles]
+    assert all("beyond 8 roles; --columns wide=... chooses them" in why(imported, f"wide.{name}") for name in beyond)
+    assert set(rows_of(imported.split, "wide")[0]) == set(heads)
+    chosen = read(path, columns={"wide": heads})
+    assert chosen.split.schema["wide"].arity == 12
+
+
+def test_what_a_foreign_key_determines_is_no_part_of_a_fact(tmp_path: Path) -> None:
+    sales = """CREATE TABLE sales (item INTEGER REFERENCES items (id), buyer INTEGER REFERENCES buyers (id), town TEXT,
+        channel TEXT);"""
+    rows = [(row[1], row[2], BUYER_ROWS[row[2]][1], row[3]) for row in SALE_ROWS]
+    path = sqlite_of(tmp_path / "s.db", ITEMS + BUYERS + sales, items=ITEM_ROWS, buyers=BUYER_ROWS, sales=rows)
+    imported = read(path)
+    assert imported.split.schema["sales"].roles == ("item", "buyer", "channel")
+    assert why(imported, "sales.town").endswith("buyer determines it")
+    assert [row["town"] for row in rows_of(imported.split, "sales")] == [f"sales.town:{row[2]}" for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ("entity", ["sales.buyer", "sales.channel", "sales.comment", "sales.item", "sales.price"]),
+        ("fact", ["sales"]),
+        ("both", ["sales", "sales.comment", "sales.price"]),
+    ],
+)
+def test_a_shape_can_be_chosen(shop: Path, wanted: str, expected: list[str]) -> None:
+    imported = read(shop, tables=["sales"], shapes={"sales": wanted})
+    assert shape(imported, "sales") == (wanted, "by option")
+    assert [relation.name for relation in imported.split.schema] == expected
+
+
+def test_a_shape_that_cannot_be_is_refused(shop: Path, tmp_path: Path) -> None:
+    loose = csv_of(tmp_path / "loose.csv", ("a", "b"), [(n % 3, n % 4) for n in range(24)])
+    for wanted in ("entity", "both"):
+        with pytest.raises(DataError, match=f"shape loose={wanted}: the table has no key of one column"):
+            read(loose, shapes={"loose": wanted})
+    with pytest.raises(DataError, match="shape items=entity: the table has no key"):
+        read(shop, tables=["items"], shapes={"items": "entity"}, drop=["items.id"])
+    with pytest.raises(SettingError, match="shape loose=both: its columns are chosen"):
+        read(loose, shapes={"loose": "both"}, columns={"loose": ["a", "b"]})
+    with pytest.raises(SettingError, match="has options but is not among the tables chosen"):
+        read(shop, tables=["items"], shapes={"sales": "fact"})
+    with pytest.raises(SettingError, match="must be one of entity, fact, both"):
+        read(loose, shapes={"loose": "row"})
+
+
+def test_a_key_in_groups_is_no_key(tmp_path: Path) -> None:
+    path = csv_of(tmp_path / "t.csv", ("id", "a", "b"), [(n, n % 3, n % 4) for n in range(40)])
+    assert relations(read(path)) == ["t.a(id, a)", "t.b(id, b)"]
+    imported = read(path, bins={"id": 4})
+    assert shape(imported, "t") == ("fact", "its key id is left out or in groups")
+    assert relations(imported) == ["t(id, a, b)"]
+    assert {fact[1] for fact in all_facts(imported)} == {f"t:{10 * n} to {10 * n + 9}" for n in range(4)}
+
+
+def test_relations_of_one_name_are_refused_and_can_be_renamed(tmp_path: Path) -> None:
+    script = 'CREATE TABLE a (id INTEGER PRIMARY KEY, b TEXT); CREATE TABLE "a.b" (x TEXT, y TEXT);'
+    rows = [(f"m{n % 3}", f"n{n % 2}") for n in range(12)]
+    path = sqlite_of(tmp_path / "s.db", script, a=[(n, f"p{n % 2}") for n in range(9)], **{"a.b": rows})
+    with pytest.raises(DataError, match=r"tables 'a' and 'a\.b' both give a relation 'a\.b'; call one of them otherwise"):
+        read(path)
+    assert relations(read(path, relations={"a.b": "other"})) == ["a.b(id, b)", "other(x, y)"]
