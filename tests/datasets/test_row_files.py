@@ -34,7 +34,7 @@ def store() -> RowStore:
         ),
         (("id",), ("price", "at.year")),
         (TableReference(("id",), "stock", ("item",)),),
-        "name",
+        ("name",),
         (Dependency(("id",), "price", 0.97, 12),),
         "items",
     )

@@ -77,7 +77,7 @@ def test_files_that_are_no_databases_are_refused(tmp_path: Path) -> None:
         apply_changes(table, [GENRE])
     with pytest.raises(DataError, match="no such file"):
         apply_changes(tmp_path / "new.db", [GENRE])
-    with pytest.raises(DataError, match=r"^mysql://\.\.\.: only files and postgresql://"):
+    with pytest.raises(DataError, match=r"^mysql://\.\.\.: only cells of files and of postgresql://"):
         apply_changes("mysql://me:secret@here/shop", [GENRE])
     with pytest.raises(DataError, match="not a file"):
         undo_changes(tmp_path)

@@ -203,7 +203,7 @@ def labels(imported: Imported, table: str = "t") -> tuple[str | None, tuple[str,
     """Return the columns that have what rows are called, and what they are called."""
     assert imported.split.rows is not None
     found = imported.split.rows[table]
-    return found.schema.label, found.labels
+    return " ".join(found.schema.label) or None, found.labels
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_links_that_are_found_can_be_taken_all_at_once(airport: list[Path]) -> N
     assert imported.split.rows is not None
     references = {(one.columns, one.table, one.targets) for one in imported.split.rows["flights"].schema.references}
     assert references == {(("carrier",), "airlines", ("carrier",)), (("tailnum",), "planes", ("tailnum",))}
-    assert imported.split.rows["airlines"].schema.label == "name"
+    assert imported.split.rows["airlines"].schema.label == ("name",)
     why = {record.column: record.why for record in imported.columns if record.table == "flights"}
     assert why["tailnum"] == "refers to planes.tailnum; 1 value has no row in planes.tailnum"
     by_hand = read(airport, links={"flights.carrier": "airlines.carrier", "flights.tailnum": "planes.tailnum"})

@@ -1,4 +1,4 @@
-"""`relatum fill`: what the empty cells of tables most probably hold; shown, written to a table, or filled in place."""
+"""`relatum fill`: what the empty cells of tables most probably hold; shown, written to a table, or filled in the database."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def fill(
     copy: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a copy of the --from database with the cells filled.")
     ] = None,
-    in_place: Annotated[
-        bool, typer.Option("--in-place", help="Fill the cells of the --from database, with a log of every change.")
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Fill the cells of the --from database itself, with a log of every change.")
     ] = False,
     undo: Annotated[
-        str | None, typer.Option(metavar="DATABASE", help="Empty the cells again that --in-place filled last.")
+        str | None, typer.Option(metavar="DATABASE", help="Empty the cells again that --apply filled last.")
     ] = None,
     min_probability: Annotated[
         float | None, typer.Option(help="Leave cells empty that are less sure; by default 0.9 in a database, else 0.")
@@ -57,17 +57,17 @@ def fill(
     if undo is not None:
         _undo(undo, json=json)
         return
-    if (in_place or copy is not None) and (source is None or len(source) != 1):
-        raise SettingError("--in-place and --copy need --from DATABASE")
-    if sum((in_place, copy is not None, to is not None)) > 1:
-        raise SettingError("--to, --copy and --in-place: choose one of them")
+    if (apply or copy is not None) and (source is None or len(source) != 1):
+        raise SettingError("--apply and --copy need --from DATABASE")
+    if sum((apply, copy is not None, to is not None)) > 1:
+        raise SettingError("--to, --copy and --apply: choose one of them")
     from relatum.api import Run
 
-    least = min_probability if min_probability is not None else 0.9 if in_place or copy is not None else 0.0
+    least = min_probability if min_probability is not None else 0.9 if apply or copy is not None else 0.0
     if not 0 <= least <= 1:
         raise SettingError(f"--min-probability {least}: must be from 0 to 1")
     found = Run.load(run).fill(source, tables=table or (), columns=column or (), min_probability=least)
-    if in_place or copy is not None:
+    if apply or copy is not None:
         _change(str((source or [""])[0]), copy, found, str(run), json=json)
     elif to is not None:
         _write(found, to, replace=replace, json=json)
