@@ -1,4 +1,4 @@
-"""`relatum fill`: what the empty cells of tables most probably hold; shown, written to a table, or filled in the database."""
+"""`relatum fill`: what the empty cells of tables most probably hold; shown, written to a table, or put into the database."""
 
 from __future__ import annotations
 
