@@ -19,7 +19,7 @@ from relatum.imputation.fitting import fit_column
 from relatum.imputation.paths import PathReader
 from relatum.imputation.weights import fit_curve, fit_weights, probabilities
 
-__all__ = ["ColumnModels", "Scores", "columns_to_fill", "fit_columns"]
+__all__ = ["ColumnModels", "Scores", "columns_to_fill", "fit_columns", "weigh_embedding"]
 
 Scores = Callable[[str, str, Ids, Int64], Float64]
 """Scores by an embedding: of a table's column, for rows by their cells, int32[columns, n], of candidates by id, int64[n, c]
@@ -48,22 +48,34 @@ def fit_columns(
     scores: Scores | None = None,
     most_part: int = 0,
     columns: Iterable[tuple[str, str]] | None = None,
+    weigh: bool = True,
     advance: Callable[[int], None] = lambda _: None,
 ) -> ColumnModels:
     """Return the models of the columns of a store, or of those given as pairs of table and column.
 
     They are fitted on the cells of no later part than `most_part`, each taken out of the counts in its turn. The weight of
-    an embedding is fitted on validation cells, which it has not learned. `advance` is called with 1 after each column.
+    an embedding is fitted on validation cells, which it has not learned; without `weigh` that is left to `weigh_embedding`.
+    `advance` is called with 1 after each column.
     """
     everything = ((table, one) for table in store.tables for one in columns_to_fill(store, table))
     chosen = list(everything if columns is None else columns)
     found = ColumnModels(store)
     for table, column in sorted(chosen, key=lambda one: list(store.tables).index(one[0])):
-        view = found.view(table, most_part)
-        model = fit_column(view, column, seed)
-        if most_part < 1:
-            model = _by_validation(store, view, model, scores)
-        found.models[table, column] = model
+        found.models[table, column] = fit_column(found.view(table, most_part), column, seed)
+        advance(1)
+    return weigh_embedding(found, scores) if weigh and most_part < 1 else found
+
+
+def weigh_embedding(
+    models: ColumnModels, scores: Scores | None, advance: Callable[[int], None] = lambda _: None
+) -> ColumnModels:
+    """Return models whose sharpness, and the weight of an embedding beside them, are fitted on validation cells.
+
+    That is quick beside fitting the models, which do not know of an embedding.
+    """
+    found = ColumnModels(models.store)
+    for (table, column), model in models.models.items():
+        found.models[table, column] = _by_validation(models.store, found.view(table, 0), model, scores)
         advance(1)
     return found
 

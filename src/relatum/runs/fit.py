@@ -13,6 +13,7 @@ from filelock import FileLock, Timeout
 from relatum.data.hypergraph import Split
 from relatum.errors import DataError, RelatumError
 from relatum.files import stale_temporaries
+from relatum.imputation.models import ColumnModels
 from relatum.inference.validation import validator
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
@@ -35,7 +36,7 @@ from relatum.runs.directory import (
 from relatum.runs.journal import Journal
 from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
-from relatum.runs.validated import Validated, save_validated, validated
+from relatum.runs.validated import Validated, fitted_columns, save_validated, validated
 from relatum.training.checkpoint import load_state, save_state
 from relatum.training.clock import Clock
 from relatum.training.loop import State, start, train
@@ -49,20 +50,28 @@ _CHECKPOINT_EVERY = 120.0  # seconds
 
 
 def train_model(
-    spec: Spec, split: Split, watch: Watch, state: State | None = None, clock: Clock | None = None
+    spec: Spec,
+    split: Split,
+    watch: Watch,
+    state: State | None = None,
+    clock: Clock | None = None,
+    columns: ColumnModels | None = None,
 ) -> tuple[Model, State]:
-    """Return the model of a spec, and the state after training it on a split, from a state on if one is given."""
+    """Return the model of a spec, and the state after training it on a split, from a state on if one is given.
+
+    `columns` are the models of columns, which the end of a limited training is rehearsed with.
+    """
     model = MODELS[spec.model](split.train, spec.settings)
     if clock is not None and clock.is_limited:
         with clock.measured("closing"):  # a rehearsal
-            _validated(spec, split, model, start(model, spec.training, spec.seed).parameters)
+            _validated(spec, split, model, start(model, spec.training, spec.seed).parameters, columns)
     validate = validator(model, split, spec.training.validation_metric)
     return model, train(model, split.train, spec.training, spec.seed, state, validate, watch, clock)
 
 
-def _validated(spec: Spec, split: Split, model: Model, parameters: Parameters) -> Validated:
+def _validated(spec: Spec, split: Split, model: Model, parameters: Parameters, columns: ColumnModels | None) -> Validated:
     """Return what validation facts teach about parameters."""
-    return validated(model, parameters, split, evidence=spec.training.evidence, seed=spec.seed)
+    return validated(model, parameters, split, evidence=spec.training.evidence, seed=spec.seed, columns=columns)
 
 
 def _refit(spec: Spec, split: Split, watch: Watch, state: State) -> tuple[Model, State]:
@@ -86,8 +95,9 @@ def _fit(
     `learned` is given what is fitted on validation facts while the model has not seen them.
     """
     if state is None or not state.refit:
-        model, state = train_model(spec, split, watch, state, clock)
-        learned(_validated(spec, split, model, state.best))
+        columns = fitted_columns(split, spec.seed)
+        model, state = train_model(spec, split, watch, state, clock, columns)
+        learned(_validated(spec, split, model, state.best, columns))
         if not (spec.training.refit and len(split.valid)):
             return model, state
     return _refit(spec, split, watch, state)

@@ -11,7 +11,7 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.weights import found_evidence
-from relatum.imputation.models import ColumnModels, columns_to_fill, fit_columns
+from relatum.imputation.models import ColumnModels, columns_to_fill, fit_columns, weigh_embedding
 from relatum.inference.answer_calibration import AnswerCalibration, fit_answer_calibration
 from relatum.inference.answer_sample import answer_sample, sampled_facts
 from relatum.inference.calibration import Calibration
@@ -37,7 +37,7 @@ from relatum.runs.directory import (
     write_text,
 )
 
-__all__ = ["Validated", "save_validated", "validated"]
+__all__ = ["Validated", "fitted_columns", "save_validated", "validated"]
 
 _NAMED = 10_000  # validation facts of which it is seen whether rules name them
 
@@ -64,8 +64,19 @@ class Validated(NamedTuple):
         return self if self.evidence is None else self._replace(evidence=self.evidence.with_facts(facts))
 
 
-def validated(model: Model, parameters: Parameters, split: Split, *, evidence: bool, seed: int = 0) -> Validated:
-    """Return what the validation facts of a split teach about a model that has not seen them."""
+def validated(
+    model: Model,
+    parameters: Parameters,
+    split: Split,
+    *,
+    evidence: bool,
+    seed: int = 0,
+    columns: ColumnModels | None = None,
+) -> Validated:
+    """Return what the validation facts of a split teach about a model that has not seen them.
+
+    `columns` are the models of columns as `fitted_columns` has them, if they were fitted before.
+    """
     tables = model.encode(parameters)
     found = found_evidence(model, tables, split, seed) if evidence else None
 
@@ -73,16 +84,30 @@ def validated(model: Model, parameters: Parameters, split: Split, *, evidence: b
         return CandidateScorer(model, tables, relation, known, split.allowed_entities(split.schema[relation].name), found)
 
     answers, new = _chances(scorer, split, found) if len(split.valid) else (None, None)
-    return Validated(calibrate(model, parameters, split), answers, new, found, _columns(model, tables, split, seed))
+    return Validated(
+        calibrate(model, parameters, split),
+        answers,
+        new,
+        found,
+        _weighed(model, tables, columns or fitted_columns(split, seed)),
+    )
 
 
-def _columns(model: Model, tables: Parameters, split: Split, seed: int) -> ColumnModels | None:
-    """Return the models of the columns of tables; None where there are no tables."""
+def fitted_columns(split: Split, seed: int = 0) -> ColumnModels | None:
+    """Return the models of the columns of tables, which know of no embedding; None where there are no tables."""
     rows = split.rows
     if rows is None:
         return None
     with progress("columns", sum(len(columns_to_fill(rows, table)) for table in rows.tables)) as advance:
-        return fit_columns(rows, seed=seed, scores=embedding_scores(model, tables, rows), advance=advance)
+        return fit_columns(rows, seed=seed, weigh=False, advance=advance)
+
+
+def _weighed(model: Model, tables: Parameters, columns: ColumnModels | None) -> ColumnModels | None:
+    """Return models of columns with the weight of the embedding beside them."""
+    if columns is None:
+        return None
+    with progress("weights of the embedding", len(columns.models)) as advance:
+        return weigh_embedding(columns, embedding_scores(model, tables, columns.store), advance)
 
 
 def _chances(
