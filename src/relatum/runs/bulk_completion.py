@@ -18,6 +18,7 @@ from relatum.inference.scoring import CandidateScorer
 from relatum.models.ops import one_torch_thread
 from relatum.progress import progress
 from relatum.runs.answers import Suggestion, Suggestions, field_names
+from relatum.runs.column_answers import ColumnQuestions
 from relatum.runs.each_question import Combinations, EachQuestion
 from relatum.runs.probabilities import block_probabilities
 from relatum.runs.trained import Trained
@@ -129,6 +130,7 @@ class _Answerer:
         self.scorer = run.scorer(relation)
         self._new = run.scorer_of_new_facts(relation) if run.keys_of(relation) else self.scorer
         self._settled = SettledQuestions(run.table(relation).columns, run.keys_of(relation), position, len(run.entities))
+        self._column = ColumnQuestions.of(run, relation, position)
         self._parts = [] if new_only else _known_parts(run, relation)
         self.width = min(max(k, RIVALS), max(self.scorer.count(position), RIVALS))
 
@@ -158,17 +160,28 @@ class _Answerer:
         """Return the known answers to questions, unless only new ones are wanted, and the new ones."""
         run, position, k = self._run, self._position, self._k
         opened = np.flatnonzero(~self._settled.among(questions))
-        entities, scores = self._new.top(position, questions[:, opened], self.width)
-        best, counts = slice(None, RIVALS), self._new.answers(position, questions[:, opened]).counts
-        rivals = Rivals(scores[:, best].astype(np.float64), entities[:, best], counts)
-        new = _ranked(run, self._new, position, rivals, entities[:, :k], scores[:, :k], known=False)
+        rivals = None
+        if self._column is not None:
+            new = self._of_column(questions[:, opened], self._column)
+        else:
+            entities, scores = self._new.top(position, questions[:, opened], self.width)
+            best, counts = slice(None, RIVALS), self._new.answers(position, questions[:, opened]).counts
+            rivals = Rivals(scores[:, best].astype(np.float64), entities[:, best], counts)
+            new = _ranked(run, self._new, position, rivals, entities[:, :k], scores[:, :k], known=False)
         new = new._replace(rows=opened[new.rows])
         if not self._parts:
             return [new]
-        if self._new is not self.scorer:
+        if rivals is None or self._new is not self.scorer:
             rivals = rivals_of(self.scorer, position, questions)
         held = _best_known(self.scorer, position, questions, self.scorer.answers(position, questions), k)
         return [_ranked(run, self.scorer, position, rivals, *held, known=True), new]
+
+    def _of_column(self, questions: Ids, column: ColumnQuestions) -> _Ranked:
+        """Return the most probable values of a column of a table, by the probabilities that cells are filled with."""
+        entities, likely = column.best(questions, self._k)
+        rows, columns = np.nonzero(entities >= 0)
+        scores = self.scorer.answer_scores(self._position, questions, rows, entities[rows, columns])
+        return _Ranked(rows, columns + 1, entities[rows, columns], scores, likely[rows, columns])
 
 
 class _Ranked(NamedTuple):

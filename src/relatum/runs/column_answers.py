@@ -4,67 +4,95 @@ from __future__ import annotations
 
 import numpy as np
 
-from relatum.data.row_store import EMPTY, RowStore, TableColumn, TableSchema
+from relatum.arrays import Float64, Int64
+from relatum.data.row_store import EMPTY, UNKNOWN, RowStore, TableColumn, TableSchema
+from relatum.data.vocabulary import Ids
 from relatum.imputation.answers import Imputed
+from relatum.imputation.models import ColumnModels
 from relatum.runs.answers import Answer, Question
 from relatum.runs.trained import Trained
 
-__all__ = ["column_answers"]
+__all__ = ["ColumnQuestions", "column_answers"]
 
 _ALL_PARTS = 2
 
 
-def column_answers(run: Trained, question: Question, k: int) -> list[Answer] | None:
-    """Return the k most probable answers to a question about a column of a table, whose probabilities sum to 1 at most.
+class ColumnQuestions:
+    """What answers questions about a column of a table, whose probabilities sum to 1 at most."""
 
-    None if it is no such question: the entities that are given do not hold a key, or there are no tables.
-    """
-    rows, keys = run.split.rows, run.keys_of(question.relation)
-    if rows is None or run.columns is None or len(question.open) != 1 or question.free:
+    def __init__(self, run: Trained, rows: RowStore, models: ColumnModels, schema: TableSchema, column: TableColumn) -> None:
+        self._run, self._models, self._schema, self._column = run, models, schema, column
+        names = {name: number for number, name in enumerate(rows.names)}
+        self._cells = np.array([names.get(name, UNKNOWN) for name in run.entities], np.int32)  # of each entity
+        self._entities = np.full(len(rows.names) + 1, -1, np.int64)  # of each cell; the last is none
+        there = self._cells >= 0
+        self._entities[self._cells[there]] = np.flatnonzero(there)
+        self._row_of: Int64 | None = None
+        if schema.row_key is not None and column.relation != schema.relation:
+            keys = rows[schema.name].column(schema.row_key)
+            self._row_of = np.full(len(rows.names), -1, np.int64)
+            self._row_of[keys[keys >= 0][::-1]] = np.flatnonzero(keys >= 0)[::-1]
+
+    @classmethod
+    def of(cls, run: Trained, relation: str, position: int) -> ColumnQuestions | None:
+        """Return what answers questions with this position open; None if the others do not hold a key, or without tables."""
+        rows, models, keys = run.split.rows, run.columns, run.keys_of(relation)
+        if rows is None or models is None or all(position in key for key in keys):
+            return None
+        for schema in rows.schemas:
+            for column in schema.columns:
+                own = (column.relation, column.position) == (relation, position) and column.name != schema.row_key
+                if own and (schema.name, column.name) in models.models:
+                    return cls(run, rows, models, schema, column)
+        return None
+
+    def best(self, questions: Ids, k: int) -> tuple[Ids, Float64]:
+        """Return the k most probable answers to questions, int32[arity, n], and their probabilities; -1 for none."""
+        cells = np.full((len(self._schema.columns), questions.shape[1]), EMPTY, np.int32)
+        for index, one in enumerate(self._schema.columns):
+            position = self._position(one)
+            if position is not None:
+                cells[index] = self._cells[questions[position]]
+        found = np.full((questions.shape[1], k), -1, np.int32)
+        likely = np.zeros((questions.shape[1], k))
+        rows = np.full(questions.shape[1], -1, np.int64)
+        if self._row_of is not None and self._schema.row_key is not None:
+            keys = cells[self._schema.index(self._schema.row_key)]
+            rows = np.where(keys >= 0, self._row_of[keys], -1)
+        for some in (np.flatnonzero(rows >= 0), np.flatnonzero(rows < 0)):
+            if len(some):
+                imputed = self._imputed(rows[some] if rows[some[0]] >= 0 else None, cells[:, some])
+                entities = np.where(imputed.ids >= 0, self._entities[imputed.ids], -1)
+                order = np.argsort(entities < 0, axis=1, kind="stable")[:, :k]
+                width = order.shape[1]
+                found[some, :width] = np.take_along_axis(entities, order, 1)
+                likely[some, :width] = np.take_along_axis(imputed.probabilities, order, 1)
+        return found, np.where(found >= 0, likely, 0.0)
+
+    def _position(self, one: TableColumn) -> int | None:
+        """Return the position of a question that has what a column holds; None if none does, or it is the open one."""
+        if self._column.relation != self._schema.relation:
+            return 0 if one.name == self._schema.row_key else None
+        return one.position if one.relation == self._column.relation and one.position != self._column.position else None
+
+    def _imputed(self, rows: Int64 | None, cells: Ids) -> Imputed:
+        table, column, scores = self._schema.name, self._column.name, self._run.cell_scores
+        if rows is not None:
+            return self._models.answer(table, column, rows, most_part=_ALL_PARTS, scores=scores)
+        return self._models.answer(table, column, cells=cells, most_part=_ALL_PARTS, scores=scores)
+
+
+def column_answers(run: Trained, question: Question, k: int) -> list[Answer] | None:
+    """Return the k most probable answers to a question about a column of a table; None if it is no such question."""
+    if len(question.open) != 1 or question.free:
         return None
     (position,) = question.open
-    column = _column(rows, question.relation, position)
-    if column is None or all(position in key for key in keys) or (column[0].name, column[1].name) not in run.columns.models:
+    column = ColumnQuestions.of(run, question.relation, position)
+    if column is None:
         return None
-    imputed = _imputed(run, rows, *column, question)
-    names = [(rows.names[one], likely) for one, likely in _first(imputed) if rows.names[one] in run.entities][:k]
-    facts = np.repeat(run.entities_of(question), len(names), axis=1)
-    facts[position] = [run.entities.id(name) for name, _ in names]
-    scores = run.scorer(question.relation).scores(position, facts) if names else np.empty(0)
-    return [
-        Answer((name,), float(score), likely, None) for (name, likely), score in zip(names, scores.tolist(), strict=True)
-    ]
-
-
-def _column(rows: RowStore, relation: str, position: int) -> tuple[TableSchema, TableColumn] | None:
-    """Return the column of a table that is at a position of a relation."""
-    for schema in rows.schemas:
-        for column in schema.columns:
-            if (column.relation, column.position) == (relation, position) and column.name != schema.row_key:
-                return schema, column
-    return None
-
-
-def _imputed(run: Trained, rows: RowStore, schema: TableSchema, column: TableColumn, question: Question) -> Imputed:
-    """Return what the cell in question may hold: that of the row with the key, or of a row like the question."""
-    models, table = run.columns, rows[schema.name]
-    if models is None:
-        raise AssertionError("there are models of columns")
-    given = {position: run.entities[one] for position, one in enumerate(run.entities_of(question)[:, 0].tolist())}
-    cells = np.full((len(schema.columns), 1), EMPTY, np.int32)
-    key = schema.row_key
-    for index, one in enumerate(schema.columns):
-        position = 0 if one.name == key and question.relation != schema.relation else one.position
-        same = one.relation == question.relation or position == 0
-        if same and position in given and position != column.position and given[position] in rows.names:
-            cells[index] = rows.names.id(given[position])
-    if key is not None and question.relation != schema.relation:
-        own = np.flatnonzero(table.column(key) == cells[schema.index(key), 0])
-        if len(own):
-            return models.answer(schema.name, column.name, own[:1], most_part=_ALL_PARTS, scores=run.cell_scores)
-    return models.answer(schema.name, column.name, cells=cells, most_part=_ALL_PARTS, scores=run.cell_scores)
-
-
-def _first(imputed: Imputed) -> list[tuple[int, float]]:
-    pairs = zip(imputed.ids[0].tolist(), imputed.probabilities[0].tolist(), strict=True)
-    return [(one, likely) for one, likely in pairs if one >= 0]
+    questions = run.entities_of(question)
+    found, likely = column.best(questions, k)
+    entities = found[0][found[0] >= 0]
+    scores = run.scorer(question.relation).answer_scores(position, questions, np.zeros(len(entities), np.int64), entities)
+    rows = zip(entities.tolist(), scores.tolist(), likely[0].tolist(), strict=False)
+    return [Answer((run.entities[one],), score, chances, None) for one, score, chances in rows]

@@ -84,13 +84,8 @@ def validated(
         return CandidateScorer(model, tables, relation, known, split.allowed_entities(split.schema[relation].name), found)
 
     answers, new = _chances(scorer, split, found) if len(split.valid) else (None, None)
-    return Validated(
-        calibrate(model, parameters, split),
-        answers,
-        new,
-        found,
-        _weighed(model, tables, columns or fitted_columns(split, seed)),
-    )
+    weighed = _weighed(model, tables, fitted_columns(split, seed) if columns is None else columns)
+    return Validated(calibrate(model, parameters, split), answers, new, found, weighed)
 
 
 def fitted_columns(split: Split, seed: int = 0) -> ColumnModels | None:
