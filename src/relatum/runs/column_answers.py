@@ -54,9 +54,14 @@ def _imputed(run: Trained, rows: RowStore, schema: TableSchema, column: TableCol
     cells = np.full((len(schema.columns), 1), EMPTY, np.int32)
     key = schema.row_key
     for index, one in enumerate(schema.columns):
-        position = 0 if one.name == key and question.relation != schema.relation else one.position
-        same = one.relation == question.relation or position == 0
-        if same and position in given and position != column.position and given[position] in rows.names:
+        is_key = one.name == key and question.relation != schema.relation
+        position = 0 if is_key else one.position
+        if (
+            (is_key or one.relation == question.relation)
+            and position in given
+            and position != column.position
+            and given[position] in rows.names
+        ):
             cells[index] = rows.names.id(given[position])
     if key is not None and question.relation != schema.relation:
         own = np.flatnonzero(table.column(key) == cells[schema.index(key), 0])
