@@ -74,5 +74,5 @@ def test_what_cannot_be_measured_is_refused(run: Run, example_run: Path, tmp_pat
         Run.load(example_run).evaluate_columns()
     csv_of(tmp_path / "sales.csv", ("buyer", "item"), [(n % 7, n % 5) for n in range(40)])
     whole = relatum.fit(relatum.read(tmp_path / "sales.csv", valid=0.0, test=0.0), dim=20, epochs=1, progress=False)
-    with pytest.raises(DataError, match="there are no test cells; import with --test 0.1"):
+    with pytest.raises(DataError, match=r"there are no test cells; import with --test 0.1"):
         whole.evaluate_columns()

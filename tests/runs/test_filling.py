@@ -1,4 +1,4 @@
-"""Empty cells are filled with values of their column, as probable as `complete` says; in the rows of the import or of today."""
+"""Empty cells are filled with values of their column, as probable as `complete` says; in rows of the import or of today."""
 
 from __future__ import annotations
 

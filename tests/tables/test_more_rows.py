@@ -89,7 +89,7 @@ def test_a_column_that_is_not_there_any_more_is_empty_and_one_more_is_not_read(s
 
 def test_numbers_or_dates_that_turned_to_text_are_refused(store: RowStore, tmp_path: Path) -> None:
     csv_of(tmp_path / "items.csv", ("id", "category", "price"), [(1, "books", "cheap"), (2, "tools", "dear")])
-    with pytest.raises(DataError, match="items.price: holds text now, and held numbers or dates at the import"):
+    with pytest.raises(DataError, match=r"items.price: holds text now, and held numbers or dates at the import"):
         read_more_rows(tmp_path / "items.csv", store)
     csv_of(tmp_path / "items.csv", ("id", "category", "price"), [(1, "books", None), (2, "tools", None)])
     assert named(read_more_rows(tmp_path / "items.csv", store), "items", "price") == [None, None]
