@@ -18,11 +18,14 @@ from support.mysql_server import mysql, mysql_database
 from support.postgres_server import database, postgres
 from support.shop_fixtures import shop, shop_run
 from support.shop_to_fill import shop_to_fill
+from support.shop_with_gaps import gappy_run, gappy_shop
 from support.skips import pytest_sessionfinish, pytest_terminal_summary
 
 __all__ = [
     "database",
     "example_run",
+    "gappy_run",
+    "gappy_shop",
     "made",
     "mysql",
     "mysql_database",

@@ -71,3 +71,56 @@ def test_what_does_not_fit_is_refused() -> None:
         replace(TABLE, labels=("one",))
     with pytest.raises(DataError, match="no name"):
         RowStore(Vocabulary(["a"]), {"track": TABLE})
+
+
+def event(*columns: TableColumn, keys: tuple[tuple[str, ...], ...]) -> RowStore:
+    schema = TableSchema("sale", "both", "an event", columns, keys, relation="sale")
+    empty = np.empty((len(columns), 0), np.int32)
+    return RowStore(NAMES, {"sale": RowTable(schema, empty, empty.astype(np.int8))})
+
+
+GROUPS = Bins((), ("1",), ("90",), ("40",))
+
+
+def test_keys_are_positions_of_relations() -> None:
+    columns = (
+        TableColumn("id", "sale", relation="sale.day", position=0),
+        TableColumn("buyer", "buyer", relation="sale", position=1),
+        TableColumn("item", "item", relation="sale", position=0),
+        TableColumn("ticket", "ticket", relation="sale.ticket", position=1),
+        TableColumn("day", "day", relation="sale.day", position=1),
+    )
+    store = event(*columns, keys=(("id",), ("ticket",), ("buyer", "item"), ("buyer", "day")))
+    assert store.keys == {"sale": ((0, 1),), "sale.ticket": ((0,), (1,)), "sale.day": ((0,),)}
+    assert event(*columns[1:], keys=()).keys == {"sale.ticket": ((0,),), "sale.day": ((0,),)}
+
+
+def test_a_group_of_values_is_no_part_of_a_key() -> None:
+    buyer, day = (
+        TableColumn("buyer", "buyer", relation="sale", position=0),
+        TableColumn("day", "day", "date", "sale", 1, GROUPS),
+    )
+    assert event(buyer, day, keys=(("buyer", "day"),)).keys == {}
+    assert event(buyer, replace(day, bins=None), keys=(("buyer", "day"),)).keys == {"sale": ((0, 1),)}
+    ticket = TableColumn("ticket", "ticket", "number", "sale.ticket", 1, GROUPS)
+    assert event(TableColumn("id", "sale"), ticket, keys=(("id",), ("ticket",))).keys == {"sale.ticket": ((0,),)}
+    assert event(ticket, keys=(("ticket",),)).schemas[0].row_key is None
+
+
+def test_a_question_comes_with_what_is_seen_and_with_the_rest_of_its_own_fact() -> None:
+    columns = (
+        TableColumn("id", "sale", relation="sale.day", position=0),
+        TableColumn("buyer", "buyer", relation="sale", position=0),
+        TableColumn("item", "item", relation="sale", position=1),
+        TableColumn("day", "day", relation="sale.day", position=1),
+    )
+    schema = TableSchema("sale", "both", "an event", columns, (("id",),), relation="sale")
+    cells = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, -1]], np.int32)
+    parts = np.array([[0, 0, 0], [2, 0, 1], [2, 0, 1], [0, 2, 0]], np.int8)
+    table, rows = RowTable(schema, cells, parts), np.array([2, 0, 1])
+    assert table.given("item", rows).tolist() == [[2, 0, 1], [3, 1, 2], [-1, -1, -1], [-1, 3, -1]]
+    assert table.given("day", rows).tolist() == [[2, 0, 1], [-1, -1, 2], [-1, -1, 3], [-1, -1, -1]]
+    assert table.given("day", rows, most=1).tolist() == [[2, 0, 1], [3, -1, 2], [0, -1, 3], [-1, -1, -1]]
+    assert table.given("day", rows, most=2).tolist() == [[2, 0, 1], [3, 1, 2], [0, 2, 3], [-1, -1, -1]]
+    assert table.cells is cells  # untouched
+    assert cells[3].tolist() == [3, 0, -1]

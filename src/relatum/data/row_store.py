@@ -157,8 +157,9 @@ class TableSchema:
 
     @property
     def row_key(self) -> str | None:
-        """The only column of its first key of one column that became entities: the entity that a row is about."""
-        return next((key[0] for key in self.keys if len(key) == 1 and self.has(key[0])), None)
+        """The only column of its first key of one column that became entities, a value each: what a row is about."""
+        single = (key[0] for key in self.keys if len(key) == 1 and self.has(key[0]))
+        return next((name for name in single if self.column(name).bins is None), None)
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as plain data."""
@@ -275,14 +276,17 @@ class RowStore:
 
     @cached_property
     def keys(self) -> Mapping[str, tuple[tuple[int, ...], ...]]:
-        """By relation, the sets of positions by which no two facts are alike."""
+        """By relation, the sets of positions by which no two facts are alike; a group of values is no part of a key."""
         found: dict[str, tuple[tuple[int, ...], ...]] = {}
         for schema in self.schemas:
-            inside = {one.name: one.position or 0 for one in schema.columns if one.relation == schema.relation}
+            inside = {
+                one.name: one.position or 0 for one in schema.columns if one.relation == schema.relation and one.bins is None
+            }
             for column in schema.columns:
                 if column.relation is not None and column.relation != schema.relation and column.position == 1:
                     # The key of the row determines what describes it; a column that is a key too determines the row.
-                    found[column.relation] = ((0,), (1,)) if (column.name,) in schema.keys else ((0,),)
+                    is_key = (column.name,) in schema.keys and column.bins is None
+                    found[column.relation] = ((0,), (1,)) if is_key else ((0,),)
             if schema.relation is not None:
                 whole = [key for key in schema.keys if inside.keys() >= set(key)]
                 found[schema.relation] = tuple(dict.fromkeys(tuple(sorted(inside[name] for name in key)) for key in whole))

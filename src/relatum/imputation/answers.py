@@ -89,6 +89,9 @@ def answered(
     reasons: int,
 ) -> Imputed:
     """Return the answers for cells whose candidates are scored, with as many reasons as wanted for each."""
+    if not scored.candidates.values.shape[1]:  # no cell of the column that counts holds anything
+        count = cells.shape[1]
+        return Imputed(np.full((count, 1), -1), np.zeros((count, 1)), np.ones(count), ((),) * count if reasons else ())
     shares = calibrated(probabilities(logits_of(model, scored, scores), scored.candidates.open), model.curve)
     order = np.argsort(-shares[:, :-1], 1, kind="stable")
     found = np.take_along_axis(shares[:, :-1], order, 1)

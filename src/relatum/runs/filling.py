@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from relatum.progress import progress
 from relatum.records import Records
 from relatum.runs.column_scores import embedding_scores
 from relatum.runs.trained import Trained
-from relatum.tables.more_rows import read_more_rows
+from relatum.tables.more_rows import joined_rows, read_more_rows
 from relatum.tables.table import Value
 from relatum.tables.values import value_of
 
@@ -92,17 +92,17 @@ def fill(
         source: where rows are read from now, as an import reads them; by default those of the import.
         min_probability: leave cells empty that are less sure.
     """
-    models, rows = _models(run), rows_of(run)
+    rows = rows_of(run)
+    models, read = _models(run), rows
     if source is not None:
         read = read_more_rows(source, rows, tables)
-        kept = rows.with_names(read.names)
-        rows = replace(read, tables={**kept.tables, **read.tables})
+        rows = joined_rows(rows, read, run.split)
         models = ColumnModels(rows, models.models)
         tables = tables or list(read.tables)
     wanted = _wanted(rows, models, tables, columns)
     labels, scores = Labels(rows), embedding_scores(run.model, run.tables, rows)
     found: list[Fill] = []
-    gaps = {one: np.flatnonzero(rows[one[0]].column(one[1]) == EMPTY) for one in wanted}
+    gaps = {one: np.flatnonzero(rows[one[0]].column(one[1])[: len(read[one[0]])] == EMPTY) for one in wanted}
     with progress("filling cells", sum(map(len, gaps.values()))) as advance:
         for (table, column), empty in gaps.items():
             if len(empty):

@@ -115,9 +115,10 @@ class HeldOutCells:
 
     def __init__(self, split: Split, names: Vocabulary) -> None:
         self._schema = split.schema
-        there = names.ids(split.entities)
+        # Facts that came without rows may have entities that no cell holds.
+        there = np.array([number for number, name in enumerate(split.entities) if name in names], np.int32)
         self._entities = np.full(len(names) + 1, EMPTY, np.int32)  # the entity of each name; the last one is of a gap
-        self._entities[there] = np.arange(len(there))
+        self._entities[names.ids([split.entities[number] for number in there.tolist()])] = there
         parts = {number: split.parts[part] for part, number in HELD_OUT_PARTS.items()}
         self._known = {number: KnownAnswers(graph) for number, graph in parts.items() if len(graph)}
 

@@ -33,7 +33,11 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
     """
     options = ImportOptions.of(like.options)
     with Workspace() as workspace, open_sources(source, workspace, options) as sources:
-        wanted = [name for name in tables or like.tables if name in sources and like[name] is not None]
+        wanted = [name for name in tables or like.tables if like[name] is not None and name in sources]
+        for name in tables:
+            if name not in sources:
+                listed = ", ".join(sources)
+                raise DataError(f"table {name!r} is not there, only {listed}; give files and tables the names that they had")
         if not wanted:
             known = ", ".join(like.tables)
             raise DataError(f"none of the imported tables is there: {known}; give files and tables the names that they had")
@@ -66,7 +70,10 @@ def facts_of_rows(rows: RowStore, schema: Schema) -> Split:
 
 
 def joined_rows(old: RowStore, new: RowStore, split: Split) -> RowStore:
-    """Return the rows of an import with those of some tables read again; a cell whose fact is held out is held out too."""
+    """Return the rows of an import with those that were read now; a cell whose fact is held out is held out too.
+
+    In a table that was read, what was read comes first, and behind it the rows of the import that are not among it.
+    """
     names = new.names if set(old.names) <= set(new.names) else Vocabulary(sorted({*old.names, *new.names}))
     kept, read = old.with_names(names), new.with_names(names)
     tables, held_out = dict(kept.tables), HeldOutCells(split, names)
@@ -74,8 +81,33 @@ def joined_rows(old: RowStore, new: RowStore, split: Split) -> RowStore:
         facts = _relations(table.schema, split.schema)
         key = table.schema.keys[0] if table.schema.keys else ()
         parts = held_out.parts_of(facts, table.schema.columns, table.cells, key, (0.0, 0.0), np.random.default_rng(0))
-        tables[name] = replace(table, parts=parts)
+        tables[name] = _with_others(replace(table, parts=parts), tables[name])
     return replace(kept, tables=tables, sources=new.sources)
+
+
+def _with_others(read: RowTable, before: RowTable) -> RowTable:
+    """Return rows that were read, and behind them those from before that are not among them: by key, else by all cells."""
+    schema = read.schema
+    keys = (key for key in schema.keys if all(schema.has(name) and schema.column(name).bins is None for name in key))
+    indices = [schema.index(name) for name in next(keys, [one.name for one in schema.columns])]
+    cells = np.concatenate([before.cells[indices], read.cells[indices]], axis=1)
+    _, groups = np.unique(cells, axis=1, return_inverse=True)
+    own, given = groups[: len(before)], np.bincount(groups[len(before) :], minlength=len(groups))
+    order = np.argsort(own, kind="stable")
+    counts = np.bincount(own)
+    numbers = np.empty(len(own), np.int64)  # of each row among those that are alike: as many as were read are the same ones
+    numbers[order] = np.arange(len(own)) - np.repeat(np.cumsum(counts) - counts, counts)
+    others = np.flatnonzero(numbers >= given[own])
+    labels = None
+    if read.labels is not None or before.labels is not None:
+        first, last = (one.labels or ("",) * len(one) for one in (read, before))
+        labels = (*first, *(last[one] for one in others.tolist()))
+    return RowTable(
+        schema,
+        np.concatenate([read.cells, before.cells[:, others]], axis=1),
+        np.concatenate([read.parts, before.parts[:, others]], axis=1),
+        labels,
+    )
 
 
 def _relations(table: TableSchema, schema: Schema) -> list[TableFacts]:

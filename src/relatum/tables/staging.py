@@ -28,7 +28,7 @@ class Staged:
         view_columns: the column of `view` that holds each column that was looked at, by name.
         types: the DuckDB types of those.
         profiles: what was counted in those.
-        unread: what becomes of the others.
+        unread: what becomes of columns whatever their values are.
         rows: how many rows there are.
     """
 
@@ -45,7 +45,11 @@ def stage(workspace: Workspace, source: Source, table: SourceTable, number: int,
     """Return a table brought into the workspace, its columns counted."""
     settled = {column.name: plan_unread_column((table.name, column.name), table, choices) for column in table.columns}
     unread = {name: plan for name, plan in settled.items() if plan is not None}
-    seen = [column for column in table.columns if column.name not in unread]
+    seen = [
+        column
+        for column in table.columns
+        if column.name not in unread or ((table.name, column.name) == choices.time and column.kind != "unreadable")
+    ]  # by the column of times facts are split, whether or not it becomes entities
     raw, view = f"raw_{number}", f"table_{number}"
     source.stage(table, seen, raw)
     described = workspace.describe(raw, table.name)[: len(seen)]

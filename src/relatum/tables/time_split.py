@@ -27,7 +27,10 @@ def read_times(workspace: Workspace, staged: Staged, column: str) -> Float64:
     name = staged.view_columns[column]
     number = f"epoch(CAST({name} AS TIMESTAMP))" if kind == "date" else f"CAST({name} AS DOUBLE)"
     sql = f"SELECT coalesce({number}, 'nan'::DOUBLE) AS moment FROM {staged.view}"  # noqa: S608
-    return np.asarray(workspace.arrays(sql, staged.table.name)["moment"], np.float64)
+    moments = np.asarray(workspace.arrays(sql, staged.table.name)["moment"], np.float64)
+    if np.isnan(moments).all():
+        raise DataError(f"time: {staged.table.name}.{column} is empty in every row")
+    return moments
 
 
 def times_through(cells: Ids, keys: Ids, times: Float64) -> Float64:

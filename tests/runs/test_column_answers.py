@@ -1,0 +1,91 @@
+"""A question whose given entities hold a key has one answer, found as an empty cell is filled; by key or by label."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import relatum
+from relatum import DataError, Run, UnknownNameError
+from relatum.runs.answers import Question
+from relatum.runs.column_answers import column_answers
+from relatum.runs.filling import rows_of
+from support.shop_with_gaps import COUNTRIES, rows
+from support.small_tables import sqlite_of
+
+
+@pytest.fixture(scope="module")
+def run(gappy_run: Path) -> Run:
+    return Run.load(gappy_run)
+
+
+def test_the_row_with_the_key_is_asked(run: Run) -> None:
+    models, held = run.columns, rows_of(run)["customers"]
+    assert models is not None
+    keys = [name.partition(":")[2] for name in map(rows_of(run).names.__getitem__, held.column("id").tolist())]
+    right = 0
+    for number in [n for n, row in enumerate(rows()["customers"]) if row[3] is None]:
+        found = column_answers(run, Question("customers.country", (keys[number], None)), 3)
+        assert found is not None
+        imputed = models.answer("customers", "country", np.array([number]), most_part=2, scores=run.cell_scores)
+        ids = imputed.ids[0, : len(found)].tolist()
+        assert [one.entities for one in found] == [(rows_of(run).names[one],) for one in ids]
+        assert [one.probability for one in found] == pytest.approx(imputed.probabilities[0, : len(found)].tolist())
+        city = str(rows()["customers"][int(keys[number]) - 1][2])
+        right += found[0].entities == (f"customers.country:{COUNTRIES[city]}",)
+    assert right > 15
+
+
+def test_a_question_without_a_key_is_none_of_these(run: Run) -> None:
+    for relation, arguments in (
+        ("customers.country", (None, "France")),
+        ("customers.country", (None, None)),
+        ("sales", ("5", None, "web")),
+        ("ratings", ("5", None)),
+        ("stock", ("north", None)),
+    ):
+        assert column_answers(run, Question(relation, arguments), 3) is None
+    assert column_answers(run, Question("seats", ("north", "3", None, "red")), 3) is not None
+
+
+def test_a_label_asks_the_same_as_the_key(run: Run) -> None:
+    by_key = run.complete("customers.country", "10", None)
+    assert list(run.complete("customers.country", "customer 10", None)) == list(by_key)
+    assert list(run.complete('customers.country("customer 10", ?)')) == list(by_key)
+    assert run.score("sales", "customer 5", "item 4", "web").score == run.score("sales", "5", "4", "web").score
+    assert run.shown("customers.country", ("customers:10", "customers.country:Italy")) == ("customer 10 (10)", "Italy")
+    with pytest.raises(DataError, match=r"'Ada' could be any of 2 values of id: customers:1, customers:2; say which"):
+        run.complete("customers.country", "Ada", None)
+    with pytest.raises(UnknownNameError, match="unknown value of id 'item 4'"):
+        run.complete("customers.country", "item 4", None)  # a label of another table
+
+
+def test_a_key_inside_an_event_is_asked_with_what_the_question_gives(tmp_path: Path) -> None:
+    """The day decides the channel; the event's own key is in no question, and what is given is not taken for it."""
+    days = [f"d{n}" for n in range(12)]
+    script = """
+        CREATE TABLE buyers (id TEXT PRIMARY KEY, city TEXT);
+        CREATE TABLE visits (id TEXT PRIMARY KEY, buyer TEXT REFERENCES buyers (id), host TEXT REFERENCES buyers (id),
+            day TEXT, channel TEXT, rating REAL, UNIQUE (buyer, host, day))"""
+    buyers = [(f"{n}", f"city {n % 3}") for n in range(20)]
+    visits = [
+        (f"{n}", f"{n % 20}", f"{(n * 7 + n // 20) % 20}", days[n // 20], ("web", "shop")[n // 20 % 2], n / 7)
+        for n in range(240)
+    ]
+    path = sqlite_of(tmp_path / "shop.db", script, buyers=buyers, visits=visits)
+    run = relatum.fit(relatum.read(path), dim=20, epochs=2, progress=False)
+    assert run.split.rows is not None
+    assert run.keys_of("visits") == ((0, 1, 2),)
+    right = total = 0
+    taken = {row[1:4] for row in visits}
+    for number in range(24):
+        given = (f"{number % 20}", f"{(number + 9) % 20}", days[number % 12])
+        if given not in taken:
+            answers = run.complete("visits", *given, None, k=5)
+            total += 1
+            right += answers[0].entity == f"visits.channel:{('web', 'shop')[number % 12 % 2]}"
+            assert sum(one.probability or 0.0 for one in answers) <= 1 + 1e-9
+    assert total > 10
+    assert right > 0.95 * total

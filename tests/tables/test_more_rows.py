@@ -1,0 +1,163 @@
+"""Rows that are read again have the columns and groups of the import, and are joined to its rows once each."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import relatum
+from relatum.data.hypergraph import Split
+from relatum.data.row_store import EMPTY, RowStore
+from relatum.errors import DataError, UnknownNameError
+from relatum.tables.more_rows import facts_of_rows, joined_rows, read_more_rows
+from support.shop_with_gaps import NEW_CUSTOMERS, add_customers, statements
+from support.small_tables import csv_of, rows_of, sqlite_of
+
+
+@pytest.fixture(scope="module")
+def split(gappy_shop: Path) -> Split:
+    return relatum.read(gappy_shop).split
+
+
+@pytest.fixture(scope="module")
+def store(split: Split) -> RowStore:
+    assert split.rows is not None
+    return split.rows
+
+
+@pytest.fixture
+def today(gappy_shop: Path, tmp_path: Path) -> Path:
+    return shutil.copy(gappy_shop, tmp_path / "today.db")
+
+
+def named(store: RowStore, table: str, column: str) -> list[str | None]:
+    return [store.names[one] if one >= 0 else None for one in store[table].column(column).tolist()]
+
+
+def test_the_same_rows_are_the_same_cells(store: RowStore, today: Path) -> None:
+    again = read_more_rows(today, store)
+    assert again.names == store.names
+    assert list(again.tables) == list(store.tables)
+    for name, table in store.tables.items():
+        assert again[name].schema == table.schema
+        assert again[name].labels == table.labels
+        np.testing.assert_array_equal(again[name].cells, table.cells)
+    assert again.options == store.options
+    assert again.sources == (str(today),)
+
+
+def test_new_values_get_names_and_numbers_beyond_the_last_group_fall_into_it(store: RowStore, today: Path) -> None:
+    statements(
+        today,
+        "INSERT INTO items VALUES (900, 'mug', 'kitchen', 5000.5, NULL), (901, 'pin', 'tools', -3, NULL)",
+        "INSERT INTO sales VALUES (900, 3, 900, 'phone', '2031-12-24', 77)",
+    )
+    again = read_more_rows(today, store, ["items", "sales"])
+    assert list(again.tables) == ["items", "sales"]
+    assert set(again.names) - set(store.names) == {
+        "items:900",
+        "items:901",
+        "items.category:kitchen",
+        "sales:900",
+        "sales.channel:phone",
+        "sales.amount:77",
+        "year:2031",
+    }
+    bins = store["items"].schema.column("price").bins
+    days = store["sales"].schema.column("day").bins
+    assert bins is not None
+    assert days is not None
+    assert named(again, "items", "price")[-2:] == [f"items.price:{bins.names[-1]}", f"items.price:{bins.names[0]}"]
+    assert named(again, "sales", "day")[-1] == f"sales.day:{days.names[-1]}"
+    assert named(again, "sales", "day.weekday")[-1] == "weekday:Wednesday"
+    assert again["items"].labels is not None
+    assert again["items"].labels[-2:] == ("mug", "pin")
+
+
+def test_a_column_that_is_not_there_any_more_is_empty_and_one_more_is_not_read(store: RowStore, tmp_path: Path) -> None:
+    csv_of(tmp_path / "customers.csv", ("id", "segment", "city", "shoe"), [(1, "home", "Rome", 42), (2, "", "Oslo", 43)])
+    again = read_more_rows(tmp_path / "customers.csv", store)
+    assert list(again.tables) == ["customers"]
+    assert named(again, "customers", "country") == [None, None]
+    assert named(again, "customers", "city") == ["customers.city:Rome", "customers.city:Oslo"]
+    assert named(again, "customers", "segment") == ["customers.segment:home", None]
+    assert again["customers"].labels is None
+
+
+def test_numbers_or_dates_that_turned_to_text_are_refused(store: RowStore, tmp_path: Path) -> None:
+    csv_of(tmp_path / "items.csv", ("id", "category", "price"), [(1, "books", "cheap"), (2, "tools", "dear")])
+    with pytest.raises(DataError, match=r"items.price: holds text now, and held numbers or dates at the import"):
+        read_more_rows(tmp_path / "items.csv", store)
+    csv_of(tmp_path / "items.csv", ("id", "category", "price"), [(1, "books", None), (2, "tools", None)])
+    assert named(read_more_rows(tmp_path / "items.csv", store), "items", "price") == [None, None]
+
+
+def test_tables_that_are_not_there_are_refused(store: RowStore, tmp_path: Path) -> None:
+    csv_of(tmp_path / "people.csv", ("id", "city"), [(1, "Rome"), (2, "Oslo")])
+    with pytest.raises(DataError, match="none of the imported tables is there: customers, items, ratings"):
+        read_more_rows(tmp_path / "people.csv", store)
+    csv_of(tmp_path / "items.csv", ("id", "category", "price"), [(1, "books", 3.5), (2, "tools", 4.5)])
+    with pytest.raises(DataError, match="table 'sales' is not there, only items; give files and tables the names"):
+        read_more_rows(tmp_path / "items.csv", store, ["items", "sales"])
+    with pytest.raises(UnknownNameError, match="unknown table 'item'; did you mean 'items'"):
+        read_more_rows(tmp_path / "items.csv", store, ["item"])
+
+
+def test_the_facts_of_rows_are_those_of_the_import(split: Split, store: RowStore, today: Path) -> None:
+    found = facts_of_rows(read_more_rows(today, store), split.schema)
+    assert set(found.train) == set().union(*(set(graph) for graph in split.parts.values()))
+    assert len(found.valid) == len(found.test) == 0
+    add_customers(today)
+    more = facts_of_rows(read_more_rows(today, store), split.schema)
+    assert set(more.train) - set(found.train) == {
+        ("customers.city", "customers:201", "customers.city:Paris"),
+        ("customers.city", "customers:202", "customers.city:Oslo"),
+        ("customers.segment", "customers:201", "customers.segment:home"),
+    }
+    assert [str(one) for one in more.schema] == [str(one) for one in split.schema]
+
+
+def test_joined_rows_hold_what_is_there_now_and_behind_it_what_was_not_read(
+    split: Split, store: RowStore, tmp_path: Path
+) -> None:
+    changed = (4, "Anna", "Rome", "Italy", "firm")
+    only = sqlite_of(
+        tmp_path / "only.db",
+        "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, city TEXT, country TEXT, segment TEXT)",
+        customers=[*NEW_CUSTOMERS, changed],
+    )
+    joined = joined_rows(store, read_more_rows(only, store), split)
+    keys = named(joined, "customers", "id")
+    assert keys[:3] == ["customers:4", "customers:201", "customers:202"]
+    assert sorted(map(str, keys)) == sorted({*map(str, named(store, "customers", "id")), "customers:201", "customers:202"})
+    assert joined["customers"].labels is not None
+    labels = dict(zip(keys, joined["customers"].labels, strict=True))
+    assert (labels["customers:4"], labels["customers:202"], labels["customers:10"]) == ("Anna", "Yan", "customer 10")
+    assert dict(zip(keys, named(joined, "customers", "city"), strict=True))["customers:4"] == "customers.city:Rome"
+    assert len(joined["sales"]) == len(store["sales"])
+
+
+def test_rows_of_a_table_without_a_key_are_joined_as_often_as_they_are_there(
+    split: Split, store: RowStore, tmp_path: Path, today: Path
+) -> None:
+    again = joined_rows(store, read_more_rows(today, store), split)
+    for name, table in store.tables.items():
+        assert len(again[name]) == len(table)
+    first = rows_of(split, "ratings")[0]
+    row = [str(first[name]).partition(":")[2] for name in ("customer_id", "item_id", "stars")]
+    csv_of(tmp_path / "ratings.csv", ("customer_id", "item_id", "stars"), [row, row, row, (1, 1, None)])
+    joined = joined_rows(store, read_more_rows(tmp_path / "ratings.csv", store), split)
+    assert len(joined["ratings"]) == len(store["ratings"]) - 1 + 4
+
+
+def test_a_cell_whose_fact_is_held_out_stays_so(split: Split, store: RowStore, today: Path) -> None:
+    joined = joined_rows(store, read_more_rows(today, store), split)
+    for name, table in store.tables.items():
+        for column, before, now in zip(table.schema.columns, table.parts, joined[name].parts, strict=True):
+            if column.relation is not None:
+                np.testing.assert_array_equal(now, before)
+    assert (joined["customers"].parts == 2).any()
+    assert (joined["customers"].cells == EMPTY).any()

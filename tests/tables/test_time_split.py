@@ -1,0 +1,126 @@
+"""A split by time: nothing in train is later than anything that is held out, against a plain loop over the rows."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relatum import read
+from relatum.data.vocabulary import Ids
+from relatum.errors import DataError, UnknownNameError
+from relatum.tables import Imported
+from relatum.tables.time_split import times_through
+from support.small_tables import csv_of, sqlite_of
+
+SCRIPT = """
+CREATE TABLE people (id INTEGER PRIMARY KEY, city TEXT);
+CREATE TABLE orders (id INTEGER PRIMARY KEY, buyer INTEGER REFERENCES people (id), day {});
+CREATE TABLE lines (order_id INTEGER REFERENCES orders (id), item TEXT, colour TEXT)
+"""
+PARTS = ("train", "valid", "test")
+
+
+def moment(number: int) -> str:
+    return f"20{10 + number // 336:02}-{1 + number // 28 % 12:02}-{1 + number % 28:02}"
+
+
+def shop(path: Path, form: str) -> tuple[Path, dict[int, object], list[tuple[int, str, str]]]:
+    """Make a shop whose order numbers say nothing of their days; return also the days of orders, and the lines."""
+    rng = random.Random(3)
+    numbers = rng.sample(range(2000), 150)
+    days: dict[int, object] = {n: number if form == "INTEGER" else moment(number) for n, number in enumerate(numbers)}
+    days[7] = None
+    people = [(n, f"city {n % 4}") for n in range(30)]
+    orders = [(n, rng.randrange(30), day) for n, day in days.items()]
+    lines = [(rng.randrange(150), f"item {rng.randrange(9)}", rng.choice(("red", "blue"))) for _ in range(400)]
+    sqlite_of(path, SCRIPT.format(form), people=people, orders=orders, lines=lines)
+    return path, days, lines
+
+
+def parts_of(imported: Imported, relation: str) -> dict[tuple[str, ...], int]:
+    found = {}
+    for number, part in enumerate(PARTS):
+        for fact in imported.split.parts[part].table(relation):
+            found[fact] = number
+    return found
+
+
+@pytest.mark.parametrize("form", ["DATE", "INTEGER"])
+def test_nothing_in_train_is_later_than_what_is_held_out(tmp_path: Path, form: str) -> None:
+    path, days, lines = shop(tmp_path / "shop.db", form)
+    imported = read(path, time="orders.day", shapes={"lines": "fact"})
+    first: dict[tuple[str, ...], object] = {}
+    for order, item, colour in lines:
+        fact = (f"orders:{order}", f"lines.item:{item}", f"lines.colour:{colour}")
+        if days[order] is not None:
+            first[fact] = days[order]
+    buyers = {(fact[0],): part for fact, part in parts_of(imported, "orders.buyer").items()}
+    by_part: dict[int, list[object]] = defaultdict(list)
+    found = parts_of(imported, "lines")
+    assert len(found) > 300
+    for fact, part in found.items():
+        if fact in first:
+            by_part[part].append(first[fact])
+    for (order,), part in buyers.items():
+        if (day := days[int(order.partition(":")[2])]) is not None:
+            by_part[part].append(day)
+    assert all(len(by_part[part]) > 20 for part in range(3))
+    assert max(by_part[0]) <= min(by_part[1])  # type: ignore[type-var]
+    assert max(by_part[1]) <= min(by_part[2])  # type: ignore[type-var]
+    shares = np.array([len(by_part[part]) for part in range(3)]) / sum(map(len, by_part.values()))
+    assert shares == pytest.approx([0.8, 0.1, 0.1], abs=0.04)
+
+
+def test_a_fact_that_several_rows_say_is_from_the_first_of_them(tmp_path: Path) -> None:
+    rows = [(f"b{n % 6}", f"i{n % 4}", n) for n in range(120)]
+    late = [("b0", "i1", 500), ("b1", "i1", 501), ("b0", "i0", 502)]
+    csv_of(tmp_path / "sold.csv", ("buyer", "item", "hour"), [*rows, *late])
+    imported = read(tmp_path / "sold.csv", time="hour", columns={"sold": ["buyer", "item"]}, valid=0.0, test=0.02)
+    assert set(imported.split.test) == {("sold", "sold.buyer:b0", "sold.item:i1")}
+    assert len(imported.split.train) == 12
+    assert len(imported.split.valid) == 0
+
+
+def test_facts_of_other_tables_are_split_as_usual(tmp_path: Path) -> None:
+    path, _, _ = shop(tmp_path / "shop.db", "DATE")
+    usual, timed = (parts_of(read(path, **options), "people.city") for options in ({}, {"time": "orders.day"}))
+    assert timed.keys() == usual.keys()
+    assert {list(timed.values()).count(part) for part in (1, 2)} == {3}
+
+
+def test_what_cannot_say_when_is_refused(tmp_path: Path) -> None:
+    path, _, _ = shop(tmp_path / "shop.db", "DATE")
+    with pytest.raises(DataError, match=r"time: people.city holds neither dates nor numbers"):
+        read(path, time="city")
+    with pytest.raises(UnknownNameError, match=r"unknown column 'orders.dya'; did you mean 'orders.day'"):
+        read(path, time="orders.dya")
+    with pytest.raises(DataError, match=r"column 'id' could be orders.id or people.id"):
+        read(path, time="id")
+    with pytest.raises(DataError, match="time: column 'day' of table 'orders' is not read"):
+        read(path, time="orders.day", tables=["people", "lines"])
+
+
+def test_a_column_of_times_without_any_is_refused(tmp_path: Path) -> None:
+    rows = [(n, n % 5, None) for n in range(20)]
+    path = sqlite_of(tmp_path / "empty.db", "CREATE TABLE sold (buyer INTEGER, item INTEGER, day DATE)", sold=rows)
+    with pytest.raises(DataError, match=r"time: sold.day (is empty in every row|holds neither)"):
+        read(path, time="day")
+    bare = sqlite_of(
+        tmp_path / "bare.db",
+        SCRIPT.format("DATE"),
+        people=[(n, f"city {n % 3}") for n in range(20)],
+        lines=[(n % 7, f"item {n % 3}", "red" if n % 2 else "blue") for n in range(30)],
+    )
+    with pytest.raises(DataError, match=r"time: orders.day"):
+        read(bare, time="day")
+
+
+def test_rows_have_the_time_of_the_row_that_they_refer_to() -> None:
+    keys: Ids = np.array([5, 3, 8], np.int32)
+    cells: Ids = np.array([3, 8, 5, -1, 4, 9], np.int32)
+    found = times_through(cells, keys, np.array([1.0, 2.0, np.nan]))
+    np.testing.assert_array_equal(found, [2.0, np.nan, 1.0, np.nan, np.nan, np.nan])
