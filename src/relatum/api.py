@@ -42,6 +42,7 @@ from relatum.runs.bulk_export import Written, write_answers
 from relatum.runs.column_quality import ColumnQualities, column_quality
 from relatum.runs.completion import complete, score
 from relatum.runs.doubt import DOUBT_COLUMNS, DoubtfulFact, doubtful_facts
+from relatum.runs.doubtful_cells import DoubtfulCells, doubtful_cells
 from relatum.runs.each_question import combinations_of, each_question
 from relatum.runs.ensemble import join as join_runs
 from relatum.runs.export import predictions_table, save_embeddings
@@ -204,6 +205,16 @@ class Run(Trained):
         names = None if relation is None else self._relations(relation)
         found = doubtful_facts(self, [one.name for one in names or self.model.schema], k)
         return Records(found, DOUBT_COLUMNS, "doubtful facts", plain=DoubtfulFact.to_row)
+
+    def doubt_cells(self, tables: Sequence[str] = (), columns: Sequence[str] = (), k: int = 20) -> DoubtfulCells:
+        """Return the k cells of the imported tables that the rest of their rows and other rows find most doubtful.
+
+        Args:
+            tables: those whose cells are judged; by default all.
+            columns: those that are judged, as `column` or `table.column`; by default all.
+            k: how many at most; there are fewer where nothing else is likelier.
+        """
+        return doubtful_cells(self, tables=tables, columns=columns, k=k)
 
     def predict(
         self,

@@ -1,4 +1,4 @@
-"""`relatum doubt`: known facts that are likely wrong, and what would be expected instead."""
+"""`relatum doubt`: known facts, or cells of tables, that are likely wrong, and what would be expected instead."""
 
 from __future__ import annotations
 
@@ -8,28 +8,43 @@ import typer
 
 from relatum.cli.options import Json, RunFolder
 from relatum.cli.output import print_json, print_table, say
+from relatum.errors import SettingError
 from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
     from relatum.evidence.reasons import Reason
     from relatum.runs.doubt import DoubtfulFact
+    from relatum.runs.doubtful_cells import DoubtfulCells
 
 __all__ = ["doubt"]
+
+Many = list[str] | None
 
 
 def doubt(
     run: RunFolder,
     relation: Annotated[
-        list[str] | None, typer.Option(help="Only facts of this relation; can be repeated. By default all relations.")
+        Many, typer.Option(help="Only facts of this relation; can be repeated. By default all relations.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many facts to show.")] = 20,
+    table: Annotated[Many, typer.Option(metavar="TABLE", help="Only cells of this table; can be repeated.")] = None,
+    column: Annotated[Many, typer.Option(metavar="COLUMN", help="Only cells of this column; can be repeated.")] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many to show.")] = 20,
     why: Annotated[bool, typer.Option("--why", help="Show the rules and the facts behind each doubt.")] = False,
     json: Json = False,
 ) -> None:
-    """List known facts that other facts and the embedding speak against, with the entity that they would expect instead."""
+    """List known facts that other facts and the embedding speak against, with the entity that they would expect instead.
+
+    Of imported tables it lists cells instead, unless --relation or --why is given.
+    """
     from relatum.api import Run
 
-    found = Run.load(run).doubt(relation, k=k)
+    opened = Run.load(run)
+    if table or column or (opened.columns is not None and not relation and not why):
+        if relation or why:
+            raise SettingError("--table and --column choose cells, --relation and --why are for facts; give either")
+        _show_cells(opened.doubt_cells(table or (), column or (), k), json=json)
+        return
+    found = opened.doubt(relation, k=k)
     if json:
         print_json({"doubtful": [one.to_dict() for one in found]})
         return
@@ -45,6 +60,30 @@ def doubt(
     say("doubt: the log-odds that what is stored stands there by accident; best for comparing facts")
     for rank, one in enumerate(found if why else [], start=1):
         _show(rank, one)
+
+
+def _show_cells(found: DoubtfulCells, *, json: bool) -> None:
+    if json:
+        print_json({"cells": [{**one.to_dict(), "row": dict(one.row)} for one in found]})
+        return
+    if not len(found):
+        say("no cell is doubtful")
+        return
+    heads = ("column", "row", "stored", "expected", "probability", "doubt", "why")
+    rows = [
+        (
+            f"{one.table}.{one.column}",
+            ", ".join(str(value) for value in one.row.values()) if "row" not in one.row else f"row {one.row['row']}",
+            one.stored,
+            one.expected,
+            percent(one.probability),
+            f"{one.doubt:.2f}",
+            one.reason,
+        )
+        for one in found
+    ]
+    print_table("doubtful cells", heads, rows, ("probability", "doubt"), drop=("probability",))
+    say("doubt: how much likelier what is expected is than what is stored, as a logarithm; best for comparing cells")
 
 
 def _show(rank: int, one: DoubtfulFact) -> None:

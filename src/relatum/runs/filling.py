@@ -22,7 +22,17 @@ from relatum.tables.more_rows import joined_rows, read_more_rows
 from relatum.tables.table import Value
 from relatum.tables.values import value_of
 
-__all__ = ["Fill", "Fills", "fill", "rows_of"]
+__all__ = [
+    "Fill",
+    "Fills",
+    "fill",
+    "identity_of",
+    "models_of",
+    "reason_text",
+    "rows_of",
+    "value_and_interval",
+    "wanted_columns",
+]
 
 _ALL_PARTS = 2
 
@@ -93,13 +103,13 @@ def fill(
         min_probability: leave cells empty that are less sure.
     """
     rows = rows_of(run)
-    models, read = _models(run), rows
+    models, read = models_of(run), rows
     if source is not None:
         read = read_more_rows(source, rows, tables)
         rows = joined_rows(rows, read, run.split)
         models = ColumnModels(rows, models.models)
         tables = tables or list(read.tables)
-    wanted = _wanted(rows, models, tables, columns)
+    wanted = wanted_columns(rows, models, tables, columns)
     labels, scores = Labels(rows), embedding_scores(run.model, run.tables, rows)
     found: list[Fill] = []
     gaps = {one: np.flatnonzero(rows[one[0]].column(one[1])[: len(read[one[0]])] == EMPTY) for one in wanted}
@@ -119,13 +129,16 @@ def rows_of(run: Trained) -> RowStore:
     return run.split.rows
 
 
-def _models(run: Trained) -> ColumnModels:
+def models_of(run: Trained) -> ColumnModels:
+    """Return the models of a run's columns, or refuse a run that has none."""
     if run.columns is None:
         raise DataError(f"{run.name}: has no models of columns; train it again")
     return run.columns
 
 
-def _wanted(rows: RowStore, models: ColumnModels, tables: Sequence[str], columns: Sequence[str]) -> list[tuple[str, str]]:
+def wanted_columns(
+    rows: RowStore, models: ColumnModels, tables: Sequence[str], columns: Sequence[str]
+) -> list[tuple[str, str]]:
     """Return the columns to fill, in the order of their tables."""
     for table in tables:
         if table not in rows.tables:
@@ -155,14 +168,14 @@ def _fills(
         if best < 0 or probability < least:
             continue
         name = rows.names[best]
-        value, interval = _value(name, one)
-        identity, is_key = _row(rows, held, row)
+        value, interval = value_and_interval(name, one)
+        identity, is_key = identity_of(rows, held, row)
         supports = imputed.supports[number] if imputed.supports else ()
-        reason = _reason(rows, labels, held, supports[0]) if supports else "the most frequent value"
+        reason = reason_text(rows, labels, held, supports[0]) if supports else "the most frequent value"
         yield Fill(table, identity, column, value, labels.of(name), interval, probability, reason, is_key)
 
 
-def _value(name: str, column: TableColumn) -> tuple[Value, tuple[str, str] | None]:
+def value_and_interval(name: str, column: TableColumn) -> tuple[Value, tuple[str, str] | None]:
     """Return the value that an entity of a column stands for, and the interval of a group."""
     text = name.removeprefix(f"{column.entity_type}:") if column.entity_type else name
     if column.bins is None:
@@ -176,18 +189,20 @@ def _number_type(column: TableColumn) -> str:
     return "text" if column.value_type == "date" else "whole"
 
 
-def _row(rows: RowStore, table: RowTable, row: int) -> tuple[dict[str, Value], bool]:
+def identity_of(rows: RowStore, table: RowTable, row: int) -> tuple[dict[str, Value], bool]:
     """Return what a row is known by, and whether that is a key."""
     schema = table.schema
     for key in schema.keys:
         if all(schema.has(name) and schema.column(name).bins is None for name in key):
             cells = {name: int(table.column(name)[row]) for name in key}
             if min(cells.values()) >= 0:
-                return {name: _value(rows.names[cell], schema.column(name))[0] for name, cell in cells.items()}, True
+                return {
+                    name: value_and_interval(rows.names[cell], schema.column(name))[0] for name, cell in cells.items()
+                }, True
     return {"row": row}, False
 
 
-def _reason(rows: RowStore, labels: Labels, table: RowTable, support: Support) -> str:
+def reason_text(rows: RowStore, labels: Labels, table: RowTable, support: Support) -> str:
     """Return in words what speaks for a value."""
     names = [rows.names[one] for one in support.values[:3]]
     shown = " and ".join(labels.of(name) or name.partition(":")[2] or name for name in names)
