@@ -30,6 +30,7 @@ _KEPT = 4  # columns whose counts are kept
 _NUMBERS = 4_000_000  # in an array of features, about
 _VALID = 2000  # validation cells that the weight of an embedding is fitted on
 _FEW = 20  # with fewer it has none
+_APART = 0.8  # the share of cells held out with a fact of their own, at least, if they are to stand for empty ones
 _LEAST_SEEN = 0.1  # the share of cells whose value others have, at least, by which that of the others is reckoned
 _PULL = (20.0, 2.0)  # how strongly sharpness is drawn to 1, and the weight of the embedding to 0
 
@@ -86,7 +87,7 @@ def _by_validation(store: RowStore, view: TableView, model: ColumnModel, scores:
     rows = np.flatnonzero((table.parts[index] == 1) & (table.cells[index] >= 0))
     rows = rows[:: -(-len(rows) // _VALID)] if len(rows) else rows
     bound = BoundColumn(view, model.column, model.contexts, model.copies)
-    if len(rows) < _FEW or len(bound.values.ids) < 2:
+    if len(rows) < _FEW or len(bound.values.ids) < 2 or _come_together(table, index, rows):
         return model
     cells, numbers = _questions(table, model.column, rows, view, 0)
     single = _single_cells(bound, len(rows))
@@ -110,6 +111,18 @@ def _by_validation(store: RowStore, view: TableView, model: ColumnModel, scores:
     weight = float(weights[1]) / unit if count > 1 else 0.0
     curve = fit_curve(probabilities(stacked @ weights, candidates.open), truth.right, model.curve)
     return replace(model, curve=curve, sharpness=round(float(weights[0]), 6), embedding=weight)
+
+
+def _come_together(table: RowTable, index: int, rows: Int64) -> bool:
+    """Return whether the cells of a column in some rows were held out by facts that many rows have in common.
+
+    Then no row with such a fact is left to learn from, which is not what empty cells are like.
+    """
+    relation = table.schema.columns[index].relation
+    if relation is None or relation != table.schema.relation:
+        return False
+    facts = table.cells[[number for number, one in enumerate(table.schema.columns) if one.relation == relation]][:, rows]
+    return np.unique(facts, axis=1).shape[1] < _APART * len(rows)
 
 
 def _single_cells(bound: BoundColumn, count: int) -> Int64:
