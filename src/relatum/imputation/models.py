@@ -122,7 +122,7 @@ def _come_together(table: RowTable, index: int, rows: Int64) -> bool:
     if relation is None or relation != table.schema.relation:
         return False
     facts = table.cells[[number for number, one in enumerate(table.schema.columns) if one.relation == relation]][:, rows]
-    return np.unique(facts, axis=1).shape[1] < _APART * len(rows)
+    return bool(np.unique(facts, axis=1).shape[1] < _APART * len(rows))
 
 
 def _single_cells(bound: BoundColumn, count: int) -> Int64:
