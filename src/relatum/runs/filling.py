@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from relatum.progress import progress
 from relatum.records import Records
 from relatum.runs.column_scores import embedding_scores
 from relatum.runs.trained import Trained
-from relatum.tables.more_rows import read_more_rows
+from relatum.tables.more_rows import added_rows, read_more_rows
 from relatum.tables.table import Value
 from relatum.tables.values import value_of
 
@@ -103,16 +103,16 @@ def fill(
         min_probability: leave cells empty that are less sure.
     """
     models, rows = models_of(run), rows_of(run)
+    lengths = {name: len(table) for name, table in rows.tables.items()}
     if source is not None:
         read = read_more_rows(source, rows, tables)
-        kept = rows.with_names(read.names)
-        rows = replace(read, tables={**kept.tables, **read.tables})
+        rows = added_rows(rows, read)  # what was imported still counts: there may be new rows only
         models = ColumnModels(rows, models.models)
-        tables = tables or list(read.tables)
+        tables, lengths = tables or list(read.tables), {name: len(table) for name, table in read.tables.items()}
     wanted = wanted_columns(rows, models, tables, columns)
     labels, scores = Labels(rows), embedding_scores(run.model, run.tables, rows)
     found: list[Fill] = []
-    gaps = {one: np.flatnonzero(rows[one[0]].column(one[1]) == EMPTY) for one in wanted}
+    gaps = {(table, one): np.flatnonzero(rows[table].column(one)[: lengths[table]] == EMPTY) for table, one in wanted}
     with progress("filling cells", sum(map(len, gaps.values()))) as advance:
         for (table, column), empty in gaps.items():
             if len(empty):

@@ -20,7 +20,7 @@ from relatum.tables.open import open_sources
 from relatum.tables.options import Choices, ImportOptions
 from relatum.tables.staging import stage
 
-__all__ = ["facts_of_rows", "joined_rows", "read_more_rows"]
+__all__ = ["added_rows", "facts_of_rows", "joined_rows", "read_more_rows"]
 
 
 def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> RowStore:
@@ -54,6 +54,34 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
         for name, each in zip(wanted, cells, strict=True)
     }
     return replace(RowStore(names, rows).with_names(every), options=like.options, sources=locations)
+
+
+def added_rows(old: RowStore, new: RowStore) -> RowStore:
+    """Return the rows of an import behind those of some tables that were read since, over the names of the latter.
+
+    The new ones come first, so that they keep their numbers. An old row that is among them, by its key or, where there is
+    none, by all of its cells, is left out: it counts once, as it is now.
+    """
+    kept = old.with_names(new.names)
+    tables = {name: _behind(table, kept[name]) for name, table in new.tables.items()}
+    return replace(new, tables={**kept.tables, **tables})
+
+
+def _behind(new: RowTable, old: RowTable) -> RowTable:
+    """Return the rows of a table followed by those of an older state of it that are not among them."""
+    schema = new.schema
+    key = next((one for one in schema.keys if all(map(schema.has, one))), tuple(one.name for one in schema.columns))
+    indexes = [schema.index(name) for name in key]
+    identities = np.concatenate([new.cells[indexes], old.cells[indexes]], axis=1)
+    _, groups = np.unique(identities, axis=1, return_inverse=True)
+    groups = groups.reshape(-1)
+    rest = np.flatnonzero(~np.isin(groups[len(new) :], groups[: len(new)]))
+    labels = None
+    if new.labels is not None or old.labels is not None:
+        known = old.labels or ("",) * len(old)
+        labels = (*(new.labels or ("",) * len(new)), *(known[row] for row in rest.tolist()))
+    cells = np.concatenate([new.cells, old.cells[:, rest]], axis=1)
+    return RowTable(schema, cells, np.concatenate([new.parts, old.parts[:, rest]], axis=1), labels)
 
 
 def facts_of_rows(rows: RowStore, schema: Schema) -> Split:
