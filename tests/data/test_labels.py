@@ -50,7 +50,8 @@ def test_a_label_of_several_is_refused_with_choices() -> None:
     with pytest.raises(DataError) as refused:
         Labels(labelled()).entity("Rock", "Genre.Id:", "genre")
     assert str(refused.value) == (
-        "'Rock' could be any of 6 values of genre: Genre.Id:0, Genre.Id:3, Genre.Id:4, Genre.Id:5, Genre.Id:6, ...; say which"
+        "'Rock' could be any of 6 values of genre: "
+        "Genre.Id:0, Genre.Id:3, Genre.Id:4, Genre.Id:5, Genre.Id:6, ...; say which"
     )
 
 
