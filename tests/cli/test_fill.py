@@ -1,0 +1,205 @@
+"""`relatum fill`: what people see, what programs read, what a database gets and gives back, and what mistakes say."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from support.command_line import Relatum
+from support.shop_with_gaps import COUNTRIES, add_customers, content_of, put_in, rows, statements
+
+EMPTY_COUNTRIES = [row[0] for row in rows()["customers"] if row[3] is None]
+
+
+@pytest.fixture
+def today(gappy_shop: Path, tmp_path: Path) -> Path:
+    return shutil.copy(gappy_shop, tmp_path / "today.db")
+
+
+@pytest.fixture(scope="module")
+def shop_run(gappy_run: Path) -> str:
+    return str(gappy_run)
+
+
+def countries(path: Path) -> dict[int, str | None]:
+    with closing(sqlite3.connect(path)) as connection:
+        return dict(connection.execute("SELECT id, country FROM customers").fetchall())
+
+
+def test_the_surest_cells_are_shown_with_their_reasons(run: Relatum, shop_run: str) -> None:
+    code, out, err = run("fill", shop_run, "--table", "customers")
+    assert (code, err) == (0, "")
+    assert "empty cells, the surest first" in out
+    lines = [line.split() for line in out.splitlines() if line.strip().startswith("customers.country")]
+    assert len(lines) == len(EMPTY_COUNTRIES)
+    assert {int(line[1]) for line in lines} == set(EMPTY_COUNTRIES)
+    assert "city is Milan: " in out
+    code, out, _ = run("fill", shop_run)
+    assert code == 0
+    assert "30 of " in out.splitlines()[-1]
+    assert out.splitlines()[-1].endswith("are shown; write all of them with --to FILE_OR_URL")
+    code, out, _ = run("fill", shop_run, "--column", "customers.segment", "--min-probability", "1")
+    assert (code, out) == (0, "no empty cell was found that could be filled\n")
+
+
+def test_json_has_every_cell_with_plain_values(run: Relatum, shop_run: str) -> None:
+    code, out, err = run("fill", shop_run, "--column", "country", "--column", "price", "--json")
+    cells = json.loads(out)["cells"]
+    assert (code, err) == (0, "")
+    assert {one["row"]["id"]: one["value"] for one in cells if one["column"] == "country"} == {
+        key: COUNTRIES[str(rows()["customers"][int(str(key)) - 1][2])] for key in EMPTY_COUNTRIES
+    }
+    prices = [one for one in cells if one["column"] == "price"]
+    assert prices
+    for one in prices:
+        low, high = map(float, one["interval"])
+        assert low <= one["value"] <= high
+        assert one.keys() >= {"table", "label", "probability", "reason"}
+
+
+def test_cells_are_written_to_a_file_and_to_a_database(run: Relatum, shop_run: str, tmp_path: Path) -> None:
+    code, out, _ = run("fill", shop_run, "--to", str(tmp_path / "cells.csv"))
+    with (tmp_path / "cells.csv").open(encoding="utf-8") as file:
+        written = list(csv.DictReader(file))
+    _, everything, _ = run("fill", shop_run, "--json")
+    assert (code, out) == (0, f"wrote {len(written)} cells to {tmp_path / 'cells.csv'}\n")
+    cells = json.loads(everything)["cells"]
+    assert [float(one["probability"]) for one in written] == [one["probability"] for one in cells]
+    assert [one["value"] for one in written] == [str(one["value"]) for one in cells]
+    assert list(written[0]) == ["table", "row", "column", "value", "label", "interval", "probability", "reason"]
+    database = str(tmp_path / "cells.db")
+    code, out, _ = run("fill", shop_run, "--to", database, "--json")
+    assert (code, json.loads(out)) == (0, {"to": database, "table": "filled_cells", "cells": len(written)})
+    with closing(sqlite3.connect(database)) as connection:
+        assert connection.execute("SELECT count(*), min(probability) > 0 FROM filled_cells").fetchone() == (len(written), 1)
+    assert run("fill", shop_run, "--to", database)[0] == 2  # it is there
+    assert run("fill", shop_run, "--to", database, "--replace")[0] == 0
+
+
+def test_a_copy_is_filled_and_the_database_is_left(run: Relatum, shop_run: str, today: Path, tmp_path: Path) -> None:
+    before, copy = today.read_bytes(), tmp_path / "copy.db"
+    code, out, _ = run("fill", shop_run, "--from", str(today), "--copy", str(copy), "--column", "country")
+    assert (code, out) == (0, f"filled {len(EMPTY_COUNTRIES)} cells of {copy}\n")
+    assert today.read_bytes() == before
+    assert all(countries(copy).values())
+
+
+def test_a_database_is_filled_and_emptied_again(run: Relatum, shop_run: str, today: Path) -> None:
+    add_customers(today)
+    before = content_of(today)
+    code, out, err = run("fill", shop_run, "--from", str(today), "--apply")
+    assert (code, err) == (0, "")
+    assert f"relatum fill {shop_run} --undo {today} takes them back" in out
+    for row in content_of(today)["customers"]:
+        assert row[3] == COUNTRIES[str(row[2])]  # those of the new rows too
+    with closing(sqlite3.connect(today)) as connection:
+        (least,) = connection.execute("SELECT min(probability) FROM relatum_changes").fetchone()
+    assert least >= 0.9
+    code, out, _ = run("fill", shop_run, "--undo", str(today))
+    assert code == 0
+    assert out.startswith("emptied ")
+    assert content_of(today) == before
+    code, _, err = run("fill", shop_run, "--undo", str(today))
+    assert code == 2
+    assert err.startswith("relatum: ")
+    assert content_of(today) == before
+
+
+def test_the_last_of_two_fills_is_taken_back_once_and_the_other_is_named(run: Relatum, shop_run: str, today: Path) -> None:
+    contents = [content_of(today)]
+    for column in ("country", "category"):
+        code, out, _ = run("fill", shop_run, "--from", str(today), "--apply", "--column", column, "--json")
+        assert code == 0
+        assert json.loads(out)["applied"] > 0
+        contents.append(content_of(today))
+    assert contents[0] != contents[1] != contents[2]
+    code, out, err = run("fill", shop_run, "--undo", str(today), "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["changed"] == 0
+    assert content_of(today) == contents[1]
+    code, _, err = run("fill", shop_run, "--undo", str(today))
+    assert code == 2
+    assert err.endswith("; not undone yet: 1\n")
+    assert content_of(today) == contents[1]
+
+
+def test_what_was_changed_since_stays_and_rows_without_a_key_are_counted(run: Relatum, shop_run: str, today: Path) -> None:
+    _, out, _ = run("fill", shop_run, "--from", str(today), "--apply", "--min-probability", "0", "--json")
+    counts = json.loads(out)
+    assert counts["without_key"] == sum(row[2] is None for row in rows()["ratings"])
+    assert counts["missing"] == counts["ambiguous"] == counts["filled"] == 0
+    statements(today, f"UPDATE customers SET country = 'Spain' WHERE id = {EMPTY_COUNTRIES[0]}")  # noqa: S608
+    code, out, _ = run("fill", shop_run, "--undo", str(today))
+    assert code == 0
+    assert out.endswith("1 cell changed since, and stay as they are\n")
+    assert countries(today)[int(str(EMPTY_COUNTRIES[0]))] == "Spain"
+
+
+def test_a_postgresql_database_is_filled_and_emptied_again(run: Relatum, shop_run: str, database: str) -> None:
+    import psycopg
+
+    def content() -> dict[str, list[tuple[object, ...]]]:
+        with psycopg.connect(database) as connection:
+            return {
+                table: connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall()  # type: ignore[arg-type]  # noqa: S608
+                for table in rows()
+            }
+
+    with psycopg.connect(database) as connection, connection.cursor() as cursor:
+        put_in(cursor.execute, cursor.executemany, "%s")  # type: ignore[arg-type]
+    before = content()
+    code, out, err = run("fill", shop_run, "--from", database, "--apply", "--min-probability", "0.5")
+    assert (code, err) == (0, "")
+    assert "s3cret" not in out
+    after = content()
+    assert all(row[3] == COUNTRIES[str(row[2])] for row in after["customers"])
+    assert sum(row[2] is None for row in after["items"]) < sum(row[2] is None for row in before["items"])
+    code, out, err = run("fill", shop_run, "--undo", database)
+    assert (code, err) == (0, "")
+    assert content() == before
+    assert run("fill", shop_run, "--undo", database)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--table", "custmers"), "unknown table 'custmers'; did you mean 'customers'?"),
+        (("--column", "contry"), "unknown column to fill 'contry'; did you mean 'country'"),
+        (("--table", "items", "--column", "country"), "unknown column to fill 'country'"),
+        (("--apply",), "--apply and --copy need --from DATABASE"),
+        (("--copy", "copy.db"), "--apply and --copy need --from DATABASE"),
+        (("--from", "a.db", "--from", "b.db", "--apply"), "--apply and --copy need --from DATABASE"),
+        (("--from", "a.db", "--apply", "--to", "x.csv"), "--to, --copy and --apply: choose one of them"),
+        (("--from", "a.db", "--apply", "--copy", "x.db"), "--to, --copy and --apply: choose one of them"),
+        (("--from", "a.db", "--copy", "x.db", "--to", "x.csv"), "--to, --copy and --apply: choose one of them"),
+        (("--min-probability", "2"), "--min-probability 2.0: must be from 0 to 1"),
+        (("--min-probability", "nan"), "--min-probability nan: must be from 0 to 1"),
+        (("--undo", " "), "--undo needs the database"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    run: Relatum, shop_run: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("fill", shop_run, *words)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"relatum: {message}")
+    assert err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_without_tables_and_a_database_without_changes_are_refused(
+    run: Relatum, shop_run: str, example_run: Path, today: Path
+) -> None:
+    code, _, err = run("fill", str(example_run))
+    assert code == 2
+    assert err.endswith("its data was not imported from tables, so there are no cells to fill\n")
+    before = today.read_bytes()
+    assert run("fill", shop_run, "--undo", str(today))[0] == 2
+    assert today.read_bytes() == before
