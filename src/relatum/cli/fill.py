@@ -104,7 +104,7 @@ def _show(found: Fills) -> None:
 
 
 def _value(one: Fill) -> str:
-    if one.interval is not None:
+    if one.is_group and one.interval is not None:
         return f"{one.value} ({' to '.join(one.interval)})"
     return str(one.value) if one.label is None else f"{one.label} ({one.value})"
 
@@ -133,9 +133,10 @@ def _change(database: str, copy: Path | None, found: Fills, run: str, *, json: b
     changes = _changes(found)
     applied = apply_changes(database, changes, source=run) if copy is None else copy_filled(database, copy, changes)
     target = database if copy is None else str(copy)
-    keyless = len(found) - len(changes)
+    groups = sum(one.is_group for one in found)
+    keyless = len(found) - len(changes) - groups
     if json:
-        print_json({**_counts(applied), "without_key": keyless, "database": _shown(target)})
+        print_json({**_counts(applied), "without_key": keyless, "groups": groups, "database": _shown(target)})
         return
     say(f"filled {count(applied.applied, 'cell')} of {_shown(target)}")
     left = {
@@ -143,6 +144,7 @@ def _change(database: str, copy: Path | None, found: Fills, run: str, *, json: b
         "have no row any more": applied.missing,
         "match several rows": applied.ambiguous,
         "are in tables without a key; write these with --to": keyless,
+        "are known only as a group of numbers or dates; write these with --to": groups,
     }
     for why, many in left.items():
         if many:
@@ -164,11 +166,16 @@ def _counts(applied: Applied) -> dict[str, int | None]:
 
 
 def _changes(found: Fills) -> list[Change]:
-    """Return what can be written into a database: cells of rows that have a key."""
+    """Return what can be written into a database: cells of rows that have a key.
+
+    A group of several numbers or dates is left out: its probability is that of the group, not of the value in its middle.
+    """
     from relatum.tables.changes import Change
 
     return [
-        Change(one.table, dict(one.row), one.column, one.value, one.probability, one.reason) for one in found if one.is_key
+        Change(one.table, dict(one.row), one.column, one.value, one.probability, one.reason)
+        for one in found
+        if one.is_key and not one.is_group
     ]
 
 

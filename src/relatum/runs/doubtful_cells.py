@@ -107,7 +107,7 @@ def _of_column(
     def shown(name: str) -> str:
         value, interval = value_and_interval(name, schema)
         label = labels.of(name)
-        return " to ".join(interval) if interval else str(value) if label is None else f"{label} ({value})"
+        return " to ".join(dict.fromkeys(interval)) if interval else str(value) if label is None else f"{label} ({value})"
 
     for number, index in enumerate(chosen.tolist()):
         supports = again.supports[number] if again is not None else ()

@@ -63,6 +63,11 @@ class Fill:
     reason: str
     is_key: bool
 
+    @property
+    def is_group(self) -> bool:
+        """Whether only a group of several numbers or dates is known, of which the value is the middle."""
+        return self.interval is not None and self.interval[0] != self.interval[1]
+
     def to_dict(self) -> dict[str, Any]:
         """Return all fields by name, the row as text."""
         return {
