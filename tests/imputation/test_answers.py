@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from relatum.imputation.answers import Imputed, merged
-from relatum.imputation.models import fit_columns
+from relatum.imputation.models import ColumnModels, fit_columns
 from support.row_stores import id_of, store_of
 from support.shop_rows import hidden_rows, shop
 
@@ -81,3 +83,16 @@ def test_blocks_of_different_width_are_joined() -> None:
     assert both.ids.tolist() == [[3, -1], [1, 2]]
     assert both.best.tolist() == [3, 1]
     assert len(both) == 2
+
+
+def test_a_column_in_which_nothing_is_seen_has_no_answer() -> None:
+    store = shop()
+    models = fit_columns(store, columns=[("Order", "Country")])
+    table = store["Order"]
+    parts = table.parts.copy()
+    parts[table.schema.index("Country")] = 2
+    hidden = replace(store, tables={**store.tables, "Order": replace(table, parts=parts)})
+    found = ColumnModels(hidden, models.models).answer("Order", "Country", np.arange(3), reasons=1)
+    assert found.best.tolist() == [-1, -1, -1]
+    assert found.others.tolist() == [1.0, 1.0, 1.0]
+    assert found.supports == ((), (), ())

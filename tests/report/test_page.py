@@ -81,6 +81,29 @@ def test_a_report_says_what_was_learned(trained: Path) -> None:
     assert len(curves) == 3  # loss, validation and calibration
 
 
+def test_a_run_on_tables_has_a_section_of_columns(gappy_run: Path, trained: Path) -> None:
+    run = Run.load(gappy_run)
+    study = study_of(run)
+    assert study.columns == tuple(run.evaluate_columns("test"))
+    rows = run.split.rows
+    assert rows is not None
+    gaps = {name: (empty, share) for name, empty, share in study.gaps}
+    assert gaps["customers.country"] == (17, 17 / 120)
+    assert set(gaps) == {
+        f"{table}.{column.name}"
+        for table, held in rows.tables.items()
+        for column, cells in zip(held.schema.columns, held.cells, strict=True)
+        if column.part_of is None and (cells < 0).any()
+    }
+    page = checked(report_page(run))
+    ids = [attributes["id"] for attributes in page.all("section")]
+    assert "columns" in ids
+    assert ids.index("quality") < ids.index("columns")
+    for words in ("Held-out cells filled right", "Empty cells, which relatum fill answers", "customers.country 17 14.2 %"):
+        assert words in page.text, words
+    assert study_of(Run.load(trained)).columns == study_of(Run.load(trained)).gaps == ()
+
+
 def test_the_page_shows_what_was_measured(trained: Path) -> None:
     study = study_of(Run.load(trained))
     assert study == study_of(Run.load(trained))

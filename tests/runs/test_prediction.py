@@ -173,3 +173,78 @@ def test_facts_that_are_held_back_can_be_predicted(run: Run) -> None:
 def test_less_than_one_cannot_be_asked_for(run: Run, name: str) -> None:
     with pytest.raises(SettingError, match=f"{name}: must be at least 1, not 0"):
         predict(run, ["sold"], **{name: 0})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def keyed(gappy_run: Path) -> Run:
+    return Run.load(gappy_run)
+
+
+def contradictions(run: Run, relation: str, proposed: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the proposals that are known, or repeat a key of a known fact, by a plain loop."""
+    facts = known(run, relation)
+    taken = {(key, tuple(fact[one] for one in key)) for key in run.keys_of(relation) for fact in facts}
+    return [
+        fact
+        for fact in proposed
+        if fact in facts or any((key, tuple(fact[one] for one in key)) in taken for key in run.keys_of(relation))
+    ]
+
+
+def test_the_shop_has_keys_of_one_and_of_several_columns(keyed: Run) -> None:
+    keys = {keyed.keys_of(relation.name) for relation in keyed.schema}
+    assert keys >= {(), ((0,),), ((0,), (1,)), ((0, 1),), ((0, 1), (0, 2))}
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_no_prediction_contradicts_a_key(keyed: Run, exact: bool) -> None:
+    found = 0
+    for relation in keyed.schema:
+        if exact and relation.name == "sales":
+            continue
+        proposed = [one.entities for one in keyed.predict(relation.name, top=200, exact=exact)]
+        assert contradictions(keyed, relation.name, proposed) == []
+        for key in keyed.keys_of(relation.name):  # nor do predictions contradict each other
+            assert len({tuple(fact[one] for one in key) for fact in proposed}) == len(proposed)
+        found += len(proposed)
+    assert found > 200
+
+
+def test_no_new_answer_contradicts_a_key(keyed: Run) -> None:
+    found = 0
+    for relation in keyed.schema:
+        facts = sorted(known(keyed, relation.name))
+        for fact in facts[:: max(1, len(facts) // 4)][:4]:
+            for count in (1, 2):
+                for free in itertools.combinations(range(relation.arity), count):
+                    given = [None if position in free else name for position, name in enumerate(fact)]
+                    answers = keyed.complete(relation.name, *given, k=20, new_only=True)
+                    proposed = []
+                    for answer in answers:
+                        filled = list(fact)
+                        for position, name in zip(free, answer.entities, strict=True):
+                            filled[position] = name
+                        proposed.append(tuple(filled))
+                    assert contradictions(keyed, relation.name, proposed) == [], (relation.name, given)
+                    found += len(proposed)
+    assert found > 200
+
+
+def test_no_answer_to_each_question_contradicts_a_key(keyed: Run) -> None:
+    found = 0
+    for relation in keyed.schema:
+        for position in range(relation.arity):
+            words = [None if one == position else "*" for one in range(relation.arity)]
+            suggestions = keyed.complete_each(relation.name, *words, k=5, new_only=True, all_entities=relation.arity == 2)
+            proposed = []
+            for one in suggestions:
+                given = iter(one.entities[:-1])
+                proposed.append(tuple(one.entities[-1] if at == position else next(given) for at in range(relation.arity)))
+            assert contradictions(keyed, relation.name, proposed) == []
+            found += len(proposed)
+    assert found > 200
+
+
+def test_a_row_of_the_shop_whose_cell_is_empty_is_still_proposed(keyed: Run) -> None:
+    proposed = {one.entities[0] for one in keyed.predict("customers.country", exact=True)}
+    assert {"customers:3", "customers:10"} <= proposed

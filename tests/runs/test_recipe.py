@@ -11,6 +11,7 @@ import pytest
 import relatum
 from relatum.errors import SettingError
 from relatum.models.reale import ReAlESettings
+from relatum.runs import recipe
 from relatum.runs.facts import facts_of
 from relatum.runs.recipe import fitted_to_minutes, spec_of, suited_to_facts
 from relatum.runs.spec import Spec
@@ -92,3 +93,22 @@ def test_what_was_spent_before_training_is_taken_from_its_time() -> None:
     assert 0 < late.history.epochs < early.history.epochs
     assert late.history.best is not None
     assert late.calibration is not None
+
+
+def test_training_on_tables_has_patience_and_takes_ten_minutes_at_most(
+    gappy_shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = relatum.read(gappy_shop).split
+
+    def found(**given: object) -> Spec:
+        spec = spec_of("shop", None, {"model": None, "spec": None, "seed": None, **given})
+        return spec if isinstance(spec, Spec) else spec(tables)
+
+    quick = found()
+    assert (quick.training.patience, quick.training.minutes) == (3, None)
+    assert resolved().training.patience == 0  # facts alone have all epochs
+    monkeypatch.setattr(recipe, "_TABLE_MINUTES", 1e-5)
+    assert found().training.minutes == 1e-5
+    assert found(epochs=7).training.minutes is None  # what was chosen stays
+    assert found(minutes=2.0).training.minutes == 2.0
+    assert resolved().training.minutes is None

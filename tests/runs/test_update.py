@@ -37,6 +37,8 @@ from relatum.report import report_page
 from relatum.rules import mine_rules
 from relatum.runs.journal import Journal, read_history
 from relatum.training.settings import TrainingSettings
+from support.shop_with_gaps import NEW_CUSTOMERS, add_customers, statements
+from support.small_tables import sqlite_of
 
 NEW = "sold\tzoe\tmike\tboat\nsold\tdrew\tzoe\ttea\nbuyer\tzoe\ttea\nbuyer\tkim\tlamp\n"
 MODEL_FILES = ("model.safetensors", "config.json", "entities.txt", "relations.txt", "facts.safetensors", "calibration.json")
@@ -363,3 +365,63 @@ def test_folding_in_is_far_above_chance_and_near_retraining(tmp_path: Path, coun
     assert len(asked) > 20
     assert folded > 4 * np.sum(1 / np.arange(1, 113)) / 112  # chance
     assert folded > 0.8 * retrained
+
+
+@pytest.fixture
+def today(gappy_shop: Path, tmp_path: Path) -> Path:
+    path = shutil.copy(gappy_shop, tmp_path / "today.db")
+    add_customers(path)
+    return path
+
+
+def test_from_a_database_new_rows_are_learned_filled_and_called_by_their_labels(
+    gappy_run: Path, today: Path, tmp_path: Path
+) -> None:
+    old = Run.load(gappy_run)
+    made = update(gappy_run, today, tmp_path / "out")
+    found = Run.load(made.folder)
+    assert set(found.split.train) - set(old.split.train) == {
+        ("customers.city", "customers:201", "customers.city:Paris"),
+        ("customers.city", "customers:202", "customers.city:Oslo"),
+        ("customers.segment", "customers:201", "customers.segment:home"),
+    }
+    assert [sorted(found.split.parts[part]) for part in ("valid", "test")] == [
+        sorted(old.split.parts[part]) for part in ("valid", "test")
+    ]
+    filled = {(one.column, one.row["id"]): one.value for one in found.fill(tables=["customers"])}
+    assert (filled["country", 201], filled["country", 202]) == ("France", "Norway")
+    assert found.complete("customers.country", "Zoe", None)[0].entity == "customers.country:France"
+    assert found.labels.of("customers:10") == "customer 10"
+    assert len(found.evaluate_columns()) > 0
+
+
+def test_new_rows_alone_leave_those_of_the_run_and_their_labels(gappy_run: Path, tmp_path: Path) -> None:
+    only = sqlite_of(
+        tmp_path / "only.db",
+        "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, city TEXT, country TEXT, segment TEXT)",
+        customers=NEW_CUSTOMERS,
+    )
+    made = update(gappy_run, only, tmp_path / "out")
+    assert made.split.rows is not None
+    assert len(made.split.rows["customers"]) == 122
+    assert (made.labels.of("customers:10"), made.labels.of("customers:202")) == ("customer 10", "Yan")
+    assert {one.row["id"] for one in made.fill(columns=["country"])} >= {3, 10, 201, 202}
+
+
+def test_a_database_after_facts_of_entities_that_no_row_has(gappy_run: Path, today: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.txt").write_text("customers.city\tcustomers:900\tcustomers.city:Bern\n")
+    first = update(gappy_run, tmp_path / "new.txt", tmp_path / "first")
+    second = update(first.folder, today, tmp_path / "second")
+    assert {"customers:900", "customers:201"} <= set(second.entities)
+    assert second.fill(columns=["country"])
+
+
+def test_a_database_without_anything_new_or_of_other_tables_is_refused(
+    gappy_run: Path, gappy_shop: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match="nothing is new"):
+        update(gappy_run, gappy_shop, tmp_path / "out")
+    statements(tmp_path / "other.db", "CREATE TABLE other (a, b)", "INSERT INTO other VALUES (1, 2)")
+    with pytest.raises(DataError, match="none of the imported tables is there: "):
+        update(gappy_run, tmp_path / "other.db", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,40 @@
+"""`relatum evaluate --by column`: a table of columns beside the obvious, the same as JSON, and mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from relatum import Run
+from support.command_line import Relatum
+
+
+def test_each_column_has_a_line_and_the_last_one_sums_up(run: Relatum, gappy_run: Path) -> None:
+    code, out, err = run("evaluate", str(gappy_run), "--by", "column")
+    assert (code, err) == (0, "")
+    found = Run.load(gappy_run).evaluate_columns()
+    assert "test cells filled right" in out
+    for one in found:
+        (line,) = (line.split() for line in out.splitlines() if line.split()[:1] == [f"{one.table}.{one.column}"])
+        assert line[1:3] == [str(one.cells), f"{one.accuracy:.3f}"]
+    judged = [one for one in found if one.cells >= 20]
+    assert judged
+    better, equal, worse = (sum(one.verdict == word for one in judged) for word in ("better", "equal", "worse"))
+    whole = " ".join(out.split())
+    assert f"{len(judged)} columns with 20 cells or more: {better} better, {equal} equal, {worse} worse" in whole
+
+
+def test_json_has_every_column(run: Relatum, gappy_run: Path) -> None:
+    code, out, err = run("evaluate", str(gappy_run), "--by", "column", "--split", "valid", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["part"] == "valid"
+    assert found["columns"] == [one.to_dict() for one in Run.load(gappy_run).evaluate_columns("valid")]
+
+
+def test_mistakes_are_one_line(run: Relatum, gappy_run: Path, example_run: Path) -> None:
+    code, out, err = run("evaluate", str(gappy_run), "--by", "column", "--split", "train")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    code, out, err = run("evaluate", str(example_run), "--by", "column")
+    assert (code, out) == (2, "")
+    assert err.endswith("its data was not imported from tables, so there are no cells to fill\n")
