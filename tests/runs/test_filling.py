@@ -57,3 +57,13 @@ def test_a_whole_table_that_is_read_again_counts_once(run: Run, tmp_path: Path) 
     alone = run.fill(write(tmp_path / "alone.db", [], gap), columns=["city"])[0]
     assert whole.value == alone.value == "c1"
     assert whole.probability == pytest.approx(alone.probability, abs=1e-6)
+
+
+def test_an_update_by_new_rows_alone_keeps_the_others(run: Run, tmp_path: Path) -> None:
+    updated = run.update(write(tmp_path / "new.db", [("m20", "Fiat")], [("d20", "m20", "c9"), ("d5", "m5", "c1")]))
+    old, new = run.split.rows, updated.split.rows
+    assert old is not None
+    assert new is not None
+    assert len(new["models"]) == len(old["models"]) + 1
+    found = updated.fill(write(tmp_path / "today.db", [], [("d6", "m6", None)]), columns=["trips.city"])
+    assert [one.value for one in found] == ["c2"]

@@ -94,7 +94,7 @@ def facts_of_rows(rows: RowStore, schema: Schema) -> Split:
 
 
 def joined_rows(old: RowStore, new: RowStore, split: Split) -> RowStore:
-    """Return the rows of an import with those of some tables read again; a cell whose fact is held out is held out too."""
+    """Return the rows of an import with those of some tables that were read since; a cell of a held-out fact is held out."""
     names = new.names if set(old.names) <= set(new.names) else Vocabulary(sorted({*old.names, *new.names}))
     kept, read = old.with_names(names), new.with_names(names)
     tables, held_out = dict(kept.tables), HeldOutCells(split, names)
@@ -102,7 +102,7 @@ def joined_rows(old: RowStore, new: RowStore, split: Split) -> RowStore:
         facts = _relations(table.schema, split.schema)
         key = table.schema.keys[0] if table.schema.keys else ()
         parts = held_out.parts_of(facts, table.schema.columns, table.cells, key, (0.0, 0.0), np.random.default_rng(0))
-        tables[name] = replace(table, parts=parts)
+        tables[name] = _behind(replace(table, parts=parts), kept[name])
     return replace(kept, tables=tables, sources=new.sources)
 
 
