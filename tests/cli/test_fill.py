@@ -137,7 +137,7 @@ def test_what_was_changed_since_stays_and_rows_without_a_key_are_counted(run: Re
     statements(today, f"UPDATE customers SET country = 'Spain' WHERE id = {EMPTY_COUNTRIES[0]}")  # noqa: S608
     code, out, _ = run("fill", shop_run, "--undo", str(today))
     assert code == 0
-    assert out.endswith("1 cell changed since, and stay as they are\n")
+    assert out.endswith("left as they are, for they changed since: 1 cell\n")
     assert countries(today)[int(str(EMPTY_COUNTRIES[0]))] == "Spain"
 
 

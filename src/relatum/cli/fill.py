@@ -190,4 +190,4 @@ def _undo(database: str, *, json: bool) -> None:
         return
     say(f"emptied {count(undone.restored, 'cell')} of {_shown(database)} again")
     if undone.changed:
-        say(f"{count(undone.changed, 'cell')} changed since, and stay as they are")
+        say(f"left as they are, for they changed since: {count(undone.changed, 'cell')}")

@@ -23,6 +23,8 @@ from relatum.settings import whole_number
 
 __all__ = ["predict"]
 
+_SPARE = 4  # times as many facts as are wanted that are looked for where keys rule some out
+
 
 def predict(
     run: Trained,
@@ -69,20 +71,25 @@ def predict(
     found = {}
     with progress("looking for new facts", sum(map(len, questions_of.values()))) as advance:
         for name, questions in questions_of.items():
-            facts = best_new_facts(scorers[name], questions, top, answers=per_question, least=least, advance=advance)
-            facts = _without_taken_keys(facts, facts_of(name).columns, run.keys_of(name))
+            keys = run.keys_of(name)
+            wanted = top * _SPARE if keys else top  # of facts that share a key one is left
+            facts = best_new_facts(scorers[name], questions, wanted, answers=per_question, least=least, advance=advance)
+            facts = _without_taken_keys(facts, facts_of(name).columns, keys, top)
             chances = found_probabilities(run, scorers[name], facts) if len(facts.scores) else None
             found[name] = _predictions(run, name, facts, chances, min_probability, exact)
     return found
 
 
-def _without_taken_keys(facts: NewFacts, known: Ids, keys: Keys) -> NewFacts:
-    """Return those facts that do not repeat a key of a known one, and of those that share a key the best."""
+def _without_taken_keys(facts: NewFacts, known: Ids, keys: Keys, most: int) -> NewFacts:
+    """Return those facts, at most so many, that do not repeat a key of a known one, and of those that share a key the best."""
+    if not keys:
+        return facts
     kept = ~taken_keys(facts.columns, known, keys)
     for key in keys:
         _, first = np.unique(facts.columns[list(key)], axis=1, return_index=True)
         kept &= np.isin(np.arange(len(kept)), first)
-    return NewFacts(facts.columns[:, kept], facts.positions[kept], facts.scores[kept]) if keys else facts
+    chosen = np.flatnonzero(kept)[:most]
+    return NewFacts(facts.columns[:, chosen], facts.positions[chosen], facts.scores[chosen])
 
 
 def _drawn(facts: Ids, most: int | None) -> Ids:

@@ -67,7 +67,8 @@ def shape_of(
         return TableShape(shape, why, key, (), tuple(name for name in taken if name != key), {})
     gappy = {name for name, profile in profiles.items() if profile.nulls > _FEW_GAPS * profile.rows}
     gappy = set() if choices.null_is_value else gappy
-    roles, notes = _roles(table, key, taken, plans, profiles, gappy, identity, dependencies)
+    lasting = [name for name in taken if (table.name, name) != choices.time]  # a day that is over comes no more
+    roles, notes = _roles(table, key, lasting, plans, profiles, gappy, identity, dependencies)
     about = tuple(name for name in taken if name != key and name not in roles) if key is not None and shape == "both" else ()
     if key is not None and not about:
         shape = "fact"
