@@ -81,7 +81,7 @@ def predict(
 
 
 def _without_taken_keys(facts: NewFacts, known: Ids, keys: Keys, most: int) -> NewFacts:
-    """Return those facts, at most so many, that do not repeat a key of a known one, and of those that share a key the best."""
+    """Return the best facts, at most so many, of which none repeats a key of a known one or of another."""
     if not keys:
         return facts
     kept = ~taken_keys(facts.columns, known, keys)
