@@ -22,8 +22,10 @@ from typing import Any
 import numpy as np
 
 import relatum
+from relatum.files import sha256_of
 from relatum.imputation.baselines import baseline_answers
 from relatum.imputation.metrics import accuracy, calibration_error
+from relatum.runs.directory import versions
 
 _SHARE = 0.1
 _FOREST_ROWS, _FOREST_VALUES = 20_000, 300
@@ -129,7 +131,14 @@ def main() -> None:
         f" {np.average(errors, weights=cells):.4f} by cells"
     )
     if given.out is not None:
-        summary = {"database": given.database.stem, "seed": given.seed, "minutes": given.minutes, "columns": found}
+        summary = {
+            "database": given.database.stem,
+            "sha256": sha256_of(given.database),
+            "seed": given.seed,
+            "minutes": given.minutes,
+            "versions": versions(),
+            "columns": found,
+        }
         given.out.write_text(json.dumps(summary, indent=1) + "\n")
 
 
