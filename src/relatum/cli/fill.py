@@ -15,6 +15,7 @@ from relatum.formatting import count, percent
 if TYPE_CHECKING:
     from relatum.runs.filling import Fill, Fills
     from relatum.tables.changes import Applied, Change
+    from relatum.tables.table import Table
 
 __all__ = ["fill"]
 
@@ -62,10 +63,14 @@ def fill(
     if sum((apply, copy is not None, to is not None)) > 1:
         raise SettingError("--to, --copy and --apply: choose one of them")
     from relatum.api import Run
+    from relatum.runs.filling import Fills
+    from relatum.tables.targets import target_of
 
     least = min_probability if min_probability is not None else 0.9 if apply or copy is not None else 0.0
     if not 0 <= least <= 1:
         raise SettingError(f"--min-probability {least}: must be from 0 to 1")
+    if to is not None:
+        target_of(to, replace=replace).check([_table(Fills([]))])  # before the work, and again when it is written
     found = Run.load(run).fill(source, tables=table or (), columns=column or (), min_probability=least)
     if apply or copy is not None:
         _change(str((source or [""])[0]), copy, found, str(run), json=json)
@@ -109,17 +114,20 @@ def _value(one: Fill) -> str:
     return str(one.value) if one.label is None else f"{one.label} ({one.value})"
 
 
-def _write(found: Fills, to: str, *, replace: bool, json: bool) -> None:
+def _table(found: Fills) -> Table:
+    """Return cells as a plain table to write."""
     from relatum.tables.table import Column, Table
+
+    plain = [one.to_dict() for one in found]
+    forms = {name: "number" if kind is float else "text" for name, kind in found.columns.items()}
+    return Table(_TABLE, tuple(Column(name, form, [one[name] for one in plain]) for name, form in forms.items()), _TABLE)
+
+
+def _write(found: Fills, to: str, *, replace: bool, json: bool) -> None:
     from relatum.tables.targets import target_of
 
     target = target_of(to, replace=replace)
-    plain = [one.to_dict() for one in found]
-    forms = {name: "number" if kind is float else "text" for name, kind in found.columns.items()}
-    columns = [Column(name, form, [one[name] for one in plain]) for name, form in forms.items()]
-    written = Table(_TABLE, tuple(columns), _TABLE)
-    target.check([written])
-    target.write([written])
+    target.write([_table(found)])
     if json:
         print_json({"to": target.location, "table": _TABLE if target.is_database else None, "cells": len(found)})
     else:

@@ -14,7 +14,7 @@ from relatum.imputation.baselines import baseline_answers
 from relatum.imputation.metrics import accuracy, calibration_error, macro_f1
 from relatum.progress import progress
 from relatum.records import Records
-from relatum.runs.filling import rows_of
+from relatum.runs.filling import models_of, rows_of
 from relatum.runs.trained import Trained
 
 __all__ = ["COLUMN_QUALITY_COLUMNS", "ColumnQualities", "ColumnQuality", "column_quality"]
@@ -93,9 +93,7 @@ class ColumnQualities(Records[ColumnQuality]):
 
 def column_quality(run: Trained, part: str = "test") -> ColumnQualities:
     """Return how well the held-out cells of each column are filled, by counts of the training cells and the embedding."""
-    rows, models = rows_of(run), run.columns
-    if models is None:
-        raise DataError(f"{run.name}: has no models of columns; train it again")
+    rows, models = rows_of(run), models_of(run)
     if part not in HELD_OUT_PARTS:
         raise UnknownNameError("part with held-out cells", part, HELD_OUT_PARTS)
     scores, found = run.cell_scores, []

@@ -119,5 +119,5 @@ def _of_column(
             expected=shown(rows.names[int(imputed.best[index])]),
             probability=float(imputed.probabilities[index, 0]),
             doubt=float(doubts[index]),
-            reason=reason_text(rows, labels, held, supports[0]) if supports else "the most frequent value",
+            reason=reason_text(rows, labels, supports[0]) if supports else "the most frequent value",
         )

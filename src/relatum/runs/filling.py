@@ -176,7 +176,7 @@ def _fills(
         value, interval = value_and_interval(name, one)
         identity, is_key = identity_of(rows, held, row)
         supports = imputed.supports[number] if imputed.supports else ()
-        reason = reason_text(rows, labels, held, supports[0]) if supports else "the most frequent value"
+        reason = reason_text(rows, labels, supports[0]) if supports else "the most frequent value"
         yield Fill(table, identity, column, value, labels.of(name), interval, probability, reason, is_key)
 
 
@@ -207,7 +207,7 @@ def identity_of(rows: RowStore, table: RowTable, row: int) -> tuple[dict[str, Va
     return {"row": row}, False
 
 
-def reason_text(rows: RowStore, labels: Labels, table: RowTable, support: Support) -> str:
+def reason_text(rows: RowStore, labels: Labels, support: Support) -> str:
     """Return in words what speaks for a value."""
     names = [rows.names[one] for one in support.values[:3]]
     shown = " and ".join(labels.of(name) or name.partition(":")[2] or name for name in names)

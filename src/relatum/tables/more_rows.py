@@ -12,7 +12,7 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.row_store import RowStore, RowTable, TableSchema
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
-from relatum.errors import DataError
+from relatum.errors import DataError, UnknownNameError
 from relatum.tables.cells import known_columns, number_cells, read_labels
 from relatum.tables.engine import Workspace
 from relatum.tables.facts import HeldOutCells, TableFacts, facts_of
@@ -33,8 +33,10 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
     """
     options = ImportOptions.of(like.options)
     with Workspace() as workspace, open_sources(source, workspace, options) as sources:
-        wanted = [name for name in tables or like.tables if like[name] is not None and name in sources]
+        wanted = [name for name in tables or like.tables if name in sources]
         for name in tables:
+            if name not in like.tables:
+                raise UnknownNameError("table", name, like.tables)
             if name not in sources:
                 listed = ", ".join(sources)
                 raise DataError(f"table {name!r} is not there, only {listed}; give files and tables the names that they had")
