@@ -66,6 +66,54 @@ def test_text_wraps_at_words_and_long_words_are_cut_in_the_middle(
     assert re.search(r"beginning?x*…x*ending +2", out)
 
 
+NOTES = [
+    ("countries.currency", "Austria", "euro", "94.3 %", "region is Western Europe: 67.3 % of 8 rows"),
+    (
+        "countries.region",
+        "Sao Tome and Principe",
+        "Middle Africa",
+        "4.7 %",
+        "currency is a name that is long: 8.4 % of 11 rows",
+    ),
+]
+
+
+def test_sentences_stand_below_their_rows_where_there_is_no_room_beside_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heads = ("column", "row", "value", "probability", "why")
+    monkeypatch.setenv("COLUMNS", "160")
+    print_table("cells", heads, NOTES, ("probability",), below="why")
+    assert re.search(r"94\.3 % +region is Western", capsys.readouterr().out)
+    monkeypatch.setenv("COLUMNS", "70")
+    print_table("cells", heads, NOTES, ("probability",), below="why")
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 70
+    first, second = (next(at for at, line in enumerate(lines) if row[0] in line) for row in NOTES)
+    assert lines[first + 1] == "      region is Western Europe: 67.3 % of 8 rows"
+    assert second == first + 2
+    assert lines[second + 2].strip() == NOTES[1][4]  # its row takes two lines
+    assert "why" not in "".join(lines)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_note_does_nothing(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    print_table("t", ("a", "why"), [("one", f"it is {name}, as in 17 other rows of this table")], below="why")
+    lines = capsys.readouterr().out.splitlines()
+    assert not set("\x1b\x07\u202e") & set("".join(lines))
+    assert max(map(cell_len, lines)) <= 40
+    assert len(lines) <= 10
+
+
+def test_a_word_is_kept_whole_while_others_can_wrap(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "44")
+    print_table("t", ("column", "value"), [("countries.continent", "a text of several words that wraps")])
+    assert "countries.continent" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("columns", [60, 80, 140])
 def test_hostile_names_do_nothing(columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))

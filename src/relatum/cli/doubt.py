@@ -82,7 +82,7 @@ def _show_cells(found: DoubtfulCells, *, json: bool) -> None:
         )
         for one in found
     ]
-    print_table("doubtful cells", heads, rows, ("probability", "doubt"), drop=("probability",))
+    print_table("doubtful cells", heads, rows, ("probability", "doubt"), drop=("probability",), below="why")
     say("doubt: how much likelier what is expected is than what is stored, as a logarithm; best for comparing cells")
 
 

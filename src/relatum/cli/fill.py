@@ -101,9 +101,8 @@ def _show(found: Fills) -> None:
         )
         for one in sorted(found, key=lambda one: -one.probability)[:_SHOWN]
     ]
-    print_table(
-        "empty cells, the surest first", ("column", "row", "value", "probability", "why"), rows, ("probability",), drop=()
-    )
+    heads = ("column", "row", "value", "probability", "why")
+    print_table("empty cells, the surest first", heads, rows, ("probability",), below="why")
     if len(found) > _SHOWN:
         say(f"{_SHOWN} of {count(len(found), 'cell')} are shown; write all of them with --to FILE_OR_URL")
 

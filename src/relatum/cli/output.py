@@ -13,12 +13,15 @@ from relatum.formatting import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 __all__ = ["console", "print_json", "print_table", "say"]
 
 _PIPE_WIDTH = 140  # without a terminal there is no width to keep to, but tables need one
 _COMFORT, _LEAST = 16, 5  # characters of a text column: down to the first before columns are dropped, then to the second
+_WORD = 24  # characters of a word that is kept whole where wrapping other columns gives room for it
 _LINES = 4  # of a cell
+_INDENT = " " * 6  # of a note below a row
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -41,6 +44,7 @@ def print_table(
     rows: Iterable[Sequence[str]],
     numbers: Iterable[str] = (),
     drop: Iterable[str] = (),
+    below: str | None = None,
 ) -> None:
     """Print a table that fits: text is wrapped or cut, numbers never are, and columns are dropped where there is no room.
 
@@ -50,6 +54,7 @@ def print_table(
         rows: the cells, as many in each row as there are heads.
         numbers: the heads of columns that are set flush right and never broken.
         drop: the heads of columns that can be dropped, the least important first.
+        below: the head of a column of sentences, which stand below their rows where there is no room beside them.
     """
     from rich import box
     from rich.table import Table
@@ -62,22 +67,48 @@ def print_table(
         _Column(position, head, [row[position] for row in cells], number=head in right)
         for position, head in enumerate(heads)
     ]
-    kept = _fit(columns, list(drop), out.width)
-    table = Table(box=box.SIMPLE_HEAD)
+    notes = None
+    if sum(column.width for column in columns) > _inner(columns, out.width):
+        notes = next((column for column in columns if column.head == below), None)
+    kept = _fit([column for column in columns if column is not notes], list(drop), out.width)
+    table, heights = Table(box=box.SIMPLE_HEAD), []
     for column in kept:
         table.add_column(Text(column.head), justify="right" if column.number else "left", width=column.width)
     for row in cells:
         # As Text: a name such as [red] is not a command to the console.
-        table.add_row(*(Text(column.fitted(row[column.position])) for column in kept))
+        fitted = [column.fitted(row[column.position]) for column in kept]
+        table.add_row(*map(Text, fitted))
+        heights.append(1 + max(cell.count("\n") for cell in fitted))
     out.print(Text(_shortened(visible(title), _LINES * out.width), style="bold"), soft_wrap=True)
-    out.print(table)
-    if dropped := [column.head for column in columns if column not in kept and column.head]:
+    if notes is None:
+        out.print(table)
+    else:
+        _print_with_notes(out, table, heights, [row[notes.position] for row in cells])
+    if dropped := [column.head for column in columns if column not in kept and column is not notes and column.head]:
         out.print(Text(f"not shown, for lack of room: {', '.join(dropped)}"), soft_wrap=True)
 
 
 def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object on standard output."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def _print_with_notes(out: Console, table: Table, heights: list[int], notes: list[str]) -> None:
+    """Print a table with a note below each of its rows, which take so many lines."""
+    from rich.cells import cell_len
+
+    with out.capture() as captured:
+        out.print(table)
+    lines = captured.get().splitlines()
+    start = len(lines) - 1 - sum(heights)  # of the rows; there is an empty line below them
+    parts, room = lines[:start], max(out.width - len(_INDENT), 1)
+    for height, note in zip(heights, notes, strict=True):
+        fitted = _shortened(note, _LINES * room)
+        plain = cell_len(fitted) == len(fitted)  # no wide characters, whose lines would be too long
+        wrapped = textwrap.wrap(fitted, room, break_on_hyphens=False) if plain else [_shortened(note, room)]
+        parts += [*lines[start : start + height], *(_INDENT + line for line in wrapped)]
+        start += height
+    out.file.write("\n".join([*parts, *lines[start:]]) + "\n")
 
 
 class _Column:
@@ -92,6 +123,10 @@ class _Column:
         self.width = max(widest, cell_len(head), 1)
         self.least = max(widest, word, 1) if number else min(self.width, _LEAST)
         self.comfort = self.least if number else min(self.width, max(_COMFORT, word))
+        longest = max((cell_len(part) for cell in cells for part in cell.split(" ")), default=0)
+        # A word is cut only where wrapping does not give enough room, or if it is very long.
+        self.whole = max(longest, word, self.least) if longest <= _WORD else self.comfort
+        self.roomy = max(self.comfort, self.whole)
 
     def fitted(self, cell: str) -> str:
         """Return a cell in lines of the column's width: wrapped at words, and cut where a word or the whole is too long."""
@@ -116,7 +151,7 @@ def _fit(columns: list[_Column], drop: list[str], room: int) -> list[_Column]:
         kept.remove(victim)
     while len(kept) > 1 and sum(column.least for column in kept) > _inner(kept, room):
         kept.pop()  # nothing else is left to give
-    for limit in ("comfort", "least"):
+    for limit in ("roomy", "whole", "comfort", "least"):
         _narrow(kept, _inner(kept, room), limit)
     return kept
 
