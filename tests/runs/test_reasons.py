@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from relatum import DataError, Run
+from relatum import DataError, Run, fit, read
+from relatum.runs.reasons import without_prefixes, without_prefixes_in
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +38,20 @@ def test_only_whole_facts_of_stored_relations_are_explained(run: Run) -> None:
     for ask in (run.objections, run.similar_facts, run.why):
         with pytest.raises(DataError, match="names an entity for every position"):
             ask("sold(drew, ?, book)")
+
+
+def test_reasons_are_shown_without_the_prefixes_of_entity_types(tmp_path: Path) -> None:
+    towns = ["Old Town", "Bath", "Cork", "Derby", "Ely", "Fife"]
+    pairs = [(a, b) for at, a in enumerate(towns) for b in (towns[at - 1], towns[(at + 1) % 6])]
+    lines = ["town,other", *(f"{a},{b}" for a, b in pairs)]
+    (tmp_path / "roads.csv").write_text("\n".join(lines) + "\n")
+    run = fit(read(tmp_path / "roads.csv", links={"other": "town", "town": "town"}, valid=0, test=0), dim=8, epochs=2)
+    reasons = run.why("roads(Bath, Derby)") or run.why("roads(Bath, Cork)")
+    assert reasons
+    for one in reasons:
+        shown = without_prefixes(run, one)
+        assert "town:" in " ".join((one.rule, *one.facts))
+        assert "town:" not in " ".join((shown.rule, *shown.facts))
+        assert (shown.confidence, len(shown.facts)) == (one.confidence, len(one.facts))
+    assert without_prefixes_in(run, 'roads("town:Old Town", town:Ely)') == 'roads("Old Town", Ely)'
+    assert without_prefixes_in(run, "roads(downtown:Ely)") == "roads(downtown:Ely)"

@@ -145,7 +145,7 @@ def complete(
         shown = ", ".join(loaded.shown(parsed.relation, answer.entities, parsed.open))
         say(f"{shown}:" + ("" if found else " no rule speaks for it, the embedding alone does"))
         for one in found:
-            say_reason(one)
+            say_reason(loaded, one)
 
 
 def score(

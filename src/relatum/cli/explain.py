@@ -30,6 +30,7 @@ def explain(
 ) -> None:
     """Show what speaks for a fact: the rules that the training facts bear out, and the very facts that they rest on."""
     from relatum.api import Run
+    from relatum.runs.reasons import without_prefixes_in
 
     loaded = Run.load(run)
     found, score, against = loaded.why(fact, k=k), loaded.score(fact), loaded.objections(fact)
@@ -42,7 +43,7 @@ def explain(
     share = f"above {score.percentile:.1f} % of its one-cell variations"
     say(f"{fact}: {where(score.source)}; {percent(score.probability)} likely, {share}")
     for one in found:
-        say_reason(one)
+        say_reason(loaded, one)
     if not found:
         say("no rule speaks for it: the embedding alone does")
     for each in against:
@@ -50,7 +51,7 @@ def explain(
     if similar:
         say("the embedding finds these known facts most similar:")
         for fact_like in similar:
-            say(f"       - {fact_like.fact} (similarity {fact_like.similarity:.2f})")
+            say(f"       - {without_prefixes_in(loaded, fact_like.fact)} (similarity {fact_like.similarity:.2f})")
 
 
 def reasons_of(run: Run, question: Question, answers: Sequence[Answer]) -> dict[Answer, list[Reason]]:
@@ -70,8 +71,11 @@ def reasons_of(run: Run, question: Question, answers: Sequence[Answer]) -> dict[
     return found
 
 
-def say_reason(one: Reason) -> None:
+def say_reason(run: Run, reason: Reason) -> None:
     """Print a rule, how often it is right, and the facts that it rests on."""
+    from relatum.runs.reasons import without_prefixes
+
+    one = without_prefixes(run, reason)
     say(f"{percent(one.confidence)}  {one.rule}")
     say(f"       names {one.answers}; right {one.right:,} of {one.named:,} times in training")
     for each in one.facts:

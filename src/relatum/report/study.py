@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from relatum.runs.column_quality import ColumnQuality, column_quality
 from relatum.runs.journal import TrainingHistory
 from relatum.runs.prediction import predict
 from relatum.runs.probabilities import reliability_of
-from relatum.runs.reasons import why
+from relatum.runs.reasons import why, without_prefixes
 from relatum.runs.trained import Trained
 
 __all__ = ["AROUND", "Known", "NewPredictions", "Study", "study_of"]
@@ -188,15 +187,7 @@ def _reason(run: Trained, found: Prediction) -> Reason | None:
     reasons = why(run, Question(found.relation, found.entities), 1, found.position)
     if not reasons:
         return None
-    prefixes = {one.prefix for types in run.split.column_types.values() for one in types if one is not None}
-    facts = tuple(_without(prefixes, fact) for fact in reasons[0].facts)
-    return replace(reasons[0], rule=_without(prefixes, reasons[0].rule), facts=facts)
-
-
-def _without(prefixes: Collection[str], text: str) -> str:
-    """Return a text with facts in it, whose entities are without the prefixes of their types."""
-    alternatives = "|".join(re.escape(prefix) for prefix in sorted(prefixes, key=len, reverse=True))
-    return re.sub(rf"(?<=[( ])({alternatives})", "", text) if prefixes else text
+    return without_prefixes(run, reasons[0])
 
 
 def _sections(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

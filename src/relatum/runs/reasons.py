@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from relatum.algebra.lexer import as_written, write_arguments
@@ -15,7 +16,15 @@ from relatum.runs.lookup import similarities
 from relatum.runs.trained import Trained
 from relatum.settings import whole_number
 
-__all__ = ["SIMILAR_FACT_COLUMNS", "SimilarFact", "objections", "similar_facts", "why"]
+__all__ = [
+    "SIMILAR_FACT_COLUMNS",
+    "SimilarFact",
+    "objections",
+    "similar_facts",
+    "why",
+    "without_prefixes",
+    "without_prefixes_in",
+]
 
 SIMILAR_FACT_COLUMNS: dict[str, type] = {"fact": str, "similarity": float}
 
@@ -70,6 +79,19 @@ def similar_facts(run: Trained, question: Question, k: int = 3) -> list[SimilarF
                 (-like, (*rest[:position], other, *rest[position + 1 :])) for other, like in zip(others, alike, strict=True)
             ]
     return [SimilarFact(_written(run, question.relation, entities), -like) for like, entities in sorted(found)[:k]]
+
+
+def without_prefixes(run: Trained, reason: Reason) -> Reason:
+    """Return a reason as people read it: entities without the prefixes of their types, `Germany` for `countries:Germany`."""
+    facts = tuple(without_prefixes_in(run, fact) for fact in reason.facts)
+    return replace(reason, rule=without_prefixes_in(run, reason.rule), facts=facts)
+
+
+def without_prefixes_in(run: Trained, text: str) -> str:
+    """Return a text with facts in it, whose entities are without the prefixes of their types."""
+    prefixes = {one.prefix for types in run.split.column_types.values() for one in types if one is not None}
+    alternatives = "|".join(re.escape(prefix) for prefix in sorted(prefixes, key=len, reverse=True))
+    return re.sub(rf"(?<=[( \"])({alternatives})", "", text) if prefixes else text
 
 
 def _fact(run: Trained, question: Question) -> Ids:
