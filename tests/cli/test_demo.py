@@ -1,54 +1,60 @@
-"""The demo runs to its end, step by step, recovers the row that was taken out, and leaves a page to open."""
+"""The demo runs to its end, step by step, finds what was taken out and what is wrong, and leaves a page to open."""
 
 from __future__ import annotations
 
-import csv
-from collections import Counter
+import re
 from pathlib import Path
 
+import pytest
+
 from relatum.api import Run
-from relatum.cli.demo_tables import LEFT_OUT, demo_tables, write_demo_tables
+from relatum.cli.demo_database import true_value
 from support.command_line import Relatum
 
 
-def test_the_demo_shows_every_step_and_recovers_the_row_that_was_taken_out(run: Relatum, tmp_path: Path) -> None:
+def test_the_demo_shows_every_step_and_finds_what_was_taken_out(
+    run: Relatum, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     folder = tmp_path / "the demo"
     code, out, _ = run("demo", "--out", str(folder), "--seed", "3")
     assert code == 0
-    for verb in ("import", "train", "complete", "similar", "rules", "report"):
+    for verb in ("import", "train", "fill", "complete", "doubt", "rules", "report"):
         assert f"$ relatum {verb} " in out
-    assert "visits = project[away, city](matches)" in out
+    assert "UPDATE countries SET region = 'Western Africa' WHERE name = 'Vietnam';" in out
+    assert "region determines continent, in 99.5 % of 191 rows" in out
+    assert "- borders(Germany, France)" in out
     assert "relatum import shop.db" in out
     page = folder / "run" / "report.html"
     assert page.read_text().startswith("<!DOCTYPE html>")
     assert str(page) in out
 
     trained = Run.load(folder / "run")
-    assert ("matches", *LEFT_OUT) not in set(trained.facts)
-    first, *others = trained.complete("matches(Real Madrid, FC Barcelona, ?, ?, ?)", k=5)
-    assert first.entities == LEFT_OUT[2:]
+    cells = trained.fill()
+    right = [
+        one for one in cells if one.interval is not None or one.value == true_value(one.table, one.column, dict(one.row))
+    ]
+    assert len(cells) == 8
+    assert f"{len(right)} of 8 values are what was taken away" in out
+    assert len(right) >= 6
+    assert all(one.probability < 0.5 for one in cells if one not in right)
+    first = trained.complete("borders(France, ?)", k=1, new_only=True)[0]
+    assert first.entity == "countries:Germany"
     assert first.probability is not None
-    assert first.probability > 0.6
-    stadiums, cities, leagues = (set(column) for column in list(zip(*demo_tables()["matches"][1:], strict=True))[2:])
-    for answer in (first, *others):  # nothing but stadiums, cities and leagues, though nobody said what these are
-        assert answer.entities[0] in stadiums
-        assert answer.entities[1] in cities
-        assert answer.entities[2] in leagues
+    assert first.probability > 0.3
+    doubtful = trained.doubt_cells(columns=["countries.region"], k=1)[0]
+    assert (dict(doubtful.row), doubtful.stored, doubtful.expected) == (
+        {"name": "Vietnam"},
+        "Western Africa",
+        "South-eastern Asia",
+    )
 
 
-def test_the_tables_hold_what_they_promise(tmp_path: Path) -> None:
-    matches, visits, derbies = (rows[1:] for rows in demo_tables().values())
-    whole = {*matches, LEFT_OUT}
-    assert LEFT_OUT not in matches
-    assert len(whole) == len(matches) + 1 == 5 * 10 * 9
-    assert Counter(league for *_, league in whole) == dict.fromkeys({row[4] for row in whole}, 90)
-    assert {(away, city) for _, away, _, city, _ in whole} == set(visits)
-    assert {(rival, club, city) for club, rival, city in derbies} == set(derbies)
-    clubs, others = {row[0] for row in whole}, {name for row in whole for name in row[2:]}
-    assert not clubs & others  # no name means two things
-    for path in write_demo_tables(tmp_path):
-        with path.open(newline="") as file:
-            assert [tuple(row) for row in csv.reader(file)] == demo_tables()[path.stem]
+def test_the_help_of_the_demo_says_what_it_shows(run: Relatum, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run("demo", "--help")
+    assert "countries of the world" in re.sub(r"\s+", " ", out)
+    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_the_demo_does_not_write_into_what_is_there(run: Relatum, tmp_path: Path) -> None:

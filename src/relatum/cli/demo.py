@@ -1,34 +1,53 @@
-"""`relatum demo`: what relatum does, shown by its own commands on tables that it brings along."""
+"""`relatum demo`: what relatum does, shown by its own commands on a database that it brings along."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relatum.cli.demo_tables import write_demo_tables
+from relatum.cli.demo_database import CHANGES, true_value, write_demo_database
 from relatum.cli.options import NewFolder
 from relatum.cli.output import say
+from relatum.formatting import count
+
+if TYPE_CHECKING:
+    from relatum.runs.filling import Fill
 
 __all__ = ["demo"]
 
-# What is about to be seen, and the command that shows it; {} is the demo's directory.
+# What is about to be seen, and the commands that show it; {} is the demo's directory.
 _STEPS = (
+    ("Read it. What became of its tables and columns?", ["import {}/world.db --out {}/data"]),
     (
-        "Three tables on football: who plays whom and where, which cities a club visits, and derbies."
-        "\nOne true row was taken out: Real Madrid - FC Barcelona.",
-        "import {}/tables/matches.csv {}/tables/visits.csv {}/tables/derbies.csv --plain --out {}/data",
+        "Learn from it. Of the facts, a tenth is held out to choose by, and a tenth to test.",
+        ["train --data {}/data --out {}/run --set training.epochs=60 --seed {seed}"],
     ),
-    ("Learn from them; some rows are held out to measure how well.", "train --data {}/data --out {}/run --seed {seed}"),
+    ("Fill the empty cells: a value, how sure it is, and why.", ["fill {}/run"]),
     (
-        "Ask for the missing row: where do Real Madrid play FC Barcelona, and in which league?",
-        "complete {}/run 'matches(Real Madrid, FC Barcelona, ?, ?, ?)' -k 3",
+        "Ask for missing rows. Germany is missing among the neighbours of France.",
+        ["complete {}/run 'borders(France, ?)' -k 3 --why"],
     ),
-    ("Who resembles Real Madrid? The data never says what a club, a city or Spain is.", "similar {}/run 'Real Madrid' -k 5"),
-    ("Which tables can be computed from others?", "rules {}/data"),
-    ("All of it on one page, with accuracy, calibration and new predictions.", "report {}/run"),
+    (
+        "Find wrong cells, of regions here. Vietnam is spoiled; the others are true, but unusual.",
+        ["doubt {}/run --column countries.region -k 4"],
+    ),
+    (
+        "See what it found: dependencies of the tables, and which facts speak for which others.",
+        [
+            "rules {}/data",
+            "rules {}/data --soft 3 --relation countries.continent --relation countries.drives_on --relation members",
+        ],
+    ),
+    ("All of it on one page, with accuracy, calibration and new predictions.", ["report {}/run"]),
+)
+_NEXT = (
+    ("what else can be asked", "schema {}/run"),
+    ("official languages: those known, and those that would fit", "complete {}/run 'languages(Belgium, ?)' -k 3"),
+    ("how good it is in each column, beside simple ways", "evaluate {}/run --by column"),
+    ("fill the cells of the database itself; --undo takes it back", "fill {}/run --from {}/world.db --apply"),
 )
 
 
@@ -37,23 +56,51 @@ def demo(
     out: NewFolder = Path("relatum-demo"),
     seed: Annotated[int, typer.Option(min=0, help="The random seed of training.")] = 0,
 ) -> None:
-    """Show what relatum does in half a minute: import, train, ask, compare, find rules, report."""
+    """Show what relatum does in half a minute, on the countries of the world: fill, ask, find what is wrong, find rules."""
     from relatum.files import require_empty
 
     require_empty(out)
-    write_demo_tables(out / "tables")
-    for number, (text, command) in enumerate(_STEPS, start=1):
-        arguments = [part.replace("{}", str(out)).replace("{seed}", str(seed)) for part in shlex.split(command)]
-        _show(f"{number}/{len(_STEPS)}  {text}", arguments, context)
-    say(f"\nOpen {out / 'run' / 'report.html'} in a browser.")
-    say("Now with your own data: relatum import shop.db --out data; relatum train --data data --out run")
+    write_demo_database(out / "world.db")
+    say("The countries of the world in 2024: common knowledge, so you can judge the answers.", style="bold")
+    say(f"Of the database {out / 'world.db'} some is taken away, and one cell is spoiled:\n")
+    for statement in CHANGES:
+        say("  " + statement.replace("\n", "\n  "))
+    for number, (text, commands) in enumerate(_STEPS, start=1):
+        say(f"\n{number}/{len(_STEPS)}  {text}", style="bold")
+        for command in commands:
+            _run(_arguments(command, out, seed), context)
+        if commands[0].startswith("fill "):
+            _compare(out / "run")
+    say(f"\nOpen {out / 'run' / 'report.html'} in a browser. What to try next:\n")
+    for text, command in _NEXT:
+        say(f"  relatum {shlex.join(_arguments(command, out, seed))}\n    # {text}")
+    say("\nNow with your own data: relatum import shop.db --out data; relatum train --data data --out run")
 
 
-def _show(text: str, arguments: list[str], context: typer.Context) -> None:
-    """Say what comes, print the command as a person would type it, and run it."""
-    say(f"\n{text}", style="bold")
+def _arguments(command: str, out: Path, seed: int) -> list[str]:
+    return [part.replace("{}", str(out)).replace("{seed}", str(seed)) for part in shlex.split(command)]
+
+
+def _run(arguments: list[str], context: typer.Context) -> None:
+    """Print a command as a person would type it, and run it."""
     say(f"$ relatum {shlex.join(arguments)}\n", style="cyan")
-    root = context.find_root()
-    code = root.command.main(arguments, prog_name="relatum", standalone_mode=False)
+    code = context.find_root().command.main(arguments, prog_name="relatum", standalone_mode=False)
     if code:
         raise typer.Exit(int(code))
+
+
+def _compare(run: Path) -> None:
+    """Say how many of the filled cells hold what was taken away, and how many should by their probabilities."""
+    from relatum.api import Run
+
+    found = Run.load(run).fill()
+    right = sum(_is_right(one, true_value(one.table, one.column, dict(one.row))) for one in found)
+    expected = sum(one.probability for one in found)
+    say(f"{right} of {count(len(found), 'value')} are what was taken away; their probabilities add up to {expected:.1f}.")
+
+
+def _is_right(found: Fill, truth: str) -> bool:
+    if not found.is_group or found.interval is None:
+        return str(found.value) == truth
+    low, high = map(float, found.interval)
+    return low <= float(truth) <= high
