@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from relatum import MODELS, Spec
+from relatum.cli.demo_database import write_demo_database
 from relatum.models.base import Settings
 from relatum.runs.spec import RECIPES
 from relatum.setting_names import written
@@ -26,6 +27,7 @@ def test_the_snippets_of_a_document_run_one_after_the_other(
     document: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    write_demo_database(Path("relatum-demo/world.db"))  # as `relatum demo` leaves it
     names: dict[str, object] = {}
     for snippet in re.findall(r"```python\n(.*?)```", document.read_text(), re.DOTALL):
         capsys.readouterr()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -57,8 +58,11 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="The random seed of training.")] = 0,
 ) -> None:
     """Show what relatum does in half a minute, on the countries of the world: fill, ask, find what is wrong, find rules."""
+    from relatum.extras import optional
     from relatum.files import require_empty
 
+    with optional("duckdb", extra="io"):
+        importlib.import_module("duckdb")  # the import needs it: better missed now than when the directory is there
     require_empty(out)
     write_demo_database(out / "world.db")
     say("The countries of the world in 2024: common knowledge, so you can judge the answers.", style="bold")
