@@ -46,6 +46,7 @@ _STEPS = (
 )
 _NEXT = (
     ("what else can be asked", "schema {}/run"),
+    ("which countries are alike, by all that is known of them", "similar {}/run Japan -k 5"),
     ("official languages: those known, and those that would fit", "complete {}/run 'languages(Belgium, ?)' -k 3"),
     ("how good it is in each column, beside simple ways", "evaluate {}/run --by column"),
     ("fill the cells of the database itself; --undo takes it back", "fill {}/run --from {}/world.db --apply"),

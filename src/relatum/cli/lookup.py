@@ -72,7 +72,9 @@ def find(
 
 def similar(
     run: RunFolder,
-    entity: Annotated[str, typer.Argument(metavar="ENTITY", help="An entity of the run, by its full name.")],
+    entity: Annotated[
+        str, typer.Argument(metavar="ENTITY", help="An entity of the run: items:tea, or tea if no other type has one.")
+    ],
     k: Most = 10,
     json: Json = False,
 ) -> None:
@@ -87,7 +89,12 @@ def similar(
     typed = any(one.entity_type is not None for one in found)
     heads = ("", "entity", "similarity", *(["entity type"] if typed else []))
     rows = [
-        (str(rank), one.name, f"{one.similarity:.3f}", *([one.entity_type or "-"] if typed else []))
+        (
+            str(rank),
+            one.name.removeprefix(f"{one.entity_type}:"),
+            f"{one.similarity:.3f}",
+            *([one.entity_type or "-"] if typed else []),
+        )
         for rank, one in enumerate(found, start=1)
     ]
     print_table(f"most similar to {entity}", heads, rows, ("similarity",), drop=("entity type",))

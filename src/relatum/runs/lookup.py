@@ -15,7 +15,7 @@ from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Hypergraph, Split, TupleTable
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
-from relatum.errors import nearest_names
+from relatum.errors import DataError, nearest_names
 from relatum.formatting import visible
 from relatum.models.base import Model, Parameters
 from relatum.runs.answers import Question
@@ -175,14 +175,25 @@ def find_entities(source: Split | RunLike, text: str, k: int = 10) -> list[Entit
 
 
 def similar_entities(run: RunLike, entity: str, k: int = 10) -> list[SimilarEntity]:
-    """Return the k entities whose embeddings are nearest to an entity's, those of its own type first."""
+    """Return the k entities whose embeddings are nearest to an entity's, those of its own type first.
+
+    An imported entity such as `items:tea` can be called `tea`, unless other types have one, too.
+    """
     k, entities = whole_number("k", k), run.model.graph.entities
-    own = entities.id(entity)
+    own = _id_of(entity, entities, _entity_types(run))
     cosines = similarities(run, own)
     types = _types_of(entities, _entity_types(run))
     other = np.array([one != types[own] for one in types])
     order = [int(one) for one in np.lexsort((-cosines, other)) if one != own][:k]
     return [SimilarEntity(entities[one], float(cosines[one]), types[one]) for one in order]
+
+
+def _id_of(name: str, entities: Vocabulary, types: Iterable[str]) -> int:
+    """Return the id of an entity by its name, or by its value alone where one type has it."""
+    found = [full for full in (f"{one}:{name}" for one in sorted(types)) if full in entities] if name not in entities else []
+    if len(found) > 1:
+        raise DataError(f"{name!r} is several entities: {', '.join(found)}; name one of them")
+    return entities.id(found[0] if found else name)
 
 
 def similarities(run: RunLike, entity: int) -> Float64:
