@@ -48,7 +48,8 @@ from relatum.runs.ensemble import join as join_runs
 from relatum.runs.export import predictions_table, save_embeddings
 from relatum.runs.expressions import BoundExpression
 from relatum.runs.facts import facts_of, more_facts
-from relatum.runs.filling import Fills, fill
+from relatum.runs.filling import fill
+from relatum.runs.fills import Fills, list_fills
 from relatum.runs.fit import Watch
 from relatum.runs.lookup import (
     EntityMatch,
@@ -69,10 +70,11 @@ from relatum.runs.training_bar import training_bar
 from relatum.runs.update import update as fold_in
 from relatum.settings import whole_number
 from relatum.tables import Table
+from relatum.tables.changes import Undone, undo_changes
 from relatum.tables.servers import without_password
 from relatum.tables.targets import target_of
 
-__all__ = ["Run", "fit", "join", "open", "resume", "update"]
+__all__ = ["Run", "fit", "join", "list_fills", "open", "resume", "undo_fill", "update"]
 
 PathOrText = str | os.PathLike[str]
 
@@ -341,6 +343,8 @@ class Run(Trained):
     ) -> Fills:
         """Return what the empty cells of the imported tables most probably hold, with probabilities and reasons.
 
+        `run.fill("shop.db").apply("shop.db")` writes them into the database, and `relatum.undo_fill` takes that back.
+
         Args:
             source: where rows are read from now, as `read` takes it; by default those of the import.
             tables: those whose cells are filled; by default all.
@@ -478,6 +482,18 @@ def join(runs: Sequence[Run | PathOrText], out: PathOrText | None = None) -> Run
     if target is not None:
         require_empty(target)  # before the work, and again when it is written
     return _kept(join_runs([one if isinstance(one, Run) else open(one) for one in runs]), target)
+
+
+def undo_fill(database: PathOrText, batch: int | None = None) -> Undone:
+    """Empty the cells again that `run.fill(...).apply(database)` has filled, and return what became of them.
+
+    A cell that was changed since is left as it is.
+
+    Args:
+        database: what was filled: a SQLite or DuckDB file, or the URL of a database.
+        batch: which time, by the number that `apply` returned and `list_fills` shows; by default the last one.
+    """
+    return undo_changes(database, batch=batch)
 
 
 def _without_secrets(data: Any) -> Any:

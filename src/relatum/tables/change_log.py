@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -60,6 +60,10 @@ class ChangeBatch:
     cells: int
     undone: int
     undone_at: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields by name."""
+        return {**asdict(self), "tables": list(self.tables)}
 
 
 class ChangeLog:
