@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import Relatum
+from support.mysql_server import connect
 from support.shop_with_gaps import COUNTRIES, add_customers, content_of, put_in, rows, statements
 
 EMPTY_COUNTRIES = [row[0] for row in rows()["customers"] if row[3] is None]
@@ -193,6 +194,30 @@ def test_a_postgresql_database_is_filled_and_emptied_again(run: Relatum, shop_ru
     assert (code, err) == (0, "")
     assert content() == before
     assert run("fill", shop_run, "--undo", database)[0] == 2
+
+
+def test_a_mysql_database_is_filled_and_emptied_again(run: Relatum, shop_run: str, mysql_database: str) -> None:
+    def content() -> dict[str, list[tuple[object, ...]]]:
+        found = {}
+        with connect(mysql_database) as connection, connection.cursor() as cursor:
+            for table in rows():
+                cursor.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3")  # noqa: S608
+                found[table] = list(cursor.fetchall())
+        return found
+
+    with connect(mysql_database) as connection, connection.cursor() as cursor:
+        put_in(lambda sql: cursor.execute(sql.replace("TEXT", "VARCHAR(40)")), cursor.executemany, "%s")
+    before = content()
+    code, out, err = run("fill", shop_run, "--from", mysql_database, "--apply", "--min-probability", "0.5")
+    assert (code, err) == (0, "")
+    assert "s3cret" not in out
+    assert all(row[3] == COUNTRIES[str(row[2])] for row in content()["customers"])
+    code, out, err = run("fill", "--log", mysql_database)
+    assert (code, err) == (0, "")
+    assert "s3cret" not in out
+    code, out, err = run("fill", "--undo", mysql_database)
+    assert (code, err) == (0, "")
+    assert content() == before
 
 
 @pytest.mark.parametrize(
