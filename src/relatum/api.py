@@ -370,6 +370,8 @@ class Run(Trained):
     ) -> Predictions:
         """Write the best facts that are not known to a file or database, one table a relation, and return them.
 
+        A relation that is not named, and of which there is no new fact, gets no table, unless it replaces one.
+
         Args:
             to: a .csv, .tsv, .jsonl or .parquet file, a SQLite or DuckDB file, or a postgresql:// or mysql:// URL.
             relation: as in `predict`.
@@ -388,7 +390,8 @@ class Run(Trained):
         chosen = self._relations(relation)
         target.check(tables([]))  # before the work, and again when it is written
         predictions = self.predict(relation, top, **wanted)
-        target.write(tables(predictions))
+        if written := [one for one in tables(predictions) if len(one) or relation is not None or replace]:
+            target.write(written)
         return predictions
 
     def _relations(self, names: str | Sequence[str] | None) -> list[RelationSchema]:
