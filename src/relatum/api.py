@@ -21,6 +21,7 @@ from relatum.evidence.reasons import Reason
 from relatum.evidence.selection import SUMMARY_COLUMNS, RuleSummary, summaries
 from relatum.files import require_empty
 from relatum.inference.calibration import Reliability
+from relatum.progress import announce
 from relatum.reasoning.explanation import Explanation
 from relatum.reasoning.query import Limit, Query, QueryAnswer
 from relatum.records import Records
@@ -445,7 +446,7 @@ def fit(
     if isinstance(out, Spec):
         raise SettingError("out: names a directory; give a spec as spec=...")
     given = {"model": model, "spec": spec, "seed": seed, **settings}
-    whole = spec_of(_without_secrets(data), recipe, given)
+    whole = spec_of(_without_secrets(data), recipe, given, announce if progress else lambda _: None)
     display = training_bar() if progress else nullcontext()
     with display as shown:
         watching = _both(shown, watch)
