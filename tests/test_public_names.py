@@ -34,11 +34,13 @@ def test_public_names_are_pinned() -> None:
         "Vocabulary",
         "fit",
         "join",
+        "list_fills",
         "load",
         "open",
         "read",
         "resume",
         "save",
+        "undo_fill",
         "update",
     ]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from relatum.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from relatum.api import Run, fit, join, open, resume, update  # noqa: A004
+    from relatum.api import Run, fit, join, list_fills, open, resume, undo_fill, update  # noqa: A004
     from relatum.data.hypergraph import Hypergraph, Split, TupleTable
     from relatum.data.known_answers import KnownAnswers
     from relatum.data.schema import RelationSchema, Schema
@@ -55,16 +55,18 @@ __all__ = [
     "Vocabulary",
     "fit",
     "join",
+    "list_fills",
     "load",
     "open",
     "read",
     "resume",
     "save",
+    "undo_fill",
     "update",
 ]
 
 _HOMES = {
-    "relatum.api": ("Run", "fit", "join", "open", "resume", "update"),
+    "relatum.api": ("Run", "fit", "join", "list_fills", "open", "resume", "undo_fill", "update"),
     "relatum.datasets.text_format": ("Layout",),
     "relatum.data.hypergraph": ("Hypergraph", "Split", "TupleTable"),
     "relatum.data.known_answers": ("KnownAnswers",),

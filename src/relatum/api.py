@@ -21,6 +21,7 @@ from relatum.evidence.reasons import Reason
 from relatum.evidence.selection import SUMMARY_COLUMNS, RuleSummary, summaries
 from relatum.files import require_empty
 from relatum.inference.calibration import Reliability
+from relatum.progress import announce
 from relatum.reasoning.explanation import Explanation
 from relatum.reasoning.query import Limit, Query, QueryAnswer
 from relatum.records import Records
@@ -48,7 +49,8 @@ from relatum.runs.ensemble import join as join_runs
 from relatum.runs.export import predictions_table, save_embeddings
 from relatum.runs.expressions import BoundExpression
 from relatum.runs.facts import facts_of, more_facts
-from relatum.runs.filling import Fills, fill
+from relatum.runs.filling import fill
+from relatum.runs.fills import Fills, list_fills
 from relatum.runs.fit import Watch
 from relatum.runs.lookup import (
     EntityMatch,
@@ -69,10 +71,11 @@ from relatum.runs.training_bar import training_bar
 from relatum.runs.update import update as fold_in
 from relatum.settings import whole_number
 from relatum.tables import Table
+from relatum.tables.changes import Undone, undo_changes
 from relatum.tables.servers import without_password
 from relatum.tables.targets import target_of
 
-__all__ = ["Run", "fit", "join", "open", "resume", "update"]
+__all__ = ["Run", "fit", "join", "list_fills", "open", "resume", "undo_fill", "update"]
 
 PathOrText = str | os.PathLike[str]
 
@@ -341,6 +344,8 @@ class Run(Trained):
     ) -> Fills:
         """Return what the empty cells of the imported tables most probably hold, with probabilities and reasons.
 
+        `run.fill("shop.db").apply("shop.db")` writes them into the database, and `relatum.undo_fill` takes that back.
+
         Args:
             source: where rows are read from now, as `read` takes it; by default those of the import.
             tables: those whose cells are filled; by default all.
@@ -366,6 +371,8 @@ class Run(Trained):
     ) -> Predictions:
         """Write the best facts that are not known to a file or database, one table a relation, and return them.
 
+        A relation that is not named, and of which there is no new fact, gets no table, unless it replaces one.
+
         Args:
             to: a .csv, .tsv, .jsonl or .parquet file, a SQLite or DuckDB file, or a postgresql:// or mysql:// URL.
             relation: as in `predict`.
@@ -384,7 +391,8 @@ class Run(Trained):
         chosen = self._relations(relation)
         target.check(tables([]))  # before the work, and again when it is written
         predictions = self.predict(relation, top, **wanted)
-        target.write(tables(predictions))
+        if written := [one for one in tables(predictions) if len(one) or relation is not None or replace]:
+            target.write(written)
         return predictions
 
     def _relations(self, names: str | Sequence[str] | None) -> list[RelationSchema]:
@@ -438,7 +446,7 @@ def fit(
     if isinstance(out, Spec):
         raise SettingError("out: names a directory; give a spec as spec=...")
     given = {"model": model, "spec": spec, "seed": seed, **settings}
-    whole = spec_of(_without_secrets(data), recipe, given)
+    whole = spec_of(_without_secrets(data), recipe, given, announce if progress else lambda _: None)
     display = training_bar() if progress else nullcontext()
     with display as shown:
         watching = _both(shown, watch)
@@ -478,6 +486,18 @@ def join(runs: Sequence[Run | PathOrText], out: PathOrText | None = None) -> Run
     if target is not None:
         require_empty(target)  # before the work, and again when it is written
     return _kept(join_runs([one if isinstance(one, Run) else open(one) for one in runs]), target)
+
+
+def undo_fill(database: PathOrText, batch: int | None = None) -> Undone:
+    """Empty the cells again that `run.fill(...).apply(database)` has filled, and return what became of them.
+
+    A cell that was changed since is left as it is.
+
+    Args:
+        database: what was filled: a SQLite or DuckDB file, or the URL of a database.
+        batch: which time, by the number that `apply` returned and `list_fills` shows; by default the last one.
+    """
+    return undo_changes(database, batch=batch)
 
 
 def _without_secrets(data: Any) -> Any:

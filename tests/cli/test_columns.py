@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import relatum
 from relatum import Run
 from support.command_line import Relatum
+from support.small_tables import csv_of
 
 
 def test_each_column_has_a_line_and_the_last_one_sums_up(run: Relatum, gappy_run: Path) -> None:
@@ -21,7 +23,7 @@ def test_each_column_has_a_line_and_the_last_one_sums_up(run: Relatum, gappy_run
     assert judged
     better, equal, worse = (sum(one.verdict == word for one in judged) for word in ("better", "equal", "worse"))
     whole = " ".join(out.split())
-    assert f"{len(judged)} columns with 20 cells or more: {better} better, {equal} equal, {worse} worse" in whole
+    assert f"{len(judged)} columns with 20 facts or more: {better} better, {equal} equal, {worse} worse" in whole
 
 
 def test_json_has_every_column(run: Relatum, gappy_run: Path) -> None:
@@ -32,7 +34,25 @@ def test_json_has_every_column(run: Relatum, gappy_run: Path) -> None:
     assert found["columns"] == [one.to_dict() for one in Run.load(gappy_run).evaluate_columns("valid")]
 
 
+def test_rows_that_share_a_fact_are_counted_by_facts_and_the_last_line_says_so(run: Relatum, tmp_path: Path) -> None:
+    rows = [(f"b{n % 6}", f"i{n % 9}", n % 2) for n in range(900)]
+    csv_of(tmp_path / "sales.csv", ("buyer", "item", "web"), rows)
+    relatum.fit(relatum.read(tmp_path / "sales.csv"), tmp_path / "run", dim=20, epochs=1, progress=False)
+    found = {one.column: one for one in Run.load(tmp_path / "run").evaluate_columns()}
+    assert 0 < found["item"].facts <= len(set(rows)) < found["item"].cells
+    assert found["item"].verdict == "too few facts"
+    code, out, _ = run("evaluate", str(tmp_path / "run"), "--by", "column")
+    assert code == 0
+    last = " ".join(out.splitlines()[-1].split())
+    assert last.startswith("rows that are alike in all columns of a fact are held out together")
+    assert f"{found['item'].cells:,} cells are {found['item'].facts:,} facts" in last
+
+
 def test_mistakes_are_one_line(run: Relatum, gappy_run: Path, example_run: Path) -> None:
+    code, out, err = run("evaluate", str(gappy_run), "--by", "colum")
+    assert (code, out, err) == (2, "", "relatum: unknown breakdown 'colum'; did you mean 'column'?\n")
+    code, out, err = run("evaluate", str(gappy_run), "--by", "arity,column")
+    assert (code, out, err) == (2, "", "relatum: --by column: judges cells, not ranks; ask for it alone\n")
     code, out, err = run("evaluate", str(gappy_run), "--by", "column", "--split", "train")
     assert (code, out, err.count("\n")) == (2, "", 1)
     code, out, err = run("evaluate", str(example_run), "--by", "column")

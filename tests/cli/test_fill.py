@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import Relatum
+from support.mysql_server import connect
 from support.shop_with_gaps import COUNTRIES, add_customers, content_of, put_in, rows, statements
 
 EMPTY_COUNTRIES = [row[0] for row in rows()["customers"] if row[3] is None]
@@ -95,7 +96,7 @@ def test_a_database_is_filled_and_emptied_again(run: Relatum, shop_run: str, tod
     before = content_of(today)
     code, out, err = run("fill", shop_run, "--from", str(today), "--apply")
     assert (code, err) == (0, "")
-    assert f"relatum fill {shop_run} --undo {today} takes them back" in out
+    assert f"relatum fill --undo {today} takes them back" in out
     for row in content_of(today)["customers"]:
         assert row[3] == COUNTRIES[str(row[2])]  # those of the new rows too
     with closing(sqlite3.connect(today)) as connection:
@@ -127,6 +128,35 @@ def test_the_last_of_two_fills_is_taken_back_once_and_the_other_is_named(run: Re
     assert code == 2
     assert err.endswith("; not undone yet: 1\n")
     assert content_of(today) == contents[1]
+
+
+def test_any_of_several_fills_is_listed_and_taken_back_without_a_run(run: Relatum, shop_run: str, today: Path) -> None:
+    before = content_of(today)
+    assert run("fill", "--log", str(today))[:2] == (0, f"{today} was not filled: no changes are logged there\n")
+    for column in ("country", "category"):
+        assert run("fill", shop_run, "--from", str(today), "--apply", "--column", column)[0] == 0
+    code, out, _ = run("fill", "--log", str(today), "--json")
+    batches = json.loads(out)["batches"]
+    assert code == 0
+    assert [(one["batch"], one["tables"], one["undone"]) for one in batches] == [(1, ["customers"], 0), (2, ["items"], 0)]
+    assert all(one["source"] == shop_run for one in batches)
+    code, out, err = run("fill", "--undo", str(today), "--batch", "1")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        f"emptied {batches[0]['cells']} cells of {today} again, which batch 1 had filled",
+        f"batch 2 is not undone; relatum fill --undo {today} --batch 2 takes that back too",
+    ]
+    assert content_of(today)["customers"] == before["customers"]
+    code, _, err = run("fill", "--undo", str(today), "--batch", "3")
+    assert code == 2
+    assert err.endswith("no batch 3; there are 1, 2\n")
+    code, out, _ = run("fill", "--undo", str(today))
+    assert (code, len(out.splitlines())) == (0, 1)
+    assert content_of(today) == before
+    code, out, _ = run("fill", "--log", str(today))
+    assert code == 0
+    assert out.splitlines()[0] == f"what {today} was filled with"
+    assert run("fill")[::2] == (2, "relatum: name the run whose model fills cells: relatum fill RUN ...\n")
 
 
 def test_what_was_changed_since_stays_and_rows_without_a_key_are_counted(run: Relatum, shop_run: str, today: Path) -> None:
@@ -166,6 +196,30 @@ def test_a_postgresql_database_is_filled_and_emptied_again(run: Relatum, shop_ru
     assert run("fill", shop_run, "--undo", database)[0] == 2
 
 
+def test_a_mysql_database_is_filled_and_emptied_again(run: Relatum, shop_run: str, mysql_database: str) -> None:
+    def content() -> dict[str, list[tuple[object, ...]]]:
+        found = {}
+        with connect(mysql_database) as connection, connection.cursor() as cursor:
+            for table in rows():
+                cursor.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3")  # noqa: S608
+                found[table] = list(cursor.fetchall())
+        return found
+
+    with connect(mysql_database) as connection, connection.cursor() as cursor:
+        put_in(lambda sql: cursor.execute(sql.replace("TEXT", "VARCHAR(40)")), cursor.executemany, "%s")
+    before = content()
+    code, out, err = run("fill", shop_run, "--from", mysql_database, "--apply", "--min-probability", "0.5")
+    assert (code, err) == (0, "")
+    assert "s3cret" not in out
+    assert all(row[3] == COUNTRIES[str(row[2])] for row in content()["customers"])
+    code, out, err = run("fill", "--log", mysql_database)
+    assert (code, err) == (0, "")
+    assert "s3cret" not in out
+    code, out, err = run("fill", "--undo", mysql_database)
+    assert (code, err) == (0, "")
+    assert content() == before
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -181,6 +235,10 @@ def test_a_postgresql_database_is_filled_and_emptied_again(run: Relatum, shop_ru
         (("--min-probability", "2"), "--min-probability 2.0: must be from 0 to 1"),
         (("--min-probability", "nan"), "--min-probability nan: must be from 0 to 1"),
         (("--undo", " "), "--undo needs the database"),
+        (("--log", ""), "--log needs the database"),
+        (("--undo", "a.db", "--log", "a.db"), "--undo and --log: choose one of them"),
+        (("--log", "a.db", "--batch", "1"), "--log lists all of them; --batch goes with --undo"),
+        (("--batch", "1"), "--batch says which --apply is undone; give --undo DATABASE as well"),
     ],
 )
 def test_a_mistake_is_one_line(

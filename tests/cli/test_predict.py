@@ -45,12 +45,17 @@ def test_json_is_one_object(shop_run: Path, tmp_path: Path, run: Relatum) -> Non
     code, out, _ = run("predict", str(shop_run), "--top", "3", "--to", str(path), "--json")
     assert json.loads(out) == {
         "to": str(path),
-        "tables": [
-            {"relation": name, "table": f"predicted_{name.replace('.', '_')}", "rows": rows}
-            # Every customer has a city already, and every item a weight.
-            for name, rows in {"customers.city": 0, "items.weight": 0, "reviews": 3, "sold": 3}.items()
-        ],
+        "tables": [{"relation": name, "table": f"predicted_{name}", "rows": 3} for name in ("reviews", "sold")],
+        # Every customer has a city already, and every item a weight.
+        "without_facts": ["customers.city", "items.weight"],
     }
+    with closing(sqlite3.connect(path)) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_schema ORDER BY name").fetchall()
+    assert tables == [("predicted_reviews",), ("predicted_sold",)]
+    code, out, _ = run("predict", str(shop_run), "--top", "3", "--to", str(tmp_path / "more.db"))
+    assert out.splitlines()[-1] == "no new facts, and so no table, of customers.city, items.weight"
+    code, out, _ = run("predict", str(shop_run), "--relation", "items.weight", "--to", str(tmp_path / "named.db"))
+    assert (code, out) == (0, f"wrote 0 facts of items.weight to {tmp_path / 'named.db'}, table predicted_items_weight\n")
 
 
 def test_what_is_written_is_what_was_asked_for(shop_run: Path, tmp_path: Path, run: Relatum) -> None:

@@ -38,6 +38,19 @@ def test_the_row_with_the_key_is_asked(run: Run) -> None:
     assert right > 15
 
 
+def test_names_are_looked_up_once_for_all_questions(gappy_run: Path) -> None:
+    run = Run.load(gappy_run)
+    assert "entity_cells" not in run.__dict__
+    run.complete("customers.country", "10", None)
+    first = run.entity_cells
+    run.complete("customers.city", "10", None)
+    assert run.entity_cells is first
+    names = rows_of(run).names
+    assert [names[one] if one >= 0 else None for one in first.tolist()] == [
+        name if name in names else None for name in run.entities
+    ]
+
+
 def test_a_question_without_a_key_is_none_of_these(run: Run) -> None:
     for relation, arguments in (
         ("customers.country", (None, "France")),

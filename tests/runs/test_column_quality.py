@@ -63,7 +63,7 @@ def test_records_have_all_columns(run: Run) -> None:
     [(19, 0.9, "too few cells"), (20, 0.9, "better"), (20, 0.5, "equal"), (20, 0.515, "equal"), (20, 0.3, "worse")],
 )
 def test_the_verdict_is_beside_the_best_of_the_obvious(cells: int, accuracy: float, verdict: str) -> None:
-    one = ColumnQuality("t", "c", cells, accuracy, 0.5, 0.5, 0.1, 0.1, 0.5, 0.4, 0.2, False)
+    one = ColumnQuality("t", "c", cells, cells, accuracy, 0.5, 0.5, 0.1, 0.1, 0.5, 0.4, 0.2, False)
     assert (one.best_baseline, one.verdict) == (0.5, verdict)
 
 

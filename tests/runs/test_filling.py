@@ -10,7 +10,8 @@ import pytest
 
 from relatum import DataError, Run, UnknownNameError
 from relatum.data.row_store import EMPTY
-from relatum.runs.filling import Fill, rows_of
+from relatum.runs.filling import rows_of
+from relatum.runs.fills import Fill
 from support.shop_with_gaps import COUNTRIES, NEW_CUSTOMERS, add_customers, rows, statements
 from support.small_tables import csv_of, sqlite_of
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import relatum
+from relatum.data.hypergraph import Split
 from relatum.errors import SettingError
 from relatum.models.reale import ReAlESettings
 from relatum.runs import recipe
@@ -112,3 +113,25 @@ def test_training_on_tables_has_patience_and_takes_ten_minutes_at_most(
     assert found(epochs=7).training.minutes is None  # what was chosen stays
     assert found(minutes=2.0).training.minutes == 2.0
     assert resolved().training.minutes is None
+
+
+def test_how_long_it_takes_is_announced_before_training_on_tables_or_with_minutes(
+    gappy_shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = relatum.read(gappy_shop).split
+
+    def lines(facts: Split, **given: object) -> list[str]:
+        found: list[str] = []
+        spec = spec_of("shop", None, {"model": None, "spec": None, "seed": None, **given}, found.append)
+        if not isinstance(spec, Spec):
+            spec(facts)
+        return found
+
+    (line,) = lines(tables)
+    assert line.startswith("training takes at most ")
+    assert " for 200 epochs, less if validation gains nothing more" in line
+    assert lines(tables, minutes=2.0) == ["this takes at most 2 min, unless others use the processors"]
+    assert lines(facts_of("example")) == lines(tables, epochs=3) == []
+    monkeypatch.setattr(recipe, "_TABLE_MINUTES", 0.001)
+    (line,) = lines(tables)
+    assert line.endswith("unless others use the processors; --minutes, or minutes=..., sets another time")

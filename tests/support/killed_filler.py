@@ -6,17 +6,25 @@ import multiprocessing
 import random
 import tempfile
 import time
+from collections.abc import Callable
+from ctypes import c_int
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from relatum.tables.changes import Change, apply_changes, undo_changes
+from relatum.tables.duckdb import DuckdbTarget
+from relatum.tables.mysql_target import MysqlTarget
+from relatum.tables.postgres import PostgresTarget
+from relatum.tables.sqlite import SqliteTarget
 from relatum.tables.table import Value
 
 ROWS = 1500
 CELLS = 4 * ROWS
 
 Act = Literal["apply", "undo"]
+Aim = Literal["anywhere", "commit"]
+PHASES = ("before the commit", "within the commit", "after the commit")
 
 
 def changes() -> list[Change]:
@@ -40,32 +48,52 @@ class KilledFiller:
         self._to, self._folder, self._rng = to, str(folder), random.Random(5)
         # Its processes are forked from one that has loaded all modules and nothing else.
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["support.killed_filler", "duckdb", "psycopg"])
-        self.spans: dict[Act, float] = {}
+        self._context.set_forkserver_preload(["support.killed_filler", "duckdb", "psycopg", "pymysql"])
+        self.spans: dict[Act, tuple[float, float]] = {}  # seconds of all of it, and of its commit
 
-    def run(self, act: Act) -> None:
-        """Let a process do it and kill it meanwhile."""
+    def run(self, act: Act, aim: Aim = "anywhere") -> str:
+        """Let a process do it and kill it meanwhile; return the phase that it was in."""
         here, there = self._context.Pipe()
-        child = self._context.Process(target=_work, args=(act, self._to, self._folder, there))
+        phase = self._context.RawValue(c_int, 0)
+        child = self._context.Process(target=_work, args=(act, self._to, self._folder, there, phase))
         child.start()
         there.close()
         assert here.recv() == "ready"
         if act in self.spans:
-            time.sleep(self._rng.uniform(0, 1.5 * self.spans[act]))
+            whole, commit = self.spans[act]
+            while aim == "commit" and not phase.value:
+                time.sleep(1e-4)
+            time.sleep(self._rng.uniform(0, 1.5 * (whole if aim == "anywhere" else commit)))
             child.kill()
         else:
             started = time.perf_counter()
-            assert here.recv() == "done"
-            self.spans[act] = time.perf_counter() - started
+            commit = here.recv()
+            self.spans[act] = time.perf_counter() - started, commit
         child.join()
+        return PHASES[phase.value]
 
 
-def _work(act: Act, to: str, folder: str, pipe: Connection) -> None:
+def _work(act: Act, to: str, folder: str, pipe: Connection, phase: Any) -> None:
     tempfile.tempdir = folder
+    spans: list[float] = []
+    for target in (SqliteTarget, DuckdbTarget, PostgresTarget, MysqlTarget):
+        target.commit = _watched(target.commit, phase, spans)  # type: ignore[attr-defined]
     given = changes()
     pipe.send("ready")
     if act == "apply":
         apply_changes(to, given)
     else:
         undo_changes(to)
-    pipe.send("done")
+    pipe.send(sum(spans))
+
+
+def _watched(commit: Callable[[Any], None], phase: Any, spans: list[float]) -> Callable[[Any], None]:
+    """Return a commit that shows when it begins and ends."""
+
+    def watched(database: Any) -> None:
+        phase.value, started = 1, time.perf_counter()
+        commit(database)
+        phase.value = 2
+        spans.append(time.perf_counter() - started)
+
+    return watched

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-ENGINES = ("sqlite", "duckdb", "postgres")
+from support.mysql_server import connect
+
+ENGINES = ("sqlite", "duckdb", "postgres", "mysql")
 TABLES = """
     CREATE TABLE track
       (id INTEGER PRIMARY KEY, name VARCHAR(20), genre INTEGER, price NUMERIC(8, 2), seconds DOUBLE PRECISION);
@@ -18,6 +20,28 @@ TABLES = """
     CREATE TABLE sale (buyer TEXT, item TEXT, day DATE, units INTEGER);
     INSERT INTO sale VALUES ('ann', 'tea', '2024-01-05', NULL), ('ann', 'tea', '2024-01-06', 2), ('bob', NULL, NULL, 3),
       ('cem', 'tea', NULL, NULL), ('dan', 'tea', NULL, NULL), ('dan', 'tea', NULL, NULL)"""
+
+
+class MysqlConnection:
+    """A connection to MySQL that takes the statements of the others."""
+
+    def __init__(self, url: str) -> None:
+        mode = "SET SESSION sql_mode = 'ANSI,STRICT_ALL_TABLES', max_recursive_iterations = 1000000"
+        self._connection = connect(url, init_command=mode)
+
+    def execute(self, sql: str) -> Any:
+        """Run a statement and return its cursor."""
+        cursor = self._connection.cursor()
+        cursor.execute(sql.replace(" AS TEXT)", " AS CHAR)").replace("TEXT PRIMARY KEY", "VARCHAR(99) PRIMARY KEY"))
+        return cursor
+
+    def commit(self) -> None:
+        """Make it last."""
+        self._connection.commit()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
 
 
 class Filled:
@@ -41,7 +65,7 @@ class Filled:
 
     def content(self, *tables: str) -> dict[str, list[tuple[Any, ...]]]:
         """Return the rows of tables, each value with the type that it is stored in."""
-        typed = {"sqlite": "typeof({})", "duckdb": "typeof({})", "postgres": "pg_typeof({})::text"}[self.engine]
+        typed = {"postgres": "pg_typeof({})::text", "mysql": "hex({})"}.get(self.engine, "typeof({})")
         found = {}
         with closing(self.connect()) as connection:
             for table in tables:
@@ -64,6 +88,9 @@ def open_filled(engine: str, folder: Path, request: pytest.FixtureRequest) -> Fi
         import psycopg
 
         return Filled(engine, url, lambda: psycopg.connect(url))
+    if engine == "mysql":
+        url = request.getfixturevalue("mysql_database")
+        return Filled(engine, url, lambda: MysqlConnection(url))
     path = folder / f"shop.{'db' if engine == 'sqlite' else 'duckdb'}"
     if engine == "sqlite":
         return Filled(engine, str(path), lambda: sqlite3.connect(path))

@@ -172,7 +172,7 @@ def test_batches_are_undone_one_by_one_and_once(shop_to_fill: Filled) -> None:
 
 
 def test_names_are_names_whatever_they_hold(shop_to_fill: Filled) -> None:
-    names = ['x"; DROP TABLE track; --', "select", "%s ? :a $1", "日本", "relatum_given_0", "relatum_given_0_found"]
+    names = ['x"; DROP TABLE track; --', "select", "%s ? :a $1", "日本", "relatum_given_0", "relatum_given_0_several"]
     for name in names:
         sql = '"' + name.replace('"', '""') + '"'
         shop_to_fill.run(f"CREATE TABLE {sql} ({sql} TEXT PRIMARY KEY, g INTEGER)")

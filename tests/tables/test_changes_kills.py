@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from relatum.tables.changes import apply_changes, list_batches, undo_changes
-from support.killed_filler import CELLS, ROWS, Act, KilledFiller, changes
+from support.killed_filler import CELLS, ROWS, Act, Aim, KilledFiller, changes
 from support.shop_to_fill import ENGINES, Filled, open_filled
 
 TABLES = ("keyed", "loose")
+AIMS: tuple[Aim, ...] = ("anywhere", "commit")
 
 
 def prepare(filled: Filled) -> None:
@@ -28,11 +29,13 @@ def prepare(filled: Filled) -> None:
 
 def settle(filled: Filled) -> None:
     """Wait until the server has noticed that its client is dead."""
-    others = (
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
-        "AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-    )
-    while filled.engine == "postgres" and filled.ask(others) != [(0,)]:
+    others = {
+        "postgres": "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+        "AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
+        "mysql": "SELECT count(*) FROM information_schema.processlist WHERE user = 'owner' AND id <> connection_id() "
+        "AND db = 'trial'",
+    }
+    while filled.engine in others and filled.ask(others[filled.engine]) != [(0,)]:
         time.sleep(0.01)
 
 
@@ -46,11 +49,15 @@ def test_undo_restores_the_content_after_kills(
     filler, seen = KilledFiller(filled.to, tmp_path), Counter[str]()
     before = filled.content(*TABLES)
 
-    def run(act: Act) -> str:
+    def run(act: Act, aim: Aim) -> str:
         """Return which of the two states the tables are in after a kill; the log has the same."""
-        filler.run(act)
+        phase = filler.run(act, aim)
         settle(filled)
-        return state()
+        found = state()
+        reached = "after" if act == "apply" else "before"
+        assert (phase, found == reached) not in (("before the commit", True), ("after the commit", False))
+        seen[f"{act}, aimed {aim}: {phase}{' it lasted' * (found == reached)}"] += 1
+        return found
 
     def state() -> str:
         content = filled.content(*TABLES)
@@ -62,17 +69,15 @@ def test_undo_restores_the_content_after_kills(
     filler.run("apply")
     after = filled.content(*TABLES)
     assert after != before
-    assert run("undo") == "before"
-    for _ in range(count(2, 50)):
-        filled.run("DROP TABLE IF EXISTS relatum_changes")
-        found = run("apply")
-        seen[f"apply: {found}"] += 1
-        if found == "before":
-            assert apply_changes(filled.to, changes()).applied == CELLS
-        found = run("undo")
-        seen[f"undo: {found}"] += 1
-        if found == "after":
-            assert undo_changes(filled.to).restored == CELLS
-        assert state() == "before"
-    print(engine, filler.spans, sorted(seen.items()))
-    assert sum(seen.values()) == 2 * count(2, 50)
+    filler.run("undo")
+    assert state() == "before"
+    for aim in AIMS:
+        for _ in range(count(1, 50)):
+            filled.run("DROP TABLE IF EXISTS relatum_changes")
+            if run("apply", aim) == "before":
+                assert apply_changes(filled.to, changes()).applied == CELLS
+            if run("undo", aim) == "after":
+                assert undo_changes(filled.to).restored == CELLS
+            assert state() == "before"
+    print(engine, filler.spans, *sorted(seen.items()), sep="\n")
+    assert sum(seen.values()) == 4 * count(1, 50)

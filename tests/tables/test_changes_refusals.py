@@ -14,7 +14,7 @@ from typing import Any, overload
 import pytest
 
 from relatum import DataError
-from relatum.tables import postgres, sqlite
+from relatum.tables import mysql_target, postgres, sqlite
 from relatum.tables.changes import Change, apply_changes, list_batches, undo_changes
 from relatum.tables.table import Value
 from support.full_disk import LIMITED
@@ -77,8 +77,8 @@ def test_files_that_are_no_databases_are_refused(tmp_path: Path) -> None:
         apply_changes(table, [GENRE])
     with pytest.raises(DataError, match="no such file"):
         apply_changes(tmp_path / "new.db", [GENRE])
-    with pytest.raises(DataError, match=r"^mysql://\.\.\.: only cells of files and of postgresql://"):
-        apply_changes("mysql://me:secret@here/shop", [GENRE])
+    with pytest.raises(DataError, match=r"^oracle://\.\.\.: only cells of files and of postgresql:// and mysql://"):
+        apply_changes("oracle://me:secret@here/shop", [GENRE])
     with pytest.raises(DataError, match="not a file"):
         undo_changes(tmp_path)
     assert [each.name for each in tmp_path.iterdir()] == ["shop.csv"]
@@ -164,6 +164,7 @@ def test_a_trigger_that_skips_rows_is_noticed(database: str) -> None:
 def test_what_somebody_else_is_writing_to_is_left_alone(shop_to_fill: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "_PATIENCE", 0.1)
     monkeypatch.setitem(postgres._LOCAL, "lock_timeout", "100ms")
+    monkeypatch.setattr(mysql_target, "_WAIT", 1)
     apply_changes(shop_to_fill.to, [GENRE])
     with ExitStack() as stack:
         other: Any = stack.enter_context(closing(shop_to_fill.connect()))

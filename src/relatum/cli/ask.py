@@ -40,15 +40,22 @@ def evaluate(
     from relatum.api import Run
     from relatum.datasets.registry import PARTS
     from relatum.errors import UnknownNameError
+    from relatum.inference.evaluation import DERIVATION_KEYS, KEYS, SIZE
 
     if split not in PARTS:
         raise UnknownNameError("split", split, PARTS)
+    keys = [key for key in by.split(",") if key]
+    for key in keys:
+        if key not in (known := (*KEYS, SIZE, *DERIVATION_KEYS, "column")):
+            raise UnknownNameError("breakdown", key, known)
+    if "column" in keys and len(keys) > 1:
+        raise SettingError("--by column: judges cells, not ranks; ask for it alone")
     loaded = Run.load(run)
-    if by == "column":
+    if keys == ["column"]:
         show_columns(loaded, split, json=json)
         return
     tested = loaded.evaluate(split, raw=raw)
-    parts = {key: tested.by(key) for key in by.split(",") if key}
+    parts = {key: tested.by(key) for key in keys}
     whole, (low, high) = tested.metrics, tested.interval
     macro = {key: tested.macro_mrr(key) for key in ("arity", "relation")}
     reliability = loaded.reliability(split)

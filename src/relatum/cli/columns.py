@@ -32,12 +32,20 @@ def show_columns(run: Run, part: str, *, json: bool) -> None:
     ]
     heads = ("column", *numbers, "")
     print_table(f"{part} cells filled right", heads, rows, numbers, drop=("error", "says", "F1", "counting"))
-    judged = [one for one in found if one.verdict != "too few cells"]
+    judged = [one for one in found if one.verdict not in ("too few cells", "too few facts")]
     shares = {word: sum(one.verdict == word for one in judged) for word in ("better", "equal", "worse")}
     if judged:
         gain = sum(one.accuracy - one.best_baseline for one in judged) / len(judged)
         listed = ", ".join(f"{many} {word}" for word, many in shares.items())
         say(
-            f"{count(len(judged), 'column')} with 20 cells or more: {listed} than the best of most frequent value, "
+            f"{count(len(judged), 'column')} with 20 facts or more: {listed} than the best of most frequent value, "
             f"counting, naive Bayes and one other column, by {gain:+.3f} on average"
+        )
+    if shared := {one.table: one for one in found if one.facts < one.cells}:
+        listed = "; ".join(
+            f"{one.table}.{one.column}: {one.cells:,} cells are {one.facts:,} facts" for one in shared.values()
+        )
+        say(
+            "rows that are alike in all columns of a fact are held out together, so that a column of it is guessed from the "
+            f"other columns alone, and each row counts: {listed}"
         )

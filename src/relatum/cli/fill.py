@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relatum.cli.options import Json, Replace, RunFolder
+from relatum.cli.options import Json, Replace
 from relatum.cli.output import print_json, print_table, say
 from relatum.errors import DataError, SettingError
 from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
-    from relatum.runs.filling import Fill, Fills
-    from relatum.tables.changes import Applied, Change
+    from relatum.runs.fills import Fill, Fills
     from relatum.tables.table import Table
 
 __all__ = ["fill"]
@@ -26,7 +25,9 @@ _TABLE = "filled_cells"
 
 
 def fill(
-    run: RunFolder,
+    run: Annotated[
+        Path | None, typer.Argument(metavar="RUN", help="A run directory; --undo and --log do without it.")
+    ] = None,
     table: Annotated[Many, typer.Option(metavar="TABLE", help="Fill only this table; can be repeated.")] = None,
     column: Annotated[Many, typer.Option(metavar="COLUMN", help="Fill only this column; can be repeated.")] = None,
     source: Annotated[
@@ -46,7 +47,13 @@ def fill(
         bool, typer.Option("--apply", help="Fill the cells of the --from database itself, with a log of every change.")
     ] = False,
     undo: Annotated[
-        str | None, typer.Option(metavar="DATABASE", help="Empty the cells again that --apply filled last.")
+        str | None, typer.Option(metavar="DATABASE", help="Empty the cells again that --apply filled last, or --batch.")
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Which --apply is undone, by the number that --log shows.")
+    ] = None,
+    log: Annotated[
+        str | None, typer.Option(metavar="DATABASE", help="List what --apply filled a database with, and what is undone.")
     ] = None,
     min_probability: Annotated[
         float | None, typer.Option(help="Leave cells empty that are less sure; by default 0.9 in a database, else 0.")
@@ -55,25 +62,27 @@ def fill(
     json: Json = False,
 ) -> None:
     """Fill the empty cells of tables: the most probable value of each, its probability, and why."""
-    if undo is not None:
-        _undo(undo, json=json)
+    if undo is not None or log is not None or batch is not None:
+        _look_back(undo, log, batch, json=json)
         return
+    if run is None:
+        raise SettingError("name the run whose model fills cells: relatum fill RUN ...")
     if (apply or copy is not None) and (source is None or len(source) != 1):
         raise SettingError("--apply and --copy need --from DATABASE")
     if sum((apply, copy is not None, to is not None)) > 1:
         raise SettingError("--to, --copy and --apply: choose one of them")
     from relatum.api import Run
-    from relatum.runs.filling import Fills
+    from relatum.runs.fills import SURE, Fills
     from relatum.tables.targets import target_of
 
-    least = min_probability if min_probability is not None else 0.9 if apply or copy is not None else 0.0
+    least = min_probability if min_probability is not None else SURE if apply or copy is not None else 0.0
     if not 0 <= least <= 1:
         raise SettingError(f"--min-probability {least}: must be from 0 to 1")
     if to is not None:
         target_of(to, replace=replace).check([_table(Fills([]))])  # before the work, and again when it is written
     found = Run.load(run).fill(source, tables=table or (), columns=column or (), min_probability=least)
     if apply or copy is not None:
-        _change(str((source or [""])[0]), copy, found, str(run), json=json)
+        _change(str((source or [""])[0]), copy, found, least, json=json)
     elif to is not None:
         _write(found, to, replace=replace, json=json)
     elif json:
@@ -134,30 +143,26 @@ def _write(found: Fills, to: str, *, replace: bool, json: bool) -> None:
         say(f"wrote {count(len(found), 'cell')} to {where}")
 
 
-def _change(database: str, copy: Path | None, found: Fills, run: str, *, json: bool) -> None:
-    from relatum.tables.changes import apply_changes, copy_filled
-
-    changes = _changes(found)
-    applied = apply_changes(database, changes, source=run) if copy is None else copy_filled(database, copy, changes)
+def _change(database: str, copy: Path | None, found: Fills, least: float, *, json: bool) -> None:
+    options = {"min_probability": least}
+    applied = found.apply(database, **options) if copy is None else found.copy(database, copy, **options)
     target = database if copy is None else str(copy)
-    groups = sum(one.is_group for one in found)
-    keyless = len(found) - len(changes) - groups
     if json:
-        print_json({**_counts(applied), "without_key": keyless, "groups": groups, "database": _shown(target)})
+        print_json({**applied.to_dict(), "database": _shown(target)})
         return
     say(f"filled {count(applied.applied, 'cell')} of {_shown(target)}")
     left = {
         "were filled since": applied.filled,
         "have no row any more": applied.missing,
         "match several rows": applied.ambiguous,
-        "are in tables without a key; write these with --to": keyless,
-        "are known only as a group of numbers or dates; write these with --to": groups,
+        "are in tables without a key; write these with --to": applied.without_key,
+        "are known only as a group of numbers or dates; write these with --to": applied.groups,
     }
     for why, many in left.items():
         if many:
             say(f"{count(many, 'cell')} {why}")
     if copy is None and applied.applied:
-        say(f"each change is in table relatum_changes; relatum fill {run} --undo {_shown(target)} takes them back")
+        say(f"each change is in table relatum_changes; relatum fill --undo {_shown(target)} takes them back")
 
 
 def _shown(database: str) -> str:
@@ -168,33 +173,60 @@ def _shown(database: str) -> str:
     return without_password(database) if is_server(database) else database
 
 
-def _counts(applied: Applied) -> dict[str, int | None]:
-    return {name: getattr(applied, name) for name in ("batch", "applied", "filled", "missing", "ambiguous")}
+def _look_back(undo: str | None, log: str | None, batch: int | None, *, json: bool) -> None:
+    if undo is None and log is None:
+        raise SettingError("--batch says which --apply is undone; give --undo DATABASE as well")
+    if undo is not None and log is not None:
+        raise SettingError("--undo and --log: choose one of them")
+    for option, database in (("--undo", undo), ("--log", log)):
+        if database is not None and not database.strip():
+            raise DataError(f"{option} needs the database")
+    if undo is not None:
+        _undo(undo, batch, json=json)
+    elif batch is not None:
+        raise SettingError("--log lists all of them; --batch goes with --undo")
+    elif log is not None:
+        _list(log, json=json)
 
 
-def _changes(found: Fills) -> list[Change]:
-    """Return what can be written into a database: cells of rows that have a key.
-
-    A group of several numbers or dates is left out: its probability is that of the group, not of the value in its middle.
-    """
-    from relatum.tables.changes import Change
-
-    return [
-        Change(one.table, dict(one.row), one.column, one.value, one.probability, one.reason)
-        for one in found
-        if one.is_key and not one.is_group
-    ]
-
-
-def _undo(database: str, *, json: bool) -> None:
+def _undo(database: str, batch: int | None, *, json: bool) -> None:
+    from relatum.runs.fills import list_fills
     from relatum.tables.changes import undo_changes
 
-    if not database.strip():
-        raise DataError("--undo needs the database")
-    undone = undo_changes(database)
+    undone = undo_changes(database, batch=batch)
     if json:
         print_json({name: getattr(undone, name) for name in ("batch", "restored", "changed", "missing")})
         return
-    say(f"emptied {count(undone.restored, 'cell')} of {_shown(database)} again")
+    say(f"emptied {count(undone.restored, 'cell')} of {_shown(database)} again, which batch {undone.batch} had filled")
     if undone.changed:
         say(f"left as they are, for they changed since: {count(undone.changed, 'cell')}")
+    if undone.missing:
+        say(f"not found any more: the rows of {count(undone.missing, 'cell')}")
+    if others := [each.batch for each in list_fills(database) if not each.undone and each.batch != undone.batch]:
+        numbers = f"batch {others[0]} is" if len(others) == 1 else f"batches {', '.join(map(str, others))} are"
+        say(f"{numbers} not undone; relatum fill --undo {_shown(database)} --batch {others[-1]} takes that back too")
+
+
+def _list(database: str, *, json: bool) -> None:
+    from relatum.runs.fills import list_fills
+
+    found = list_fills(database)
+    if json:
+        print_json({"database": _shown(database), "batches": [one.to_dict() for one in found]})
+        return
+    if not found:
+        say(f"{_shown(database)} was not filled: no changes are logged there")
+        return
+    rows = [
+        (
+            str(one.batch),
+            one.changed_at,
+            one.source,
+            ", ".join(one.tables),
+            f"{one.cells:,}",
+            f"{one.undone:,} at {one.undone_at}" if one.undone else "no",
+        )
+        for one in found
+    ]
+    heads = ("batch", "filled at", "run", "tables", "cells", "undone")
+    print_table(f"what {_shown(database)} was filled with", heads, rows, ("batch", "cells"), drop=())

@@ -65,15 +65,26 @@ def predict(
         return [predictions_table(loaded, one, predictions[one], name=table, full_names=full_names) for one in names]
 
     target.check(tables_of({name: [] for name in names}))  # before the work, and again when it is written
-    written = tables_of(predict_facts(loaded, names, top or _WRITTEN, **wanted))
-    target.write(written)
+    found = tables_of(predict_facts(loaded, names, top or _WRITTEN, **wanted))
+    # What was not named is left out where it is empty, unless rows of an earlier time have to go.
+    written = [one for one in found if len(one) or relation or replace]
+    if written:
+        target.write(written)
     if json:
         tables = [{"relation": one.relation, "table": one.name, "rows": len(one)} for one in written]
-        print_json({"to": target.location, "tables": tables})
+        print_json({"to": target.location, "tables": tables, "without_facts": _left(found, written)})
         return
     for one in written:
         path = f"{target.location}, table {one.name}" if target.is_database else target.location
         say(f"wrote {count(len(one), 'fact')} of {one.relation} to {path}")
+    if left := _left(found, written):
+        say(f"no new facts, and so no table, of {', '.join(left)}")
+
+
+def _left(found: list[Table], written: list[Table]) -> list[str]:
+    """Return the relations of tables that were not written."""
+    names = {one.name for one in written}
+    return [one.relation for one in found if one.name not in names]
 
 
 def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> None:

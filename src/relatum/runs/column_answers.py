@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from relatum.arrays import Float64, Int64
-from relatum.data.row_store import EMPTY, UNKNOWN, RowStore, TableColumn, TableSchema
+from relatum.data.row_store import EMPTY, RowStore, TableColumn, TableSchema
 from relatum.data.vocabulary import Ids
 from relatum.imputation.answers import Imputed
 from relatum.imputation.models import ColumnModels
@@ -22,8 +22,7 @@ class ColumnQuestions:
 
     def __init__(self, run: Trained, rows: RowStore, models: ColumnModels, schema: TableSchema, column: TableColumn) -> None:
         self._run, self._models, self._schema, self._column = run, models, schema, column
-        names = {name: number for number, name in enumerate(rows.names)}
-        self._cells = np.array([names.get(name, UNKNOWN) for name in run.entities], np.int32)  # of each entity
+        self._cells = run.entity_cells
         self._entities = np.full(len(rows.names) + 1, -1, np.int64)  # of each cell; the last is none
         there = self._cells >= 0
         self._entities[self._cells[there]] = np.flatnonzero(there)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from relatum.data.row_store import HELD_OUT_PARTS
+from relatum.arrays import Int64
+from relatum.data.row_store import HELD_OUT_PARTS, RowTable
 from relatum.errors import DataError, UnknownNameError
 from relatum.imputation.baselines import baseline_answers
 from relatum.imputation.metrics import accuracy, calibration_error, macro_f1
@@ -31,6 +32,7 @@ class ColumnQuality:
         table: its table.
         column: the column.
         cells: how many were held out.
+        facts: in how many facts these are; fewer than cells where several rows share a fact, and are held out together.
         accuracy: how many of them are filled right, as a share.
         macro_f1: the F1 of each value, on average.
         probability: what the probabilities of the best values say, on average: the accuracy that they promise.
@@ -45,6 +47,7 @@ class ColumnQuality:
     table: str
     column: str
     cells: int
+    facts: int
     accuracy: float
     macro_f1: float
     probability: float
@@ -63,8 +66,8 @@ class ColumnQuality:
     @property
     def verdict(self) -> str:
         """Whether it is worth having beside the obvious."""
-        if self.cells < _FEW:
-            return "too few cells"
+        if self.facts < _FEW:
+            return "too few cells" if self.facts == self.cells else "too few facts"
         gain = self.accuracy - self.best_baseline
         return "better" if gain > _EQUAL else "worse" if gain < -_EQUAL else "equal"
 
@@ -77,6 +80,7 @@ COLUMN_QUALITY_COLUMNS: dict[str, type] = {
     "table": str,
     "column": str,
     "cells": int,
+    "facts": int,
     **dict.fromkeys(("accuracy", "macro_f1", "probability", "calibration_error"), float),
     **dict.fromkeys(("most_frequent", "counting", "naive_bayes", "best_single_column"), float),
     "bins": bool,
@@ -89,6 +93,15 @@ class ColumnQualities(Records[ColumnQuality]):
 
     def __init__(self, rows: Iterable[ColumnQuality], part: str) -> None:
         super().__init__(rows, COLUMN_QUALITY_COLUMNS, f"accuracy on {part} cells by column")
+
+
+def _facts(held: RowTable, column: str, rows: Int64) -> int:
+    """Return how many different facts the cells of a column in some rows are in; without a relation each is one."""
+    schema, relation = held.schema, held.schema.column(column).relation
+    if relation is None or relation != schema.relation:
+        return len(rows)
+    indices = [number for number, one in enumerate(schema.columns) if one.relation == relation]
+    return int(np.unique(held.cells[indices][:, rows], axis=1).shape[1])
 
 
 def column_quality(run: Trained, part: str = "test") -> ColumnQualities:
@@ -115,6 +128,7 @@ def column_quality(run: Trained, part: str = "test") -> ColumnQualities:
                         table=table,
                         column=column,
                         cells=len(there),
+                        facts=_facts(held, column, there),
                         accuracy=accuracy(imputed.best, truth),
                         macro_f1=macro_f1(imputed.best, truth),
                         probability=float(likely.mean()),

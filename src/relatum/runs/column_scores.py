@@ -6,12 +6,12 @@ import numpy as np
 import torch
 
 from relatum.arrays import Bool, Float64, Int64
-from relatum.data.row_store import RowStore, TableSchema
-from relatum.data.vocabulary import Ids
+from relatum.data.row_store import UNKNOWN, RowStore, TableSchema
+from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.imputation.models import Scores
 from relatum.models.base import Model, Parameters
 
-__all__ = ["embedding_scores"]
+__all__ = ["cells_of_entities", "embedding_scores"]
 
 _PAIRS = 1 << 16  # of a question and a candidate that are scored at once
 
@@ -50,6 +50,12 @@ def embedding_scores(model: Model, tables: Parameters, rows: RowStore) -> Scores
         return found
 
     return scores
+
+
+def cells_of_entities(entities: Vocabulary, rows: RowStore) -> Ids:
+    """Return what each entity is called in the cells of tables, int32[entities]; UNKNOWN for what no cell holds."""
+    names = {name: number for number, name in enumerate(rows.names)}
+    return np.array([names.get(name, UNKNOWN) for name in entities], np.int32)
 
 
 def _columns(schema: TableSchema, relation: str, arity: int) -> list[int]:

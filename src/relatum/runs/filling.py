@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,14 @@ from relatum.formatting import percent
 from relatum.imputation.answers import Imputed, Support
 from relatum.imputation.models import ColumnModels
 from relatum.progress import progress
-from relatum.records import Records
 from relatum.runs.column_scores import embedding_scores
+from relatum.runs.fills import Fill, Fills
 from relatum.runs.trained import Trained
 from relatum.tables.more_rows import joined_rows, read_more_rows
 from relatum.tables.table import Value
 from relatum.tables.values import value_of
 
 __all__ = [
-    "Fill",
-    "Fills",
     "fill",
     "identity_of",
     "models_of",
@@ -35,59 +32,6 @@ __all__ = [
 ]
 
 _ALL_PARTS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Fill:
-    """What an empty cell most probably holds.
-
-    Attributes:
-        table: its table.
-        row: the row, by its key; by its number from 0 as `row` where it has none.
-        column: its column.
-        value: as it would stand in the table; of a group of numbers or dates, the one in the middle.
-        label: what people call the value, or None.
-        interval: the least and the greatest value of the group, or None.
-        probability: that the value is right; of a group, that the value is in it.
-        reason: what speaks for it most, in words.
-        is_key: whether `row` is a key, by which the row can be found in a database.
-    """
-
-    table: str
-    row: Mapping[str, Value]
-    column: str
-    value: Value
-    label: str | None
-    interval: tuple[str, str] | None
-    probability: float
-    reason: str
-    is_key: bool
-
-    @property
-    def is_group(self) -> bool:
-        """Whether only a group of several numbers or dates is known, of which the value is the middle."""
-        return self.interval is not None and self.interval[0] != self.interval[1]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields by name, the row as text."""
-        return {
-            "table": self.table,
-            "row": ", ".join(f"{name}={value}" for name, value in self.row.items()),
-            "column": self.column,
-            "value": self.value if self.value is None else str(self.value),
-            "label": self.label,
-            "interval": None if self.interval is None else " to ".join(self.interval),
-            "probability": self.probability,
-            "reason": self.reason,
-        }
-
-
-class Fills(Records[Fill]):
-    """Empty cells with what they most probably hold, table by table, column by column, in the order of their rows."""
-
-    def __init__(self, fills: Iterable[Fill]) -> None:
-        texts = ("table", "row", "column", "value", "label", "interval")
-        super().__init__(fills, {**dict.fromkeys(texts, str), "probability": float, "reason": str}, "empty cells")
 
 
 def fill(
@@ -124,7 +68,7 @@ def fill(
                 imputed = models.answer(table, column, empty, most_part=_ALL_PARTS, scores=scores, reasons=1)
                 found += _fills(rows, labels, table, column, empty, imputed, min_probability)
                 advance(len(empty))
-    return Fills(found)
+    return Fills(found, run.name)
 
 
 def rows_of(run: Trained) -> RowStore:

@@ -9,6 +9,7 @@ from typing import Any
 
 from relatum.data.hypergraph import Split
 from relatum.errors import SettingError
+from relatum.formatting import count, duration
 from relatum.kernels import parallel
 from relatum.models import MODELS
 from relatum.models.ops import one_torch_thread
@@ -33,13 +34,16 @@ _MARGIN = 1.25  # the share of the minutes that is planned: the clock ends train
 _WARM, _MEASURED = 4, 16  # batches
 
 
-def spec_of(data: Any, recipe: str | None, given: dict[str, Any]) -> Spec | Callable[[Split], Spec]:
+def spec_of(
+    data: Any, recipe: str | None, given: dict[str, Any], say: Callable[[str], None] = lambda _: None
+) -> Spec | Callable[[Split], Spec]:
     """Return the spec of what was given, or, where the facts are to decide, how it follows from them.
 
     Args:
         data: what the spec calls the data.
         recipe: its name, or None for `auto`, and for `fast` where the model is not ReAlE.
         given: what else `Spec` takes.
+        say: is given, before training, a line about how long it takes, where that is known.
     """
     if recipe not in (None, AUTO, *RECIPES):
         raise SettingError(f"recipe: must be one of {', '.join((AUTO, *RECIPES))}, not {recipe!r}")
@@ -56,10 +60,18 @@ def spec_of(data: Any, recipe: str | None, given: dict[str, Any]) -> Spec | Call
         begun = Spec.of(data, recipe=suited_to_facts(facts), **given)
         begun = _with_dropout(begun, begun.settings.dim, chosen)
         if facts.rows is not None and not chosen & {"minutes", "epochs"}:
-            minutes = begun.training.epochs * _seconds_of_epoch(begun, facts) / 60
-            if minutes > _TABLE_MINUTES:
+            seconds = begun.training.epochs * _seconds_of_epoch(begun, facts)
+            if seconds > 60 * _TABLE_MINUTES:
                 begun = replace(begun, training=replace(begun.training, minutes=_TABLE_MINUTES))
-        return fitted_to_minutes(begun, facts, chosen)
+            else:
+                epochs = count(begun.training.epochs, "epoch")
+                rest = "less if validation gains nothing more; models of columns and rules come besides"
+                say(f"training takes at most {duration(seconds)} for {epochs}, {rest}")
+        fitted = fitted_to_minutes(begun, facts, chosen)
+        if fitted.training.minutes is not None:
+            hint = "" if "minutes" in chosen else "; --minutes, or minutes=..., sets another time"
+            say(f"this takes at most {duration(60 * fitted.training.minutes)}, unless others use the processors{hint}")
+        return fitted
 
     return suited
 
@@ -117,8 +129,8 @@ def fitted_to_minutes(spec: Spec, split: Split, chosen: frozenset[str]) -> Spec:
         epochs = 60 * spec.training.minutes / _seconds_of_epoch(fitted, split)
         if epochs >= _LEAST * spec.training.epochs * dim / _DIM:  # a wider model learns less of each window in an epoch
             break
-    count = max(1, min(_MOST_EPOCHS, int(_MARGIN * epochs)))
-    wanted: dict[str, Any] = {"epochs": count, "validate_every": max(1, count // _VALIDATIONS)}
+    most = max(1, min(_MOST_EPOCHS, int(_MARGIN * epochs)))
+    wanted: dict[str, Any] = {"epochs": most, "validate_every": max(1, most // _VALIDATIONS)}
     training = replace(fitted.training, **{name: value for name, value in wanted.items() if name not in chosen})
     return replace(fitted, training=training)
 

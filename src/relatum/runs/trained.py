@@ -42,7 +42,7 @@ from relatum.reasoning.closed_form import closed_form, extended, require_reale
 from relatum.reasoning.query import Limit, Query, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.answers import Question
-from relatum.runs.column_scores import embedding_scores
+from relatum.runs.column_scores import cells_of_entities, embedding_scores
 from relatum.runs.definitions import DEFINITIONS, defined_schema, load_definitions, save_definitions, with_definition
 from relatum.runs.directory import (
     JOURNAL,
@@ -169,6 +169,11 @@ class Trained:
     def cell_scores(self) -> Scores | None:
         """What the embedding says about the cells of tables, or None where there are none."""
         return None if self.split.rows is None else embedding_scores(self.model, self.tables, self.split.rows)
+
+    @cached_property
+    def entity_cells(self) -> Ids:
+        """What each entity is called in the cells of tables, int32[entities]; empty where there are none."""
+        return np.empty(0, np.int32) if self.split.rows is None else cells_of_entities(self.entities, self.split.rows)
 
     @property
     def validated(self) -> Validated:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from relatum.errors import DataError
 from relatum.tables.engine import quoted
-from relatum.tables.table import Database, Value
+from relatum.tables.table import Database, Table, Value
 
 __all__ = ["EditableDatabase", "Match", "RowCells", "RowGroup", "stage_groups"]
 
@@ -17,6 +17,10 @@ class EditableDatabase(Database, Protocol):
     """An open database whose rows can be changed. What methods take and return as values are expressions of SQL."""
 
     location: str
+    whole: str  # a number of the type for whole numbers
+
+    def create_log(self, table: Table) -> bool:
+        """Make a table for the log; return whether the transaction is still under way, or was rolled back for that."""
 
     def rows_of(self, table: str) -> str:
         """Return a table as FROM and UPDATE have it."""
@@ -39,14 +43,14 @@ class EditableDatabase(Database, Protocol):
     def same(self, left: str, right: str) -> str:
         """Return the test that two values of one type are equal or both NULL."""
 
-    def exact(self, value: str) -> str:
-        """Return a text that no other value of a column has."""
+    def identical(self, left: str, right: str) -> str:
+        """Return the test that two values of one column are the same in all that can be seen of them."""
 
-    def text(self, value: str) -> str:
-        """Return a value as text."""
+    def stored(self, table: str, column: str) -> tuple[str, str]:
+        """Return the values of a column of the table `t` as text that gives the same value again, and their type as text."""
 
-    def type(self, value: str) -> str:
-        """Return the type of a value as text."""
+    def updating(self, table: str, given: str, joined: str, settings: Mapping[str, str], test: str) -> str:
+        """Return the UPDATE of a table `t` joined with a temporary one `g`: a value for each column, where a test holds."""
 
     def value(self, text: str, kind: str) -> Value:
         """Return what to hand to `stage` for the value that has a text and a type."""
@@ -101,7 +105,11 @@ class RowGroup:
         self._has_null = [any(each.row[key] is None for each in members.values()) for key in keys]
         chosen = [f"t.{quoted(key)} AS k{index}" for index, key in enumerate(keys)]
         chosen += [f"t.{quoted(column)} AS v{index}" for index, column in enumerate(self.columns)]
-        query = f"SELECT CAST(0 AS BIGINT) AS n, {', '.join(chosen)} FROM {self._rows_of} AS t WHERE 1 = 0"  # noqa: S608
+        # Joined from outside, columns can be NULL that cannot be in the table.
+        query = (
+            f"SELECT {database.whole} AS n, {', '.join(chosen)} "  # noqa: S608
+            f"FROM (SELECT 1 AS one) AS o LEFT JOIN {self._rows_of} AS t ON 1 = 0 WHERE 1 = 0"
+        )
         rows = (
             (number, *(each.row[key] for key in keys), *(each.values.get(column) for column in self.columns))
             for number, each in members.items()
@@ -134,10 +142,8 @@ class RowGroup:
 
     def read_back(self) -> dict[int, tuple[int, dict[str, tuple[str | None, str]]]]:
         """Return for each number how many rows it now has, and the text and type of each of its cells."""
-        texts = [
-            f"min({self._database.text(value)}), min({self._database.type(value)})"
-            for value in (f"t.{quoted(column)}" for column in self.columns)
-        ]
+        pairs = [self._database.stored(self.table, column) for column in self.columns]
+        texts = [f"min({text}), min({kind})" for text, kind in pairs]
         found = self._database.ask(
             f"SELECT g.n, count(*), {', '.join(texts)} FROM {self._rows_of} AS t JOIN {self._given} AS g "  # noqa: S608
             f"ON {self._joined(is_set=True)} GROUP BY g.n"
@@ -158,24 +164,25 @@ class RowGroup:
     def _match(self, tests: Sequence[str]) -> dict[int, Match]:
         """Return what was found; then rows that share a key are not among the given ones any more."""
         counts = "".join(f", count(CASE WHEN {test} THEN 1 END) AS c{index}" for index, test in enumerate(tests))
-        query = (
+        found = self._database.ask(
             f"SELECT g.n AS n, count(*) AS found{counts} FROM {self._rows_of} AS t JOIN {self._given} AS g "  # noqa: S608
             f"ON {self._joined()} GROUP BY g.n"
         )
-        counted = f"{self._name}_found"
-        self._database.stage(counted, query, (), ())
-        several = f"SELECT n FROM {self._database.temporary(counted)} WHERE found > 1"  # noqa: S608
-        self._database.run(f"DELETE FROM {self._given} WHERE n IN ({several})")  # noqa: S608
         matches = {number: Match(0, {}) for number in self._members}
-        for number, found, *passed in self._database.ask(f"SELECT * FROM {self._database.temporary(counted)}"):  # noqa: S608
-            matches[int(number)] = Match(int(found), dict(zip(self.columns, map(int, passed), strict=True)))
+        for number, rows, *passed in found:
+            matches[int(number)] = Match(int(rows), dict(zip(self.columns, map(int, passed), strict=True)))
+        if several := [(number,) for number, match in matches.items() if match.found > 1]:
+            name = f"{self._name}_several"
+            empty = f"SELECT {self._database.whole} AS n FROM {self._given} AS g WHERE 1 = 0"  # noqa: S608
+            self._database.stage(name, empty, several, ["n"])
+            chosen = f"SELECT n FROM {self._database.temporary(name)}"  # noqa: S608
+            self._database.run(f"DELETE FROM {self._given} WHERE n IN ({chosen})")  # noqa: S608
         return matches
 
     def _update(self, values: Sequence[str], tests: Sequence[str]) -> int:
-        settings = ", ".join(f"{quoted(column)} = {value}" for column, value in zip(self.columns, values, strict=True))
+        settings = dict(zip(self.columns, values, strict=True))
         return self._database.change(
-            f"UPDATE {self._rows_of} AS t SET {settings} FROM {self._given} AS g "  # noqa: S608
-            f"WHERE {self._joined()} AND ({' OR '.join(tests)})"
+            self._database.updating(self.table, self._given, self._joined(), settings, " OR ".join(tests))
         )
 
     def _joined(self, is_set: bool = False) -> str:
@@ -191,4 +198,4 @@ class RowGroup:
     def _is_equal(self, index: int) -> str:
         new = f"g.v{index}"
         old = f"t.{quoted(self.columns[index])}"
-        return f"({new} IS NOT NULL AND {self._database.exact(old)} = {self._database.exact(new)})"
+        return f"({new} IS NOT NULL AND {self._database.identical(old, new)})"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from relatum.errors import DataError
 from relatum.tables.cell_updates import EditableDatabase
 from relatum.tables.engine import literal
-from relatum.tables.table import Column, Table, Value, declared, free_name
+from relatum.tables.table import Column, Table, Value, free_name
 
 __all__ = ["LOG", "ChangeBatch", "ChangeLog", "LoggedChange"]
 
@@ -61,6 +61,10 @@ class ChangeBatch:
     undone: int
     undone_at: str | None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields by name."""
+        return {**asdict(self), "tables": list(self.tables)}
+
 
 class ChangeLog:
     """The log called `name` in an open database."""
@@ -104,11 +108,15 @@ class ChangeLog:
             for number, parts in found.items()
         ]
 
+    def create(self) -> bool:
+        """Make the log if it is missing; return whether the transaction is still under way, or was rolled back for that."""
+        if self.is_there():
+            return True
+        empty = Table(self._name, tuple(Column(name, form, ()) for name, form in _COLUMNS.items()), "changes")
+        return self._database.create_log(empty)
+
     def add(self, changes: Sequence[LoggedChange], source: str) -> int:
-        """Write changes to the log, which is created if it is missing, and return the number of their batch."""
-        if not self.is_there():
-            empty = Table(self._name, tuple(Column(name, form, ()) for name, form in _COLUMNS.items()), "changes")
-            self._database.run(f"CREATE TABLE {self._sql_name} ({declared(empty)})")
+        """Write changes to the log and return the number of their batch."""
         batch = int(self._database.ask(f"SELECT coalesce(max(batch), 0) FROM {self._sql_name}")[0][0]) + 1  # noqa: S608
         now, size = _now(), len(changes)
         values: dict[str, Sequence[Value]] = {
@@ -159,7 +167,7 @@ class ChangeLog:
     def mark_undone(self, batch: int, numbers: Sequence[int]) -> None:
         """Note that some changes of a batch are undone."""
         name = free_name("relatum_undone", [self._name])
-        query = "SELECT CAST(0 AS BIGINT) AS n WHERE 1 = 0"
+        query = f"SELECT {self._database.whole} AS n FROM {self._database.rows_of(self._name)} AS t WHERE 1 = 0"  # noqa: S608
         self._database.stage(name, query, ((number,) for number in numbers), ["n"])
         chosen = f"SELECT n FROM {self._database.temporary(name)}"  # noqa: S608
         self._database.change(

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from relatum.datasets.file_types import database_in, is_postgres
+from relatum.datasets.file_types import database_in, is_mysql, is_postgres
 from relatum.errors import DataError
 from relatum.files import atomic_path
 from relatum.tables.cell_updates import EditableDatabase, RowCells, RowGroup, stage_groups
 from relatum.tables.change_log import LOG, ChangeBatch, ChangeLog, LoggedChange
 from relatum.tables.duckdb import copy_duckdb, open_duckdb
+from relatum.tables.mysql_target import open_mysql
 from relatum.tables.postgres import open_postgres
 from relatum.tables.sqlite import copy_sqlite, open_sqlite
 from relatum.tables.table import Value, free_name
@@ -94,7 +95,7 @@ def apply_changes(to: str | os.PathLike[str], changes: Sequence[Change], *, log:
     refuses leaves it as it was.
 
     Args:
-        to: a SQLite or DuckDB file, or the URL of a PostgreSQL database.
+        to: a SQLite or DuckDB file, or a postgresql:// or mysql:// URL.
         changes: the cells with their values.
         log: the table that every change is written to; it is created if it is missing.
         source: what the log says the changes come from.
@@ -174,8 +175,11 @@ def _opener(to: str | os.PathLike[str]) -> Opened:
     """Return what opens a database that is there."""
     if isinstance(to, str) and is_postgres(to):
         return partial(open_postgres, to)
+    if isinstance(to, str) and is_mysql(to):
+        return partial(open_mysql, to)
     if isinstance(to, str) and "://" in to:
-        raise DataError(f"{to.partition('://')[0]}://...: only cells of files and of postgresql:// URLs can be changed")
+        known = "postgresql:// and mysql:// URLs"
+        raise DataError(f"{to.partition('://')[0]}://...: only cells of files and of {known} can be changed")
     path = Path(to)
     return partial(open_sqlite if _kind_of(path) == "sqlite" else open_duckdb, path, path)
 
@@ -192,7 +196,7 @@ def _kind_of(path: Path) -> str:
 
 def _apply(opened: Opened, changes: Sequence[Change], log: str, source: str) -> Applied:
     left_out: set[int] = set()
-    while True:  # ends: each time more is left out
+    while True:  # ends: each time more is left out, or there is a log
         with opened() as database:
             attempt = _Attempt(database, changes, left_out, log)
             if clashing := attempt.run():
@@ -200,7 +204,10 @@ def _apply(opened: Opened, changes: Sequence[Change], log: str, source: str) -> 
                 continue  # what was written is rolled back
             batch = None
             if attempt.written:
-                batch = ChangeLog(database, log).add(attempt.written, source)
+                journal = ChangeLog(database, log)
+                if not journal.create():
+                    continue  # with a log that is there
+                batch = journal.add(attempt.written, source)
                 database.commit()
             return Applied(batch, len(attempt.written), attempt.filled, attempt.missing, attempt.ambiguous + len(left_out))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from glob import escape
 from itertools import islice
@@ -19,7 +19,7 @@ from relatum.errors import DataError
 from relatum.tables.duckdb_views import USUAL, DuckdbViews, full_name
 from relatum.tables.engine import BATCH, Workspace, listed, literal, quoted
 from relatum.tables.source import SourceColumn, SourceTable, kind_of, other_keys
-from relatum.tables.table import Table, Value, creation, declared, listed_columns, split_name, value_text
+from relatum.tables.table import Table, Value, creation, declared, listed_columns, split_name, update_from, value_text
 
 __all__ = [
     "DuckdbSource",
@@ -130,6 +130,8 @@ def open_duckdb(path: Path, location: Path) -> Iterator[DuckdbTarget]:
 class DuckdbTarget:
     """An open DuckDB database."""
 
+    whole = "CAST(0 AS BIGINT)"
+
     def __init__(self, workspace: Workspace, location: str) -> None:
         self._workspace, self.location = workspace, location
 
@@ -165,6 +167,11 @@ class DuckdbTarget:
         """Make it last."""
         self._workspace.run("COMMIT", self.location)
 
+    def create_log(self, table: Table) -> bool:
+        """Make a table in the transaction."""
+        self.create(table)
+        return True
+
     def rows_of(self, table: str) -> str:
         """Return the name in quotes."""
         return self.sql_name(table)
@@ -196,17 +203,18 @@ class DuckdbTarget:
         """Return the test that two values are equal or both NULL."""
         return f"{left} IS NOT DISTINCT FROM {right}"
 
-    def exact(self, value: str) -> str:
-        """Return a text that no other value of a column has."""
-        return self.text(value)
+    def identical(self, left: str, right: str) -> str:
+        """Return the test that two values are the same: no other has their text."""
+        return f"{_text(left)} = {_text(right)}"
 
-    def text(self, value: str) -> str:
-        """Return a value as text."""
-        return f"CAST({value} AS VARCHAR)"
+    def stored(self, table: str, column: str) -> tuple[str, str]:
+        """Return the values of a column of the table `t` as text, and their type."""
+        value = f"t.{quoted(column)}"
+        return _text(value), f"typeof({value})"
 
-    def type(self, value: str) -> str:
-        """Return the type of a value."""
-        return f"typeof({value})"
+    def updating(self, table: str, given: str, joined: str, settings: Mapping[str, str], test: str) -> str:
+        """Return the UPDATE of a table `t` joined with a temporary one `g`."""
+        return update_from(self.rows_of(table), given, joined, settings, test)
 
     def value(self, text: str, kind: str) -> Value:
         """Return the text: it becomes the type of its column."""
@@ -214,6 +222,10 @@ class DuckdbTarget:
 
     def _ask(self, query: str, names: Sequence[str | None]) -> list[tuple[object, ...]]:
         return self._workspace.rows(query, self.location, names)
+
+
+def _text(value: str) -> str:
+    return f"CAST({value} AS VARCHAR)"
 
 
 def copy_duckdb(path: Path, target: Path) -> None:

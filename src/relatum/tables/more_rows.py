@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph, Split
-from relatum.data.row_store import RowStore, RowTable, TableSchema
+from relatum.data.row_store import RowStore, RowTable, TableColumn, TableSchema
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError, UnknownNameError
@@ -83,23 +84,30 @@ def joined_rows(old: RowStore, new: RowStore, split: Split) -> RowStore:
         facts = _relations(table.schema, split.schema)
         key = table.schema.keys[0] if table.schema.keys else ()
         parts = held_out.parts_of(facts, table.schema.columns, table.cells, key, (0.0, 0.0), np.random.default_rng(0))
-        tables[name] = _with_others(replace(table, parts=parts), tables[name])
+        tables[name] = _with_others(replace(table, parts=parts), tables[name], split.schema)
     return replace(kept, tables=tables, sources=new.sources)
 
 
-def _with_others(read: RowTable, before: RowTable) -> RowTable:
-    """Return rows that were read, and behind them those from before that are not among them: by key, else by all cells."""
+def _with_others(read: RowTable, before: RowTable, relations: Schema) -> RowTable:
+    """Return rows that were read, and behind them those from before that are not among them: by key, else by all cells.
+
+    A cell that is in no relation is held out in a row that was read again if it was before: no fact says so.
+    """
     schema = read.schema
     keys = (key for key in schema.keys if all(schema.has(name) and schema.column(name).bins is None for name in key))
     indices = [schema.index(name) for name in next(keys, [one.name for one in schema.columns])]
     cells = np.concatenate([before.cells[indices], read.cells[indices]], axis=1)
     _, groups = np.unique(cells, axis=1, return_inverse=True)
-    own, given = groups[: len(before)], np.bincount(groups[len(before) :], minlength=len(groups))
-    order = np.argsort(own, kind="stable")
-    counts = np.bincount(own)
-    numbers = np.empty(len(own), np.int64)  # of each row among those that are alike: as many as were read are the same ones
-    numbers[order] = np.arange(len(own)) - np.repeat(np.cumsum(counts) - counts, counts)
-    others = np.flatnonzero(numbers >= given[own])
+    own, theirs = groups[: len(before)], groups[len(before) :]
+    numbers, again = _numbers(own), _numbers(theirs)  # as many of those that are alike as were read are the same ones
+    others = np.flatnonzero(numbers >= np.bincount(theirs, minlength=len(groups))[own])
+    parts = read.parts.copy()
+    same, now, then = np.intersect1d(  # the rows that are the same, and where they are now and were then
+        theirs * len(groups) + again, own * len(groups) + numbers, assume_unique=True, return_indices=True
+    )
+    free = [number for number, one in enumerate(schema.columns) if _relation_of(one, schema) not in relations]
+    for number in free if len(same) else ():
+        parts[number, now] = np.where(read.cells[number, now] >= 0, before.parts[number, then], 0)
     labels = None
     if read.labels is not None or before.labels is not None:
         first, last = (one.labels or ("",) * len(one) for one in (read, before))
@@ -107,9 +115,22 @@ def _with_others(read: RowTable, before: RowTable) -> RowTable:
     return RowTable(
         schema,
         np.concatenate([read.cells, before.cells[:, others]], axis=1),
-        np.concatenate([read.parts, before.parts[:, others]], axis=1),
+        np.concatenate([parts, before.parts[:, others]], axis=1),
         labels,
     )
+
+
+def _numbers(groups: Int64) -> Int64:
+    """Return the number of each row, from 0, among those of its group."""
+    order, counts = np.argsort(groups, kind="stable"), np.bincount(groups)
+    numbers = np.empty(len(groups), np.int64)
+    numbers[order] = np.arange(len(groups)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return numbers
+
+
+def _relation_of(column: TableColumn, table: TableSchema) -> str:
+    """Return the relation of a column, or of the date that it is a part of; "" if there is none."""
+    return (column if column.part_of is None else table.column(column.part_of)).relation or ""
 
 
 def _relations(table: TableSchema, schema: Schema) -> list[TableFacts]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from relatum.tables.engine import BATCH, Batch, Workspace, literal, quoted
 from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, without_password
 from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys
 from relatum.tables.sql_text import query_error, query_table, subquery
-from relatum.tables.table import Table, Value, creation, listed_columns, split_name, value_text
+from relatum.tables.table import Table, Value, creation, listed_columns, split_name, update_from, value_text
 
 if TYPE_CHECKING:
     import psycopg
@@ -195,6 +195,8 @@ def open_postgres(url: str) -> Iterator[PostgresTarget]:
 class PostgresTarget:
     """An open PostgreSQL database."""
 
+    whole = "CAST(0 AS BIGINT)"
+
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], location: str) -> None:
         self._connection, self.location = connection, location
 
@@ -233,6 +235,11 @@ class PostgresTarget:
         """Make it last."""
         self._connection.commit()
 
+    def create_log(self, table: Table) -> bool:
+        """Make a table in the transaction."""
+        self.create(table)
+        return True
+
     def rows_of(self, table: str) -> str:
         """Return the name in quotes; a table that others inherit from has its own rows alone, as they are read."""
         found = self._connection.execute(_TYPES.encode(), (self.sql_name(table),)).fetchone()
@@ -267,20 +274,21 @@ class PostgresTarget:
 
     def same(self, left: str, right: str) -> str:
         """Return the test that two values are equal or both NULL; its first half, unlike the second, can be hashed."""
-        texts = " = ".join(f"coalesce({self.text(value)}, '')" for value in (left, right))
+        texts = " = ".join(f"coalesce({_text(value)}, '')" for value in (left, right))
         return f"({texts} AND {left} IS NOT DISTINCT FROM {right})"
 
-    def exact(self, value: str) -> str:
-        """Return a text that no other value of a column has."""
-        return self.text(value)
+    def identical(self, left: str, right: str) -> str:
+        """Return the test that two values are the same: no other has their text."""
+        return f"{_text(left)} = {_text(right)}"
 
-    def text(self, value: str) -> str:
-        """Return a value as text."""
-        return f"CAST({value} AS TEXT)"
+    def stored(self, table: str, column: str) -> tuple[str, str]:
+        """Return the values of a column of the table `t` as text, and their type."""
+        value = f"t.{quoted(column)}"
+        return _text(value), f"CAST(pg_typeof({value}) AS TEXT)"
 
-    def type(self, value: str) -> str:
-        """Return the type of a value."""
-        return f"CAST(pg_typeof({value}) AS TEXT)"
+    def updating(self, table: str, given: str, joined: str, settings: Mapping[str, str], test: str) -> str:
+        """Return the UPDATE of a table `t` joined with a temporary one `g`."""
+        return update_from(self.rows_of(table), given, joined, settings, test)
 
     def value(self, text: str, kind: str) -> Value:
         """Return the text: it becomes the type of its column."""
@@ -289,3 +297,7 @@ class PostgresTarget:
     def _check_length(self, name: str) -> None:
         if len(name.encode()) > _LONGEST:
             raise DataError(f"{self.location}: names have at most {_LONGEST} bytes there, and {name!r} has more")
+
+
+def _text(value: str) -> str:
+    return f"CAST({value} AS TEXT)"

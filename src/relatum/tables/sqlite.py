@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
 from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, same_name
-from relatum.tables.table import Table, Value, creation, listed_columns
+from relatum.tables.table import Table, Value, creation, listed_columns, update_from
 from relatum.tables.values import stage_text
 
 __all__ = ["SqliteSource", "SqliteTarget", "copy_sqlite", "open_sqlite", "text_of_value"]
@@ -158,6 +158,8 @@ def _recover(path: Path) -> None:
 class SqliteTarget:
     """An open SQLite database."""
 
+    whole = "CAST(0 AS BIGINT)"
+
     def __init__(self, connection: sqlite3.Connection, location: str) -> None:
         self._connection, self.location = connection, location
 
@@ -193,6 +195,11 @@ class SqliteTarget:
         """Make it last."""
         self._connection.execute("COMMIT")
 
+    def create_log(self, table: Table) -> bool:
+        """Make a table in the transaction."""
+        self.create(table)
+        return True
+
     def rows_of(self, table: str) -> str:
         """Return the name in quotes, with its database: a temporary table may have the same name."""
         return f"main.{quoted(table)}"
@@ -226,17 +233,18 @@ class SqliteTarget:
         """Return the test that two values are equal or both NULL."""
         return f"{left} IS {right}"
 
-    def exact(self, value: str) -> str:
-        """Return a text that no other value has, a number of another type included."""
-        return f"quote({value})"
+    def identical(self, left: str, right: str) -> str:
+        """Return the test that two values are the same; a number of another type is not."""
+        return f"quote({left}) = quote({right})"
 
-    def text(self, value: str) -> str:
-        """Return a value as text; quote() keeps all digits of a fraction."""
-        return f"CASE typeof({value}) WHEN 'real' THEN quote({value}) ELSE CAST({value} AS TEXT) END"
+    def stored(self, table: str, column: str) -> tuple[str, str]:
+        """Return values as text, in which quote() keeps all digits of a fraction, and their own type, not the column's."""
+        value = f"t.{quoted(column)}"
+        return f"CASE typeof({value}) WHEN 'real' THEN quote({value}) ELSE CAST({value} AS TEXT) END", f"typeof({value})"
 
-    def type(self, value: str) -> str:
-        """Return the type of a value, which is not that of its column."""
-        return f"typeof({value})"
+    def updating(self, table: str, given: str, joined: str, settings: Mapping[str, str], test: str) -> str:
+        """Return the UPDATE of a table `t` joined with a temporary one `g`."""
+        return update_from(self.rows_of(table), given, joined, settings, test)
 
     def value(self, text: str, kind: str) -> Value:
         """Return the value that has a text and a type."""

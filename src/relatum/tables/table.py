@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -198,6 +198,12 @@ def declared(table: Table, text: str = _TYPES["text"]) -> str:
 def creation(database: Database, table: Table) -> str:
     """Return the statement that makes a table."""
     return f"CREATE TABLE {database.sql_name(table.name)} ({declared(table)})"
+
+
+def update_from(rows: str, given: str, joined: str, settings: Mapping[str, str], test: str) -> str:
+    """Return the UPDATE of a table `t` joined with another one, `g`, as most databases have it."""
+    listed = ", ".join(f"{quoted(column)} = {value}" for column, value in settings.items())
+    return f"UPDATE {rows} AS t SET {listed} FROM {given} AS g WHERE {joined} AND ({test})"  # noqa: S608
 
 
 def listed_columns(table: Table) -> str:
