@@ -17,6 +17,7 @@ __all__ = [
     "context_counts",
     "context_features",
     "log_ratio",
+    "repeat_features",
     "same_features",
     "shared_features",
     "smoothed",
@@ -188,6 +189,14 @@ def shared_features(shares_of_all: list[Float64], share: Float64) -> Float64:
     if not shares_of_all:
         return np.zeros((*share.shape, 2))
     return np.stack([log_ratio(np.mean(shares_of_all, 0), share), log_ratio(np.max(shares_of_all, 0), share)], -1)
+
+
+def repeat_features(one: Counted, x: Int64, candidates: Candidates) -> Float64:
+    """Return for each candidate whether another row has it with the same as x[m, width] in a context; [m, c + 1]."""
+    found = np.zeros(candidates.share.shape)
+    for counts, _ in context_counts(one, x, candidates):
+        found[:, :-1] = np.maximum(found[:, :-1], counts[:, :-1] > 0.5)
+    return found
 
 
 def same_features(candidates: Candidates, other: Int64) -> Float64:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from relatum.arrays import Bool, Float64, Int64
-from relatum.imputation.column_model import FIRST, BoundColumn, ColumnModel, Scored
+from relatum.imputation.column_model import FIRST, REPEATS, BoundColumn, ColumnModel, Scored
 from relatum.imputation.contexts import Context, Counted, TableView
 from relatum.imputation.features import context_counts, log_ratio, smoothed
 from relatum.imputation.paths import Path, paths_from
@@ -186,7 +186,8 @@ def _fitted(bound: BoundColumn, sample: Int64, start: Float64 | None) -> tuple[S
     centre = _centre(bound)
     pull, least = np.full(len(centre), _PULL), np.zeros(len(centre))
     pull[1], least[1] = _LOOSE, -np.inf
-    pull[FIRST + len(bound.counted) :] = _LOOSE
+    pull[FIRST + len(bound.counted) : -REPEATS] = _LOOSE
+    least[-REPEATS:] = -np.inf
     candidates = scored.candidates
     times = _times(bound, sample)
     return scored, fit_weights(scored.features, candidates.open, candidates.right, centre, pull, least, start, times)
@@ -194,7 +195,7 @@ def _fitted(bound: BoundColumn, sample: Int64, start: Float64 | None) -> tuple[S
 
 def _centre(bound: BoundColumn) -> Float64:
     count = len(bound.counted)
-    centre = np.zeros(FIRST + count + 2 + len(bound.copies))
+    centre = np.zeros(FIRST + count + 2 + len(bound.copies) + REPEATS)
     centre[0], centre[3] = _PRIOR, _MAXIMUM
     centre[FIRST : FIRST + count] = [_CONTEXT / (1 if one.parent is not None else count**0.5) for one in bound.contexts]
     return centre

@@ -116,7 +116,10 @@ def fit_curve(
 
 
 def calibrated(shares: Float64, curve: tuple[float, float]) -> Float64:
-    """Return shares[m, c + 1] with those of the best by a curve and the others in proportion; the best stay best."""
+    """Return shares[m, c + 1] with those of the best by a curve and the others in proportion; the best stay best.
+
+    Where the best would fall behind another in that way, all come nearer to equal shares instead.
+    """
     if curve == (1.0, 0.0) or shares.shape[1] < 2:
         return shares
     every, best = np.arange(len(shares)), shares[:, :-1].argmax(1)
@@ -124,11 +127,15 @@ def calibrated(shares: Float64, curve: tuple[float, float]) -> Float64:
     wanted = 1 / (1 + np.exp(-(curve[0] * _logits(share) + curve[1])))
     others = shares.copy()
     others[every, best] = 0.0
-    left = others.sum(1)
-    ratio = others[:, :-1].max(1) / np.maximum(left, _EDGE)
-    wanted = np.where((share > 0) & (left > 0), np.maximum(wanted, ratio / (1 + ratio)), share)
+    left, second = others.sum(1), others[:, :-1].max(1)
+    wanted = np.where((share > 0) & (left > 0), wanted, share)
     found = others * ((1 - wanted) / np.where(left > 0, left, 1.0))[:, None]
     found[every, best] = wanted
+    behind = wanted * left < (1 - wanted) * second
+    equal = (shares > 0) / (shares > 0).sum(1, keepdims=True)
+    room = np.maximum(share - equal[every, best], _EDGE)
+    part = np.clip((share - wanted) / room, 0.0, 1 - _EDGE)[:, None]
+    found = np.where(behind[:, None], (1 - part) * shares + part * equal, found)
     return np.asarray(found / found.sum(1, keepdims=True))
 
 
