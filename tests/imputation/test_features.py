@@ -7,7 +7,7 @@ import pytest
 
 from relatum.imputation.column_model import BoundColumn
 from relatum.imputation.contexts import Context, TableView
-from relatum.imputation.features import Prior, log_ratio, same_features
+from relatum.imputation.features import Prior, log_ratio, repeat_features, same_features
 from relatum.imputation.paths import Path, PathReader
 from support.row_stores import store_of
 
@@ -64,3 +64,13 @@ def test_ratios_are_bounded_and_same_values_marked() -> None:
     bound = bound_column(5)
     candidates = bound.score(bound.view.cells[:, :1], np.arange(1), np.array([-1])).candidates
     assert same_features(candidates, np.array([[3, -1]])).tolist() == [[0, 0, 0, 1, 0, 0]]
+
+
+def test_values_that_other_rows_have_with_the_same_are_marked() -> None:
+    store = store_of({"T": {"A": ["x", "x", "x", "y"], "V": ["1", "1", "2", "2"]}})
+    bound = BoundColumn(TableView(PathReader(store, 0), "T"), "V", (Context((Path("A"),), (1,)),))
+    rows = np.arange(4)
+    candidates = bound.score(bound.view.cells, rows, bound.values.v).candidates
+    one = bound.counted[0]
+    found = repeat_features(one, one.of(bound.view.cells, rows), candidates)
+    assert found.tolist() == [[1, 1, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]]

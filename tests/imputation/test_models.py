@@ -9,7 +9,7 @@ import pytest
 
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, UnknownNameError
-from relatum.imputation.models import ColumnModels, columns_to_fill, fit_columns
+from relatum.imputation.models import ColumnModels, columns_to_fill, fit_columns, weigh_embedding
 from support.row_stores import id_of, store_of
 from support.shop_rows import hidden_rows, shop
 
@@ -103,6 +103,14 @@ def test_an_embedding_weighs_by_what_it_knows_of_validation_cells() -> None:
         assert (models.models["Order", "Coin"].embedding > 0.5) == (name == "good")
     assert right["good"] > right["none"] + 0.2
     assert right["bad"] > right["none"] - 0.1
+
+
+def test_an_embedding_that_adds_nothing_leaves_the_models_as_they_are() -> None:
+    store = shop(2000, 40, valid=True)
+    alone = fit_columns(store, columns=[("Order", "Country"), ("Order", "Coin")])
+    noise = embedding(np.zeros(len(store.names), np.int64), 1.0)
+    weighed = weigh_embedding(alone, noise)  # type: ignore[arg-type]
+    assert weighed.to_json() == alone.to_json()
 
 
 def test_questions_that_cannot_be_are_refused() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from relatum.imputation.weights import fit_weights, gain_of, probabilities
+from relatum.imputation.weights import best_of, calibrated, fit_curve, fit_weights, gain_of, probabilities
 
 
 def sampled(rows: int, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -64,3 +64,37 @@ def test_the_gain_of_a_feature_is_about_what_it_adds() -> None:
     added = cost(np.append(alone, 0), features, is_open, right, pull) - cost(both, features, is_open, right, pull)
     assert abs(gain_of(features[..., 1], shares, right, 1e-3) - added) < 0.2 * added
     assert gain_of(-features[..., 1], shares, right, 1e-3) == 0, "what speaks against answers is no gain"
+
+
+def test_a_cell_that_stands_for_several_counts_as_often() -> None:
+    features, is_open, right = sampled(200, np.array([1.0, -0.5]))
+    times = np.arange(200) % 3
+    rows = np.repeat(np.arange(200), times)
+    given = np.zeros(2), np.full(2, 0.5), np.full(2, -np.inf)
+    found = fit_weights(features, is_open, right, *given, times=times.astype(np.float64))
+    np.testing.assert_allclose(found, fit_weights(features[rows], is_open[rows], right[rows], *given), atol=1e-4)
+
+
+def test_a_curve_says_how_often_the_best_are_right() -> None:
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet(np.full(6, 0.5), 4000)
+    said, _ = best_of(shares, np.zeros(4000, np.int64))
+    right = np.where(rng.random(4000) < said**2, shares[:, :-1].argmax(1), 5)
+    said, hit = best_of(shares, right)
+    curve = fit_curve(said, hit)
+    found, _ = best_of(calibrated(shares, curve), right)
+    assert abs(said.mean() - hit.mean()) > 0.1
+    assert abs(found.mean() - hit.mean()) < 0.03
+
+
+def test_calibrated_shares_sum_to_1_and_the_best_stay_best() -> None:
+    rng = np.random.default_rng(1)
+    shares = rng.dirichlet(np.full(8, 0.3), 500)
+    shares[:100] = [0.26, 0.25, 0.25, 0.2, 0.01, 0.01, 0.01, 0.01]
+    for curve in ((0.5, -2.0), (1.5, 1.0), (1.0, -4.0)):
+        found = calibrated(shares, curve)
+        np.testing.assert_allclose(found.sum(1), 1)
+        np.testing.assert_array_equal(found[:, :-1].argmax(1), shares[:, :-1].argmax(1))
+        assert (found >= 0).all()
+    logit = 0.8 * np.log(0.26 / 0.74) - 0.5
+    np.testing.assert_allclose(calibrated(shares, (0.8, -0.5))[:100, 0], 1 / (1 + np.exp(-logit)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from relatum.arrays import Float64, Int64
 from relatum.data.vocabulary import Ids
-from relatum.imputation.column_model import FIRST, BoundColumn, ColumnModel, Scored
+from relatum.imputation.column_model import FIRST, REPEATS, BoundColumn, ColumnModel, Scored
 from relatum.imputation.weights import calibrated, probabilities
 
 __all__ = ["Imputed", "Support", "answered", "logits_of", "merged"]
@@ -121,7 +121,7 @@ def _supports(
     view, count, every = bound.view, len(model.contexts), np.arange(len(best))
     features = scored.features[every, best]
     nats = model.sharpness * model.weights * features
-    adds = nats[:, FIRST:].copy()
+    adds = nats[:, FIRST:-REPEATS].copy()
     shares = np.stack([one.share[every, best] for one in scored.beside], 1) if count else np.zeros((len(best), 0))
     support = np.stack([one.rows for one in scored.beside], 1) if count else np.zeros((len(best), 0))
     if count:  # the strongest context speaks once more, as the maximum over all

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from relatum.imputation.features import (
     candidates_of,
     context_features,
     log_ratio,
+    repeat_features,
     same_features,
     shared_features,
     without_taken,
@@ -26,8 +27,9 @@ from relatum.imputation.features import (
 from relatum.imputation.key_order import KeyOrder
 from relatum.imputation.paths import Path
 
-__all__ = ["FIRST", "BoundColumn", "ColumnModel", "Scored"]
+__all__ = ["FIRST", "REPEATS", "BoundColumn", "ColumnModel", "Scored"]
 
+REPEATS = 2  # columns of the row that are looked at for whether values come with the same there again
 FIRST = 4  # features before those of contexts: the prior, being no candidate, the mean and the maximum over contexts
 
 
@@ -41,7 +43,8 @@ class ColumnModel:
         contexts: what is counted.
         copies: paths that lead to values which the column itself may have.
         weights: of the features: the prior; being none of the candidates; the mean and the maximum over contexts; each
-            context; being the value of the row before, and after, by key; being the value of each copy.
+            context; being the value of the row before, and after, by key; being the value of each copy; being a value that
+            other rows have with the same in the first columns of the row that speak, which may speak against it.
         curve: slope and offset, in logits, from the share of the best candidate to how often it is right.
         sharpness: what all of that is multiplied by, by validation cells.
         embedding: the weight of an embedding's scores beside it.
@@ -85,13 +88,12 @@ class ColumnModel:
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             raise DataError("not the model of a column") from None
+        short = FIRST + len(found.contexts) + 2 + len(found.copies)
+        if len(found.weights) == short:  # as it was written before repeats were looked at
+            found = replace(found, weights=np.append(found.weights, np.zeros(REPEATS)))
         numbers = np.array([*found.weights, *found.curve, found.sharpness, found.embedding])
         parents = all(one.parent is None or 0 <= one.parent < index for index, one in enumerate(found.contexts))
-        if (
-            len(found.weights) != FIRST + len(found.contexts) + 2 + len(found.copies)
-            or not np.isfinite(numbers).all()
-            or not parents
-        ):
+        if len(found.weights) != short + REPEATS or not np.isfinite(numbers).all() or not parents:
             raise DataError(f"{found.table}.{found.column}: not the model of a column")
         return found
 
@@ -116,6 +118,7 @@ class BoundColumn:
         self.prior = Prior(self.values.v, len(self.values.ids))
         self.order = KeyOrder(view, column, self.values)
         self.counted: list[Counted] = []
+        self._repeats: list[Counted] = []
         for context in contexts:
             self.add(context)
         self._taken: list[Counted] = []
@@ -132,6 +135,10 @@ class BoundColumn:
     def add(self, context: Context) -> None:
         """Count one more context."""
         self.counted.append(Counted(self.view, context, self.values))
+        if context.is_own and len(context.paths) == 1 and len(self._repeats) < REPEATS:
+            plain = Context(context.paths, context.groups)
+            shared = context.share or context.spread
+            self._repeats.append(Counted(self.view, plain, self.values) if shared else self.counted[-1])
 
     def score(self, cells: Ids, rows: Int64 | None, own: Int64) -> Scored:
         """Return the candidates of cells with their features; `own` is what the counts know each to hold, -1 for nothing."""
@@ -153,6 +160,9 @@ class BoundColumn:
         rest[:, -1] = 1.0
         shared = shared_features(alone, candidates.share)
         same = [same_features(candidates, one) for one in (around[:, :1], around[:, 1:], *copied)]
-        features = np.stack([np.log(candidates.share), rest, shared[..., 0], shared[..., 1], *columns, *same], -1)
+        again = [repeat_features(one, one.of(cells, rows), candidates) for one in self._repeats]
+        again += [np.zeros_like(rest)] * (REPEATS - len(again))
+        first = [np.log(candidates.share), rest, shared[..., 0], shared[..., 1]]
+        features = np.stack([*first, *columns, *same, *again], -1)
         features[~candidates.open] = 0.0
         return Scored(candidates, features, beside)

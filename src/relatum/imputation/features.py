@@ -14,10 +14,13 @@ __all__ = [
     "Candidates",
     "Prior",
     "candidates_of",
+    "context_counts",
     "context_features",
     "log_ratio",
+    "repeat_features",
     "same_features",
     "shared_features",
+    "smoothed",
     "without_taken",
 ]
 
@@ -145,8 +148,13 @@ class Beside:
 
 def context_features(one: Counted, x: Int64, candidates: Candidates, base: Float64) -> Beside:
     """Return what a context with numbers x[m, width] says of candidates, smoothed towards `base`, [m, c + 1]."""
-    own, values, strength = candidates.own, candidates.values, one.context.strength
-    shares, known, support = np.zeros_like(base), np.zeros(len(own)), np.zeros(len(own))
+    return smoothed(context_counts(one, x, candidates), one.context.strength, base)
+
+
+def context_counts(one: Counted, x: Int64, candidates: Candidates) -> list[tuple[Float64, Float64]]:
+    """Return for each of x[m, width] how often a context has candidates, and others, [m, c + 1], and anything, [m]."""
+    own, values = candidates.own, candidates.values
+    found = []
     for index in range(x.shape[1]):
         code = x[:, index]
         inside = ((code >= 0) & (own >= 0)).astype(np.float64)
@@ -154,7 +162,14 @@ def context_features(one: Counted, x: Int64, candidates: Candidates, base: Float
         here = one.counts.of(np.broadcast_to(code[:, None], values.shape), values)
         here = np.maximum(here - one.counts.own(own[:, None], values) * inside[:, None], 0.0)
         others = np.maximum(total - here.sum(1), 0.0)
-        counts = np.concatenate([here, others[:, None]], 1)
+        found.append((np.concatenate([here, others[:, None]], 1), total))
+    return found
+
+
+def smoothed(counted: list[tuple[Float64, Float64]], strength: float, base: Float64) -> Beside:
+    """Return what counts of a context say, smoothed towards `base`, [m, c + 1], with as much strength."""
+    shares, known, support = np.zeros_like(base), np.zeros(len(base)), np.zeros(len(base))
+    for counts, total in counted:
         share = (counts + strength * base) / (total + strength)[:, None]
         there = total > 0
         shares += np.where(there[:, None], share, 0.0)
@@ -174,6 +189,14 @@ def shared_features(shares_of_all: list[Float64], share: Float64) -> Float64:
     if not shares_of_all:
         return np.zeros((*share.shape, 2))
     return np.stack([log_ratio(np.mean(shares_of_all, 0), share), log_ratio(np.max(shares_of_all, 0), share)], -1)
+
+
+def repeat_features(one: Counted, x: Int64, candidates: Candidates) -> Float64:
+    """Return for each candidate whether another row has it with the same as x[m, width] in a context; [m, c + 1]."""
+    found = np.zeros(candidates.share.shape)
+    for counts, _ in context_counts(one, x, candidates):
+        found[:, :-1] = np.maximum(found[:, :-1], counts[:, :-1] > 0.5)
+    return found
 
 
 def same_features(candidates: Candidates, other: Int64) -> Float64:

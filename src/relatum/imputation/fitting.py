@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from relatum.arrays import Float64, Int64
-from relatum.imputation.column_model import FIRST, BoundColumn, ColumnModel, Scored
+from relatum.arrays import Bool, Float64, Int64
+from relatum.imputation.column_model import FIRST, REPEATS, BoundColumn, ColumnModel, Scored
 from relatum.imputation.contexts import Context, Counted, TableView
-from relatum.imputation.features import context_features, log_ratio
+from relatum.imputation.features import context_counts, log_ratio, smoothed
 from relatum.imputation.paths import Path, paths_from
-from relatum.imputation.weights import fit_curve, fit_weights, gain_of, probabilities
+from relatum.imputation.weights import best_of, fit_curve, fit_weights, gain_of, probabilities
 
 __all__ = ["fit_column"]
 
@@ -31,6 +32,7 @@ _FIRST_GAIN, _NEXT_GAIN = 3.0, 4.0  # nats over all sampled cells that a context
 _CELLS = 3000  # that weights are fitted on
 _SIZE = 6_000_000  # numbers in an array of features, about
 _DIGITS = 6
+_FRESH, _FOLDS = 600, 4  # cells that are checked at least; of fewer all are, in as many folds
 
 # What weights are drawn to, and how strongly: the prior as it is, half of the strongest context, a little of each.
 _PULL, _LOOSE = 2.0, 0.5
@@ -46,6 +48,18 @@ def fit_column(view: TableView, column: str, seed: int = 0) -> ColumnModel:
         return _finished(bound, _centre(bound))
     sample = _drawn(rng, known, _CELLS)
     some = None if len(known) <= _ROWS else np.union1d(sample, _drawn(rng, known, _ROWS))
+    bound, weights = _chosen(view, column, sample, some, rng)
+    checks = _checked(bound, weights, known, sample, some, rng)
+    part = _cautious(checks)
+    curve = fit_curve(*_best_of_all(checks, part), times=np.concatenate([one.times for one in checks]))
+    return replace(_finished(bound, _mixed(weights, part)), curve=curve)
+
+
+def _chosen(
+    view: TableView, column: str, sample: Int64, some: Int64 | None, rng: np.random.Generator
+) -> tuple[BoundColumn, Float64]:
+    """Return the contexts that say most about sampled cells, and the weights of the features."""
+    bound = BoundColumn(view, column)
     singles = _singles(bound, sample, some)
     bound.copies = tuple(one.paths[0] for one in singles if _is_copy(bound, one.paths[0]))[:_COPIES]
     # what other rows say often follows from a column of the row, and must not push its other columns out
@@ -64,9 +78,51 @@ def fit_column(view: TableView, column: str, seed: int = 0) -> ColumnModel:
         for context in found:
             bound.add(context)
         scored, weights = _fitted(bound, sample, start)
-    model = _finished(bound, _cautious(scored, weights))
-    shares = probabilities(scored.features @ model.weights, scored.candidates.open)
-    return replace(model, curve=fit_curve(shares, scored.candidates.right))
+    return bound, weights
+
+
+class _Check(NamedTuple):
+    """Cells that had no part in choosing contexts and weights, scored by these."""
+
+    scored: Scored
+    weights: Float64
+    times: Float64
+
+
+def _checked(
+    bound: BoundColumn,
+    weights: Float64,
+    known: Int64,
+    sample: Int64,
+    some: Int64 | None,
+    rng: np.random.Generator,
+) -> list[_Check]:
+    """Return cells with what others say of them: those that were not sampled, or folds of the sample, each by the others.
+
+    Among many paths some say much about the very cells that they were chosen by, and nothing about others.
+    """
+    fresh = _drawn(rng, np.setdiff1d(known, sample), len(sample))
+    if len(fresh) >= _FRESH:
+        return [_check(bound, weights, fresh)]
+    few = len(sample) < _FRESH
+    fold, found = rng.permutation(len(sample)) % (_FOLDS if few else 3), []
+    for number in range(int(fold.max()) + 1 if few else 1):
+        held = sample[fold == number]
+        found.append(_check(*_chosen(bound.view, bound.column, sample[fold != number], some, rng), held))
+    return found
+
+
+def _check(bound: BoundColumn, weights: Float64, cells: Int64) -> _Check:
+    scored = bound.score(bound.view.cells[:, cells], cells, bound.values.v[cells])
+    return _Check(scored, weights, _times(bound, cells))
+
+
+def _times(bound: BoundColumn, cells: Int64) -> Float64:
+    """Return how many cells each stands for: fewer if no other has its value, as such a cell is never held out for tests."""
+    table = bound.view.store[bound.view.table]
+    parts = table.parts[table.schema.index(bound.column)][table.column(bound.column) >= 0]
+    later = float((parts > bound.view.reader.most_part).mean())
+    return np.where(bound.prior.counts[bound.values.v[cells]] == 1, 1.0 - later, 1.0)
 
 
 def _drawn(rng: np.random.Generator, rows: Int64, most: int) -> Int64:
@@ -130,14 +186,16 @@ def _fitted(bound: BoundColumn, sample: Int64, start: Float64 | None) -> tuple[S
     centre = _centre(bound)
     pull, least = np.full(len(centre), _PULL), np.zeros(len(centre))
     pull[1], least[1] = _LOOSE, -np.inf
-    pull[FIRST + len(bound.counted) :] = _LOOSE
+    pull[FIRST + len(bound.counted) : -REPEATS] = _LOOSE
+    least[-REPEATS:] = -np.inf
     candidates = scored.candidates
-    return scored, fit_weights(scored.features, candidates.open, candidates.right, centre, pull, least, start)
+    times = _times(bound, sample)
+    return scored, fit_weights(scored.features, candidates.open, candidates.right, centre, pull, least, start, times)
 
 
 def _centre(bound: BoundColumn) -> Float64:
     count = len(bound.counted)
-    centre = np.zeros(FIRST + count + 2 + len(bound.copies))
+    centre = np.zeros(FIRST + count + 2 + len(bound.copies) + REPEATS)
     centre[0], centre[3] = _PRIOR, _MAXIMUM
     centre[FIRST : FIRST + count] = [_CONTEXT / (1 if one.parent is not None else count**0.5) for one in bound.contexts]
     return centre
@@ -183,34 +241,43 @@ def _refined(
     view, candidates = bound.view, scored.candidates
     assert context.parent is not None  # noqa: S101
     one = Counted(view, context, bound.values, some)
-    x, base = one.of(view.cells[:, sample], sample), scored.beside[context.parent].share
-    best = 0.0, context
+    counts, base = (
+        context_counts(one, one.of(view.cells[:, sample], sample), candidates),
+        scored.beside[context.parent].share,
+    )
+    best, right = (0.0, context), candidates.right
     for strength in _REFINED_STRENGTHS:
-        one.context = replace(context, strength=strength)
-        feature = log_ratio(context_features(one, x, candidates, base).share, base) * candidates.open
-        gain = gain_of(feature, shares, candidates.right, _PULL)
+        feature = log_ratio(smoothed(counts, strength, base).share, base) * candidates.open
+        gain = gain_of(feature, shares, right, _PULL)
         if gain > best[0]:
-            best = gain, one.context
+            best = gain, replace(context, strength=strength)
     return best
 
 
-def _cautious(scored: Scored, weights: Float64) -> Float64:
-    """Return the weights, less of all but the prior where the sampled cells do not show that these find more values right.
+def _mixed(weights: Float64, part: float) -> Float64:
+    """Return a part of the weights, and for the rest the prior alone."""
+    plain = np.zeros_like(weights)
+    plain[:2] = 1.0, weights[1]
+    return part * weights + (1 - part) * plain
+
+
+def _best_of_all(checks: list[_Check], part: float) -> tuple[Float64, Bool]:
+    """Return the share of the best candidate of each checked cell by a part of the weights, and whether it is right."""
+    found = []
+    for one in checks:
+        shares = probabilities(one.scored.features @ _mixed(one.weights, part).round(_DIGITS), one.scored.candidates.open)
+        found.append(best_of(shares, one.scored.candidates.right))
+    return np.concatenate([each for each, _ in found]), np.concatenate([each for _, each in found])
+
+
+def _cautious(checks: list[_Check]) -> float:
+    """Return the part of the weights to take, less than all where checked cells do not show that these find more right.
 
     Where nothing says anything, the most frequent value is the best guess, and small weights by accident would spoil it.
     """
-    candidates, right = scored.candidates, scored.candidates.right
-    plain = np.zeros_like(weights)
-    plain[:2] = 1.0, weights[1]
-
-    def hits(by: Float64) -> Int64:
-        logits = np.where(candidates.open, scored.features @ by, -np.inf)[:, :-1]
-        return np.asarray(logits.argmax(1) == right, np.int64)
-
-    before = hits(plain)
+    before = _best_of_all(checks, 0.0)[1].astype(np.int64)
     for part in (1.0, 0.5, 0.25):
-        mixed = part * weights + (1 - part) * plain
-        differences = hits(mixed) - before
+        differences = _best_of_all(checks, part)[1] - before
         if differences.sum() >= np.sqrt(np.abs(differences).sum()):
-            return mixed
-    return plain
+            return part
+    return 0.0

@@ -17,7 +17,7 @@ from relatum.imputation.column_model import BoundColumn, ColumnModel
 from relatum.imputation.contexts import TableView
 from relatum.imputation.fitting import fit_column
 from relatum.imputation.paths import PathReader
-from relatum.imputation.weights import fit_curve, fit_weights, probabilities
+from relatum.imputation.weights import best_of, fit_curve, fit_weights, probabilities
 
 __all__ = ["ColumnModels", "Scores", "columns_to_fill", "fit_columns", "weigh_embedding"]
 
@@ -31,7 +31,8 @@ _NUMBERS = 4_000_000  # in an array of features, about
 _VALID = 2000  # validation cells that the weight of an embedding is fitted on
 _FEW = 20  # with fewer it has none
 _APART = 0.8  # the share of cells held out with a fact of their own, at least, if they are to stand for empty ones
-_LEAST_SEEN = 0.1  # the share of cells whose value others have, at least, by which that of the others is reckoned
+_RARITIES, _MOST_TIMES = 6, 5.0  # how rare values are told apart, by powers of two, and what a cell stands for at most
+_GAIN, _LEAST_SHARE = 4.0, 1e-12  # nats over all validation cells that an embedding must be worth, and a share at least
 _PULL = (20.0, 2.0)  # how strongly sharpness is drawn to 1, and the weight of the embedding to 0
 
 
@@ -47,15 +48,17 @@ def fit_columns(
     *,
     seed: int = 0,
     scores: Scores | None = None,
-    most_part: int = 0,
+    most_part: int = 1,
     columns: Iterable[tuple[str, str]] | None = None,
     weigh: bool = True,
     advance: Callable[[int], None] = lambda _: None,
 ) -> ColumnModels:
     """Return the models of the columns of a store, or of those given as pairs of table and column.
 
-    They are fitted on the cells of no later part than `most_part`, each taken out of the counts in its turn. The weight of
-    an embedding is fitted on validation cells, which it has not learned; without `weigh` that is left to `weigh_embedding`.
+    They are fitted on the cells of no later part than `most_part`, each taken out of the counts in its turn: by default on
+    those of validation as well, as rare values are left to the training part and it alone would make them look frequent. The
+    weight of an embedding is fitted on validation cells, which it has not learned; without `weigh` that is left to
+    `weigh_embedding`.
     `advance` is called with 1 after each column.
     """
     everything = ((table, one) for table in store.tables for one in columns_to_fill(store, table))
@@ -64,7 +67,7 @@ def fit_columns(
     for table, column in sorted(chosen, key=lambda one: list(store.tables).index(one[0])):
         found.models[table, column] = fit_column(found.view(table, most_part), column, seed)
         advance(1)
-    return weigh_embedding(found, scores) if weigh and most_part < 1 else found
+    return weigh_embedding(found, scores) if weigh and scores is not None else found
 
 
 def weigh_embedding(
@@ -76,41 +79,52 @@ def weigh_embedding(
     """
     found = ColumnModels(models.store)
     for (table, column), model in models.models.items():
-        found.models[table, column] = _by_validation(models.store, found.view(table, 0), model, scores)
+        weighed = model if scores is None else _by_validation(models.store, found.view(table, 1), model, scores)
+        found.models[table, column] = weighed
         advance(1)
     return found
 
 
-def _by_validation(store: RowStore, view: TableView, model: ColumnModel, scores: Scores | None) -> ColumnModel:
-    """Return a model with its sharpness and the weight of an embedding by validation cells."""
+def _by_validation(store: RowStore, view: TableView, model: ColumnModel, scores: Scores) -> ColumnModel:
+    """Return a model with the weight of an embedding by validation cells, each taken out of the counts, if it adds to them.
+
+    The embedding has not learned them. All cells of the column take part in the counts otherwise, as those beside empty
+    ones do.
+    """
     table, index = store[model.table], store[model.table].schema.index(model.column)
     rows = np.flatnonzero((table.parts[index] == 1) & (table.cells[index] >= 0))
     rows = rows[:: -(-len(rows) // _VALID)] if len(rows) else rows
     bound = BoundColumn(view, model.column, model.contexts, model.copies)
     if len(rows) < _FEW or len(bound.values.ids) < 2 or _come_together(table, index, rows):
         return model
-    cells, numbers = _questions(table, model.column, rows, view, 0)
-    single = _single_cells(bound, len(rows))
-    cells = np.concatenate([cells, view.cells[:, single]], axis=1)
-    numbers = None if numbers is None else np.concatenate([numbers, single])
-    scored = bound.score(cells, numbers, np.concatenate([np.full(len(rows), -1), bound.values.v[single]]))
-    candidates = scored.candidates
-    held = bound.values.numbers(table.cells[index, rows])
-    truth = replace(candidates, own=np.concatenate([held, bound.values.v[single]]))
-    features = [scored.features @ model.weights]
-    unit = 1.0
-    if scores is not None:
-        ids = np.append(bound.values.ids, -1)[candidates.values]
-        by_score = centred(scores(model.table, model.column, cells, ids), scored)
-        unit = float(by_score.std()) or 1.0
-        features.append(np.pad(by_score / unit, ((0, 0), (0, 1))))
-    stacked = np.stack(features, -1) * candidates.open[..., None]
-    centre, pull, least = np.array([1.0, 0.0]), np.array(_PULL), np.array([0.3, 0.0])
-    count = len(features)
-    weights = fit_weights(stacked, candidates.open, truth.right, centre[:count], pull[:count], least[:count])
-    weight = float(weights[1]) / unit if count > 1 else 0.0
-    curve = fit_curve(probabilities(stacked @ weights, candidates.open), truth.right, model.curve)
-    return replace(model, curve=curve, sharpness=round(float(weights[0]), 6), embedding=weight)
+    rows, times = _standing_for_all(bound, rows)
+    cells, right = view.cells[:, rows].copy(), bound.values.v[rows]
+    cells[index] = EMPTY
+    scored = bound.score(cells, rows, right)
+    candidates, right = scored.candidates, scored.candidates.right
+    by_score = centred(scores(model.table, model.column, cells, np.append(bound.values.ids, -1)[candidates.values]), scored)
+    unit = float(by_score.std())
+    if not unit:
+        return model
+    features = np.stack([scored.features @ model.weights, np.pad(by_score / unit, ((0, 0), (0, 1)))], -1)
+    features *= candidates.open[..., None]
+    hits, costs, found = [], [], []
+    for count in (1, 2):
+        centre, pull, least = (np.array(each[:count]) for each in ((1.0, 0.0), _PULL, (0.3, 0.0)))
+        weights = fit_weights(features[..., :count], candidates.open, right, centre, pull, least, times=times)
+        shares = probabilities(features[..., :count] @ weights, candidates.open)
+        costs.append(-float(times @ np.log(np.maximum(shares[np.arange(len(rows)), right], _LEAST_SHARE))))
+        hits.append(best_of(shares, right))
+        found.append(weights)
+    if costs[0] - costs[1] < _GAIN or times @ hits[1][1] < times @ hits[0][1]:
+        return model
+    sharpness, weight = (float(each) for each in found[1])
+    return replace(
+        model,
+        curve=fit_curve(*hits[1], start=model.curve, times=times),
+        sharpness=round(sharpness, 6),
+        embedding=weight / unit,
+    )
 
 
 def _come_together(table: RowTable, index: int, rows: Int64) -> bool:
@@ -125,18 +139,20 @@ def _come_together(table: RowTable, index: int, rows: Int64) -> bool:
     return bool(np.unique(facts, axis=1).shape[1] < _APART * len(rows))
 
 
-def _single_cells(bound: BoundColumn, count: int) -> Int64:
-    """Return rows whose value no other row has, as many as there would be beside so many cells that were drawn by chance.
+def _standing_for_all(bound: BoundColumn, held: Int64) -> tuple[Int64, Float64]:
+    """Return rows that were held out, with some whose value no other row has, and how many cells each of them stands for.
 
-    A value that one row alone has is never held out, or nothing could be learned of it; but what is really empty may well
-    have been such a value. Taken off its own count it is one that nobody has seen.
+    A value that one row alone has is never held out, or nothing could be learned of it, and a rare one seldom; but what is
+    really empty may well have been such a value. So the cells of each rarity stand for as many as there are of that.
     """
     values = bound.values.v
-    counts = np.bincount(values[values >= 0])
-    single = np.flatnonzero((values >= 0) & (np.append(counts, 0)[values] == 1))
-    share = len(single) / max(1, int(counts.sum()))
-    wanted = min(len(single), round(count * share / max(1 - share, _LEAST_SEEN)))
-    return single[:: max(1, len(single) // max(1, wanted))][:wanted]
+    rarity = np.append(np.minimum(np.log2(np.maximum(bound.prior.counts, 1)).astype(np.int64), _RARITIES), -1)[values]
+    single = np.flatnonzero(np.append(bound.prior.counts, 0)[values] == 1)
+    rows = np.concatenate([held, single[:: -(-max(1, len(single)) // len(held))]])
+    every, here = (np.bincount(each, minlength=_RARITIES + 1) for each in (rarity[rarity >= 0], rarity[rows]))
+    often = (every / max(1, every.sum())) / np.maximum(here / len(rows), 1e-12)
+    times = np.minimum(often[rarity[rows]], _MOST_TIMES)
+    return rows, times * len(held) / times.sum()
 
 
 def _questions(table: RowTable, column: str, rows: Int64, view: TableView, most_part: int) -> tuple[Ids, Int64 | None]:

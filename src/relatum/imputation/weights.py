@@ -6,7 +6,7 @@ import numpy as np
 
 from relatum.arrays import Bool, Float64, Int64
 
-__all__ = ["calibrated", "fit_curve", "fit_weights", "gain_of", "probabilities"]
+__all__ = ["best_of", "calibrated", "fit_curve", "fit_weights", "gain_of", "probabilities"]
 
 _STEPS = 25
 _CLOSE = 1e-5
@@ -30,6 +30,7 @@ def fit_weights(
     pull: Float64,
     least: Float64,
     start: Float64 | None = None,
+    times: Float64 | None = None,
 ) -> Float64:
     """Return the weights, float64[k], that make the right candidates likeliest, by Newton's method.
 
@@ -41,24 +42,26 @@ def fit_weights(
         pull: float64[k], and how strongly.
         least: float64[k], what no weight is below.
         start: where the search begins.
+        times: float64[m], how many cells each stands for; by default one.
     """
     rows, _, count = features.shape
+    often = np.ones(rows) if times is None else times
     weights = np.maximum(centre if start is None else start, least)
     flat = features.reshape(-1, count)
-    chosen = features[np.arange(rows), right].sum(0)
+    chosen = often @ features[np.arange(rows), right]
     damping = 1e-6
 
     def cost(at: Float64) -> tuple[float, Float64]:
         shares = probabilities((flat @ at).reshape(is_open.shape), is_open)
-        value = -np.log(np.maximum(shares[np.arange(rows), right], 1e-300)).sum()
+        value = -(often @ np.log(np.maximum(shares[np.arange(rows), right], 1e-300)))
         return float(value + 0.5 * (pull * (at - centre) ** 2).sum()), shares
 
     value, shares = cost(weights)
     for _ in range(_STEPS):
         means = np.einsum("mc,mck->mk", shares, features)
-        gradient = means.sum(0) - chosen + pull * (weights - centre)
-        scaled = np.sqrt(shares).reshape(-1, 1) * flat
-        hessian = scaled.T @ scaled - means.T @ means + np.diag(pull)
+        gradient = often @ means - chosen + pull * (weights - centre)
+        scaled = np.sqrt(shares * often[:, None]).reshape(-1, 1) * flat
+        hessian = scaled.T @ scaled - means.T @ (often[:, None] * means) + np.diag(pull)
         free = ~((weights <= least) & (gradient > 0))
         if not free.any():
             break
@@ -88,25 +91,35 @@ def gain_of(feature: Float64, shares: Float64, right: Int64, pull: float) -> flo
     return gradient**2 / (2 * curve) if gradient > 0 else 0.0
 
 
-def fit_curve(shares: Float64, right: Int64, start: tuple[float, float] = (1.0, 0.0)) -> tuple[float, float]:
-    """Return slope and offset, in logits, that turn the shares of best candidates into how often these are right.
+def best_of(shares: Float64, right: Int64) -> tuple[Float64, Bool]:
+    """Return the share of the best candidate of each cell, and whether it is right.
 
     Of shares[m, c + 1] the last are those of all other values, which are never the best candidate.
     """
-    if shares.shape[1] < 2 or not len(shares):
-        return start
+    if shares.shape[1] < 2:
+        return np.zeros(len(shares)), np.zeros(len(shares), np.bool_)
     best = shares[:, :-1].argmax(1)
-    features = np.zeros((len(shares), 2, 2))
-    features[:, 0, 0], features[:, 0, 1] = _logits(shares[np.arange(len(shares)), best]), 1.0
-    centre, least = np.array(start), np.array([0.3, -np.inf])
-    found = fit_weights(
-        features, np.ones((len(shares), 2), np.bool_), (best != right).astype(np.int64), centre, np.array(_CURVE_PULL), least
-    )
+    return np.asarray(shares[np.arange(len(shares)), best]), np.asarray(best == right)
+
+
+def fit_curve(
+    best: Float64, hit: Bool, start: tuple[float, float] = (1.0, 0.0), times: Float64 | None = None
+) -> tuple[float, float]:
+    """Return slope and offset, in logits, that turn the shares of best candidates into how often these are right."""
+    if not len(best):
+        return start
+    features = np.zeros((len(best), 2, 2))
+    features[:, 0, 0], features[:, 0, 1] = _logits(best), 1.0
+    centre, least, is_open = np.array(start), np.array([0.3, -np.inf]), np.ones((len(best), 2), np.bool_)
+    found = fit_weights(features, is_open, (~hit).astype(np.int64), centre, np.array(_CURVE_PULL), least, None, times)
     return round(float(found[0]), 6), round(float(found[1]), 6)
 
 
 def calibrated(shares: Float64, curve: tuple[float, float]) -> Float64:
-    """Return shares[m, c + 1] with those of the best by a curve and the others in proportion; the best stay best."""
+    """Return shares[m, c + 1] with those of the best by a curve and the others in proportion; the best stay best.
+
+    Where the best would fall behind another in that way, all come nearer to equal shares instead.
+    """
     if curve == (1.0, 0.0) or shares.shape[1] < 2:
         return shares
     every, best = np.arange(len(shares)), shares[:, :-1].argmax(1)
@@ -114,11 +127,15 @@ def calibrated(shares: Float64, curve: tuple[float, float]) -> Float64:
     wanted = 1 / (1 + np.exp(-(curve[0] * _logits(share) + curve[1])))
     others = shares.copy()
     others[every, best] = 0.0
-    left = others.sum(1)
-    ratio = others[:, :-1].max(1) / np.maximum(left, _EDGE)
-    wanted = np.where((share > 0) & (left > 0), np.maximum(wanted, ratio / (1 + ratio)), share)
+    left, second = others.sum(1), others[:, :-1].max(1)
+    wanted = np.where((share > 0) & (left > 0), wanted, share)
     found = others * ((1 - wanted) / np.where(left > 0, left, 1.0))[:, None]
     found[every, best] = wanted
+    behind = wanted * left < (1 - wanted) * second
+    equal = (shares > 0) / (shares > 0).sum(1, keepdims=True)
+    room = np.maximum(share - equal[every, best], _EDGE)
+    part = np.clip((share - wanted) / room, 0.0, 1 - _EDGE)[:, None]
+    found = np.where(behind[:, None], (1 - part) * shares + part * equal, found)
     return np.asarray(found / found.sum(1, keepdims=True))
 
 
