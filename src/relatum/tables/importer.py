@@ -24,12 +24,13 @@ from relatum.tables.engine import Workspace
 from relatum.tables.facts import HeldOutCells, TableFacts, facts_of, relations_of
 from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.keys import LinkOffer, link_offers, missing_targets, with_found_key
+from relatum.tables.label_columns import labels_of
 from relatum.tables.null_text import null_hint, null_like
 from relatum.tables.open import open_sources
 from relatum.tables.options import Choices, ImportOptions
 from relatum.tables.shapes import MOST_ROLES, TableShape, shape_of
 from relatum.tables.source import Source, SourceTable
-from relatum.tables.staging import Staged, stage
+from relatum.tables.staging import Staged, distinct_together, stage
 from relatum.tables.summary import Imported, TableRecord, column_records, table_record
 from relatum.tables.time_split import parts_by_time, read_times, times_through
 
@@ -64,6 +65,7 @@ class _Planned:
     plans: dict[str, ColumnPlan]
     types: dict[str, str | None]
     columns: list[CellColumn]
+    labels: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,10 @@ class _Import:
 
     def _plan(self, staged: Staged) -> _Planned:
         table, options = staged.table, self._options
-        seen = plan_columns(table, staged.profiles, self._choices, self._identity, options.keep_ids)
+        labels: tuple[str, ...] = ()
+        if not table.is_facts and table.name not in self._choices.columns:
+            labels = labels_of(table, staged.profiles, lambda names: distinct_together(self._workspace, staged, names))
+        seen = plan_columns(table, staged.profiles, self._choices, self._identity, options.keep_ids, labels)
         plans = {column.name: (seen | staged.unread)[column.name] for column in table.columns}
         types = {
             column.name: self._identity.types[table.name, column.name] if self._has_type(table, column.name) else None
@@ -136,7 +141,8 @@ class _Import:
         }
         prefixes = {name: f"{kind}:" if kind is not None else "" for name, kind in types.items()}
         columns = cell_columns(self._workspace, staged, plans, prefixes, self._choices.null_is_value) if staged.rows else []
-        return _Planned(staged, plans, types, columns)
+        called = tuple(name for name in labels if plans[name].outcome == "label")
+        return _Planned(staged, plans, types, columns, called)
 
     def _has_type(self, table: SourceTable, column: str) -> bool:
         """Return whether the names of a column's entities begin with their type: by default, or by a link."""
@@ -265,7 +271,6 @@ class _Import:
             if name == table.name and isinstance(target, tuple):
                 references.append(TableReference((column,), target[0], (target[1],)))
         nary = next((facts.schema.name for facts in shaped.facts if facts.columns == shaped.shape.roles), None)
-        label = tuple(name for name, plan in shaped.planned.plans.items() if plan.outcome == "label")
         keys = [key for key in (table.primary_key, *table.unique_keys) if key]
         return TableSchema(
             table.name,
@@ -274,12 +279,11 @@ class _Import:
             tuple(columns),
             tuple(dict.fromkeys(keys)),
             tuple(references),
-            label,
+            shaped.planned.labels,
             shaped.dependencies,
             nary,
         )
 
     def _labels(self, planned: _Planned) -> tuple[str, ...] | None:
         """Return what people call the rows."""
-        columns = [name for name, plan in planned.plans.items() if plan.outcome == "label"]
-        return read_labels(self._workspace, planned.staged, columns) if columns else None
+        return read_labels(self._workspace, planned.staged, planned.labels) if planned.labels else None
