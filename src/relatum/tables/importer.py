@@ -120,7 +120,7 @@ class _Import:
         """Return which columns could be linked; by option those that surely can be are, and are no offers any more."""
         if self._options.plain:
             return []
-        offers = link_offers(self._workspace, [one for one in staged if not one.table.is_facts], self._identity.refers)
+        offers = link_offers(self._workspace, [one for one in staged if not one.table.is_facts], self._identity)
         if not self._options.auto_links:
             return offers
         sure = [offer for offer in offers if offer.is_sure]
