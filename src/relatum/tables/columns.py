@@ -13,7 +13,7 @@ from typing import Literal
 from relatum.errors import DataError
 from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.options import Choices, ColumnRef, full_name
-from relatum.tables.profile import Profile, is_called_like_key
+from relatum.tables.profile import Profile, is_called_like_code, is_called_like_key
 from relatum.tables.source import SourceTable
 
 __all__ = ["ColumnPlan", "plan_columns", "plan_unread_column"]
@@ -116,8 +116,9 @@ def _by_values(name: str, profile: Profile, choices: Choices, keep_ids: bool) ->
             return ColumnPlan("left out", "a value of its own in every row; --keep takes it")
         if profile.distinct <= _FEW and profile.distinct * _REPEATS <= profile.present:
             return ColumnPlan("entities", f"repeats: {counted}")
-        if profile.is_whole and is_called_like_key(name):
-            return ColumnPlan("entities", f"called like a key: {counted}")
+        if profile.is_whole and is_called_like_code(name):
+            called = "key" if is_called_like_key(name) else "code"
+            return ColumnPlan("entities", f"called like a {called}: {counted}")
         count = choices.bins_of_all or max(_LEAST_BINS, min(_MOST_BINS, profile.present // _IN_A_BIN))
         return ColumnPlan("bins", f"{count} groups of equal size: {counted}", count)
     if profile.words > _MANY_WORDS:

@@ -18,6 +18,7 @@ from relatum.errors import DataError, RelatumWarning
 from relatum.files import sha256_of
 from relatum.progress import progress
 from relatum.tables.cells import CellColumn, cell_columns, number_cells, read_labels
+from relatum.tables.codes import find_codes
 from relatum.tables.columns import ColumnPlan, plan_columns
 from relatum.tables.dependencies import find_dependencies
 from relatum.tables.engine import Workspace
@@ -134,6 +135,8 @@ class _Import:
         if not table.is_facts and table.name not in self._choices.columns:
             labels = labels_of(table, staged.profiles, lambda names: distinct_together(self._workspace, staged, names))
         seen = plan_columns(table, staged.profiles, self._choices, self._identity, options.keep_ids, labels)
+        if not table.is_facts:
+            seen = self._with_codes(staged, seen)
         plans = {column.name: (seen | staged.unread)[column.name] for column in table.columns}
         types = {
             column.name: self._identity.types[table.name, column.name] if self._has_type(table, column.name) else None
@@ -143,6 +146,16 @@ class _Import:
         columns = cell_columns(self._workspace, staged, plans, prefixes, self._choices.null_is_value) if staged.rows else []
         called = tuple(name for name in labels if plans[name].outcome == "label")
         return _Planned(staged, plans, types, columns, called)
+
+    def _with_codes(self, staged: Staged, plans: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
+        """Return what becomes of columns, with numbers that are codes as entities instead of groups."""
+        taken = [name for name, plan in plans.items() if plan.is_taken and plan.outcome != "key"]
+        ordered = [name for name in taken if plans[name].bins and (staged.table.name, name) not in self._choices.bins]
+        codes = find_codes(self._workspace, staged, ordered, taken)
+        return {
+            name: ColumnPlan("entities", f"{codes[name]}; --bins takes it in groups") if name in codes else plan
+            for name, plan in plans.items()
+        }
 
     def _has_type(self, table: SourceTable, column: str) -> bool:
         """Return whether the names of a column's entities begin with their type: by default, or by a link."""
