@@ -121,6 +121,12 @@ def _ranks(values: Float64) -> Int64:
     return ranks
 
 
+def _dense(ranks: Int64) -> Int64:
+    """Return ranks without those that do not occur, in the same order."""
+    there = np.bincount(ranks) > 0
+    return np.asarray((np.cumsum(there) - 1)[ranks], np.int64)
+
+
 def _grouped(ranks: Int64) -> Int64:
     """Return the groups of about equal size that ranks are in, -1 for none; equal ones are in one group."""
     there = ranks >= 0
@@ -139,7 +145,7 @@ def _predicted(numbers: Int64, values: Int64) -> tuple[float, float, float] | No
     both = (numbers >= 0) & (values >= 0)
     if np.count_nonzero(both) < _LEAST_SAMPLED // 10:
         return None
-    x, v = (np.unique(one[both], return_inverse=True)[1] for one in (numbers, values))
+    x, v = (_dense(one[both]) for one in (numbers, values))
     size, width = int(x.max()) + 1, int(v.max()) + 1
     if not 1 < width <= _MOST_VALUES or size <= _GROUPS or size * width > _CELLS:
         return None
