@@ -1,4 +1,4 @@
-"""The quality of columns as a table: ours beside the obvious."""
+"""The quality of columns as a table, ours beside the obvious, and of all facts by time beside a random split."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relatum.formatting import count, number
 if TYPE_CHECKING:
     from relatum.api import Run
 
-__all__ = ["show_columns"]
+__all__ = ["show_both_splits", "show_columns"]
 
 
 def show_columns(run: Run, part: str, *, json: bool) -> None:
@@ -41,3 +41,20 @@ def show_columns(run: Run, part: str, *, json: bool) -> None:
             f"{count(len(judged), 'column')} with 20 cells or more: {listed} than the best of most frequent value, "
             f"counting, naive Bayes and one other column, by {gain:+.3f} on average"
         )
+
+
+def show_both_splits(run: Run, *, json: bool) -> None:
+    """Print how well a run does on what came later, and a second one on what is left out at random."""
+    if not json:
+        say("training a second model on a random split of the same facts; that takes as long as the first")
+    found = run.evaluate_both_splits(progress=not json)
+    if json:
+        print_json({"verdict": found.verdict, "measures": [one.to_dict() for one in found]})
+        return
+    numbers = ("held out", "by time", "at random", "difference")
+    rows = [
+        (one.what, one.measure, number(one.held_out), f"{one.by_time:.3f}", f"{one.at_random:.3f}", f"{one.difference:+.3f}")
+        for one in found
+    ]
+    print_table("test facts and cells, by time and at random", ("", "measure", *numbers), rows, numbers)
+    say(f"MRR {found.verdict}")

@@ -179,6 +179,8 @@ def _print_tables(imported: Imported, out: Path) -> None:
         for each in imported.columns
     ]
     print_table("Columns", heads, cells, ("NULL", "distinct"), drop=("relation", "NULL", "distinct", "type", "entity type"))
+    if imported.options.time is not None:
+        say(f"held out is what is latest by {imported.options.time}; `relatum evaluate RUN --both-splits` shows both splits")
     for offer in imported.offers[:_OFFERS]:
         say(f"{full_name(offer.column)} shares {offer.share:.0%} of its values with {full_name(offer.target)}: {offer}")
     if imported.offers:
