@@ -29,13 +29,14 @@ from relatum.tables.keys import LinkOffer, link_offers, missing_targets, with_fo
 from relatum.tables.label_columns import labels_of
 from relatum.tables.null_text import null_hint, null_like
 from relatum.tables.open import open_sources
-from relatum.tables.options import Choices, ImportOptions
+from relatum.tables.options import Choices, ImportOptions, full_name
 from relatum.tables.shapes import MOST_ROLES, TableShape, shape_of
 from relatum.tables.source import Source, SourceTable
 from relatum.tables.staging import Staged, distinct_together, stage
 from relatum.tables.summary import Imported, TableRecord, column_records, table_record
 from relatum.tables.time_split import parts_by_time, read_times, times_through
 from relatum.tables.train_bins import NumberedTable, cut_on_train
+from relatum.tables.vector_files import VectorRecord, read_vectors
 
 __all__ = ["read"]
 
@@ -179,6 +180,11 @@ class _Import:
             names, shaped, parts, split = self._cut_on_train(names, shaped, parts, split)
             store = self._rows(names, shaped, parts)
             advance(1)
+        vectors: tuple[VectorRecord, ...] = ()
+        if self._options.vectors:
+            if store is None:
+                raise DataError("vectors: there are no rows of tables that they could be of")
+            store, vectors = read_vectors(self._options.vectors, store, plain=self._options.plain)
         checksums = {
             location: sha256_of(Path(location)) if Path(location).is_file() else None for location in self._locations
         }
@@ -199,7 +205,7 @@ class _Import:
             )
         ]
         return Imported(
-            replace(split, rows=store), tuple(records), tuple(columns), checksums, self._options, tuple(self.offers)
+            replace(split, rows=store), tuple(records), tuple(columns), checksums, self._options, tuple(self.offers), vectors
         )
 
     def _shape(self, planned: _Planned, cells: Ids) -> _Shaped:
@@ -323,7 +329,10 @@ class _Import:
             for one, each in zip(shaped, parts, strict=True)
             if one.planned.columns and not one.planned.staged.table.is_facts
         }
-        return RowStore(names, tables, self._options.to_dict(), tuple(self._locations)) if tables else None
+        options = self._options.to_dict()
+        if self._choices.time is not None:
+            options["time"] = full_name(self._choices.time)  # whose table is known even if the column is left out
+        return RowStore(names, tables, options, tuple(self._locations)) if tables else None
 
     def _schema_of(self, shaped: _Shaped) -> TableSchema:
         table, where = shaped.planned.staged.table, {}

@@ -20,6 +20,7 @@ from relatum.tables.keys import LinkOffer
 from relatum.tables.options import ColumnRef, ImportOptions, full_name
 from relatum.tables.shapes import TableShape
 from relatum.tables.staging import Staged
+from relatum.tables.vector_files import VectorRecord
 from relatum.version import __version__
 
 __all__ = ["RECORD", "ColumnRecord", "Imported", "TableRecord", "column_records", "table_record"]
@@ -163,6 +164,7 @@ class Imported:
         locations: where the tables come from, without passwords; files with their SHA-256.
         options: what was chosen.
         offers: which columns could be linked to which.
+        vectors: what became of files of vectors.
     """
 
     split: Split
@@ -171,6 +173,7 @@ class Imported:
     locations: Mapping[str, str | None]
     options: ImportOptions
     offers: tuple[LinkOffer, ...] = ()
+    vectors: tuple[VectorRecord, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as it stands in `import.json`."""
@@ -189,6 +192,7 @@ class Imported:
             "links": [
                 {"column": full_name(one.column), "target": full_name(one.target), "share": one.share} for one in self.offers
             ],
+            "vectors": [asdict(one) for one in self.vectors],
         }
 
     def save(self, directory: str | os.PathLike[str]) -> None:
