@@ -6,14 +6,13 @@ import json
 import random
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import relatum
 from relatum.cli import app
-from relatum.errors import DataError, SettingError
-from relatum.runs.both_splits import BothSplits, OneMeasure, random_twin
+from relatum.errors import SettingError
+from relatum.runs.both_splits import BothSplits, OneMeasure
 from relatum.tables import Imported, read
 from support.small_tables import csv_of
 
@@ -28,34 +27,6 @@ def sales(folder: Path, **options: object) -> Imported:
         rows.append((n, year, f"b{buyer}", f"i{6 * block + rng.randrange(6)}", f"s{buyer % 4}"))
     path = csv_of(folder / "sales.csv", ("id", "year", "buyer", "item", "shop"), rows)
     return read(path, **{"columns": {"sales": ["buyer", "item"]}, **options})
-
-
-def test_the_twin_has_the_same_facts_and_as_many_of_each_relation_held_out(tmp_path: Path) -> None:
-    split = sales(tmp_path, time="year", columns={}).split
-    twin = random_twin(split, 3)
-    assert twin != split
-    assert {fact for part in twin.parts.values() for fact in part} == {
-        fact for part in split.parts.values() for fact in part
-    }
-    assert (twin.train.degrees() > 0).all()
-    for relation in split.schema.names:
-        for part in ("valid", "test"):
-            drawn, before = (len(one.parts[part].table(relation)) for one in (twin, split))
-            assert before * 0.8 <= drawn <= before
-    assert split.rows is not None
-    assert twin.rows is not None
-    table, index = twin.rows["sales"], twin.rows["sales"].schema.index("item")
-    names = twin.rows.names
-    for number, part in enumerate(twin.parts.values()):
-        rows = np.flatnonzero(table.parts[index] == number)
-        cells = {(names[table.column("id")[row]], names[table.cells[index, row]]) for row in rows.tolist()}
-        assert cells == {fact[1:] for fact in part if fact[0] == "sales.item"}
-    assert random_twin(split, 3) == twin
-
-
-def test_facts_that_were_not_split_by_time_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="not split by time; import tables with --time COLUMN"):
-        random_twin(sales(tmp_path).split)
 
 
 def test_a_run_is_measured_by_both_and_the_change_is_seen(tmp_path: Path) -> None:

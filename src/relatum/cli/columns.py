@@ -46,7 +46,7 @@ def show_columns(run: Run, part: str, *, json: bool) -> None:
 def show_both_splits(run: Run, *, json: bool) -> None:
     """Print how well a run does on what came later, and a second one on what is left out at random."""
     if not json:
-        say("training a second model on a random split of the same facts; that takes as long as the first")
+        say("training a second model with as many rows held out at random; that takes as long as the first")
     found = run.evaluate_both_splits(progress=not json)
     if json:
         print_json({"verdict": found.verdict, "measures": [one.to_dict() for one in found]})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy.typing as npt
 
 from relatum.data.hypergraph import Block, Hypergraph, Split
 
-__all__ = ["Mask", "held_out_at_random", "hold_out", "required_in_train", "select_facts"]
+__all__ = ["Mask", "hold_out", "required_in_train", "select_facts"]
 
 Mask = npt.NDArray[np.bool_]  # one for each fact, block after block
 Parts = npt.NDArray[np.int8]  # the same
@@ -86,28 +85,3 @@ def hold_out(
         parts = np.where(drawn, parts, settled)
     train, held_valid, held_test = (select_facts(graph, parts == number) for number in range(3))
     return Split(train, held_valid, held_test, source=source)
-
-
-def held_out_at_random(split: Split, seed: int) -> Split:
-    """Return the same facts, as many of each relation held out as before, but drawn at random.
-
-    A fact that some entity or its relation is known by stays in train, so fewer may be held out than before.
-    """
-    graph = Hypergraph.union(list(split.parts.values()))
-    rng = np.random.default_rng(seed)
-    relations = np.concatenate([block.relations for block in graph.blocks.values()])
-    order = rng.permutation(np.flatnonzero(~required_in_train(graph, rng)))
-    order = order[np.argsort(relations[order], kind="stable")]
-    counts = np.bincount(relations[order], minlength=len(graph.schema))
-    indices = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)  # of each fact in its relation
-    wanted = [_sizes(part) for part in (split.test, split.valid)]
-    parts = np.zeros(len(relations), np.int8)
-    parts[order[indices < (wanted[0] + wanted[1])[relations[order]]]] = 1
-    parts[order[indices < np.minimum(wanted[0], counts)[relations[order]]]] = 2
-    train, valid, test = (select_facts(graph, parts == number) for number in range(3))
-    return replace(split, train=train, valid=valid, test=test)
-
-
-def _sizes(graph: Hypergraph) -> npt.NDArray[np.int64]:
-    """Return how many facts there are of each relation."""
-    return np.array([len(graph.table(relation.name)) for relation in graph.schema], np.int64)

@@ -1,21 +1,18 @@
-"""How well a run does on what came later, beside what it would on facts that are left out at random."""
+"""How well a run does on rows that came later, beside what it would on as many that are left out at random."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from relatum.data.hypergraph import Split
-from relatum.data.splitting import held_out_at_random
-from relatum.errors import DataError
 from relatum.records import Records
 from relatum.runs.column_quality import column_quality
 from relatum.runs.fit import Watch, fit_in_memory
 from relatum.runs.trained import Trained
-from relatum.tables.more_rows import rows_split_as
+from relatum.tables.twin_split import random_twin
 
-__all__ = ["BOTH_SPLITS_COLUMNS", "BothSplits", "OneMeasure", "both_splits", "random_twin"]
+__all__ = ["BOTH_SPLITS_COLUMNS", "BothSplits", "OneMeasure", "both_splits"]
 
 ALL = "all facts"
 _FEW = 20  # facts or cells with which a measure says little
@@ -31,7 +28,7 @@ class OneMeasure:
         what: a relation, a column as `table.column`, or all facts.
         held_out: how many facts or cells were held out by time.
         by_time: the measure on these.
-        at_random: the same on as many drawn at random, by a model that was trained without them.
+        at_random: the same on as many rows drawn at random, by a model that was trained without them.
     """
 
     measure: str
@@ -74,14 +71,6 @@ class BothSplits(Records[OneMeasure]):
         if whole.difference < -_EQUAL:
             return f"{both}: what came last is easier than the rest"
         return f"{both}: the data hardly change with time"
-
-
-def random_twin(split: Split, seed: int = 0) -> Split:
-    """Return the same facts and rows, as many of each relation held out as by time, but drawn at random."""
-    if split.rows is None or split.rows.options.get("time") is None:
-        raise DataError("the facts were not split by time; import tables with --time COLUMN to compare both splits")
-    drawn = held_out_at_random(split, seed)
-    return replace(drawn, rows=rows_split_as(split.rows, drawn, seed))
 
 
 def both_splits(run: Trained, *, watch: Watch = lambda *_: None) -> BothSplits:

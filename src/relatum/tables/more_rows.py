@@ -20,7 +20,7 @@ from relatum.tables.open import open_sources
 from relatum.tables.options import Choices, ImportOptions
 from relatum.tables.staging import stage
 
-__all__ = ["facts_of_rows", "joined_rows", "read_more_rows", "rows_split_as"]
+__all__ = ["facts_of_rows", "joined_rows", "read_more_rows", "relations_in"]
 
 
 def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> RowStore:
@@ -64,7 +64,7 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
 
 def facts_of_rows(rows: RowStore, schema: Schema) -> Split:
     """Return the facts in rows, all of them as train: of the relations of a schema that their tables gave."""
-    tables = [(_relations(table.schema, schema), table.schema.columns, table.cells) for table in rows.tables.values()]
+    tables = [(relations_in(table.schema, schema), table.schema.columns, table.cells) for table in rows.tables.values()]
     graph, _ = facts_of(rows.names, tables)
     distinct = graph.distinct()
     nothing = Hypergraph(distinct.entities, distinct.schema, ())
@@ -80,26 +80,11 @@ def joined_rows(old: RowStore, new: RowStore, split: Split) -> RowStore:
     kept, read = old.with_names(names), new.with_names(names)
     tables, held_out = dict(kept.tables), HeldOutCells(split, names)
     for name, table in read.tables.items():
-        facts = _relations(table.schema, split.schema)
+        facts = relations_in(table.schema, split.schema)
         key = table.schema.keys[0] if table.schema.keys else ()
         parts = held_out.parts_of(facts, table.schema.columns, table.cells, key, (0.0, 0.0), np.random.default_rng(0))
         tables[name] = _with_others(replace(table, parts=parts), tables[name])
     return replace(kept, tables=tables, sources=new.sources)
-
-
-def rows_split_as(rows: RowStore, split: Split, seed: int = 0) -> RowStore:
-    """Return the rows of an import with their cells in the parts that a split of the same facts says.
-
-    Cells that are in no fact are drawn at random, in the shares of the import.
-    """
-    options, held_out = ImportOptions.of(rows.options), HeldOutCells(split, rows.names)
-    tables = {}
-    for number, (name, table) in enumerate(rows.tables.items()):
-        facts, key = _relations(table.schema, split.schema), table.schema.keys[0] if table.schema.keys else ()
-        rng, shares = np.random.default_rng([seed, number]), (options.valid, options.test)
-        parts = held_out.parts_of(facts, table.schema.columns, table.cells, key, shares, rng)
-        tables[name] = replace(table, parts=parts)
-    return replace(rows, tables=tables)
 
 
 def _with_others(read: RowTable, before: RowTable) -> RowTable:
@@ -127,7 +112,7 @@ def _with_others(read: RowTable, before: RowTable) -> RowTable:
     )
 
 
-def _relations(table: TableSchema, schema: Schema) -> list[TableFacts]:
+def relations_in(table: TableSchema, schema: Schema) -> list[TableFacts]:
     """Return the relations that a table gives."""
     by_relation: dict[str, dict[int, str]] = {}
     for column in table.columns:
