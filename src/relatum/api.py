@@ -38,6 +38,7 @@ from relatum.runs.answers import (
     Suggestions,
     question_of,
 )
+from relatum.runs.both_splits import BothSplits, both_splits
 from relatum.runs.bulk_completion import complete_each
 from relatum.runs.bulk_export import Written, write_answers
 from relatum.runs.column_quality import ColumnQualities, column_quality
@@ -357,6 +358,16 @@ class Run(Trained):
     def evaluate_columns(self, part: str = "test") -> ColumnQualities:
         """Return how well the held-out cells of each column are filled, beside what anybody could count."""
         return column_quality(self, part)
+
+    def evaluate_both_splits(self, *, progress: bool = True) -> BothSplits:
+        """Return how well the run does on what came later, beside facts that are left out at random.
+
+        For the latter a second model is trained with the same settings, which takes as long as the first; it is not kept.
+        The tables must have been imported with `time=COLUMN`.
+        """
+        display = training_bar() if progress else nullcontext()
+        with display as shown:
+            return both_splits(self, watch=_both(shown, None))
 
     def export(
         self,

@@ -60,7 +60,7 @@ def test_every_value_is_in_the_group_that_says_so(values: list[float | None], co
     values = [*values, 1.125, -3.5]  # two values at least
     with TemporaryDirectory() as folder:
         path = csv_of(Path(folder) / "t.csv", ("id", "x"), enumerate(values))
-        imported = read(path, bins={"x": count})
+        imported = read(path, bins={"x": count}, valid=0, test=0)
     bins = bins_of(imported, "t", "x")
     assert len(bins.least) <= count
     check_bins(values, [row["x"] for row in rows_of(imported.split, "t")], bins, "t.x:")
@@ -68,11 +68,11 @@ def test_every_value_is_in_the_group_that_says_so(values: list[float | None], co
 
 def test_groups_are_of_equal_size_and_equal_values_stay_together(tmp_path: Path) -> None:
     spread = csv_of(tmp_path / "t.csv", ("id", "x"), [(n, n * 0.5) for n in range(400)])
-    imported = read(spread)
+    imported = read(spread, valid=0, test=0)
     sizes = np.unique(table_of(imported, "t").column("x"), return_counts=True)[1]
     assert sizes.tolist() == [20] * 20
     heavy = csv_of(tmp_path / "u.csv", ("id", "x"), [(n, 0.5 if n % 2 else n) for n in range(400)])
-    imported = read(heavy)
+    imported = read(heavy, valid=0, test=0)
     names = [row["x"] for row in rows_of(imported.split, "u")]
     assert len({names[n] for n in range(1, 400, 2)}) == 1
     check_bins([0.5 if n % 2 else n for n in range(400)], names, bins_of(imported, "u", "x"), "u.x:")
@@ -83,7 +83,7 @@ def test_zeros_are_equal_whatever_their_sign_and_infinity_has_a_group(tmp_path: 
         SELECT i AS id, CASE WHEN i % 3 = 0 THEN '-0.0'::DOUBLE WHEN i % 3 = 1 THEN 0.0 ELSE i / 9.0 END AS x,
             CASE WHEN i % 4 = 0 THEN 'inf'::DOUBLE WHEN i % 4 = 1 THEN 'nan'::DOUBLE ELSE -i / 9.0 END AS y
         FROM range(200) t(i)""").write_parquet(str(tmp_path / "t.parquet"))
-    imported = read(tmp_path / "t.parquet")
+    imported = read(tmp_path / "t.parquet", valid=0, test=0)
     rows = rows_of(imported.split, "t")
     check_bins(
         [0.0 if n % 3 < 2 else n / 9 for n in range(200)], [row["x"] for row in rows], bins_of(imported, "t", "x"), "t.x:"

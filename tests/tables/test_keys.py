@@ -102,6 +102,26 @@ def test_links_that_are_found_can_be_taken_all_at_once(airport: list[Path]) -> N
     assert all_facts(by_hand) == all_facts(imported)
 
 
+def test_entities_are_called_the_same_whether_or_not_the_table_of_their_found_key_is_read(airport: list[Path]) -> None:
+    links = {"flights.carrier": "airlines.carrier", "flights.tailnum": "planes.tailnum"}
+
+    def types_of(*tables: str) -> dict[str, str | None]:
+        records = read(airport, links=links, tables=tables).columns
+        return {record.column: record.kind for record in records if record.table == "flights"}
+
+    assert types_of("flights") == types_of("flights", "planes") == types_of("flights", "planes", "airlines")
+    assert types_of("flights")["tailnum"] == "planes"
+
+
+def test_columns_that_foreign_keys_join_are_not_offered_the_other_way_round(tmp_path: Path) -> None:
+    script = """CREATE TABLE teams (year TEXT, team TEXT, park TEXT, PRIMARY KEY (year, team));
+        CREATE TABLE coaches (who TEXT, year TEXT, team TEXT, FOREIGN KEY (year, team) REFERENCES teams (year, team));"""
+    teams = [(f"y{y}", f"t{t}", f"p{t % 7}") for y in range(8) for t in range(9)]
+    coaches = [(f"c{n % 11}", year, team) for n, (year, team, _) in enumerate(teams * 2)]
+    imported = read(sqlite_of(tmp_path / "t.db", script, teams=teams, coaches=coaches))
+    assert imported.offers == ()
+
+
 def test_whole_numbers_are_linked_by_name_alone(tmp_path: Path) -> None:
     people = csv_of(tmp_path / "people.csv", ("id", "town"), [(n, f"t{n % 3}") for n in range(30)])
     calls = csv_of(

@@ -68,6 +68,20 @@ def test_an_event_has_a_key_of_its_own_and_links_several_entities(shop: Path) ->
     assert record.rows == record.incomplete + record.repeated + len(events)
 
 
+@pytest.mark.parametrize(("text", "expected"), [("title", "entity"), ("receipt", "both")])
+def test_what_has_a_name_is_an_entity_and_a_text_of_its_own_is_no_name(tmp_path: Path, text: str, expected: str) -> None:
+    songs = f"""CREATE TABLE songs (id INTEGER PRIMARY KEY, item INTEGER REFERENCES items, buyer INTEGER REFERENCES buyers,
+        {text} TEXT, mood TEXT);"""
+    rows = [(*row[:3], f"Song {row[0]}", f"m{row[0] % 3}") for row in SALE_ROWS]
+    path = sqlite_of(tmp_path / "s.db", ITEMS + BUYERS + songs, items=ITEM_ROWS, buyers=BUYER_ROWS, songs=rows)
+    imported = read(path)
+    assert shape(imported, "songs")[0] == expected
+    if expected == "entity":
+        assert shape(imported, "songs")[1] == "id is its key, and its rows are called by title"
+        assert {"songs.item(id, item)", "songs.buyer(id, buyer)", "songs.mood(id, mood)"} <= set(relations(imported))
+        assert shape(read(path, shapes={"songs": "fact"}), "songs") == ("fact", "by option")
+
+
 def test_the_same_event_with_few_columns_is_a_fact_alone(tmp_path: Path) -> None:
     sales = "CREATE TABLE sales (id INTEGER PRIMARY KEY, item INTEGER REFERENCES items, buyer INTEGER REFERENCES buyers);"
     rows = [row[:3] for row in SALE_ROWS]
@@ -181,7 +195,7 @@ def test_a_shape_that_cannot_be_is_refused(shop: Path, tmp_path: Path) -> None:
 def test_a_key_in_groups_is_no_key(tmp_path: Path) -> None:
     path = csv_of(tmp_path / "t.csv", ("id", "a", "b"), [(n, n % 3, n % 4) for n in range(40)])
     assert relations(read(path)) == ["t.a(id, a)", "t.b(id, b)"]
-    imported = read(path, bins={"id": 4})
+    imported = read(path, bins={"id": 4}, valid=0, test=0)
     assert shape(imported, "t") == ("fact", "its key id is left out or in groups")
     assert relations(imported) == ["t(id, a, b)"]
     assert {fact[1] for fact in all_facts(imported)} == {f"t:{10 * n} to {10 * n + 9}" for n in range(4)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from relatum.cli.bulk import show_each, write_each
-from relatum.cli.columns import show_columns
+from relatum.cli.columns import show_both_splits, show_columns
 from relatum.cli.explain import reasons_of, say_reason, where
 from relatum.cli.options import Append, FullNames, Json, Replace, RunFolder, To
 from relatum.cli.output import print_json, print_table, say
@@ -34,6 +34,13 @@ def evaluate(
         typer.Option(help="Break down by arity, position, relation, seen, size, operation or depth; column: of tables."),
     ] = "arity",
     raw: Annotated[bool, typer.Option("--raw", help="Count known answers as competitors.")] = False,
+    both_splits: Annotated[
+        bool,
+        typer.Option(
+            "--both-splits",
+            help="After import --time: train a second model on a random split of the same facts, and show both.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Rank held-out facts among all entities: MRR and Hit@k, filtered by all known facts, with ties at their mean rank."""
@@ -51,6 +58,11 @@ def evaluate(
     if "column" in keys and len(keys) > 1:
         raise SettingError("--by column: judges cells, not ranks; ask for it alone")
     loaded = Run.load(run)
+    if both_splits:
+        if split != "test" or raw or by != "arity":
+            raise SettingError("--both-splits cannot be combined with --split, --by or --raw")
+        show_both_splits(loaded, json=json)
+        return
     if keys == ["column"]:
         show_columns(loaded, split, json=json)
         return

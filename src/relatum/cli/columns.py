@@ -1,4 +1,4 @@
-"""The quality of columns as a table: ours beside the obvious."""
+"""The quality of columns as a table, ours beside the obvious, and of all facts by time beside a random split."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relatum.formatting import count, number
 if TYPE_CHECKING:
     from relatum.api import Run
 
-__all__ = ["show_columns"]
+__all__ = ["show_both_splits", "show_columns"]
 
 
 def show_columns(run: Run, part: str, *, json: bool) -> None:
@@ -49,3 +49,20 @@ def show_columns(run: Run, part: str, *, json: bool) -> None:
             "rows that are alike in all columns of a fact are held out together, so that a column of it is guessed from the "
             f"other columns alone, and each row counts: {listed}"
         )
+
+
+def show_both_splits(run: Run, *, json: bool) -> None:
+    """Print how well a run does on what came later, and a second one on what is left out at random."""
+    if not json:
+        say("training a second model with as many rows held out at random; that takes as long as the first")
+    found = run.evaluate_both_splits(progress=not json)
+    if json:
+        print_json({"verdict": found.verdict, "measures": [one.to_dict() for one in found]})
+        return
+    numbers = ("held out", "by time", "at random", "difference")
+    rows = [
+        (one.what, one.measure, number(one.held_out), f"{one.by_time:.3f}", f"{one.at_random:.3f}", f"{one.difference:+.3f}")
+        for one in found
+    ]
+    print_table("test facts and cells, by time and at random", ("", "measure", *numbers), rows, numbers)
+    say(f"MRR {found.verdict}")

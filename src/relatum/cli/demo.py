@@ -15,7 +15,7 @@ from relatum.cli.output import say
 from relatum.formatting import count
 
 if TYPE_CHECKING:
-    from relatum.runs.filling import Fill
+    from relatum.runs.fills import Fill
 
 __all__ = ["demo"]
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from relatum.data.vectors import Vectors
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, UnknownNameError
 
@@ -252,14 +253,19 @@ class RowStore:
         tables: by name.
         options: what was chosen for the import, as plain data, by which more rows can be read in the same way.
         sources: where the tables came from.
+        vectors: of the rows of some tables, by name.
     """
 
     names: Vocabulary
     tables: Mapping[str, RowTable] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
+    vectors: Mapping[str, Vectors] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name, vectors in self.vectors.items():
+            if self[name].schema.row_key is None or (len(vectors) and vectors.ids[-1] >= len(self.names)):
+                raise DataError(f"vectors: table {name!r} has no key of one column, or lacks one of their names")
         for table in self.tables.values():
             if table.cells.size and (table.cells.max() >= len(self.names) or table.cells.min() < UNKNOWN):
                 raise DataError(f"table {table.schema.name!r}: a cell holds no name of the store")
@@ -302,4 +308,6 @@ class RowStore:
             cells[inside] = ids[table.cells[inside]]
             return replace(table, cells=cells)
 
-        return replace(self, names=names, tables={name: moved(table) for name, table in self.tables.items()})
+        tables = {name: moved(table) for name, table in self.tables.items()}
+        vectors = {name: one.with_ids(ids[one.ids]) for name, one in self.vectors.items()}
+        return replace(self, names=names, tables=tables, vectors=vectors)

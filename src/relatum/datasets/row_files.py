@@ -11,6 +11,7 @@ import safetensors.numpy
 from safetensors import SafetensorError
 
 from relatum.data.row_store import RowStore, RowTable, TableSchema
+from relatum.data.vectors import Vectors
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
 from relatum.tensor_files import read_tensor_file, write_tensor_file
@@ -29,6 +30,8 @@ def save_rows(folder: Path, rows: RowStore) -> None:
         arrays[f"{number}/cells"], arrays[f"{number}/parts"] = table.cells, table.parts
         if table.labels is not None:
             arrays[f"{number}/labels"] = _packed(table.labels)
+        if (vectors := rows.vectors.get(table.schema.name)) is not None:
+            arrays[f"{number}/vector_ids"], arrays[f"{number}/vectors"] = vectors.ids, vectors.values
     about = {
         "tables": [table.schema.to_json() for table in rows.tables.values()],
         "options": dict(rows.options),
@@ -50,7 +53,8 @@ def load_rows(folder: Path) -> RowStore | None:
         schemas = [TableSchema.from_json(plain) for plain in stored.about["tables"]]
         tables = {schema.name: _table(schema, number, arrays) for number, schema in enumerate(schemas)}
         options, sources = dict(stored.about["options"]), tuple(map(str, stored.about["sources"]))
-        return RowStore(Vocabulary(_unpacked(arrays["names"])), tables, options, sources)
+        vectors = {one.name: _vectors(number, arrays) for number, one in enumerate(schemas) if f"{number}/vectors" in arrays}
+        return RowStore(Vocabulary(_unpacked(arrays["names"])), tables, options, sources, vectors)
     except (SafetensorError, DataError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise DataError(f"{path}: not the rows of tables ({error}); import the tables again") from None
 
@@ -60,6 +64,13 @@ def _table(schema: TableSchema, number: int, arrays: dict[str, npt.NDArray[Any]]
     if cells is None or parts is None or cells.dtype != np.int32 or parts.dtype != np.int8:
         raise DataError(f"the cells of {schema.name!r} are missing")
     return RowTable(schema, cells, parts, None if labels is None else tuple(_unpacked(labels)))
+
+
+def _vectors(number: int, arrays: dict[str, npt.NDArray[Any]]) -> Vectors:
+    ids, values = arrays[f"{number}/vector_ids"], arrays[f"{number}/vectors"]
+    if ids.dtype != np.int32 or values.dtype != np.float32:
+        raise DataError("vectors of another type")
+    return Vectors(ids, values)
 
 
 def _packed(texts: tuple[str, ...]) -> npt.NDArray[np.uint8]:

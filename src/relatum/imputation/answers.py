@@ -23,7 +23,7 @@ class Support:
 
     Attributes:
         kind: `context`, rows that have the same elsewhere; `copy`, the same value stands at the end of a path; `before` or
-            `after`, it stands in the row beside this one by key.
+            `after`, it stands in the row beside this one by key; `similar`, rows with similar vectors have it.
         text: the path or paths, or the key, as people read them: `AlbumId > Album.ArtistId`.
         values: what the row has at the end of each path, by id; of several values of one path, all.
         share: how probable the answer is by this alone: P(value | context), the row itself not counted.
@@ -31,7 +31,7 @@ class Support:
         nats: how much it adds to the logarithm of the answer's odds.
     """
 
-    kind: Literal["context", "copy", "before", "after"]
+    kind: Literal["context", "copy", "before", "after", "similar"]
     text: str
     values: tuple[int, ...]
     share: float
@@ -145,6 +145,8 @@ def _supports(
             elif index < count + 2:
                 kind: Literal["before", "after"] = "before" if index == count else "after"
                 named.append(Support(kind, bound.order.key or "", (int(answers[row]),), 1.0, 1.0, gain))
+            elif index == count + 2 + len(model.copies):
+                named.append(Support("similar", "vectors", (int(answers[row]),), 1.0, 1.0, gain))
             else:
                 text = model.copies[index - count - 2].text(view.store, view.table)
                 named.append(Support("copy", text, (int(answers[row]),), 1.0, 1.0, gain))

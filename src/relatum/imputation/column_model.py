@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from relatum.imputation.features import (
     without_taken,
 )
 from relatum.imputation.key_order import KeyOrder
+from relatum.imputation.neighbours import Neighbours
 from relatum.imputation.paths import Path
 
 __all__ = ["FIRST", "REPEATS", "BoundColumn", "ColumnModel", "Scored"]
@@ -44,10 +46,12 @@ class ColumnModel:
         copies: paths that lead to values which the column itself may have.
         weights: of the features: the prior; being none of the candidates; the mean and the maximum over contexts; each
             context; being the value of the row before, and after, by key; being the value of each copy; being a value that
-            other rows have with the same in the first columns of the row that speak, which may speak against it.
+            other rows have with the same in the first columns of the row that speak, which may speak against it; the rows
+            with similar vectors, if they say anything.
         curve: slope and offset, in logits, from the share of the best candidate to how often it is right.
         sharpness: what all of that is multiplied by, by validation cells.
         embedding: the weight of an embedding's scores beside it.
+        vectors: how many rows the prior counts for beside rows with similar vectors; None if these say nothing.
     """
 
     table: str
@@ -58,6 +62,7 @@ class ColumnModel:
     curve: tuple[float, float] = (1.0, 0.0)
     sharpness: float = 1.0
     embedding: float = 0.0
+    vectors: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -70,6 +75,7 @@ class ColumnModel:
             "curve": list(self.curve),
             "sharpness": self.sharpness,
             "embedding": self.embedding,
+            "vectors": self.vectors,
         }
 
     @classmethod
@@ -85,15 +91,21 @@ class ColumnModel:
                 (float(plain["curve"][0]), float(plain["curve"][1])),
                 float(plain["sharpness"]),
                 float(plain["embedding"]),
+                None if plain.get("vectors") is None else float(plain["vectors"]),
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             raise DataError("not the model of a column") from None
         short = FIRST + len(found.contexts) + 2 + len(found.copies)
-        if len(found.weights) == short:  # as it was written before repeats were looked at
+        if len(found.weights) == short and found.vectors is None:  # as it was written before repeats were looked at
             found = replace(found, weights=np.append(found.weights, np.zeros(REPEATS)))
-        numbers = np.array([*found.weights, *found.curve, found.sharpness, found.embedding])
+        numbers = np.array([*found.weights, *found.curve, found.sharpness, found.embedding, found.vectors or 1.0])
         parents = all(one.parent is None or 0 <= one.parent < index for index, one in enumerate(found.contexts))
-        if len(found.weights) != short + REPEATS or not np.isfinite(numbers).all() or not parents:
+        if (
+            len(found.weights) != short + REPEATS + (found.vectors is not None)
+            or not np.isfinite(numbers).all()
+            or not parents
+            or (found.vectors is not None and found.vectors <= 0)
+        ):
             raise DataError(f"{found.table}.{found.column}: not the model of a column")
         return found
 
@@ -111,9 +123,14 @@ class BoundColumn:
     """A column's contexts counted over the rows of a view: what turns cells into features."""
 
     def __init__(
-        self, view: TableView, column: str, contexts: tuple[Context, ...] = (), copies: tuple[Path, ...] = ()
+        self,
+        view: TableView,
+        column: str,
+        contexts: tuple[Context, ...] = (),
+        copies: tuple[Path, ...] = (),
+        vectors: float | None = None,
     ) -> None:
-        self.view, self.column, self.copies = view, column, copies
+        self.view, self.column, self.copies, self.vectors = view, column, copies, vectors
         self.values = ColumnValues(view, column)
         self.prior = Prior(self.values.v, len(self.values.ids))
         self.order = KeyOrder(view, column, self.values)
@@ -126,6 +143,12 @@ class BoundColumn:
             paths = tuple(Path(one) for one in key if one != column)
             if len(paths) == len(key) - 1 > 0 and all(view.schema.has(one) for one in key):
                 self._taken.append(Counted(view, Context(paths, (1,) * len(paths)), self.values))
+
+    @cached_property
+    def neighbours(self) -> Neighbours | None:
+        """The rows with similar vectors; None if the table has none."""
+        vectors = self.view.store.vectors.get(self.view.table)
+        return None if vectors is None else Neighbours(self.view, self.values, vectors)
 
     @property
     def contexts(self) -> tuple[Context, ...]:
@@ -146,7 +169,11 @@ class BoundColumn:
         around = self.order.of(cells, rows)
         reader, table = self.view.reader, self.view.table
         copied = [self.values.numbers(reader.values(path, table, cells, rows)) for path in self.copies]
-        candidates = candidates_of(self.prior, self.counted, codes, own, np.concatenate([around, *copied], 1))
+        extra, similar = [around, *copied], None
+        if self.vectors is not None and self.neighbours is not None:
+            similar = self.neighbours.of(cells)
+            extra.append(self.neighbours.named(similar[0]))
+        candidates = candidates_of(self.prior, self.counted, codes, own, np.concatenate(extra, 1))
         for key in self._taken:
             candidates = without_taken(candidates, key, key.of(cells, rows)[:, 0])
         beside: list[Beside] = []
@@ -162,6 +189,9 @@ class BoundColumn:
         same = [same_features(candidates, one) for one in (around[:, :1], around[:, 1:], *copied)]
         again = [repeat_features(one, one.of(cells, rows), candidates) for one in self._repeats]
         again += [np.zeros_like(rest)] * (REPEATS - len(again))
+        if self.vectors is not None:
+            by_similar = candidates.share if similar is None else Neighbours.share(*similar, candidates, self.vectors)
+            again.append(log_ratio(by_similar, candidates.share))
         first = [np.log(candidates.share), rest, shared[..., 0], shared[..., 1]]
         features = np.stack([*first, *columns, *same, *again], -1)
         features[~candidates.open] = 0.0

@@ -16,7 +16,7 @@ from relatum.tables.source import kind_of
 from relatum.tables.staging import Staged
 from relatum.tables.values import NULL, text_of
 
-__all__ = ["CellColumn", "cell_columns", "known_columns", "number_cells", "read_labels"]
+__all__ = ["CellColumn", "cell_columns", "cut_bins", "group_of", "known_columns", "number_cells", "read_labels"]
 
 _PARTS = {"year": "year({})", "month": "month({})", "weekday": "dayname({})"}
 _TOGETHER = 64  # columns whose cells are numbered in one statement
@@ -33,6 +33,7 @@ class CellColumn:
         value_type: what the values are.
         bins: the groups of values, if these are entities.
         part_of: the column of dates that this is a part of.
+        prefix: what stands before the names of its entities.
     """
 
     name: str
@@ -41,6 +42,7 @@ class CellColumn:
     value_type: str
     bins: Bins | None = None
     part_of: str | None = None
+    prefix: str = ""
 
 
 def cell_columns(
@@ -57,14 +59,15 @@ def cell_columns(
         column, kind, prefix = staged.view_columns[name], staged.types[name], prefixes[name]
         profile = staged.profiles[name]
         if plan.bins:
-            bins, text = _binned(workspace, staged, name, plan.bins, prefix)
+            bins = cut_bins(workspace, staged, name, plan.bins)
+            text = group_of(column, kind, bins.edges, [literal(prefix + one) for one in bins.names])
             value_type = "date" if profile.kind == "date" else "number"
         else:
             bins, text = None, f"{literal(prefix)} || {text_of(column, kind)}"
             value_type = "text" if profile.kind != "number" else "whole" if profile.is_whole else "number"
         if null_is_value and profile.nulls:
             text = f"coalesce({text}, {literal(prefix + NULL)})"
-        found.append(CellColumn(name, name, text, value_type, bins))
+        found.append(CellColumn(name, name, text, value_type, bins, prefix=prefix))
         if plan.bins and kind.startswith(("DATE", "TIMESTAMP")):
             found += _date_parts(workspace, staged, name, list(plans))
     return found
@@ -84,32 +87,32 @@ def _date_parts(workspace: Workspace, staged: Staged, name: str, taken: list[str
     return found
 
 
-def _binned(workspace: Workspace, staged: Staged, name: str, count: int, prefix: str) -> tuple[Bins, str]:
-    """Return the groups of a column by its quantiles, and the name of a value's group; equal values are in one group."""
+def cut_bins(workspace: Workspace, staged: Staged, name: str, count: int, seen: str = "") -> Bins:
+    """Return the groups of a column by its quantiles, as many as `count` at most; equal values are in one group.
+
+    Only rows that `seen` is true of say where to cut, a column of the table of that name that stands beside the table's own
+    rows. The first and the last group are open: values beyond those that were seen are in them.
+    """
     column, kind, table = staged.view_columns[name], staged.types[name], staged.table.name
+    source, where = staged.view, f"{column} IS NOT NULL"
+    if seen:
+        source, where = f"{staged.view} POSITIONAL JOIN {seen.partition('.')[0]}", f"{where} AND {seen}"
     shares = ", ".join(f"{part / count!r}" for part in range(1, count))
     cuts = (
-        f"SELECT CAST(quantile_disc({column}, [{shares}]) AS VARCHAR[]), CAST(max({column}) AS VARCHAR) FROM {staged.view}"  # noqa: S608
+        f"SELECT CAST(quantile_disc({column}, [{shares}]) AS VARCHAR[]), CAST(max({column}) AS VARCHAR) FROM {source}"  # noqa: S608
+        f" WHERE {where}"
     )
     edges, greatest = workspace.one(cuts, table)
     kept = [edge for edge in dict.fromkeys(edges or ()) if edge != greatest]
-
-    def cases(outcomes: Sequence[str]) -> str:
-        steps = (
-            f"WHEN {column} <= CAST({literal(edge)} AS {kind}) THEN {one}" for edge, one in zip(kept, outcomes, strict=False)
-        )
-        return f"CASE WHEN {column} IS NULL THEN NULL {' '.join(steps)} ELSE {outcomes[-1]} END"
-
     extremes = (text_of(f"{one}({column})", kind) for one in ("min", "max"))
     middle = text_of(f"quantile_disc({column}, 0.5)", kind)
-    group = _group(column, kind, kept, [str(number) for number in range(len(kept) + 1)])
-    query = f"SELECT {group} AS g, {', '.join(extremes)}, {middle} FROM {staged.view} WHERE {column} IS NOT NULL"  # noqa: S608
+    group = group_of(column, kind, kept, [str(number) for number in range(len(kept) + 1)])
+    query = f"SELECT {group} AS g, {', '.join(extremes)}, {middle} FROM {source} WHERE {where}"  # noqa: S608
     rows = workspace.rows(f"{query} GROUP BY 1 ORDER BY 1", table)
-    bins = Bins(tuple(kept), *(tuple(str(row[index]) for row in rows) for index in (1, 2, 3)))
-    return bins, _group(column, kind, kept, [literal(prefix + name) for name in bins.names])
+    return Bins(tuple(kept), *(tuple(str(row[index]) for row in rows) for index in (1, 2, 3)))
 
 
-def _group(column: str, kind: str, edges: Sequence[str], outcomes: Sequence[str]) -> str:
+def group_of(column: str, kind: str, edges: Sequence[str], outcomes: Sequence[str]) -> str:
     """Return the outcome of the group that a value is in: one for each edge that it is not above, and the last."""
     pairs = zip(edges, outcomes, strict=False)
     steps = (f"WHEN {column} <= CAST({literal(edge)} AS {kind}) THEN {outcome}" for edge, outcome in pairs)
@@ -132,7 +135,7 @@ def known_columns(staged: Staged, schema: TableSchema, *, plain: bool, null_is_v
             if kind_of(kind) not in ("number", "date") and staged.profiles[name].present:
                 raise DataError(f"{schema.name}.{name}: holds text now, and held numbers or dates at the import")
             if one.bins is not None:
-                text = _group(column, kind, one.bins.edges, [literal(prefix + name) for name in one.bins.names])
+                text = group_of(column, kind, one.bins.edges, [literal(prefix + name) for name in one.bins.names])
             else:
                 part = one.name.rpartition(".")[2]
                 text = f"{literal(f'{part}:')} || CAST({_PARTS[part].format(column)} AS VARCHAR)"

@@ -6,27 +6,23 @@ known by; the `label` that people call them; or it is left out.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from relatum.errors import DataError
 from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.options import Choices, ColumnRef, full_name
-from relatum.tables.profile import Profile, is_called_like_key
+from relatum.tables.profile import Profile, is_called_like_code, is_called_like_key
 from relatum.tables.source import SourceTable
 
-__all__ = ["ColumnPlan", "labels_of", "plan_columns", "plan_unread_column"]
+__all__ = ["ColumnPlan", "plan_columns", "plan_unread_column"]
 
 _FEW = 32  # different numbers or dates up to which each is an entity
 _REPEATS = 2  # times that these occur on average, at least
 _OWN_TEXT = 0.9  # the share of different values from which on a text is taken to be free
 _MANY_WORDS = 6  # on average, from which on a text is taken to be free
 _MOST_BINS, _LEAST_BINS, _IN_A_BIN = 20, 3, 20
-_LABEL_LENGTH = 60  # characters of a label on average, at most
-_LABEL_SHARES = {"name": 0.5, "title": 0.9, "label": 0.9}  # of different values that a label of such a name has at least
-_FIRST, _LAST = re.compile(r"(?i)(first|given)[_ ]?name"), re.compile(r"(?i)last[_ ]?name|surname|family[_ ]?name")
 
 Outcome = Literal["key", "entities", "bins", "label", "left out"]
 
@@ -62,41 +58,15 @@ def plan_unread_column(ref: ColumnRef, table: SourceTable, choices: Choices) -> 
     return None
 
 
-def labels_of(table: SourceTable, profiles: Mapping[str, Profile]) -> tuple[str, ...]:
-    """Return the columns whose text is what people call the rows: such as a name, or a short text that no two rows share.
-
-    First and last name are a label together.
-    """
-    if len(table.primary_key) != 1:
-        return ()
-    texts = {
-        name: profile
-        for name, profile in profiles.items()
-        if profile.kind == "text" and name not in table.primary_key and 0 < profile.length <= _LABEL_LENGTH
-    }
-    first, last = (next(filter(pattern.fullmatch, texts), None) for pattern in (_FIRST, _LAST))
-    if first is not None and last is not None:
-        return first, last
-    for ending, share in _LABEL_SHARES.items():
-        for name, profile in texts.items():
-            if _is_called(name, ending, table.name) and profile.distinct >= share * profile.present:
-                return (name,)
-    return next(((name,) for name, profile in texts.items() if profile.could_be_key), ())
-
-
-def _is_called(column: str, ending: str, table: str) -> bool:
-    """Return whether a column is called `name`, `full_name`, `genre_name` in a table `genre`, or `companyName`."""
-    plain, whole = column.lower().replace(" ", "_"), table.rpartition(".")[2].lower()
-    one = {whole, whole.removesuffix("s"), whole.removesuffix("es"), f"{whole.removesuffix('ies')}y"}
-    others = {"", "full", "company", "display", "product", "category", *one}
-    return plain.endswith(ending) and plain.removesuffix(ending).rstrip("_") in others
-
-
 def plan_columns(
-    table: SourceTable, profiles: Mapping[str, Profile], choices: Choices, identity: EntityTypes, keep_ids: bool
+    table: SourceTable,
+    profiles: Mapping[str, Profile],
+    choices: Choices,
+    identity: EntityTypes,
+    keep_ids: bool,
+    labels: Sequence[str] = (),
 ) -> dict[str, ColumnPlan]:
-    """Return what becomes of each column of a table whose values have been seen."""
-    labels = () if table.is_facts or table.name in choices.columns else labels_of(table, profiles)
+    """Return what becomes of each column of a table whose values have been seen; `labels` are what its rows are called."""
     plans = {}
     for name, profile in profiles.items():
         ref = table.name, name
@@ -146,8 +116,9 @@ def _by_values(name: str, profile: Profile, choices: Choices, keep_ids: bool) ->
             return ColumnPlan("left out", "a value of its own in every row; --keep takes it")
         if profile.distinct <= _FEW and profile.distinct * _REPEATS <= profile.present:
             return ColumnPlan("entities", f"repeats: {counted}")
-        if profile.is_whole and is_called_like_key(name):
-            return ColumnPlan("entities", f"called like a key: {counted}")
+        if profile.is_whole and is_called_like_code(name):
+            called = "key" if is_called_like_key(name) else "code"
+            return ColumnPlan("entities", f"called like a {called}: {counted}")
         count = choices.bins_of_all or max(_LEAST_BINS, min(_MOST_BINS, profile.present // _IN_A_BIN))
         return ColumnPlan("bins", f"{count} groups of equal size: {counted}", count)
     if profile.words > _MANY_WORDS:

@@ -17,7 +17,7 @@ from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.tables.cells import CellColumn
 from relatum.tables.shapes import TableShape
 
-__all__ = ["HeldOutCells", "TableFacts", "facts_of", "relations_of"]
+__all__ = ["HeldOutCells", "TableFacts", "facts_of", "one_part_per_fact", "relations_of", "split_of"]
 
 
 class ListedColumn(Protocol):
@@ -108,6 +108,56 @@ def facts_of(
         for some in blocks.values()
     ]
     return Hypergraph.sort(entities, schema, joined), counts
+
+
+def one_part_per_fact(facts: Sequence[TableFacts], listed: Sequence[ListedColumn], cells: Ids, parts: Parts) -> Parts:
+    """Return in which part each cell is, with rows that give the same fact over several entities in the first part of these.
+
+    Rows that differed may be alike once their values are in other groups.
+    """
+    found = parts.copy()
+    for one in facts:
+        indices = one.indices(listed)
+        if one.is_about_rows or not (parts[indices] > 0).any():
+            continue
+        rows = np.flatnonzero((cells[indices] >= 0).all(axis=0))
+        _, groups = np.unique(cells[indices][:, rows], axis=1, return_inverse=True)
+        first = np.full(int(groups.max()) + 1 if len(rows) else 0, max(HELD_OUT_PARTS.values()), np.int8)
+        np.minimum.at(first, groups.reshape(-1), parts[indices[0], rows])
+        for index in indices:
+            found[index, rows] = first[groups.reshape(-1)]
+    return found
+
+
+def split_of(
+    names: Vocabulary, tables: Sequence[tuple[list[TableFacts], Sequence[ListedColumn], Ids, Parts]], source: str
+) -> Split:
+    """Return the facts of all tables over the names that occur in them, each in the part that its cells are in."""
+    schema = Schema(sorted((one.schema for facts, _, _, _ in tables for one in facts), key=lambda relation: relation.name))
+    used = np.zeros(len(names), np.bool_)
+    blocks: list[dict[int, list[tuple[Ids, Ids]]]] = [{}, *({} for _ in HELD_OUT_PARTS)]
+    for facts, listed, cells, parts in tables:
+        for one in facts:
+            indices = one.indices(listed)
+            columns = cells[indices]
+            whole = (columns >= 0).all(axis=0)
+            used[columns[:, whole].ravel()] = True
+            for part, found in enumerate(blocks):
+                chosen = columns[:, whole & (parts[indices[-1]] == part)]
+                relation = np.full(chosen.shape[1], schema.id(one.schema.name), np.int32)
+                found.setdefault(len(chosen), []).append((relation, chosen))
+    numbers = (np.cumsum(used) - 1).astype(np.int32)
+    entities = names if used.all() else Vocabulary([name for name, there in zip(names, used.tolist(), strict=True) if there])
+
+    def graph(found: dict[int, list[tuple[Ids, Ids]]]) -> Hypergraph:
+        joined = [
+            (np.concatenate([ids for ids, _ in some]), numbers[np.concatenate([columns for _, columns in some], axis=1)])
+            for some in found.values()
+        ]
+        return Hypergraph.sort(entities, schema, joined).distinct()
+
+    train, valid, test = map(graph, blocks)
+    return Split(train, valid, test, source=source)
 
 
 class HeldOutCells:

@@ -1,7 +1,7 @@
 """Which columns hold the same entities, and what these are called.
 
 Columns that foreign keys or links join hold the same entities, however many steps lie between them. Such a group is called
-after the column that the others lead to: by its table if it is the primary key, else by table and column.
+after the column that the others lead to: by its table if it is the key, else by table and column.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class EntityTypes:
     def __init__(self, tables: Mapping[str, SourceTable], choices: Choices) -> None:
         self.refers: dict[ColumnRef, list[ColumnRef | str]] = {}
         self.referred: dict[ColumnRef, list[ColumnRef]] = {}
+        self._read = frozenset(choices.tables)
         for table in tables.values():
             for ref, target in _targets(table, tables, choices):
                 self._join(ref, target)
@@ -66,7 +67,7 @@ class EntityTypes:
             given = sorted(node for node in group if isinstance(node, str))
             refs = sorted(node for node in group if isinstance(node, tuple))
             ends = [ref for ref in refs if ref not in self.refers] or refs  # all refer to others in a circle
-            name = given[0] if given else _name(ends[0], tables)
+            name = given[0] if given else self._name(ends[0], tables)
             # A colon ends the type in the name of an entity. Two types of one name, as of a table `a.b` and a column b of
             # table a, must not become one.
             name = name.replace(":", "_")
@@ -76,9 +77,16 @@ class EntityTypes:
             types.update(dict.fromkeys(refs, name))
         return types
 
+    def _name(self, ref: ColumnRef, tables: Mapping[str, SourceTable]) -> str:
+        """Return what the entities of a column are called: after the table if it is the key, else by table and column.
 
-def _name(ref: ColumnRef, tables: Mapping[str, SourceTable]) -> str:
-    return ref[0] if tables[ref[0]].primary_key == (ref[1],) else full_name(ref)
+        A key that no source declares is found in the values, so not in a table that is not read. There the only column that
+        others refer to is taken to be it, so that its entities are called the same whether or not the table is read.
+        """
+        key = tables[ref[0]].primary_key
+        if not key and ref[0] not in self._read:
+            key = tuple(column for table, column in self.referred if table == ref[0])
+        return ref[0] if key == (ref[1],) else full_name(ref)
 
 
 def _targets(

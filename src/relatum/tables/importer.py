@@ -12,26 +12,31 @@ import numpy as np
 
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.row_store import EMPTY, Dependency, RowStore, RowTable, TableColumn, TableReference, TableSchema
+from relatum.data.row_store import Parts as CellParts
 from relatum.data.splitting import Parts, hold_out
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, RelatumWarning
 from relatum.files import sha256_of
 from relatum.progress import progress
 from relatum.tables.cells import CellColumn, cell_columns, number_cells, read_labels
+from relatum.tables.codes import find_codes
 from relatum.tables.columns import ColumnPlan, plan_columns
 from relatum.tables.dependencies import find_dependencies
 from relatum.tables.engine import Workspace
-from relatum.tables.facts import HeldOutCells, TableFacts, facts_of, relations_of
+from relatum.tables.facts import HeldOutCells, TableFacts, facts_of, one_part_per_fact, relations_of, split_of
 from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.keys import LinkOffer, link_offers, missing_targets, with_found_key
+from relatum.tables.label_columns import labels_of
 from relatum.tables.null_text import null_hint, null_like
 from relatum.tables.open import open_sources
-from relatum.tables.options import Choices, ImportOptions
+from relatum.tables.options import Choices, ImportOptions, full_name
 from relatum.tables.shapes import MOST_ROLES, TableShape, shape_of
 from relatum.tables.source import Source, SourceTable
-from relatum.tables.staging import Staged, stage
+from relatum.tables.staging import Staged, distinct_together, stage
 from relatum.tables.summary import Imported, TableRecord, column_records, table_record
 from relatum.tables.time_split import parts_by_time, read_times, times_through
+from relatum.tables.train_bins import NumberedTable, cut_on_train
+from relatum.tables.vector_files import VectorRecord, read_vectors
 
 __all__ = ["read"]
 
@@ -64,6 +69,7 @@ class _Planned:
     plans: dict[str, ColumnPlan]
     types: dict[str, str | None]
     columns: list[CellColumn]
+    labels: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ class _Shaped:
                 return found
         return np.full(self.planned.staged.rows, EMPTY, np.int32)
 
-    def record(self, counts: Mapping[str, int], distinct: Hypergraph) -> TableRecord:
+    def record(self, counts: Mapping[str, int], distinct: Mapping[str, int]) -> TableRecord:
         """Return what became of its rows."""
         planned = self.planned
         return table_record(self.name, planned.staged, self.shape, self.facts, planned.columns, self.cells, counts, distinct)
@@ -118,7 +124,7 @@ class _Import:
         """Return which columns could be linked; by option those that surely can be are, and are no offers any more."""
         if self._options.plain:
             return []
-        offers = link_offers(self._workspace, [one for one in staged if not one.table.is_facts], self._identity.refers)
+        offers = link_offers(self._workspace, [one for one in staged if not one.table.is_facts], self._identity)
         if not self._options.auto_links:
             return offers
         sure = [offer for offer in offers if offer.is_sure]
@@ -128,7 +134,12 @@ class _Import:
 
     def _plan(self, staged: Staged) -> _Planned:
         table, options = staged.table, self._options
-        seen = plan_columns(table, staged.profiles, self._choices, self._identity, options.keep_ids)
+        labels: tuple[str, ...] = ()
+        if not table.is_facts and table.name not in self._choices.columns:
+            labels = labels_of(table, staged.profiles, lambda names: distinct_together(self._workspace, staged, names))
+        seen = plan_columns(table, staged.profiles, self._choices, self._identity, options.keep_ids, labels)
+        if not table.is_facts:
+            seen = self._with_codes(staged, seen)
         plans = {column.name: (seen | staged.unread)[column.name] for column in table.columns}
         types = {
             column.name: self._identity.types[table.name, column.name] if self._has_type(table, column.name) else None
@@ -136,7 +147,18 @@ class _Import:
         }
         prefixes = {name: f"{kind}:" if kind is not None else "" for name, kind in types.items()}
         columns = cell_columns(self._workspace, staged, plans, prefixes, self._choices.null_is_value) if staged.rows else []
-        return _Planned(staged, plans, types, columns)
+        called = tuple(name for name in labels if plans[name].outcome == "label")
+        return _Planned(staged, plans, types, columns, called)
+
+    def _with_codes(self, staged: Staged, plans: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
+        """Return what becomes of columns, with numbers that are codes as entities instead of groups."""
+        taken = [name for name, plan in plans.items() if plan.is_taken and plan.outcome != "key"]
+        ordered = [name for name in taken if plans[name].bins and (staged.table.name, name) not in self._choices.bins]
+        codes = find_codes(self._workspace, staged, ordered, taken)
+        return {
+            name: ColumnPlan("entities", f"{codes[name]}; --bins takes it in groups") if name in codes else plan
+            for name, plan in plans.items()
+        }
 
     def _has_type(self, table: SourceTable, column: str) -> bool:
         """Return whether the names of a column's entities begin with their type: by default, or by a link."""
@@ -153,13 +175,22 @@ class _Import:
             advance(1)
             split = self._split(distinct, names, shaped)
             advance(1)
-            store = self._rows(split, names, shaped)
+            parts = self._parts(split, names, shaped)
+            del graph, distinct
+            names, shaped, parts, split = self._cut_on_train(names, shaped, parts, split)
+            store = self._rows(names, shaped, parts)
             advance(1)
+        vectors: tuple[VectorRecord, ...] = ()
+        if self._options.vectors:
+            if store is None:
+                raise DataError("vectors: there are no rows of tables that they could be of")
+            store, vectors = read_vectors(self._options.vectors, store, plain=self._options.plain)
         checksums = {
             location: sha256_of(Path(location)) if Path(location).is_file() else None for location in self._locations
         }
         looked = {one.name: one for one in shaped}
-        records = [looked[name].record(counts, distinct) if name in looked else table_record(name) for name in self._sources]
+        sizes = {one.name: sum(len(part.table(one.name)) for part in split.parts.values()) for one in split.schema}
+        records = [looked[name].record(counts, sizes) if name in looked else table_record(name) for name in self._sources]
         notes = missing_targets(self._workspace, {one.name: one.planned.staged for one in shaped}, self._identity)
         for each in (one.planned.staged for one in shaped):
             ids = {column: name for name, column in each.view_columns.items()}
@@ -174,14 +205,12 @@ class _Import:
             )
         ]
         return Imported(
-            replace(split, rows=store), tuple(records), tuple(columns), checksums, self._options, tuple(self.offers)
+            replace(split, rows=store), tuple(records), tuple(columns), checksums, self._options, tuple(self.offers), vectors
         )
 
     def _shape(self, planned: _Planned, cells: Ids) -> _Shaped:
         table = planned.staged.table
-        own = [index for index, one in enumerate(planned.columns) if one.part_of is None]
-        names = [planned.columns[index].name for index in own]
-        dependencies = () if table.is_facts else find_dependencies(cells[own], names, self._options.seed)
+        dependencies = self._dependencies(planned, cells)
         shape = shape_of(table, planned.plans, planned.staged.profiles, self._identity, self._choices, dependencies)
         relation = self._choices.relations.get(table.name, table.name)
         least = 1 if table.is_facts or table.name in self._choices.columns else 2
@@ -239,17 +268,71 @@ class _Import:
         split = hold_out(distinct, wanted.valid, wanted.test, wanted.split, wanted.seed, source, settled)
         return replace(split, column_types={facts.schema.name: facts.column_types for one in shaped for facts in one.facts})
 
-    def _rows(self, split: Split, names: Vocabulary, shaped: list[_Shaped]) -> RowStore | None:
-        """Return the rows of the tables, with their gaps; None if there are only facts."""
-        kept = [one for one in shaped if one.planned.columns and not one.planned.staged.table.is_facts]
-        if not kept:
-            return None
-        tables, held_out, shares = {}, HeldOutCells(split, names), (self._options.valid, self._options.test)
-        for number, one in enumerate(kept):
+    def _parts(self, split: Split, names: Vocabulary, shaped: list[_Shaped]) -> list[CellParts]:
+        """Return in which part of the split each cell is, int8[columns, rows] for each table."""
+        held_out, shares = HeldOutCells(split, names), (self._options.valid, self._options.test)
+        found = []
+        for number, one in enumerate(shaped):
+            if one.planned.staged.table.is_facts and not self._has_bins:
+                found.append(np.zeros(one.cells.shape, np.int8))  # it has no rows that are kept
+                continue
             rng, key = np.random.default_rng([self._options.seed, number]), one.planned.staged.table.primary_key
-            parts = held_out.parts_of(one.facts, one.planned.columns, one.cells, key, shares, rng)
-            tables[one.name] = RowTable(self._schema_of(one), one.cells, parts, self._labels(one.planned))
-        return RowStore(names, tables, self._options.to_dict(), tuple(self._locations))
+            found.append(held_out.parts_of(one.facts, one.planned.columns, one.cells, key, shares, rng))
+        return found
+
+    @property
+    def _has_bins(self) -> bool:
+        return any(column.bins is not None for one in self._planned for column in one.columns)
+
+    def _cut_on_train(
+        self, names: Vocabulary, shaped: list[_Shaped], parts: list[CellParts], split: Split
+    ) -> tuple[Vocabulary, list[_Shaped], list[CellParts], Split]:
+        """Return all of it with groups of values that are cut by train alone; who is in train is known by now."""
+        if not self._has_bins:
+            return names, shaped, parts, split
+        tables, seen = [], []
+        for one, each in zip(shaped, parts, strict=True):
+            groups = {name: plan.bins for name, plan in one.planned.plans.items()}
+            tables.append(NumberedTable(one.planned.staged, one.planned.columns, one.cells, groups))
+            mask = (each == 0) & (one.cells >= 0)
+            for facts in one.facts:
+                if not facts.is_about_rows:  # a row that gives no fact would give a group that train does not know
+                    indices = facts.indices(one.planned.columns)
+                    mask[indices] &= (one.cells[indices] >= 0).all(axis=0)
+            seen.append(mask)
+        names, cut = cut_on_train(self._workspace, names, tables, seen)
+        found = []
+        for one, table in zip(shaped, cut, strict=True):
+            planned, dependencies = one.planned, one.dependencies
+            if table.columns != planned.columns:
+                planned = replace(planned, columns=table.columns)
+                dependencies = self._dependencies(planned, table.cells)
+            found.append(replace(one, planned=planned, cells=table.cells, dependencies=dependencies))
+        parts = [
+            one_part_per_fact(one.facts, one.planned.columns, one.cells, each)
+            for one, each in zip(found, parts, strict=True)
+        ]
+        together = [(one.facts, one.planned.columns, one.cells, each) for one, each in zip(found, parts, strict=True)]
+        cut_split = split_of(names, together, split.source)
+        return names, found, parts, replace(cut_split, column_types=split.column_types)
+
+    def _dependencies(self, planned: _Planned, cells: Ids) -> tuple[Dependency, ...]:
+        if planned.staged.table.is_facts:
+            return ()
+        own = [index for index, one in enumerate(planned.columns) if one.part_of is None]
+        return find_dependencies(cells[own], [planned.columns[index].name for index in own], self._options.seed)
+
+    def _rows(self, names: Vocabulary, shaped: list[_Shaped], parts: list[CellParts]) -> RowStore | None:
+        """Return the rows of the tables, with their gaps; None if there are only facts."""
+        tables = {
+            one.name: RowTable(self._schema_of(one), one.cells, each, self._labels(one.planned))
+            for one, each in zip(shaped, parts, strict=True)
+            if one.planned.columns and not one.planned.staged.table.is_facts
+        }
+        options = self._options.to_dict()
+        if self._choices.time is not None:
+            options["time"] = full_name(self._choices.time)  # whose table is known even if the column is left out
+        return RowStore(names, tables, options, tuple(self._locations)) if tables else None
 
     def _schema_of(self, shaped: _Shaped) -> TableSchema:
         table, where = shaped.planned.staged.table, {}
@@ -265,7 +348,6 @@ class _Import:
             if name == table.name and isinstance(target, tuple):
                 references.append(TableReference((column,), target[0], (target[1],)))
         nary = next((facts.schema.name for facts in shaped.facts if facts.columns == shaped.shape.roles), None)
-        label = tuple(name for name, plan in shaped.planned.plans.items() if plan.outcome == "label")
         keys = [key for key in (table.primary_key, *table.unique_keys) if key]
         return TableSchema(
             table.name,
@@ -274,12 +356,11 @@ class _Import:
             tuple(columns),
             tuple(dict.fromkeys(keys)),
             tuple(references),
-            label,
+            shaped.planned.labels,
             shaped.dependencies,
             nary,
         )
 
     def _labels(self, planned: _Planned) -> tuple[str, ...] | None:
         """Return what people call the rows."""
-        columns = [name for name, plan in planned.plans.items() if plan.outcome == "label"]
-        return read_labels(self._workspace, planned.staged, columns) if columns else None
+        return read_labels(self._workspace, planned.staged, planned.labels) if planned.labels else None

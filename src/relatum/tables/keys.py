@@ -57,8 +57,8 @@ def with_found_key(staged: Staged, linked: Iterable[ColumnRef] = ()) -> Staged:
     return staged if chosen is None else replace(staged, table=replace(table, primary_key=(chosen,)))
 
 
-def link_offers(workspace: Workspace, tables: Iterable[Staged], known: Mapping[ColumnRef, object]) -> list[LinkOffer]:
-    """Return which columns could refer to which, best first; `known` are those that refer to something already.
+def link_offers(workspace: Workspace, tables: Iterable[Staged], identity: EntityTypes) -> list[LinkOffer]:
+    """Return which columns could refer to which, best first, but for those that refer to something or are joined already.
 
     Text is compared with every key of another table, whole numbers only with keys of their name: the numbers from 1 up are
     in most tables. Columns of text that are no keys are compared with each other.
@@ -68,10 +68,12 @@ def link_offers(workspace: Workspace, tables: Iterable[Staged], known: Mapping[C
     values = {ref: found for one in listed for ref, found in _values(workspace, one, keys).items()}
     offers: dict[ColumnRef, LinkOffer] = {}
     for ref, (is_text, own) in values.items():
-        if ref in known or not own:
+        if ref in identity.refers or not own:
             continue
         for other, (other_text, theirs) in values.items():
-            if other[0] == ref[0] or is_text != other_text or (ref in keys and other in keys and ref > other):
+            if identity.types[other] == identity.types[ref] or other[0] == ref[0] or is_text != other_text:
+                continue
+            if ref in keys and other in keys and ref > other:
                 continue
             if other not in keys and (ref in keys or len(own) > len(theirs) or len(own) < _LEAST_VALUES):
                 continue

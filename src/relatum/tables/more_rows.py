@@ -21,7 +21,7 @@ from relatum.tables.open import open_sources
 from relatum.tables.options import Choices, ImportOptions
 from relatum.tables.staging import stage
 
-__all__ = ["facts_of_rows", "joined_rows", "read_more_rows"]
+__all__ = ["facts_of_rows", "joined_rows", "read_more_rows", "relations_in"]
 
 
 def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> RowStore:
@@ -65,7 +65,7 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
 
 def facts_of_rows(rows: RowStore, schema: Schema) -> Split:
     """Return the facts in rows, all of them as train: of the relations of a schema that their tables gave."""
-    tables = [(_relations(table.schema, schema), table.schema.columns, table.cells) for table in rows.tables.values()]
+    tables = [(relations_in(table.schema, schema), table.schema.columns, table.cells) for table in rows.tables.values()]
     graph, _ = facts_of(rows.names, tables)
     distinct = graph.distinct()
     nothing = Hypergraph(distinct.entities, distinct.schema, ())
@@ -81,7 +81,7 @@ def joined_rows(old: RowStore, new: RowStore, split: Split) -> RowStore:
     kept, read = old.with_names(names), new.with_names(names)
     tables, held_out = dict(kept.tables), HeldOutCells(split, names)
     for name, table in read.tables.items():
-        facts = _relations(table.schema, split.schema)
+        facts = relations_in(table.schema, split.schema)
         key = table.schema.keys[0] if table.schema.keys else ()
         parts = held_out.parts_of(facts, table.schema.columns, table.cells, key, (0.0, 0.0), np.random.default_rng(0))
         tables[name] = _with_others(replace(table, parts=parts), tables[name], split.schema)
@@ -133,7 +133,7 @@ def _relation_of(column: TableColumn, table: TableSchema) -> str:
     return (column if column.part_of is None else table.column(column.part_of)).relation or ""
 
 
-def _relations(table: TableSchema, schema: Schema) -> list[TableFacts]:
+def relations_in(table: TableSchema, schema: Schema) -> list[TableFacts]:
     """Return the relations that a table gives."""
     by_relation: dict[str, dict[int, str]] = {}
     for column in table.columns:

@@ -7,14 +7,20 @@ from dataclasses import dataclass
 
 from relatum.tables.source import Kind
 
-__all__ = ["Profile", "is_called_like_key"]
+__all__ = ["Profile", "is_called_like_code", "is_called_like_key"]
 
 _KEY_NAMES = re.compile(r"(.*[_ ])?(id|key|code|nr|no|uuid|guid)|.*(Id|ID|Key|Code)")
+_CODES = re.compile(r"(?i)(.*[_ .])?(zip|zip_?code|postcode|postal_?code|plz|phone|fax|sku|isbn|ean|upc|barcode|fips|naics)")
 
 
 def is_called_like_key(column: str) -> bool:
     """Return whether a column is called as keys are: `id`, `item_id`, `itemId`, `code`."""
     return _KEY_NAMES.fullmatch(column) is not None
+
+
+def is_called_like_code(column: str) -> bool:
+    """Return whether numbers of a column are codes by what it is called: as keys are, or `zip`, `ship_postcode`, `isbn`."""
+    return is_called_like_key(column) or _CODES.fullmatch(column) is not None
 
 
 @dataclass(frozen=True, slots=True)

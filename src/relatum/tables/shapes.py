@@ -12,6 +12,7 @@ from relatum.data.row_store import Dependency
 from relatum.errors import DataError
 from relatum.tables.columns import ColumnPlan
 from relatum.tables.foreign_keys import EntityTypes
+from relatum.tables.label_columns import is_called_like_label
 from relatum.tables.options import Choices
 from relatum.tables.profile import Profile
 from relatum.tables.source import SourceTable
@@ -62,7 +63,9 @@ def shape_of(
     wanted = choices.shapes.get(table.name)
     if wanted in ("entity", "both") and key is None:
         raise DataError(f"shape {table.name}={wanted}: the table has no key of one column that its rows are known by")
-    shape, why = (wanted, "by option") if wanted else _chosen(table, key, identity, taken)
+    called = [name for name, plan in plans.items() if plan.outcome == "label"]
+    called = called if is_called_like_label(called, table.name) else []  # an event may well have a text of its own
+    shape, why = (wanted, "by option") if wanted else _chosen(table, key, identity, taken, called)
     if shape == "entity":
         return TableShape(shape, why, key, (), tuple(name for name in taken if name != key), {})
     gappy = {name for name, profile in profiles.items() if profile.nulls > _FEW_GAPS * profile.rows}
@@ -75,7 +78,9 @@ def shape_of(
     return TableShape(shape, why, key if about else None, tuple(roles), about, notes)
 
 
-def _chosen(table: SourceTable, key: str | None, identity: EntityTypes, taken: Sequence[str]) -> tuple[str, str]:
+def _chosen(
+    table: SourceTable, key: str | None, identity: EntityTypes, taken: Sequence[str], called: Sequence[str]
+) -> tuple[str, str]:
     references = [name for name in taken if (table.name, name) in identity.refers and name != key]
     if key is None:
         listed = " and ".join(table.primary_key)
@@ -86,6 +91,8 @@ def _chosen(table: SourceTable, key: str | None, identity: EntityTypes, taken: S
     others = sorted({other for other, _ in referring})
     if others:
         return "entity", f"its key {key} is referred to by {', '.join(others[:3])}{', ...' * (len(others) > 3)}"
+    if called:
+        return "entity", f"{key} is its key, and its rows are called by {' and '.join(called)}"
     if len(references) >= _LEAST_ROLES:
         return "both", f"an event: it refers to {' and '.join(references)}, and nothing refers to it"
     return "entity", f"{key} is its key, and the other columns describe it"

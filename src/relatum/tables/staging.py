@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relatum.tables.columns import ColumnPlan, plan_unread_column
@@ -11,7 +12,7 @@ from relatum.tables.profile import Profile
 from relatum.tables.source import Source, SourceTable, kind_of
 from relatum.tables.values import cleaned
 
-__all__ = ["Staged", "stage"]
+__all__ = ["Staged", "distinct_together", "stage"]
 
 _FRACTIONS = ("FLOAT", "DOUBLE", "DECIMAL")
 _COPIED = 1 << 22  # cells up to which cleaned values are copied: to read a view of many columns again and again is slow
@@ -69,6 +70,14 @@ def stage(workspace: Workspace, source: Source, table: SourceTable, number: int,
         view_columns[column.name], types[column.name] = name, kind
         profiles[column.name] = Profile(kind_of(kind), is_whole, rows, rows - present, distinct, words, length)
     return Staged(table, view, view_columns, types, profiles, unread, rows)
+
+
+def distinct_together(workspace: Workspace, staged: Staged, columns: Sequence[str]) -> int:
+    """Return how many different combinations of values some columns have; a row without any of them is left out."""
+    listed = [staged.view_columns[name] for name in columns]
+    there = " OR ".join(f"{column} IS NOT NULL" for column in listed)
+    some = f"SELECT DISTINCT {', '.join(listed)} FROM {staged.view} WHERE {there}"  # noqa: S608
+    return int(workspace.one(f"SELECT count(*) FROM ({some})", staged.table.name)[0])  # noqa: S608
 
 
 def _counts(column: str, duckdb_type: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.hypergraph import Split
 from relatum.data.vocabulary import Ids
 from relatum.datasets.load import save
 from relatum.files import document
@@ -20,6 +20,7 @@ from relatum.tables.keys import LinkOffer
 from relatum.tables.options import ColumnRef, ImportOptions, full_name
 from relatum.tables.shapes import TableShape
 from relatum.tables.staging import Staged
+from relatum.tables.vector_files import VectorRecord
 from relatum.version import __version__
 
 __all__ = ["RECORD", "ColumnRecord", "Imported", "TableRecord", "column_records", "table_record"]
@@ -67,20 +68,23 @@ def table_record(
     columns: Sequence[CellColumn] = (),
     cells: Ids | None = None,
     counts: Mapping[str, int] | None = None,
-    distinct: Hypergraph | None = None,
+    distinct: Mapping[str, int] | None = None,
 ) -> TableRecord:
-    """Return what became of the rows of a table; of one that was not looked at there is its name alone."""
+    """Return what became of the rows of a table; of one that was not looked at there is its name alone.
+
+    `counts` says how many rows gave facts of each relation, `distinct` how many facts these are.
+    """
     if staged is None or shape is None:
         return TableRecord(name, None, (), None, 0, 0, 0, 0, "not read")
     if not facts or counts is None or distinct is None or cells is None:
         return TableRecord(name, None, (), staged.rows, 0, 0, 0, 0, _why_not(staged, shape))
     own = [index for index, one in enumerate(columns) if one.part_of is None]
     relations = tuple(one.schema.name for one in facts)
-    found = sum(len(distinct.table(relation)) for relation in relations)
+    found = sum(distinct[relation] for relation in relations)
     several = next((one.schema.name for one in facts if one.columns == shape.roles), None)
     incomplete = repeated = 0
     if several is not None:
-        incomplete, repeated = staged.rows - counts[several], counts[several] - len(distinct.table(several))
+        incomplete, repeated = staged.rows - counts[several], counts[several] - distinct[several]
     gaps = int(np.count_nonzero(cells[own] < 0))
     return TableRecord(name, shape.shape, relations, staged.rows, gaps, incomplete, repeated, found, shape.why)
 
@@ -160,6 +164,7 @@ class Imported:
         locations: where the tables come from, without passwords; files with their SHA-256.
         options: what was chosen.
         offers: which columns could be linked to which.
+        vectors: what became of files of vectors.
     """
 
     split: Split
@@ -168,6 +173,7 @@ class Imported:
     locations: Mapping[str, str | None]
     options: ImportOptions
     offers: tuple[LinkOffer, ...] = ()
+    vectors: tuple[VectorRecord, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as it stands in `import.json`."""
@@ -186,6 +192,7 @@ class Imported:
             "links": [
                 {"column": full_name(one.column), "target": full_name(one.target), "share": one.share} for one in self.offers
             ],
+            "vectors": [asdict(one) for one in self.vectors],
         }
 
     def save(self, directory: str | os.PathLike[str]) -> None:

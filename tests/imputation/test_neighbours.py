@@ -1,0 +1,107 @@
+"""Rows with similar vectors speak for a value: each counted by how close it is, a row never for itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from relatum.data.row_store import RowStore
+from relatum.data.vectors import Vectors
+from relatum.imputation.column_model import BoundColumn
+from relatum.imputation.contexts import TableView
+from relatum.imputation.metrics import accuracy
+from relatum.imputation.models import ColumnModels, fit_columns
+from relatum.imputation.neighbours import Neighbours
+from relatum.imputation.paths import PathReader
+from support.row_stores import store_of
+
+ROWS, CLASSES = 300, 6
+
+
+def text_vectors(texts: list[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    """Return vectors of texts: words weighed by how rare they are, in the directions in which they vary most."""
+    words = sorted({word for text in texts for word in text.split()})
+    counts = np.array([[text.split().count(word) for word in words] for text in texts], np.float64)
+    rare = np.log(len(texts) / (counts > 0).sum(0))
+    left, sizes, _ = np.linalg.svd(counts * rare, full_matrices=False)
+    found: np.ndarray[tuple[int, int], np.dtype[np.float32]] = (left * sizes)[:, :16].astype(np.float32)
+    return found
+
+
+@pytest.fixture(scope="module")
+def stores() -> tuple[RowStore, RowStore]:
+    """Return schools whose names hint at their states, without vectors of the names and with them."""
+    rng = np.random.default_rng(4)
+    states = rng.integers(0, CLASSES, ROWS)
+    texts = [
+        f"college w{state * 5 + rng.integers(5)} of n{rng.integers(40)} w{state * 5 + rng.integers(5)}" for state in states
+    ]
+    columns = {
+        "id": [f"k{n:03}" for n in range(ROWS)],
+        "state": [f"s{state}" if n % 9 else None for n, state in enumerate(states)],
+        "size": [f"z{n}" for n in rng.integers(0, 4, ROWS)],
+        "truth": [f"t{state}" for state in states],
+    }
+    plain = store_of(
+        {"schools": {name: values for name, values in columns.items() if name != "truth"}}, keys={"schools": [("id",)]}
+    )
+    vectors = Vectors.of(plain["schools"].column("id"), text_vectors(texts))
+    return plain, replace(plain, vectors={"schools": vectors})
+
+
+def held_out(store: RowStore) -> tuple[RowStore, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    table = store["schools"]
+    parts = table.parts.copy()
+    rows = np.flatnonzero((np.arange(ROWS) % 5 == 0) & (table.column("state") >= 0))
+    parts[table.schema.index("state"), rows] = 2
+    return replace(store, tables={"schools": replace(table, parts=parts)}), rows
+
+
+def test_similar_rows_are_counted_as_a_loop_counts_them(stores: tuple[RowStore, RowStore]) -> None:
+    view = TableView(PathReader(stores[1], 0), "schools")
+    bound = BoundColumn(view, "state")
+    vectors = stores[1].vectors["schools"]
+    neighbours = Neighbours(view, bound.values, vectors)
+    found, weights = neighbours.of(view.cells[:, :20])
+    numbers = vectors.numbers(view.cells[view.schema.index("id")])
+    for row in range(20):
+        others = [n for n in range(ROWS) if n != row and bound.values.v[n] >= 0]
+        close = {n: round(float(vectors.values[numbers[row]] @ vectors.values[numbers[n]]), 4) for n in others}
+        best = sorted(others, key=lambda n: (-close[n], n))[: found.shape[1]]
+        assert weights[row].tolist() == pytest.approx([max(close[n], 0.0) ** 4 for n in best], abs=1e-3)
+        told_apart = [
+            at for at in range(len(best)) if list(close.values()).count(close[best[at]]) == 1 and close[best[at]] > 0.01
+        ]
+        assert [int(found[row, at]) for at in told_apart] == [int(bound.values.v[best[at]]) for at in told_apart]
+    unknown = view.cells[:, :1].copy()
+    unknown[view.schema.index("id")] = -1
+    assert neighbours.of(unknown)[1].sum() == 0
+
+
+def test_vectors_help_where_names_tell_and_do_no_harm_where_not(stores: tuple[RowStore, RowStore]) -> None:
+    shares = []
+    for store in stores:
+        hidden, rows = held_out(store)
+        models = fit_columns(hidden, columns=[("schools", "state"), ("schools", "size")])
+        truth = hidden["schools"].column("state")[rows].astype(np.int64)
+        shares.append(accuracy(models.answer("schools", "state", rows).best, truth))
+        again = ColumnModels.from_json(models.to_json(), hidden)
+        assert again.answer("schools", "state", rows).probabilities.tolist() == (
+            models.answer("schools", "state", rows).probabilities.tolist()
+        )
+    assert shares[0] < 0.4 < 0.8 < shares[1]
+    assert models.models["schools", "state"].vectors is not None
+
+
+def test_rows_that_are_not_in_the_store_are_answered_by_their_keys(stores: tuple[RowStore, RowStore]) -> None:
+    hidden, rows = held_out(stores[1])
+    models = fit_columns(hidden, columns=[("schools", "state")])
+    table = hidden["schools"]
+    cells = table.cells[:, rows].copy()
+    by_cells = models.answer("schools", "state", cells=cells, reasons=1)
+    assert by_cells.best.tolist() == models.answer("schools", "state", rows).best.tolist()
+    assert {support.kind for one in by_cells.supports for support in one} == {"similar"}
+    bare = ColumnModels(replace(hidden, vectors={}), models.models)  # the vectors are lost: the prior alone speaks
+    assert len(set(bare.answer("schools", "state", rows).best.tolist())) == 1
