@@ -121,7 +121,8 @@ def _supports(
     view, count, every = bound.view, len(model.contexts), np.arange(len(best))
     features = scored.features[every, best]
     nats = model.sharpness * model.weights * features
-    adds = nats[:, FIRST:-REPEATS].copy()
+    repeats = FIRST + count + 2 + len(model.copies)  # where those begin that are no reason of their own
+    adds = np.concatenate([nats[:, FIRST:repeats], nats[:, repeats + REPEATS :]], axis=1)
     shares = np.stack([one.share[every, best] for one in scored.beside], 1) if count else np.zeros((len(best), 0))
     support = np.stack([one.rows for one in scored.beside], 1) if count else np.zeros((len(best), 0))
     if count:  # the strongest context speaks once more, as the maximum over all
