@@ -1,4 +1,4 @@
-"""What others who share answers speak for equals a product of matrices, and memory of one question leaves no trace in another."""
+"""What others who share answers speak for equals a product of matrices, with an answer left out or not."""
 
 from __future__ import annotations
 

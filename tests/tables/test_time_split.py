@@ -136,7 +136,9 @@ def test_the_last_of_each_group_are_held_out_against_a_loop() -> None:
         ordered = sorted(mine.tolist(), key=lambda row: moments[row])
         count = len(ordered)
         last, before = max(1, round(0.2 * count)), max(1, round(0.1 * count))
-        expected = dict.fromkeys(ordered, 0) | dict.fromkeys(ordered[-last - before :], 1) | dict.fromkeys(ordered[-last:], 2)
+        expected = (
+            dict.fromkeys(ordered, 0) | dict.fromkeys(ordered[-last - before :], 1) | dict.fromkeys(ordered[-last:], 2)
+        )
         for row in ordered:
             same = [one for one in ordered if moments[one] == moments[row]]
             first = moments[row] == moments[ordered[0]]
@@ -148,7 +150,7 @@ def test_the_last_of_each_group_are_held_out_against_a_loop() -> None:
 
 
 def test_by_person_nobody_is_tested_on_what_came_before_what_was_trained_on(tmp_path: Path) -> None:
-    path, days, lines = shop(tmp_path / "shop.db", "DATE")
+    path, days, _ = shop(tmp_path / "shop.db", "DATE")
     imported = read(path, time="orders.day", time_per="orders.buyer", shapes={"lines": "fact"})
     found = parts_of(imported, "orders.buyer")
     by_buyer: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))

@@ -87,11 +87,9 @@ def _walk(  # type: ignore[no-untyped-def]
         size = starts[other + 1] - starts[other]
         closeness[other] /= np.sqrt(size)
         steps += size
-    order = touched[:count]
+    order = np.sort(touched[:count])
     if steps > _STEPS:
         order = order[np.argsort(-closeness[order], kind="mergesort")]
-    else:
-        order = np.sort(order)
     found = 0
     steps = 0
     for other in order:

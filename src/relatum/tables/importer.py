@@ -233,7 +233,9 @@ class _Import:
                     through = one.column(reference.columns[0]), dated.column(key[0])
                     times[number] = times_through(*through, moments)
                     if own is not None:
-                        parts[number] = np.nan_to_num(times_through(*through, own.astype(np.float64)), nan=-1).astype(np.int32)
+                        parts[number] = np.nan_to_num(times_through(*through, own.astype(np.float64)), nan=-1).astype(
+                            np.int32
+                        )
         if not parts:
             parts = dict(zip(times, latest(list(times.values()), self._options.valid, self._options.test), strict=True))
         tables = [(one.facts, one.planned.columns, one.cells) for one in shaped]
@@ -246,7 +248,9 @@ class _Import:
         table, column = self._choices.time_per
         groups = dated.column(column) if table == dated.name else np.empty(0, np.int32)
         if not (groups >= 0).any():
-            raise DataError(f"time_per: {table}.{column} must be a column of entities of table {dated.name!r}, which has the times")
+            raise DataError(
+                f"time_per: {table}.{column} must be a column of entities of table {dated.name!r}, which has the times"
+            )
         return groups
 
     def _split(self, distinct: Hypergraph, names: Vocabulary, shaped: list[_Shaped]) -> Split:

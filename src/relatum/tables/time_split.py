@@ -115,5 +115,7 @@ def parts_by_time(
                 fact = (relation, *row)
                 if moment < first.get(fact, _NEVER)[0]:
                     first[fact] = float(moment), int(part)
-    found = [first.get(tuple(fact), _NEVER)[1] for block in graph.blocks.values() for fact in np.stack(block.rows).T.tolist()]
+    found = [
+        first.get(tuple(fact), _NEVER)[1] for block in graph.blocks.values() for fact in np.stack(block.rows).T.tolist()
+    ]
     return np.array(found, np.int8)
