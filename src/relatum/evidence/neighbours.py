@@ -115,7 +115,7 @@ class Neighbours:
         )
 
     def named(self, questions: Ids, left_out: Ids | None = None) -> tuple[Int64, Ids, Float64]:
-        """Return what neighbours name for questions, int32[arity, n], ascending: question, entity and share of all they name.
+        """Return what neighbours name for questions, int32[arity, n]: question, entity and share of all, ascending.
 
         `left_out` is the answer of each question that is looked upon as if it were not known; -1 for none.
         """
