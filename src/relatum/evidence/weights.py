@@ -37,7 +37,10 @@ _NAMED, _BEST, _RANDOM = 100, 30, 30  # candidates of a question
 _OWN, _ALL = 5.0, 1.0  # how strongly weights of a position are drawn to the common ones, and these to none
 _SCORE = 0.1  # of that, how strongly the weight of the model's score is: a poor model is to count for little
 _DRAWN = 20  # questions that what all gain counts for, beside what those about a position do
+_TRIED = (1.0, 2.0, 3.0, 4.0, 8.0, 16.0, 64.0)  # nats that what neighbours say may count for, beside what is fitted
+_QUESTIONS, _TOP = 50, 10  # questions about a position, at least, by which that is chosen, and ranks that count as good
 _STEPS = 40
+_OTHERS = FEATURES - 2  # which feature is what neighbours say
 _PAIRS = 1 << 14  # that are scored at once
 
 
@@ -233,7 +236,30 @@ def _fitted(groups: list[_Group]) -> tuple[dict[tuple[int, int], Float64], Float
         weights = torch.cat([common + own, common[None]])
         unit = scale / torch.exp(weights[:, :1])
         inner = torch.cat([weights[:, 1:] * unit, unit], 1).numpy()
-    return _that_help(groups, inner)
+    chosen = [_with_neighbours(one, each) for one, each in zip(groups, inner, strict=False)]
+    return _that_help(groups, np.stack([*chosen, inner[-1]]))
+
+
+def _with_neighbours(group: _Group, weights: Float64) -> Float64:
+    """Return weights with that of neighbours by which most answers are among the first, where there are questions enough.
+
+    The likelihood is about all candidates, and most answers that neighbours can tell little of are far down: what weighs
+    rightly there weighs too little among the first.
+    """
+    if group.questions < _QUESTIONS or not group.features[:, _OTHERS].any():
+        return weights
+    tried = [weights]
+    for nats in _TRIED:
+        one = weights.copy()
+        one[_OTHERS] = nats * weights[-1]
+        tried.append(one)
+    return max(tried, key=lambda one: _quality(group, one))  # the first of equals: what was fitted
+
+
+def _quality(group: _Group, weights: Float64) -> float:
+    """Return the MRR of the right answers and the share of them that are among the first, together."""
+    better = _better(group, group.scores + group.features @ weights)
+    return float(np.mean(1 / (1 + better)) + np.mean(better < _TOP))
 
 
 def _that_help(groups: list[_Group], weights: Float64) -> tuple[dict[tuple[int, int], Float64], Float64]:
@@ -253,9 +279,11 @@ def _that_help(groups: list[_Group], weights: Float64) -> tuple[dict[tuple[int, 
 
 def _gain(group: _Group, weights: Float64) -> float:
     """Return how much the MRR of the right answers, among the candidates that there are, gains by evidence."""
+    ranked = (1 / (1 + _better(group, scores)) for scores in (group.scores + group.features @ weights, group.scores))
+    with_evidence, without = (float(np.mean(each)) for each in ranked)
+    return with_evidence - without
 
-    def mrr(scores: Float64) -> float:
-        better = np.bincount(group.rows, scores > scores[group.right][group.rows], minlength=group.questions)
-        return float(np.mean(1 / (1 + better)))
 
-    return mrr(group.scores + group.features @ weights) - mrr(group.scores)
+def _better(group: _Group, scores: Float64) -> Int64:
+    """Return of each question how many candidates score above the right one."""
+    return np.bincount(group.rows, scores > scores[group.right][group.rows], minlength=group.questions)
