@@ -1,21 +1,32 @@
 """Recommendation by a time split: Hit@10 of a run beside popularity, item co-occurrence and a truncated SVD.
 
-    python experiments/recommend.py RUN RELATION USER_POSITION ITEM_POSITION
+    python experiments/recommend.py RUN RELATION USER_POSITION ITEM_POSITION [--name shop] [--out results/recommend.json]
 
-The questions are the facts of the test part, later than all that was trained on, whose user has training facts; what the
-user has already is left out. Everything is counted on train and valid facts, and the SVD has several ranks.
+The data are split by `relatum import --time`, or of each user by `--time-per`: nothing that a user is tested on is earlier
+than what is known of that user, and by `--time` alone nothing is later than what is tested on either. The questions are the
+test facts whose user is known; what the user has already is left out. All that is compared with reads train and valid facts,
+and so does the run if it was trained with `training.refit=true`: its weights were chosen by valid facts before. The SVD has
+several ranks, of which the best on test is shown too, which favours it. One row per name; one that is there is replaced.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
+import platform
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 import relatum
+from relatum import __version__
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
+from relatum.files import atomic_file
+
+RESULTS = Path(__file__).parents[1] / "results"
 
 Ints = npt.NDArray[np.int32]
 Scores = npt.NDArray[np.float64]
@@ -53,26 +64,50 @@ def baselines(given: Ints, users: Ints, items: Ints) -> dict[str, Scores]:
 
 
 def main() -> None:
-    """Print the table."""
-    folder, relation, user, item = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    run = relatum.open(folder)
+    """Measure, write and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("relation")
+    parser.add_argument("user", type=int)
+    parser.add_argument("item", type=int)
+    parser.add_argument("--name", help="of the row, by default the name of the run")
+    parser.add_argument("--out", type=Path, default=RESULTS / "recommend.json")
+    options = parser.parse_args()
+    run, relation, user, item = relatum.open(options.run), options.relation, options.user, options.item
     parts = {name: graph.table(relation).columns[[user, item]] for name, graph in run.split.parts.items()}
-    for part, known in (("valid", ("train",)), ("test", ("train", "valid"))):
-        given = np.concatenate([parts[name] for name in known], axis=1)
-        users, items = np.unique(given[0]), np.unique(given[1])
-        seen = np.zeros((len(users), len(items)), np.bool_)
-        seen[np.searchsorted(users, given[0]), np.searchsorted(items, given[1])] = True
-        asked = [(u, i) for u, i in parts[part].T.tolist() if u in users]
-        index = {one: number for number, one in enumerate(users.tolist())}
-        facts = Hypergraph.union([run.split.parts[name] for name in known])
-        scorer = run.scorer(relation, KnownAnswers(facts))
-        columns = np.zeros((run.schema[relation].arity, len(users)), np.int32)
-        columns[user] = users
-        ours, _ = scorer.top(item, columns, _TOP)
-        print(f"{part}: {len(asked)} of {parts[part].shape[1]} facts are of {len(users)} users with a history")
-        print(f"  relatum              {hits(ours.astype(np.int64), asked, index):.4f}")
-        for name, scores in baselines(given, users, items).items():
-            print(f"  {name:20} {hits(items[best(scores, seen)].astype(np.int64), asked, index):.4f}")
+    given = np.concatenate([parts["train"], parts["valid"]], axis=1)
+    users, items = np.unique(given[0]), np.unique(given[1])
+    seen = np.zeros((len(users), len(items)), np.bool_)
+    seen[np.searchsorted(users, given[0]), np.searchsorted(items, given[1])] = True
+    questions = [(u, i) for u, i in parts["test"].T.tolist() if u in users]
+    index = {one: number for number, one in enumerate(users.tolist())}
+    facts = Hypergraph.union([run.split.train, run.split.valid])
+    scorer = run.scorer(relation, KnownAnswers(facts))
+    columns = np.zeros((run.schema[relation].arity, len(users)), np.int32)
+    columns[user] = users
+    ours, _ = scorer.top(item, columns, _TOP)
+    found = {"relatum": hits(ours.astype(np.int64), questions, index)}
+    for name, scores in baselines(given, users, items).items():
+        found[name] = hits(items[best(scores, seen)].astype(np.int64), questions, index)
+    row = {
+        "hit@10": found,
+        "questions": len(questions),
+        "test_facts": parts["test"].shape[1],
+        "users": len(users),
+        "items": len(items),
+        "refit": run.spec.training.refit,
+        "spec": run.spec.to_dict(),
+        "checksums": dict(run.split.checksums),
+        "versions": {"relatum": __version__, "torch": torch.__version__, "python": platform.python_version()},
+    }
+    rows = json.loads(options.out.read_text(encoding="utf-8"))["rows"] if options.out.exists() else {}
+    rows[options.name or options.run.name] = row
+    with atomic_file(options.out) as file:
+        report = {"made_by": "python experiments/recommend.py RUN RELATION USER ITEM", "rows": dict(sorted(rows.items()))}
+        file.write((json.dumps(report, indent=1) + "\n").encode())
+    print(f"{len(questions)} of {row['test_facts']} test facts are of {len(users)} users that are known, {len(items)} items")
+    for name, share in found.items():
+        print(f"  {name:20} {share:.4f}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 
 import relatum
 from relatum import Hypergraph, Split
-from relatum.evidence.evidence import Evidence
+from relatum.evidence.evidence import FEATURES, Evidence
 from relatum.evidence.mining import mine
 from support.strategies import restrict
 
@@ -37,7 +37,7 @@ def test_a_bonus_is_what_weights_make_of_what_rules_say() -> None:
     knows = SPLIT.schema.id("knows")
     questions = SPLIT.test.table("knows").columns
     assert evidence.bonus(knows, 0, questions) is None  # without weights nothing is added
-    evidence.common = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    evidence.common = (np.arange(FEATURES) == 0).astype(np.float64)
     bonus, fired = evidence.bonus(knows, 0, questions), evidence.fired(knows, 0, questions)
     assert bonus is not None
     assert bonus.counts.sum() == len(fired.rows) == len(bonus.values)
@@ -61,7 +61,7 @@ def test_what_a_relation_never_has_twice_is_spoken_against() -> None:
     rows = [("plays", f"c{a}", f"c{b}", f"s{a}") for a, b in rng.integers(0, 20, (150, 2)).tolist() if a != b]
     graph = Hypergraph.of([*rows, *(("likes", f"c{a}", f"c{a}") for a in range(20))])
     evidence, plays = Evidence(graph, []), graph.schema.id("plays")
-    evidence.common = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    evidence.common = (np.arange(FEATURES) == FEATURES - 1).astype(np.float64)
     questions = graph.table("plays").columns[:, :5]
     bonus = evidence.bonus(plays, 1, questions)
     assert bonus is not None

@@ -11,9 +11,9 @@ import pytest
 
 from relatum import read
 from relatum.data.vocabulary import Ids
-from relatum.errors import DataError, UnknownNameError
+from relatum.errors import DataError, SettingError, UnknownNameError
 from relatum.tables import Imported
-from relatum.tables.time_split import times_through
+from relatum.tables.time_split import latest_of_each, times_through
 from support.small_tables import csv_of, sqlite_of
 
 SCRIPT = """
@@ -124,3 +124,54 @@ def test_rows_have_the_time_of_the_row_that_they_refer_to() -> None:
     cells: Ids = np.array([3, 8, 5, -1, 4, 9], np.int32)
     found = times_through(cells, keys, np.array([1.0, 2.0, np.nan]))
     np.testing.assert_array_equal(found, [2.0, np.nan, 1.0, np.nan, np.nan, np.nan])
+
+
+def test_the_last_of_each_group_are_held_out_against_a_loop() -> None:
+    rng = np.random.default_rng(2)
+    groups = rng.integers(-1, 12, 300).astype(np.int32)
+    moments = np.where(rng.random(300) < 0.05, np.nan, rng.integers(0, 40, 300).astype(np.float64))
+    found = latest_of_each(moments, groups, 0.1, 0.2)
+    for group in range(12):
+        mine = np.flatnonzero((groups == group) & ~np.isnan(moments))
+        ordered = sorted(mine.tolist(), key=lambda row: moments[row])
+        count = len(ordered)
+        last, before = max(1, round(0.2 * count)), max(1, round(0.1 * count))
+        expected = (
+            dict.fromkeys(ordered, 0) | dict.fromkeys(ordered[-last - before :], 1) | dict.fromkeys(ordered[-last:], 2)
+        )
+        for row in ordered:
+            same = [one for one in ordered if moments[one] == moments[row]]
+            first = moments[row] == moments[ordered[0]]
+            assert found[row] == (0 if first else max(expected[one] for one in same))
+    assert (found[np.isnan(moments)] == -1).all()
+    assert (found[(groups < 0) & ~np.isnan(moments)] == 0).all()
+    assert set(found.tolist()) == {-1, 0, 1, 2}
+    assert not latest_of_each(moments, groups, 0.0, 0.0)[~np.isnan(moments)].any()
+
+
+def test_by_person_nobody_is_tested_on_what_came_before_what_was_trained_on(tmp_path: Path) -> None:
+    path, days, _ = shop(tmp_path / "shop.db", "DATE")
+    imported = read(path, time="orders.day", time_per="orders.buyer", shapes={"lines": "fact"})
+    found = parts_of(imported, "orders.buyer")
+    by_buyer: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for (order, buyer), part in found.items():
+        if (day := days[int(order.partition(":")[2])]) is not None:
+            by_buyer[buyer][part].append(str(day))
+    assert sum(2 in one for one in by_buyer.values()) > 20
+    for one in by_buyer.values():
+        for part in (0, 1):
+            assert not one[part] or not one[part + 1] or max(one[part]) < min(one[part + 1])
+    parts = {order: part for (order, _), part in found.items()}
+    for (order, *_), part in parts_of(imported, "lines").items():  # lines go with their orders
+        if days[int(order.partition(":")[2])] is not None and order in parts:
+            assert part == parts[order] or not part  # what alone shows an entity stays in train
+
+
+def test_whose_the_last_are_must_be_a_column_beside_the_times(tmp_path: Path) -> None:
+    path, _, _ = shop(tmp_path / "shop.db", "DATE")
+    with pytest.raises(SettingError, match="time_per: there is no column of times"):
+        read(path, time_per="orders.buyer")
+    with pytest.raises(DataError, match=r"time_per: people.city must be a column of entities of table 'orders'"):
+        read(path, time="orders.day", time_per="people.city")
+    with pytest.raises(UnknownNameError, match=r"unknown column 'orders.byer'; did you mean 'orders.buyer'"):
+        read(path, time="orders.day", time_per="orders.byer")

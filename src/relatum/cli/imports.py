@@ -85,6 +85,10 @@ def import_tables(
     time: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Hold out what is latest by this column, instead of a random part.")
     ] = None,
+    time_per: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="With --time: hold out what is latest of each entity of this column."),
+    ] = None,
     valid: Annotated[float, typer.Option(metavar="SHARE", help="The share of facts for valid.")] = 0.1,
     test: Annotated[float, typer.Option(metavar="SHARE", help="The share of facts for test.")] = 0.1,
     seed: Annotated[int, typer.Option(help="The random seed that chooses the held-out facts.")] = 0,
@@ -117,6 +121,7 @@ def import_tables(
         "encoding": encoding,
         "split": split,
         "time": time,
+        "time_per": time_per,
         "valid": valid,
         "test": test,
         "seed": seed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -14,18 +14,21 @@ from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
 from relatum.evidence.facts import FactStore
+from relatum.evidence.neighbours import Neighbourhood, Neighbours
 from relatum.evidence.soft_rule import SoftRule
 from relatum.kernels.evidence import Scratch, strengths
 from relatum.kernels.filters import Bonus, excluded_part
 
 __all__ = ["FEATURES", "Evidence", "Fired"]
 
-FEATURES = 6
+FEATURES = 7
+_OLD_FEATURES = 6  # of evidence that was written before there were neighbours
 _TOGETHER = 5  # rules whose confidences are put together
 _CELLS = 1 << 22  # of the scratch memory
 _QUESTIONS = 1 << 12  # that rules are read for at once: paths make lists of their own
 _SMALL, _LARGE = 0.003, 0.03  # confidences below which evidence counts in proportion, above which by its logarithm
 _AS_GOOD = 0.5  # of the best confidence about a position: where facts are missing, good rules look wrong
+_TINY = 0.0003  # share of what neighbours say, below which it counts in proportion
 _SURE = 0.999  # no evidence counts for more
 
 
@@ -40,6 +43,7 @@ class Fired:
         together: that of the best few of these rules, as if they were independent.
         counted: the same, by how many facts name the candidate.
         value: the confidence of the best rule that names it as a value, such as one that is frequent; 0 if none does.
+        others: the share of what neighbours say that is for it.
         repeats: the logarithm of how many facts say that the relation never has the candidate twice, which a fact with it
             would; 0 where none would.
     """
@@ -50,6 +54,7 @@ class Fired:
     together: Float32
     counted: Float32
     value: Float32
+    others: Float32
     repeats: Float32
 
     @property
@@ -63,18 +68,30 @@ class Fired:
         strength = self.strength
         shares = (self.best / _SMALL, strength / _SMALL, strength / _LARGE, self.counted / _SMALL)
         doubt = 1 - np.minimum(strength, _SURE)
-        return np.stack([*map(np.log1p, shares), -np.log(doubt), -self.repeats], 1).astype(np.float64)
+        logs = [*map(np.log1p, shares), -np.log(doubt), np.log1p(self.others / _TINY)]
+        return np.stack([*logs, -self.repeats], 1).astype(np.float64)
+
+    def with_neighbours(self, rows: Int64, entities: Ids, others: Float64, num_entities: int) -> Fired:
+        """Return the same with what neighbours name, ascending, and the share of each."""
+        found, where = self._among(rows * num_entities + entities, num_entities)
+        found.others[where] = others
+        return found
 
     def with_repeats(self, rows: Int64, entities: Ids, weight: float, num_entities: int) -> Fired:
         """Return the same with candidates of questions against which so much speaks, whether rules name them or not."""
+        found, where = self._among(np.unique(rows * num_entities + entities), num_entities)
+        found.repeats[where] = weight
+        return found
+
+    def _among(self, more: Int64, num_entities: int) -> tuple[Fired, Int64]:
+        """Return the same with more candidates, ascending pairs, about which nothing is known, and where they stand."""
         pairs = self.rows * num_entities + self.entities
-        wrong = np.unique(rows * num_entities + entities)
-        whole = np.union1d(pairs, wrong)
-        found = np.zeros((4, len(whole)), np.float32)
-        found[:, np.searchsorted(whole, pairs)] = self.best, self.together, self.counted, self.value
-        best, together, counted, value = found
-        repeats = np.where(np.isin(whole, wrong), np.float32(weight), np.float32(0))
-        return Fired(whole // num_entities, (whole % num_entities).astype(np.int32), best, together, counted, value, repeats)
+        whole = np.union1d(pairs, more)
+        names = [one.name for one in fields(self)][2:]
+        found = np.zeros((len(names), len(whole)), np.float32)
+        found[:, np.searchsorted(whole, pairs)] = [getattr(self, name) for name in names]
+        rows, entities = whole // num_entities, (whole % num_entities).astype(np.int32)
+        return Fired(rows, entities, *found), np.searchsorted(whole, more)
 
 
 @dataclass(eq=False)
@@ -87,18 +104,21 @@ class Evidence:
         weights: of the features, by relation and open position, in units of the model's score; without any, rules say
             something, but nothing is added.
         common: the weights of what has none of its own.
+        neighbourhoods: by whom answers are shared, at most one for each relation and open position.
     """
 
     facts: Hypergraph
     rules: Iterable[SoftRule]
     weights: Mapping[tuple[int, int], Float64] = field(default_factory=dict)
     common: Float64 = field(default_factory=lambda: np.zeros(FEATURES))
+    neighbourhoods: Iterable[Neighbourhood] = ()
 
     def __post_init__(self) -> None:
         self.store = FactStore(self.facts)
         self._rules: dict[tuple[int, int], list[SoftRule]] = {}
         for rule in self.rules:
             self._rules.setdefault((rule.relation, rule.position), []).append(rule)
+        self.neighbours = {(one.relation, one.position): Neighbours(self.store, one) for one in self.neighbourhoods}
         self._scratch: Scratch | None = None
 
     def __iter__(self) -> Iterator[SoftRule]:
@@ -130,9 +150,10 @@ class Evidence:
         none = np.empty(0, np.float32)
         nothing = np.empty(0, np.int64), np.empty(0, np.int32), none, none, none, none
         rows, entities, *strengths_found = (np.concatenate(each) for each in zip(nothing, *parts, strict=True))
-        best, together, counted, value = strengths_found
-        found = Fired(rows, entities, best, together, counted, value, none)
+        found = Fired(rows, entities, *strengths_found, *np.zeros((2, len(rows)), np.float32))
         apart, size = self.store.never_equal(relation, position), len(self.facts.entities)
+        if (neighbours := self.neighbours.get((relation, position))) is not None:
+            found = found.with_neighbours(*neighbours.named(questions), size)
         given = questions[apart]
         numbers = np.broadcast_to(np.arange(questions.shape[1]), given.shape)
         there = (given >= 0) & (given < size)
@@ -167,7 +188,8 @@ class Evidence:
             for (relation, position), each in self.weights.items()
         ]
         rules = [rule.to_json(schema, self.facts.entities) for rule in self]
-        return {"rules": rules, "weights": weights, "common": self.common.tolist()}
+        shared = [one.neighbourhood.to_json(schema) for one in self.neighbours.values()]
+        return {"rules": rules, "neighbourhoods": shared, "weights": weights, "common": self.common.tolist()}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any], facts: Hypergraph) -> Evidence:
@@ -175,7 +197,8 @@ class Evidence:
         schema: Schema = facts.schema
         weights = {(schema.id(one["relation"]), int(one["position"])): _weights(one["weights"]) for one in plain["weights"]}
         rules = [SoftRule.from_json(one, schema, facts.entities) for one in plain["rules"]]
-        return cls(facts, rules, weights, _weights(plain["common"]))
+        shared = [Neighbourhood.from_json(one, schema) for one in plain.get("neighbourhoods", ())]
+        return cls(facts, rules, weights, _weights(plain["common"]), shared)
 
     @classmethod
     def joined(cls, several: Sequence[Evidence]) -> Evidence:
@@ -185,7 +208,8 @@ class Evidence:
         """
         first, groups = several[0], sorted({group for one in several for group in one.weights})
         weights = {group: np.sum([one.weights.get(group, one.common) for one in several], axis=0) for group in groups}
-        return cls(first.facts, list(first), weights, np.sum([one.common for one in several], axis=0))
+        common = np.sum([one.common for one in several], axis=0)
+        return cls(first.facts, list(first), weights, common, [one.neighbourhood for one in first.neighbours.values()])
 
     def with_facts(self, facts: Hypergraph) -> Evidence:
         """Return the same rules and weights, which read other facts: with more relations and entities, or in other order."""
@@ -199,6 +223,8 @@ class Evidence:
 
 def _weights(given: Any) -> Float64:
     weights = np.array(given, np.float64)
+    if weights.shape == (_OLD_FEATURES,):
+        weights = np.insert(weights, _OLD_FEATURES - 1, np.zeros(FEATURES - _OLD_FEATURES))
     if weights.shape != (FEATURES,) or not np.isfinite(weights).all():
         raise DataError(f"there must be {FEATURES} weights, not {given!r}")
     return weights

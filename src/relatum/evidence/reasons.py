@@ -24,7 +24,7 @@ class Reason:
         confidence: how likely a candidate is right that the rule names.
         right: how often it named the answer of a training fact.
         named: how many candidates it named in all.
-        facts: some of the facts that it rests on here, of a path two at a time.
+        facts: some of the facts that it rests on here, of a path two at a time; of neighbours, how many share which answers.
         more: how many others there are.
     """
 
@@ -63,7 +63,27 @@ def reasons(evidence: Evidence, relation: int, fact: Ids, k: int = 5, only: int 
         listed = ((other.position, facts) for other, facts in best if other.body[0].relation == rule.body[0].relation)
         if (rule.position, groundings) not in listed:  # what rests on the very same facts says the same
             best.append((rule, groundings))
-    return [_reason(evidence, rule, groundings) for rule, groundings in best[:k]]
+    found_reasons = [_reason(evidence, rule, groundings) for rule, groundings in best]
+    for position in range(len(fact)) if only is None else [only]:
+        found_reasons += _by_neighbours(evidence, relation, position, fact)
+    return sorted(found_reasons, key=lambda one: -one.confidence)[:k]
+
+
+def _by_neighbours(evidence: Evidence, relation: int, position: int, fact: Ids) -> list[Reason]:
+    """Return what neighbours say for a fact, if its entity is among the best that they name for the position."""
+    neighbours = evidence.neighbours.get((relation, position))
+    if neighbours is None or not neighbours.among_the_best(fact, evidence.store):
+        return []
+    one, names, schema = neighbours.neighbourhood, evidence.facts.entities, evidence.facts.schema
+    shared = neighbours.shared(fact)
+    shown = tuple(
+        f"{each.both} of {each.others} others with {names[each.answer]} have {names[int(fact[position])]}"
+        for each in shared[:_FACTS]
+    )
+    head = schema[relation]
+    answers = head.roles[position] if head.roles else f"argument {position + 1}"
+    more = max(0, len(shared) - _FACTS)
+    return [Reason(one.text(schema), answers, one.confidence, one.right, one.named, shown, more)]
 
 
 def _size(rule: SoftRule) -> int:

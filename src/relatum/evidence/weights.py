@@ -20,8 +20,9 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
 from relatum.evidence.evidence import FEATURES, Evidence
-from relatum.evidence.facts import other_answers
+from relatum.evidence.facts import FactStore, other_answers
 from relatum.evidence.mining import mine
+from relatum.evidence.neighbours import find_neighbourhoods
 from relatum.inference import scoring
 from relatum.inference.validation import sample
 from relatum.kernels.filters import excluded_pairs
@@ -34,8 +35,12 @@ __all__ = ["fit_weights", "found_evidence"]
 _FACTS = 2_000  # validation facts that are asked about, at most
 _NAMED, _BEST, _RANDOM = 100, 30, 30  # candidates of a question
 _OWN, _ALL = 5.0, 1.0  # how strongly weights of a position are drawn to the common ones, and these to none
+_SCORE = 0.1  # of that, how strongly the weight of the model's score is: a poor model is to count for little
 _DRAWN = 20  # questions that what all gain counts for, beside what those about a position do
+_TRIED = (1.0, 2.0, 3.0, 4.0, 8.0, 16.0, 64.0)  # nats that what neighbours say may count for, beside what is fitted
+_QUESTIONS, _TOP = 50, 10  # questions about a position, at least, by which that is chosen, and ranks that count as good
 _STEPS = 40
+_OTHERS = FEATURES - 2  # which feature is what neighbours say
 _PAIRS = 1 << 14  # that are scored at once
 
 
@@ -55,7 +60,8 @@ class _Group:
 def found_evidence(model: Model, tables: Parameters, split: Split, seed: int = 0) -> Evidence:
     """Return the evidence that the training facts of a split have, weighed beside a model by its validation facts."""
     with progress("rules", len(split.schema)) as advance:
-        evidence = Evidence(split.train, mine(split.train, seed, advance))
+        rules = mine(split.train, seed, advance)
+    evidence = Evidence(split.train, rules, neighbourhoods=find_neighbourhoods(FactStore(split.train), seed))
     with progress("weights of rules", min(_FACTS, len(split.valid))) as advance:
         fit_weights(model, tables, evidence, split, seed, advance)
     return evidence
@@ -118,7 +124,12 @@ def _at(
     fired = evidence.fired(relation, position, columns)
     pairs, strength = fired.rows * entities + fired.entities, fired.strength
     free = ~np.isin(pairs, hidden)
-    named = _strongest(pairs[free], strength[free], entities, truth)
+    by_rules = strength[free] > 0
+    named = np.union1d(
+        _strongest(pairs[free][by_rules], strength[free][by_rules], entities, truth),
+        _strongest(pairs[free], fired.others[free], entities, truth),
+    )
+    rest, behind = _drawn_from(np.setdiff1d(pairs[free], named), entities, count, rng)
     out = np.union1d(np.union1d(hidden, pairs), truth)
     side = model.candidates(tables, torch.tensor(relation), position, None)
     best, _ = scoring.top(
@@ -136,8 +147,8 @@ def _at(
     whole = np.unique(np.concatenate([named, likely, truth]))
     drawn = np.unique(np.arange(count)[:, None] * entities + rng.integers(0, entities, (count, _RANDOM)))
     drawn = drawn[~np.isin(drawn, np.concatenate([whole, hidden, pairs]))]
-    chosen = np.concatenate([whole, drawn])
-    offsets = np.concatenate([np.zeros(len(whole)), np.full(len(drawn), np.log(max(1, entities / _RANDOM)))])
+    chosen = np.concatenate([whole, rest, drawn])
+    offsets = np.concatenate([np.zeros(len(whole)), behind, np.full(len(drawn), np.log(max(1, entities / _RANDOM)))])
     features = np.zeros((len(chosen), FEATURES))
     where = np.searchsorted(pairs, chosen)
     there = (where < len(pairs)) & (np.append(pairs, -1)[where] == chosen)
@@ -154,6 +165,16 @@ def _strongest(pairs: Int64, strength: Float32, entities: int, truth: Int64) -> 
     first = np.searchsorted(rows, rows)
     kept = pairs[order][np.arange(len(order)) - first < _NAMED]
     return np.union1d(kept, np.intersect1d(pairs, truth))
+
+
+def _drawn_from(pairs: Int64, entities: int, questions: int, rng: np.random.Generator) -> tuple[Int64, Float64]:
+    """Return some of the pairs of each question, ascending, and the logarithm of how many each stands for."""
+    shuffled = pairs[np.argsort(rng.random(len(pairs)), kind="stable")]
+    shuffled = shuffled[np.argsort(shuffled // entities, kind="stable")]
+    rows = shuffled // entities
+    drawn = np.sort(shuffled[np.arange(len(rows)) - np.searchsorted(rows, rows) < _RANDOM])
+    sizes = np.bincount(rows, minlength=questions)
+    return drawn, np.log(np.maximum(1, sizes[drawn // entities] / _RANDOM))
 
 
 def _scores(
@@ -194,6 +215,8 @@ def _fitted(groups: list[_Group]) -> tuple[dict[tuple[int, int], Float64], Float
     scale = float(scores[right].std()) or 1.0  # so that a weight of 1 is a usual one, whatever the model's scores are
     common = torch.zeros(FEATURES, dtype=torch.float64, requires_grad=True)
     own = torch.zeros(len(groups), FEATURES, dtype=torch.float64, requires_grad=True)
+    drawn = torch.ones(FEATURES, dtype=torch.float64)
+    drawn[0] = _SCORE
     optimizer = torch.optim.LBFGS([common, own], max_iter=_STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
@@ -204,7 +227,7 @@ def _fitted(groups: list[_Group]) -> tuple[dict[tuple[int, int], Float64], Float
         largest = torch.full((questions,), -torch.inf, dtype=torch.float64).scatter_reduce(0, rows, logits.detach(), "amax")
         sums = torch.zeros(questions, dtype=torch.float64).index_add(0, rows, torch.exp(logits - largest[rows]))
         cost = (sums.log() + largest).sum() - logits[right].sum()
-        cost = cost + _OWN * own.square().sum() + _ALL * common.square().sum()
+        cost = cost + _OWN * (drawn * own.square()).sum() + _ALL * (drawn * common.square()).sum()
         cost.backward()  # type: ignore[no-untyped-call]
         return cost
 
@@ -213,7 +236,30 @@ def _fitted(groups: list[_Group]) -> tuple[dict[tuple[int, int], Float64], Float
         weights = torch.cat([common + own, common[None]])
         unit = scale / torch.exp(weights[:, :1])
         inner = torch.cat([weights[:, 1:] * unit, unit], 1).numpy()
-    return _that_help(groups, inner)
+    chosen = [_with_neighbours(one, each) for one, each in zip(groups, inner, strict=False)]
+    return _that_help(groups, np.stack([*chosen, inner[-1]]))
+
+
+def _with_neighbours(group: _Group, weights: Float64) -> Float64:
+    """Return weights with that of neighbours by which most answers are among the first, where there are questions enough.
+
+    The likelihood is about all candidates, and most answers that neighbours can tell little of are far down: what weighs
+    rightly there weighs too little among the first.
+    """
+    if group.questions < _QUESTIONS or not group.features[:, _OTHERS].any():
+        return weights
+    tried = [weights]
+    for nats in _TRIED:
+        one = weights.copy()
+        one[_OTHERS] = nats * weights[-1]
+        tried.append(one)
+    return max(tried, key=lambda one: _quality(group, one))  # the first of equals: what was fitted
+
+
+def _quality(group: _Group, weights: Float64) -> float:
+    """Return the MRR of the right answers and the share of them that are among the first, together."""
+    better = _better(group, group.scores + group.features @ weights)
+    return float(np.mean(1 / (1 + better)) + np.mean(better < _TOP))
 
 
 def _that_help(groups: list[_Group], weights: Float64) -> tuple[dict[tuple[int, int], Float64], Float64]:
@@ -233,9 +279,11 @@ def _that_help(groups: list[_Group], weights: Float64) -> tuple[dict[tuple[int, 
 
 def _gain(group: _Group, weights: Float64) -> float:
     """Return how much the MRR of the right answers, among the candidates that there are, gains by evidence."""
+    ranked = (1 / (1 + _better(group, scores)) for scores in (group.scores + group.features @ weights, group.scores))
+    with_evidence, without = (float(np.mean(each)) for each in ranked)
+    return with_evidence - without
 
-    def mrr(scores: Float64) -> float:
-        better = np.bincount(group.rows, scores > scores[group.right][group.rows], minlength=group.questions)
-        return float(np.mean(1 / (1 + better)))
 
-    return mrr(group.scores + group.features @ weights) - mrr(group.scores)
+def _better(group: _Group, scores: Float64) -> Int64:
+    """Return of each question how many candidates score above the right one."""
+    return np.bincount(group.rows, scores > scores[group.right][group.rows], minlength=group.questions)

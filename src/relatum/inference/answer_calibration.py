@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from relatum.arrays import Bool, Float64, Int64
-from relatum.data.hypergraph import Split
+from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import Schema
 from relatum.errors import DataError
 from relatum.inference.answer_sample import Answered, Rivals
@@ -72,10 +72,28 @@ class AnswerCalibration:
     valid: float
     test: float
 
-    def new(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
-        """Return the probability that answers which are not known are true, arguments as of `valid_fact`."""
-        truth, known = self.truth(relation, position, scores, rivals, among), self.valid + self.test
-        return np.where(_answered(rivals, truth), truth * (1 - known) / (1 - truth * known), truth)
+    @property
+    def known(self) -> float:
+        """The share of the true facts outside the training facts that validation and test facts are."""
+        return self.valid + self.test
+
+    def known_with(self, split: Split, given: Hypergraph | None) -> float:
+        """Return the share of the true facts outside the training facts that is known by some facts; None for all parts."""
+        if given is None:
+            return self.known
+        more = len(given) - len(split.train)
+        return float(np.clip(more * self.valid / max(1, len(split.valid)), 0.0, self.known))
+
+    def new(
+        self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool, known: float | None = None
+    ) -> Float64:
+        """Return the probability that answers which are not known are true, arguments as of `valid_fact`.
+
+        `known` is the share of the true facts outside the training facts that is known, and left out; by default all of
+        what validation and test facts are.
+        """
+        truth, share = self.truth(relation, position, scores, rivals, among), self.known if known is None else known
+        return np.where(_answered(rivals, truth), truth * (1 - share) / (1 - truth * share), truth)
 
     def truth(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
         """Return the probability that answers are true which are not among the training facts, arguments as of `valid_fact`.

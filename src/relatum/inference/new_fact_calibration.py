@@ -114,10 +114,14 @@ class NewFactCalibration:
         offsets = np.full(len(schema), -np.log(answers.valid))  # from the odds of a validation fact to those of a true one
         return cls(np.array(_START), offsets, np.ones(len(schema)), answers.valid, answers.test)
 
-    def new(self, relation: int, answers: AsAnswers) -> Float64:
-        """Return the probability that facts of a relation are true which are not known."""
-        truth, known = self.truth(relation, answers), self.valid + self.test
-        return truth * (1 - known) / (1 - truth * known)
+    def new(self, relation: int, answers: AsAnswers, known: float | None = None) -> Float64:
+        """Return the probability that facts of a relation are true which are not known.
+
+        `known` is the share of the true facts outside the training facts that is known, and left out; by default all of
+        what validation and test facts are.
+        """
+        truth, share = self.truth(relation, answers), self.valid + self.test if known is None else known
+        return truth * (1 - share) / (1 - truth * share)
 
     def truth(self, relation: int, answers: AsAnswers) -> Float64:
         """Return the probability that facts of a relation are true which are no training facts."""

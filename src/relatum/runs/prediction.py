@@ -75,7 +75,7 @@ def predict(
             wanted = top * _SPARE if keys else top  # of facts that share a key one is left
             facts = best_new_facts(scorers[name], questions, wanted, answers=per_question, least=least, advance=advance)
             facts = _without_taken_keys(facts, facts_of(name).columns, keys, top)
-            chances = found_probabilities(run, scorers[name], facts) if len(facts.scores) else None
+            chances = found_probabilities(run, scorers[name], facts, given) if len(facts.scores) else None
             found[name] = _predictions(run, name, facts, chances, min_probability, exact)
     return found
 

@@ -71,25 +71,36 @@ def fact_probabilities(
     """
     if (calibration := _calibration(run, scorer)) is None:
         return _by_score(run, scorer, facts, scores)
-    return _as_a_whole(run, calibration, scorer, facts, expected=expected)
+    return _as_a_whole(run, calibration, scorer, facts, calibration.known, expected=expected)
 
 
-def found_probabilities(run: Trained, scorer: CandidateScorer, facts: NewFacts) -> Float64 | None:
+def found_probabilities(
+    run: Trained, scorer: CandidateScorer, facts: NewFacts, given: Hypergraph | None = None
+) -> Float64 | None:
     """Return how likely new facts are: by all of their positions, unless the question that one was found by rules it out.
 
-    Most of what a search comes upon is next to impossible already by that question, and is not asked about further.
+    Most of what a search comes upon is next to impossible already by that question, and is not asked about further. `given`
+    are the facts that count as known, if not all that the run knows: the fewer of the true facts are left out, the more of
+    what is found is true.
     """
     if (calibration := _calibration(run, scorer)) is None:
         return _by_score(run, scorer, facts.columns, facts.scores)
-    likely = _as_found(calibration, scorer, facts)
+    share = calibration.known_with(run.split, given)
+    likely = _as_found(calibration, scorer, facts, share)
     (open_ones,) = np.nonzero(likely >= _NEXT_TO_NOTHING)
     if len(open_ones):
-        likely[open_ones] = _as_a_whole(run, calibration, scorer, facts.columns[:, open_ones])
+        likely[open_ones] = _as_a_whole(run, calibration, scorer, facts.columns[:, open_ones], share)
     return likely
 
 
 def _as_a_whole(
-    run: Trained, calibration: AnswerCalibration, scorer: CandidateScorer, facts: Ids, *, expected: bool = False
+    run: Trained,
+    calibration: AnswerCalibration,
+    scorer: CandidateScorer,
+    facts: Ids,
+    share: float,
+    *,
+    expected: bool = False,
 ) -> Float64:
     """Return how likely facts, int32[arity, n], are, by what they are as answers at all of their positions.
 
@@ -99,10 +110,10 @@ def _as_a_whole(
     judge = run.new_fact_calibration or NewFactCalibration.unfitted(run.model.schema, calibration)
     answers = as_answers(calibration, run.scorer(run.schema[scorer.relation].name, run.known_in_training), facts)
     known = scorer.answers(0, facts).contain(facts[0])
-    return np.where(known | expected, judge.truth(scorer.relation, answers), judge.new(scorer.relation, answers))
+    return np.where(known | expected, judge.truth(scorer.relation, answers), judge.new(scorer.relation, answers, share))
 
 
-def _as_found(calibration: AnswerCalibration, scorer: CandidateScorer, facts: NewFacts) -> Float64:
+def _as_found(calibration: AnswerCalibration, scorer: CandidateScorer, facts: NewFacts, share: float) -> Float64:
     """Return how likely new facts are, each as an answer to the question that it was found by."""
     likely = np.empty(len(facts.scores))
     for position in np.unique(facts.positions).tolist():
@@ -114,7 +125,7 @@ def _as_found(calibration: AnswerCalibration, scorer: CandidateScorer, facts: Ne
         found, which = rivals_of(scorer, position, questions), which.ravel()
         rivals = Rivals(found.scores[which], found.entities[which], found.known[which])
         known = np.zeros(len(mine), np.bool_)
-        likely[mine] = _chances(calibration, scorer, position, entities, facts.scores[mine], rivals, known)
+        likely[mine] = _chances(calibration, scorer, position, entities, facts.scores[mine], rivals, known, share)
     return likely
 
 
@@ -154,13 +165,14 @@ def _chances(
     scores: Float32,
     rivals: Rivals,
     known: Bool,
+    share: float | None = None,
 ) -> Float64:
     """Return the chances of answers, one or several to each question; one that is known is judged as if it were not."""
     count, width = rivals.entities.shape
     among = (rivals.entities.reshape(count, *[1] * (entities.ndim - 1), width) == entities[..., None]).any(-1)
     arguments = scorer.relation, position, scores.astype(np.float64)
     without = rivals._replace(known=np.maximum(rivals.known - 1, 0))
-    return np.where(known, calibration.truth(*arguments, without, among), calibration.new(*arguments, rivals, among))
+    return np.where(known, calibration.truth(*arguments, without, among), calibration.new(*arguments, rivals, among, share))
 
 
 def _by_score(run: Trained, scorer: CandidateScorer, facts: Ids, scores: Float32) -> Float64 | None:

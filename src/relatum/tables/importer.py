@@ -34,7 +34,7 @@ from relatum.tables.shapes import MOST_ROLES, TableShape, shape_of
 from relatum.tables.source import Source, SourceTable
 from relatum.tables.staging import Staged, distinct_together, stage
 from relatum.tables.summary import Imported, TableRecord, column_records, table_record
-from relatum.tables.time_split import parts_by_time, read_times, times_through
+from relatum.tables.time_split import latest, latest_of_each, parts_by_time, read_times, times_through
 from relatum.tables.train_bins import NumberedTable, cut_on_train
 from relatum.tables.vector_files import VectorRecord, read_vectors
 
@@ -252,14 +252,35 @@ class _Import:
         if dated is None or column not in dated.planned.staged.view_columns:
             raise DataError(f"time: column {column!r} of table {table!r} is not read")
         moments = read_times(self._workspace, dated.planned.staged, column)
-        times = {shaped.index(dated): moments}
+        times, groups = {shaped.index(dated): moments}, self._groups(dated)
+        own = None if groups is None else latest_of_each(moments, groups, self._options.valid, self._options.test)
+        parts = {} if own is None else {shaped.index(dated): own}
         key = dated.planned.staged.table.primary_key
         for number, one in enumerate(shaped):
             for reference in one.planned.staged.table.references:
                 if one is not dated and reference.table == table and reference.targets == key and len(key) == 1:
-                    times[number] = times_through(one.column(reference.columns[0]), dated.column(key[0]), moments)
+                    through = one.column(reference.columns[0]), dated.column(key[0])
+                    times[number] = times_through(*through, moments)
+                    if own is not None:
+                        parts[number] = np.nan_to_num(times_through(*through, own.astype(np.float64)), nan=-1).astype(
+                            np.int32
+                        )
+        if not parts:
+            parts = dict(zip(times, latest(list(times.values()), self._options.valid, self._options.test), strict=True))
         tables = [(one.facts, one.planned.columns, one.cells) for one in shaped]
-        return parts_by_time(distinct, names, tables, times, self._options.valid, self._options.test)
+        return parts_by_time(distinct, names, tables, times, parts)
+
+    def _groups(self, dated: _Shaped) -> Ids | None:
+        """Return whose the rows of the dated table are, of each of whom the last are held out; None for those of all."""
+        if self._choices.time_per is None:
+            return None
+        table, column = self._choices.time_per
+        groups = dated.column(column) if table == dated.name else np.empty(0, np.int32)
+        if not (groups >= 0).any():
+            raise DataError(
+                f"time_per: {table}.{column} must be a column of entities of table {dated.name!r}, which has the times"
+            )
+        return groups
 
     def _split(self, distinct: Hypergraph, names: Vocabulary, shaped: list[_Shaped]) -> Split:
         wanted = self._options

@@ -80,6 +80,11 @@ class ImportOptions(Checked):
         "the column of dates or numbers by which facts are split: the last are held out. It counts for its table, and for"
         " tables that refer to that; other facts are split as usual",
     )
+    time_per: str | None = setting(
+        None,
+        "with `time`, a column of the same table: of each of its entities the last facts are held out, at least one each for"
+        " valid and for test, instead of the last of all",
+    )
     valid: float = setting(0.1, "the share of facts for valid", ge=0, lt=1)
     test: float = setting(0.1, "the share of facts for test", ge=0, lt=1)
     seed: int = setting(0, "what the held-out facts are drawn from", ge=0)
@@ -92,6 +97,8 @@ class ImportOptions(Checked):
         for name, shape in self.shapes.items():
             if shape not in SHAPES:
                 raise SettingError(f"shapes: {name}: must be one of {', '.join(SHAPES)}, not {shape!r}")
+        if self.time_per is not None and self.time is None:
+            raise SettingError("time_per: there is no column of times; say which with time")
         _ = self.text_form  # which checks itself
         check_queries(self.sql)
         if self.valid + self.test >= 1:
@@ -149,6 +156,7 @@ class Choices:
         self.keep = set(map(self.column_ref, options.keep))
         self.drop = set(map(self.column_ref, options.drop))
         self.time = None if options.time is None else self.column_ref(options.time)
+        self.time_per = None if options.time_per is None else self.column_ref(options.time_per)
         self.shapes = {self._table(table): shape for table, shape in options.shapes.items()}
         self.bins = {self.column_ref(name): n for name, n in options.bins_by_column.items() if name != EVERY_COLUMN}
         self.bins_of_all = options.bins_by_column.get(EVERY_COLUMN)
