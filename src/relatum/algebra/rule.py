@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from relatum.algebra.expression import Relation
@@ -82,6 +82,32 @@ class Rule:
             comparisons = (Comparison(self.head[0], self.head[0], equal=False) if self.head else never[0],)
         numbered = Rule(self.head, positives, self.negatives, comparisons).renamed(itertools.count())
         return replace(numbered, comparisons=tuple(sorted(set(numbered.comparisons), key=_comparison_order)))
+
+    def simplified(self) -> Rule:
+        """Return a rule with the same tuples, in which variables that the head does not name are not equal to other terms.
+
+        They are replaced by these. It is for those who evaluate rules, and not in normal form: a comparison that is left may
+        be of two entities, which differ, and an atom of a definition may hold entities.
+        """
+        rule = self
+        while found := next((pair for one in rule.comparisons for pair in rule._replaceable(one)), None):
+            rule = rule._replaced(*found)
+        return rule
+
+    def _replaceable(self, comparison: Comparison) -> Iterator[tuple[int, Term]]:
+        left, right = comparison.left, comparison.right
+        for one, other in ((right, left), (left, right)) if comparison.equal else ():
+            if isinstance(one, int) and one not in self.head:
+                yield one, other
+
+    def _replaced(self, variable: int, term: Term) -> Rule:
+        def atoms(given: tuple[Atom, ...]) -> tuple[Atom, ...]:
+            return tuple(Atom(a.predicate, tuple(term if t == variable else t for t in a.terms)) for a in given)
+
+        pairs = ([term if one == variable else one for one in (c.left, c.right)] for c in self.comparisons)
+        comparisons = [Comparison(*pair, c.equal) for pair, c in zip(pairs, self.comparisons, strict=True)]
+        kept = tuple(comparison for comparison in comparisons if not comparison.decided)
+        return Rule(self.head, atoms(self.positives), atoms(self.negatives), kept)
 
     def renamed(self, names: Iterable[int]) -> Rule:
         """Return the rule with other variables, in the order in which they occur: in the head, then in the atoms."""

@@ -173,7 +173,7 @@ class _Matches:
 
 def _defined(definition: Definition, facts: GradedFacts, defined: list[FactGroup], most: int) -> FactGroup:
     """Return the tuples that a definition gives, each once for every type of derivation, sorted."""
-    parts = [_ruled(rule, facts, defined, most) for rule in definition]
+    parts = [_ruled(rule.simplified(), facts, defined, most) for rule in definition]
     together = _Partial(
         tuple(range(parts[0].columns.shape[0])),
         np.concatenate([part.columns for part in parts], axis=1),
