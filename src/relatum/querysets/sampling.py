@@ -213,9 +213,9 @@ class _Walks:
         relation, entities = fact
         rest = [other for other in range(len(entities)) if other != position]
         new = [variable for variable in variables if variable not in values]
-        chosen = sorted(self._rng.choice(rest, len(new), replace=False).tolist()) if new else []
-        if self._shape.head != tuple(new):
-            self._rng.shuffle(chosen)  # the columns of an answer keep the order of the positions, others are drawn
+        chosen = [rest[index] for index in self._rng.permutation(len(rest))[: len(new)]] if new else []
+        if self._shape.head == tuple(new):
+            chosen.sort()  # the columns of an answer keep the order of the positions
         terms: list[str | int] = list(entities)
         for variable, other in zip(new, chosen, strict=True):
             terms[other] = variable
