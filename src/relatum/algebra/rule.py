@@ -101,13 +101,15 @@ class Rule:
                 yield one, other
 
     def _replaced(self, variable: int, term: Term) -> Rule:
-        def atoms(given: tuple[Atom, ...]) -> tuple[Atom, ...]:
-            return tuple(Atom(a.predicate, tuple(term if t == variable else t for t in a.terms)) for a in given)
+        def new(one: Term) -> Term:
+            return term if one == variable else one
 
-        pairs = ([term if one == variable else one for one in (c.left, c.right)] for c in self.comparisons)
-        comparisons = [Comparison(*pair, c.equal) for pair, c in zip(pairs, self.comparisons, strict=True)]
-        kept = tuple(comparison for comparison in comparisons if not comparison.decided)
-        return Rule(self.head, atoms(self.positives), atoms(self.negatives), kept)
+        positives, negatives = (
+            tuple(Atom(atom.predicate, tuple(map(new, atom.terms))) for atom in atoms)
+            for atoms in (self.positives, self.negatives)
+        )
+        comparisons = (Comparison(new(one.left), new(one.right), one.equal) for one in self.comparisons)
+        return Rule(self.head, positives, negatives, tuple(one for one in comparisons if not one.decided))
 
     def renamed(self, names: Iterable[int]) -> Rule:
         """Return the rule with other variables, in the order in which they occur: in the head, then in the atoms."""
