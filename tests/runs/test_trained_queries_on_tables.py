@@ -145,5 +145,5 @@ def test_exp_has_differences_by_the_exact_reading_of_a_calibrated_run(tmp_path: 
 
 
 def test_a_filter_takes_values_as_they_stand_in_the_table(run: Run) -> None:
-    with pytest.raises(RelatumError, match="unknown value of product .4711."):
+    with pytest.raises(RelatumError, match="unknown value of product '4711'"):
         run.query("filter[product != 4711](products)")
