@@ -23,7 +23,7 @@ from relatum.files import require_empty
 from relatum.inference.calibration import Reliability
 from relatum.progress import announce
 from relatum.reasoning.explanation import Explanation
-from relatum.reasoning.query import Limit, Query, QueryAnswer
+from relatum.reasoning.query import Query, QueryAnswer
 from relatum.records import Records
 from relatum.report.page import write_report
 from relatum.rules import Rule, estimate_observed_share, mine_rules
@@ -75,6 +75,7 @@ from relatum.tables import Table
 from relatum.tables.changes import Undone, undo_changes
 from relatum.tables.servers import without_password
 from relatum.tables.targets import target_of
+from relatum.time_limit import Limit
 
 __all__ = ["Run", "fit", "join", "list_fills", "open", "resume", "undo_fill", "update"]
 

@@ -18,8 +18,8 @@ from relatum.models.reale import ReAlE
 from relatum.reasoning import branching
 from relatum.reasoning.bounds import ComparableScores, PlanValues
 from relatum.reasoning.plan import Atom, Exists, Max, Plan, plan_of, projected_variables
-from relatum.reasoning.query import Limit
 from relatum.reasoning.search import best, evaluate_plan
+from relatum.time_limit import Limit
 from support.dense_degrees import Degrees, degrees, random_model
 from support.random_expressions import random_expression
 

@@ -20,7 +20,7 @@ from relatum.data.vocabulary import Ids
 from relatum.kernels.filters import excluded_pairs, nothing_excluded
 from relatum.reasoning.bounds import PlanValues, reach_of
 from relatum.reasoning.plan import Atom
-from relatum.reasoning.query import Limit
+from relatum.time_limit import Limit
 
 __all__ = ["Branching"]
 

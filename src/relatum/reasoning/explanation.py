@@ -13,8 +13,8 @@ from relatum.algebra.lexer import as_written, write_arguments
 from relatum.models.combine import SIGMAS
 from relatum.reasoning.bounds import PlanValues
 from relatum.reasoning.plan import Atom, Exists, Max, Plan
-from relatum.reasoning.query import Limit
 from relatum.reasoning.search import best, evaluate_plan
+from relatum.time_limit import Limit
 
 __all__ = ["Explanation", "Window", "explain"]
 

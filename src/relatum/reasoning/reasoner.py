@@ -23,9 +23,10 @@ from relatum.reasoning.bounds import ComparableScores, PlanValues
 from relatum.reasoning.closed_form import Bound, ClosedForm, Form, closed_form, extended, require_reale
 from relatum.reasoning.explanation import Explanation, explain
 from relatum.reasoning.plan import AndNot, Atom, Exists, Plan, as_atom, plan_of, projected_variables, ranges_of
-from relatum.reasoning.query import Limit, Query, QueryAnswer, QueryResult
+from relatum.reasoning.query import Query, QueryAnswer, QueryResult
 from relatum.reasoning.search import Best, best, best_of, evaluate_plan
 from relatum.settings import whole_number
+from relatum.time_limit import Limit
 
 __all__ = ["MODES", "Reasoner"]
 

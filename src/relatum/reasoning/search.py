@@ -14,7 +14,7 @@ from relatum.kernels.filters import nothing_excluded
 from relatum.reasoning.bounds import PlanValues
 from relatum.reasoning.branching import Branching
 from relatum.reasoning.plan import AndNot, Atom, Exists, Max, Plan, as_atom, max_projected_variables, projected_variables
-from relatum.reasoning.query import Limit
+from relatum.time_limit import Limit
 
 __all__ = ["Best", "best", "best_of", "evaluate_plan"]
 

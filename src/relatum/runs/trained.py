@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from torch import Tensor
@@ -39,7 +39,7 @@ from relatum.models.base import Model, Parameters
 from relatum.models.store import load_model
 from relatum.progress import progress
 from relatum.reasoning.closed_form import closed_form, extended, require_reale
-from relatum.reasoning.query import Limit, Query, QueryResult, parse_query
+from relatum.reasoning.query import Query, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.answers import Question
 from relatum.runs.column_scores import cells_of_entities, embedding_scores
@@ -59,8 +59,11 @@ from relatum.runs.directory import (
 from relatum.runs.journal import Journal, TrainingHistory, history_of, read_history
 from relatum.runs.spec import Spec
 from relatum.runs.validated import Validated
+from relatum.time_limit import Limit
 
 __all__ = ["SECONDS", "Trained"]
+
+Kept = TypeVar("Kept")
 
 SECONDS = 5.0  # that a query may take, and the probabilities of facts of defined relations
 
@@ -109,6 +112,7 @@ class Trained:
         for name, value in (("spec", spec), ("split", split), ("events", events), ("environment", environment)):
             if value is not None:
                 setattr(self, name, value)
+        self._remembered: dict[str, object] = {}
         self.definitions: dict[str, Expression] = {}
         self._extended: tuple[Model, Parameters] | None = None
         self._derivations: dict[str, Hypergraph] = {}
@@ -293,14 +297,14 @@ class Trained:
     @property
     def facts(self) -> Hypergraph:
         """Everything known, and what follows from it by the definitions, over the relations that can be asked."""
-        known = self._stored
+        known = self.stored
         derived = [self._derived(name) for name in self.definitions]
         wider = Hypergraph(known.entities, self.schema, known.blocks.values())
         return Hypergraph.union([wider, *derived])
 
     def table(self, relation: str) -> TupleTable:
         """Return the facts of a relation: those known, or those that follow by its definition."""
-        return (self._derived(relation) if relation in self.definitions else self._stored).table(relation)
+        return (self._derived(relation) if relation in self.definitions else self.stored).table(relation)
 
     def column_types(self, relation: str) -> tuple[ColumnType | None, ...]:
         """Return what the entities at each position of a relation are; None where it was not made from tables."""
@@ -374,7 +378,7 @@ class Trained:
         keys = self.keys_of(relation)
         if not keys:
             return self.scorer(relation, None if given is None else KnownAnswers(given))
-        facts = self._stored if given is None else given
+        facts = self.stored if given is None else given
         allowed = free_entities(self.allowed_entities(relation), facts.table(relation).columns, keys, len(self.entities))
         known = KeyedAnswers(facts, {relation: keys})
         return CandidateScorer(self.model, self.tables, self.schema.id(relation), known, allowed, self.evidence)
@@ -386,7 +390,7 @@ class Trained:
     @cached_property
     def reasoner(self) -> Reasoner:
         """What answers queries, over the stored relations."""
-        return Reasoner(self.model, self.tables, self.calibration, self._stored, self.split.column_types)
+        return Reasoner(self.model, self.tables, self.calibration, self.stored, self.split.column_types)
 
     @property
     def model_with_definitions(self) -> tuple[Model, Parameters]:
@@ -413,6 +417,12 @@ class Trained:
         """Return what is known of a relation: its facts, or what follows from facts by its definition."""
         return KnownAnswers(self._derived(relation)) if relation in self.definitions else self.known
 
+    def remembered(self, name: str, work_out: Callable[[], Kept]) -> Kept:
+        """Return what was worked out once under a name, or is now; it is kept as long as the run is in memory."""
+        if name not in self._remembered:
+            self._remembered[name] = work_out()
+        return cast(Kept, self._remembered[name])
+
     @property
     def _kept(self) -> Path:
         if self.folder is None:
@@ -420,7 +430,7 @@ class Trained:
         return self.folder
 
     @cached_property
-    def _stored(self) -> Hypergraph:
+    def stored(self) -> Hypergraph:
         """The facts of all parts together."""
         return Hypergraph.union(list(self.split.parts.values()))
 
@@ -449,7 +459,7 @@ class Trained:
     def _derived(self, relation: str) -> Hypergraph:
         """Return the facts that follow by definition; they are worked out once."""
         if relation not in self._derivations:
-            columns = evaluate(self.definitions[relation], self._stored).columns
+            columns = evaluate(self.definitions[relation], self.stored).columns
             relations = np.full(columns.shape[1], self.schema.id(relation), np.int32)
             self._derivations[relation] = Hypergraph(self.entities, self.schema, [Block(relations, columns)])
         return self._derivations[relation]

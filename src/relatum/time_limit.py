@@ -1,0 +1,55 @@
+"""How long the search for answers may take: what it has found by then is what there is."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+from relatum.errors import SettingError
+
+__all__ = ["Limit"]
+
+
+class Limit:
+    """A time at which searches stop.
+
+    Args:
+        seconds: how long from now; None is no limit.
+        advance: called, whenever a search looks at the clock, with the milliseconds since the last time.
+    """
+
+    def __init__(self, seconds: float | None = None, advance: Callable[[int], None] | None = None) -> None:
+        if seconds is not None and (math.isnan(seconds) or seconds <= 0):
+            raise SettingError(f"seconds: must be above 0, or None for no limit, not {seconds}")
+        self.seconds, self._advance = seconds, advance
+        self._began = self._last = time.monotonic()
+        self._end = math.inf if seconds is None else self._began + seconds
+        self.stopped = False
+        self._whole: Limit | None = None
+
+    def reached(self) -> bool:
+        """Return whether the time is over; `stopped` then remembers that a search ended early."""
+        now = time.monotonic()
+        if self._advance is not None and (passed := int(1000 * (now - self._last))):
+            self._advance(passed)
+            self._last += passed / 1000
+        over = now >= self._end
+        if over:
+            self.stop()
+        return over
+
+    def stop(self) -> None:
+        """Remember that a search ended early."""
+        self.stopped = True
+        if self._whole is not None:
+            self._whole.stop()
+
+    def part(self, share: float) -> Limit:
+        """Return a limit for a part of the work, which may take a share of the time that is left."""
+        part = Limit(None, self._advance)
+        part._whole = self
+        if self._end != math.inf:
+            now = time.monotonic()
+            part._end = now + share * max(0.0, self._end - now)
+        return part
