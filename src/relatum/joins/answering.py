@@ -1,0 +1,200 @@
+"""The best answers to a query with joins, proven best, each with the facts that it rests on."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from relatum.algebra.expression import Expression
+from relatum.joins.conjunction import Conjunction, alternatives_of
+from relatum.joins.order import steps_of
+from relatum.joins.search import Assignment, Found, Search, Work, against
+from relatum.joins.stream import TimeOver
+from relatum.joins.tree import is_tree, stream_of
+from relatum.joins.truths import Truths, conjunction_by
+from relatum.time_limit import Limit
+
+__all__ = ["JoinAnswer", "JoinAnswers", "WitnessFact", "best_answers", "holds", "judged", "witnesses_of"]
+
+_BATCH = 8  # assignments that are extended at once, at first, where many answers are wanted
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessFact:
+    """A fact that an answer rests on.
+
+    Attributes:
+        relation: its relation.
+        entities: its entities, by number.
+        value: 1 if it is known, else how likely it is.
+        known: whether it is known.
+        position: the position at which it was asked; None for a fact that answers no question.
+        negated: whether the answer rests on it being false.
+    """
+
+    relation: str
+    entities: tuple[int, ...]
+    value: float
+    known: bool
+    position: int | None = None
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JoinAnswer:
+    """Entities, by number, at the columns of a query, how true they are together, and what that rests on."""
+
+    entities: tuple[int, ...]
+    value: float
+    witness: tuple[WitnessFact, ...]
+    proven: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JoinAnswers:
+    """The best answers, best first.
+
+    Attributes:
+        answers: these.
+        proven: whether there are surely no better ones.
+        stopped: whether the time was over before that was certain.
+    """
+
+    answers: tuple[JoinAnswer, ...]
+    proven: bool
+    stopped: bool
+
+
+def best_answers(
+    expression: Expression,
+    truths: Truths,
+    k: int,
+    conjunction: str = "product",
+    limit: Limit | None = None,
+    *,
+    least: float = 0.0,
+    keep: Callable[[tuple[int, ...]], bool] = lambda _: True,
+    witnesses: bool = True,
+) -> JoinAnswers:
+    """Return the k best answers to an expression, all of whose columns are open.
+
+    Args:
+        expression: the query.
+        truths: what facts are worth.
+        k: how many answers.
+        conjunction: how the values of facts become that of all of them, `product` or `minimum`.
+        limit: when to stop with what was found.
+        least: the value below which no answer is looked for.
+        keep: which answers are wanted.
+        witnesses: look up the facts that answers rest on.
+    """
+    limit = limit or Limit()
+    work = Work(truths, conjunction_by(conjunction), limit, least)
+    best: dict[tuple[int, ...], tuple[Found, Conjunction]] = {}
+    for one in alternatives_of(expression):
+        for entities, found in itertools.islice(_kept(work, one, keep), k):
+            before = best.get(entities)
+            if before is None or found.value > before[0].value:
+                best[entities] = found, one
+    ranked = sorted(best.items(), key=lambda item: (-item[1][0].value, item[0]))[:k]
+    answers = (
+        _answers_of(work, [(entities, found, one) for entities, (found, one) in ranked])
+        if witnesses
+        else tuple(JoinAnswer(entities, found.value, (), found.proven) for entities, (found, _) in ranked)
+    )
+    return JoinAnswers(answers, all(one.proven for one in answers) and not limit.stopped, limit.stopped)
+
+
+def holds(expression: Expression, truths: Truths, answers: Sequence[tuple[int, ...]]) -> list[bool]:
+    """Return which answers to an expression have any value at all: with known facts alone, those that follow from them."""
+    work, alternatives = Work(truths, conjunction_by("minimum"), Limit()), alternatives_of(expression)
+    return [any(_for(work, one, entities) is not None for one in alternatives) for entities in answers]
+
+
+def judged(
+    expression: Expression,
+    truths: Truths,
+    answers: Sequence[tuple[int, ...]],
+    conjunction: str = "product",
+    limit: Limit | None = None,
+) -> tuple[JoinAnswer, ...]:
+    """Return given answers to an expression with their values and witnesses, arguments as of `best_answers`."""
+    work, alternatives = Work(truths, conjunction_by(conjunction), limit or Limit()), alternatives_of(expression)
+    found = [JoinAnswer(entities, 0.0, (), True) for entities in answers]
+    there = []
+    for number, entities in enumerate(answers):
+        ways = [(entities, best, one) for one in alternatives if (best := _for(work, one, entities)) is not None]
+        if ways:
+            there.append((number, max(ways, key=lambda way: way[1].value)))
+    for (number, _), answer in zip(there, _answers_of(work, [way for _, way in there]), strict=True):
+        found[number] = answer
+    return tuple(found)
+
+
+def _for(work: Work, one: Conjunction, entities: tuple[int, ...]) -> Found | None:
+    """Return the best assignment of a conjunction whose head are some entities."""
+    given: Assignment = {}
+    for term, entity in zip(one.head, entities, strict=True):
+        if (work.entity(term) if isinstance(term, str) else given.setdefault(term, entity)) != entity:
+            return None
+    return next(Search(work, one, fixed=given).run(), None)
+
+
+def _kept(work: Work, one: Conjunction, keep: Callable[[tuple[int, ...]], bool]) -> Iterator[tuple[tuple[int, ...], Found]]:
+    """Yield the answers to a conjunction that are wanted, best first, down to the least value."""
+    for found in _found(work, one):
+        entities = tuple(work.entity(term) if isinstance(term, str) else found.assignment[term] for term in one.head)
+        if found.value < work.least:
+            return
+        if keep(entities):
+            yield entities, found
+
+
+def _found(work: Work, one: Conjunction) -> Iterator[Found]:
+    """Yield the assignments of a conjunction that differ in the head, best first."""
+    if not is_tree(one):
+        yield from Search(work, one, batch=_BATCH).run()
+        return
+    stream, at = stream_of(work, one), 0
+    try:
+        while stream.reach(at + 1):
+            yield Found(stream.assigned(stream.entities[at]), stream.values[at])
+            at += 1
+    except TimeOver:
+        for entity, value in stream.unproven():
+            yield Found(stream.assigned(entity), value, proven=False)
+
+
+def witnesses_of(
+    work: Work, one: Conjunction, rows: Sequence[Assignment], given: Sequence[int] = ()
+) -> list[tuple[WitnessFact, ...]]:
+    """Return the facts that a conjunction rests on under each of some assignments.
+
+    Of what is negated these are the facts that speak most for it.
+    """
+    found: list[list[WitnessFact]] = [[] for _ in rows]
+    for step in steps_of(one, given):
+        for asked in step.asked:
+            facts = work.facts(asked.atom.terms, rows)
+            known, values = work.truths.known(asked.atom.relation, facts), work.values(asked, facts)
+            for each, fact, is_known, value in zip(found, facts.T.tolist(), known.tolist(), values.tolist(), strict=True):
+                each.append(WitnessFact(asked.atom.relation, tuple(fact), value, is_known, asked.position))
+        for negation in step.negations:
+            for each, row in zip(found, rows, strict=True):
+                if (spoken := against(work, negation, row)) is not None:
+                    (inner,) = witnesses_of(work, spoken[0], [spoken[1]], negation.variables)
+                    each += (replace(fact, negated=not fact.negated) for fact in inner)
+    return [tuple(each) for each in found]
+
+
+def _answers_of(work: Work, found: Sequence[tuple[tuple[int, ...], Found, Conjunction]]) -> tuple[JoinAnswer, ...]:
+    """Return what was found as answers with their witnesses, those of one conjunction looked up together."""
+    witnesses: dict[int, tuple[WitnessFact, ...]] = {}
+    for one in dict.fromkeys(each for _, _, each in found):
+        mine = [number for number, (_, _, each) in enumerate(found) if each == one]
+        rows = [found[number][1].assignment for number in mine]
+        witnesses.update(zip(mine, witnesses_of(work, one, rows), strict=True))
+    return tuple(
+        JoinAnswer(entities, best.value, witnesses[number], best.proven) for number, (entities, best, _) in enumerate(found)
+    )

@@ -1,0 +1,108 @@
+"""The order in which the variables of a conjunction are decided, and by it the question that each of its facts answers.
+
+How likely a fact is depends on what it is an answer to: `sold(drew, ?, book)` and `sold(?, alex, book)` compete with other
+candidates. In a query each fact answers the question at the variable that is decided last; constants and variables decided
+before are given. Variables follow from constants: one is decided as soon as some fact needs nothing else, those that are
+not answered first. Where no fact has a single variable left, one with as few as possible decides all of them together, as a
+fact that answers no question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from relatum.algebra.clauses import Term
+from relatum.joins.conjunction import Conjunction, Negation, Stored
+
+__all__ = ["Asked", "Step", "asked_of", "steps_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An atom, and the position at which it answers a question; None where it is a fact of its own."""
+
+    atom: Stored
+    position: int | None
+
+    @property
+    def given(self) -> tuple[int, ...]:
+        """The variables that the question is made of, each once."""
+        if self.position is None:
+            return ()
+        others = (term for position, term in enumerate(self.atom.terms) if position != self.position)
+        return tuple(dict.fromkeys(term for term in others if isinstance(term, int)))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Variables that are decided, one of them or, by a fact, several, and what can be looked at from then on.
+
+    Attributes:
+        variables: those that are decided; none in the step that is about constants alone.
+        asked: the atoms whose last variables they are.
+        negations: the same of negations.
+        unequal: the same of terms that are not one entity.
+    """
+
+    variables: tuple[int, ...]
+    asked: tuple[Asked, ...]
+    negations: tuple[Negation, ...] = ()
+    unequal: tuple[tuple[Term, Term], ...] = ()
+
+
+def steps_of(one: Conjunction, given: Collection[int] = ()) -> tuple[Step, ...]:
+    """Return the steps in which the variables of a conjunction are decided, those that are given being so already.
+
+    The first step decides nothing: it is about what is given, and about constants.
+    """
+    order = list(given)
+    steps = [_step(one, (), (), order)]
+    while waiting := [name for name in one.variables if name not in order]:
+        ready = [name for name in waiting if any(_is_question(atom, name, order) for atom in one.atoms)]
+        hidden = [name for name in ready if name not in one.head]
+        if ready:
+            decided: tuple[int, ...] = ((hidden or ready)[0],)
+            seed: tuple[Stored, ...] = ()
+        else:
+            left = [atom for atom in one.atoms if _left(atom, order)]
+            first = min(left, key=lambda atom: len(_left(atom, order)))
+            decided, seed = _left(first, order), (first,)
+        steps.append(_step(one, decided, seed, order))
+        order += decided
+    return tuple(steps)
+
+
+def asked_of(atom: Stored, order: Collection[int]) -> Asked:
+    """Return an atom all of whose variables are decided, asked at the one that was decided last."""
+    numbers: dict[Term, int] = {name: number for number, name in enumerate(order)}
+    last = max(range(len(atom.terms)), key=lambda position: (numbers.get(atom.terms[position], -1), position))
+    return Asked(atom, last)
+
+
+def _step(one: Conjunction, decided: tuple[int, ...], seed: tuple[Stored, ...], order: list[int]) -> Step:
+    before, now = set(order), set(order) | set(decided)
+
+    def is_new(names: Collection[Term]) -> bool:
+        own = {name for name in names if isinstance(name, int)}
+        return own <= now and not (own <= before and decided)
+
+    whole = [*order, *decided]
+    asked = tuple(
+        Asked(atom, None) if atom in seed else asked_of(atom, whole) for atom in one.atoms if is_new(atom.variables)
+    )
+    return Step(
+        decided,
+        asked,
+        tuple(negation for negation in one.negations if is_new(negation.variables)),
+        tuple(pair for pair in one.unequal if is_new(pair)),
+    )
+
+
+def _left(atom: Stored, order: list[int]) -> tuple[int, ...]:
+    return tuple(name for name in atom.variables if name not in order)
+
+
+def _is_question(atom: Stored, name: int, order: list[int]) -> bool:
+    """Return whether an atom is a question about one variable alone, which stands in it once."""
+    return _left(atom, order) == (name,) and atom.terms.count(name) == 1
