@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ from relatum.cli.columns import show_both_splits, show_columns
 from relatum.cli.explain import reasons_of, say_reason, where
 from relatum.cli.options import Append, FullNames, Json, Replace, RunFolder, To
 from relatum.cli.output import print_json, print_table, say
+from relatum.cli.query_quality import show_query_quality
 from relatum.errors import SettingError
 from relatum.formatting import number, percent
 
@@ -41,6 +43,9 @@ def evaluate(
             help="After import --time: train a second model on a random split of the same facts, and show both.",
         ),
     ] = False,
+    queries: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Answer the queries that `relatum queries` wrote, shape by shape.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Rank held-out facts among all entities: MRR and Hit@k, filtered by all known facts, with ties at their mean rank."""
@@ -58,6 +63,9 @@ def evaluate(
     if "column" in keys and len(keys) > 1:
         raise SettingError("--by column: judges cells, not ranks; ask for it alone")
     loaded = Run.load(run)
+    if queries is not None:
+        show_query_quality(loaded, queries, json=json)
+        return
     if both_splits:
         if split != "test" or raw or by != "arity":
             raise SettingError("--both-splits cannot be combined with --split, --by or --raw")
