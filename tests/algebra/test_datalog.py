@@ -65,6 +65,25 @@ def answers(text: str) -> set[tuple[str, ...]]:
         ("difference(project[0](knows), person)", "t1(X) <- knows(X, Y)\nt(X) <- t1(X), not person(X)"),
         ("difference(person, project[0](knows))", "t1(X) <- knows(X, Y)\nt(X) <- person(X), not t1(X)"),
         ("project[0](union(knows, permute[1, 0](knows)))", "t(X) <- knows(X, Y)\nt(X) <- knows(Y, X)"),
+        ("filter[2 = coffee](sold)", "t(X, Y, Z) <- sold(X, Y, Z), Z = coffee"),
+        ("filter[0 != drew](person)", "t(X) <- person(X), X != drew"),
+        ("filter[0 = Sam](person)", 't(X) <- person(X), X = "Sam"'),
+        ("filter_unequal[1, 0](knows)", "t(X, Y) <- knows(X, Y), X != Y"),
+        ("filter[0 = tea](permute[1, 0](knows))", "t(X, Y) <- knows(Y, X), X = tea"),
+        ("filter[1 != tea](filter[0 = sam](filter[1 != tea](knows)))", "t(X, Y) <- knows(X, Y), X = sam, Y != tea"),
+        ("select[0 = drew](filter[0 != sam](knows))", "t(X) <- knows(drew, X)"),
+        ("select[0 = drew](filter[0 = sam](knows))", "t(X) <- knows(drew, X), X != X"),
+        ("select[0 = drew](filter_unequal[0, 1](knows))", "t(X) <- knows(drew, X), X != drew"),
+        ("select_equal[0, 1](filter_unequal[0, 1](knows))", "t(X) <- knows(X, X), X != X"),
+        ("project[1](filter[0 = drew](knows))", "t(X) <- knows(Y, X), Y = drew"),
+        ("intersection(knows, project[1, 0](sold))", "t(X, Y) <- knows(X, Y), sold(Y, X, Z)"),
+        ("intersection(person, filter[0 != drew](project[0](knows)))", "t(X) <- person(X), knows(X, Y), X != drew"),
+        (
+            "intersection(person, union(project[0](knows), project[1](knows)))",
+            "t1(X) <- knows(X, Y)\nt1(X) <- knows(Y, X)\nt(X) <- person(X), t1(X)",
+        ),
+        ("difference(person, filter[0 = drew](person))", "t1(X) <- person(X), X = drew\nt(X) <- person(X), not t1(X)"),
+        ("difference(filter[0 = drew](knows), knows)", "t(X, Y) <- knows(X, Y), X = drew, not knows(X, Y)"),
         ("difference(person, \"not\")", 't(X) <- person(X), not "not"(X)'),
         ('"likes to"', 't(X, Y) <- "likes to"(X, Y)'),
     ],
@@ -132,6 +151,13 @@ def test_heads_give_way_to_relations_of_the_expression_and_hide_others() -> None
         ("sold(X) <- person(X)\n\n t(Y) <- sold(Y)\n", {("drew",), ("sam",)}),
         ("t ( X ) <-\n person ( X ) ,\n not  knows ( X , _ )", {("sam",)}),
         ('t(X) <- sold("New York", X, coffee)', {("drew",)}),
+        ("t(X, Y) <- sold(X, Y, Z), X != Y, Z != coffee, X = drew", {("drew", "alex")}),
+        ("t(X) <- X != Y, drew != X, knows(X, Y)", {("alex",)}),
+        ("t(X) <- person(X), X != drew. t(X) <- knows(X, sam), X = alex.", {("sam",), ("alex",)}),
+        ("t(X) <- person(X), X = drew.\nu(Y) <- t(Y), Y = Y.", {("drew",)}),
+        ("t(X) <- person(X), X!=drew", {("sam",)}),
+        ('t(X) <- sold(X, _, _), "New York" = X', {("New York",)}),
+        ("t(X) <- person(X), X != X", set()),
     ],
 )
 def test_rules_written_by_hand(text: str, expected: set[tuple[str, ...]]) -> None:
@@ -168,6 +194,15 @@ def test_rules_written_by_hand(text: str, expected: set[tuple[str, ...]]) -> Non
         ("t(X) <- t(X)", 9, "rules cannot be recursive"),
         ("t(X) <- u(X). u(X) <- person(X)", 9, "rules cannot be recursive"),
         ("person(X) <- person(X)", 14, "rules cannot be recursive"),
+        ("t(X) <- X = drew", 3, "must also be in a condition without 'not', = or !="),
+        ("t(X) <- person(X), X != Y", 20, "must also be in a condition without 'not', = or !="),
+        ("t(X) <- person(X), X != _", 20, "must also be in a condition without 'not', = or !="),
+        ("t(X) <- person(X), not X = drew", 24, "a comparison is negated by !="),
+        ("t(X) <- person(X), drew = alex", 20, "a comparison needs a variable"),
+        ("t(X) <- person(X), X =", 23, "expected a variable or an entity"),
+        ("t(X) <- person(X), X != . u(X) <- person(X)", 25, "expected a variable or an entity"),
+        ("t(X) <- person(X), != drew", 20, "expected a name before '!='"),
+        ("t(X) <- person(X), X = Drew Lee", 24, "put the name of an entity in quotes"),
         ("t(X) <- person(X). t(X, Y) <- knows(X, Y)", 20, "'t' takes 1 terms, not 2"),
     ],
 )
@@ -192,7 +227,8 @@ def test_depth_is_no_problem() -> None:
     expression: Expression = Relation(SCHEMA["knows"])
     for number in range(200):
         other = Relation(SCHEMA["sold"]).select(2, f"e{number}")
-        expression = [expression | other, expression - other, expression.join(other, {1: 0}).project(0, 2)][number % 3]
+        joined = expression.join(other, {1: 0}).project(0, 2).filter_not(0, f"e{number}")
+        expression = [expression | other, expression - other, joined, expression & other][number % 4]
     rules = datalog(expression)
     assert datalog(parse_datalog(rules, SCHEMA)) == rules
 
@@ -224,9 +260,11 @@ def test_broken_rules_are_errors_and_never_tracebacks(seed: int, count: Callable
         "drew",
         "\\",
         "=",
+        "!=",
+        "X != drew",
         "é",
     ]
-    good = "t1(X, Y) <- sold(X, Y, coffee), not knows(Y, X)\nt(X) <- t1(X, _), person(X)"
+    good = "t1(X, Y) <- sold(X, Y, coffee), X != Y, not knows(Y, X), Y = drew\nt(X) <- t1(X, _), person(X)"
     for _ in range(count(300, 5000)):
         if chance.random() < 0.5:
             text = " ".join(chance.choices(pieces, k=chance.randint(0, 9)))

@@ -79,6 +79,14 @@ def test_each_operation_does_what_its_docstring_says() -> None:
     assert tuples(sold.select_equal("seller", "buyer")) == [("drew", "coffee")]
     assert tuples(knows | sold.select("item", "book")) == [("alex", "sam"), ("drew", "alex")]
     assert tuples(knows - sold.select("item", "book")) == [("alex", "sam")]
+    assert tuples(knows & sold.select("item", "book")) == [("drew", "alex")]
+    assert tuples(sold.filter("item", "book")) == [("drew", "alex", "book")]
+    assert tuples(sold.filter_not("item", "coffee")) == [("drew", "alex", "book")]
+    assert tuples(sold.filter_equal("seller", "buyer")) == [("drew", "drew", "coffee")]
+    assert tuples(sold.filter_unequal(0, 1)) == [("alex", "drew", "coffee"), ("drew", "alex", "book")]
+    assert tuples(knows.project(0).filter(0, "drew")) == [("drew",)]
+    assert tuples(sold.filter_equal(1, 1)) == tuples(sold)
+    assert tuples(sold.filter_unequal(1, 1)) == []
     assert len(tuples(knows * knows)) == 4
     assert tuples(knows.join(knows, {1: 0})) == [("drew", "alex", "sam")]
     assert tuples(sold.join(knows, {"seller": 0, "buyer": 1})) == [("drew", "alex", "book")]
@@ -105,6 +113,7 @@ def test_a_relation_without_facts_is_empty_and_so_is_what_follows_from_it() -> N
     [
         (Relation(RelationSchema("solt", 3)), "unknown relation 'solt'; did you mean 'sold'"),
         (knows | Relation(RelationSchema("likes", 2)), "unknown relation 'likes'"),
+        (sold.filter_not(0, "drw"), "unknown entity 'drw'; did you mean 'drew'"),
         (sold.select(0, "drw"), "unknown entity 'drw'; did you mean 'drew'"),
     ],
 )
@@ -143,6 +152,12 @@ def test_laws(seed: int, count: Callable[[int, int], int]) -> None:
             ((a - b) | both, a),
             (a - (a - b), both),
             (both, b.join(a, on=everywhere)),
+            (a & b, both),
+            (a & b, b & a),
+            (a - (a & b), a - b),
+            (a & (b | c), (a & b) | (a & c)),
+            (a.filter(0, "drew") | a.filter_not(0, "drew"), a),
+            (a.filter(0, "drew") - b, (a - b).filter(0, "drew")),
             (a | b, b | a),
             ((a | b) | c, a | (b | c)),
             ((a - b) - c, a - (b | c)),
@@ -157,6 +172,9 @@ def test_laws(seed: int, count: Callable[[int, int], int]) -> None:
             equal += [
                 ((a - b).select(0, "drew"), a.select(0, "drew") - b.select(0, "drew")),
                 (a.select_equal(0, 1), a.select_equal(1, 0)),
+                (a.select(0, "drew"), a.filter(0, "drew").project(*range(1, arity))),
+                (a.select_equal(0, 1), a.filter_equal(0, 1).project(*range(1, arity))),
+                (a.filter_unequal(0, 1), a - a.filter_equal(0, 1)),
                 (a.join(b, {0: 1}), (a * b).select_equal(arity + 1, 0)),
                 (a.join(b, {1: 0, 0: 1}), (a * b).select_equal(arity + 1, 0).select_equal(arity, 1)),
                 (a.select(1, "drew").join(b, 0), a.join(b, 0).select(1, "drew")),

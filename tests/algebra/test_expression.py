@@ -13,6 +13,7 @@ from relatum import RelationSchema
 from relatum.algebra import (
     Difference,
     Expression,
+    Filter,
     Join,
     Product,
     Project,
@@ -50,6 +51,11 @@ person = Relation(RelationSchema("person", 1))
         (knows - sold.project(0, 1), 2, None, 2),
         (sold.select(1, "drew") * lives, 4, ("seller", "item", "buyer", "city"), 2),
         (sold * lives, 5, None, 1),
+        (sold.filter("item", "coffee"), 3, ("seller", "buyer", "item"), 1),
+        (sold.filter_unequal("seller", "buyer").project("item"), 1, ("item",), 2),
+        (person.filter_not(0, "drew"), 1, None, 1),
+        (sold.project(0, 1) & knows, 2, ("seller", "buyer"), 2),
+        (knows & sold.project(0, 1), 2, None, 2),
         (person * knows, 3, None, 1),
         (sold.join(lives, on="buyer"), 4, ("seller", "buyer", "item", "city"), 1),
         (sold.join(lives, on={"seller": "buyer"}), 4, ("seller", "buyer", "item", "city"), 1),
@@ -91,6 +97,12 @@ def test_arity_roles_and_depth(expression: Expression, arity: int, roles: tuple[
             lambda: knows - person,
             "difference takes two relations of one arity, not knows/2 of arity 2 and person/1",
         ),
+        (lambda: knows & person, "intersection takes two relations of one arity, not knows/2 of arity 2 and person/1"),
+        (lambda: sold.filter("item", ""), "filter takes the name of an entity, but: empty name"),
+        (lambda: sold.filter(3, "drew"), "has positions 0 to 2, not 3"),
+        (lambda: Filter(sold, 0, 3), "has positions 0 to 2, not 3"),
+        (lambda: Filter(sold, 0, None), "filter takes the name of an entity, not None"),  # type: ignore[arg-type]
+        (lambda: sold.filter_equal("seller", "byer"), "unknown role of sold 'byer'; did you mean 'buyer'?"),
         (lambda: knows.join(knows, on={}), "join takes at least one pair"),
         (lambda: knows.join(person, on=1), "person/1 has positions 0 to 0, not 1"),
         (lambda: Join(knows, knows, ((0, 0), (1, 0))), "join names position 0 of knows/2 twice"),
@@ -112,6 +124,8 @@ def test_roles_and_numbers_build_equal_nodes() -> None:
     assert sold.permute("buyer", "seller", "item") == Rename(sold, (1, 0, 2))
     assert sold.select_equal("seller", "buyer") == SelectEqual(sold, 0, 1)
     assert sold.join(lives, "buyer") == Join(sold, lives, ((1, 0),))
+    assert sold.filter("item", "coffee") == Filter(sold, 2, "coffee") == Filter(sold, 2, "coffee", True)
+    assert sold.filter_unequal("item", "seller") == Filter(sold, 0, 2, False) == Filter(sold, 2, 0, equal=False)
     assert Join(knows, knows, ((1, 1), (0, 0))) == Join(knows, knows, ((0, 0), (1, 1)))
     assert Project(sold, [0, 2]) == sold.project(0, 2)  # type: ignore[arg-type]
 
@@ -131,6 +145,9 @@ def test_the_permutation_of_the_paper_is_the_inverse() -> None:
         (sold.permute(0, 1, 2), sold.project(0, 1, 2)),
         (sold.select(0, "a"), sold.select(0, "b")),
         (sold.select_equal(0, 1), sold.select_equal(1, 0)),
+        (sold.filter(0, "a"), sold.filter_not(0, "a")),
+        (sold.filter(0, "1"), sold.filter_equal(0, 1)),
+        (knows & lives, lives & knows),
         (knows, "knows"),
     ],
 )
@@ -140,7 +157,7 @@ def test_expressions_that_are_built_differently_differ(one: Expression, other: o
 
 
 def test_operators_leave_other_types_to_python() -> None:
-    for operate in (lambda: knows | 1, lambda: knows - "a", lambda: knows * None):
+    for operate in (lambda: knows | 1, lambda: knows - "a", lambda: knows * None, lambda: knows & 1):
         with pytest.raises(TypeError, match="unsupported operand"):
             operate()  # type: ignore[no-untyped-call]
 

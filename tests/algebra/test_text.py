@@ -42,6 +42,12 @@ sold, knows, person, union, odd = map(Relation, SCHEMA)
         (odd.select(0, 'say "hi"'), r'select[0 = "say \"hi\""]("odd [one], or=so")'),
         (knows.select(0, "1"), 'select[0 = "1"](knows)'),
         (knows.select(0, "a b"), 'select[0 = "a b"](knows)'),
+        (sold.filter("item", "coffee"), "filter[2 = coffee](sold)"),
+        (person.filter_not(0, "drew"), "filter[0 != drew](person)"),
+        (knows.filter(0, "1"), 'filter[0 = "1"](knows)'),
+        (sold.filter_equal("buyer", "seller"), "filter_equal[0, 1](sold)"),
+        (sold.filter_unequal(0, "item"), "filter_unequal[0, 2](sold)"),
+        (knows & knows.permute(1, 0), "intersection(knows, permute[1, 0](knows))"),
     ],
 )
 def test_an_expression_is_one_readable_line(expression: Expression, text: str) -> None:
@@ -64,6 +70,12 @@ def test_an_expression_is_one_readable_line(expression: Expression, text: str) -
         ("union(union, union)", union | union),
         ("join[1 = 1, seller = 0](sold, knows)", Join(sold, knows, ((1, 1), (0, 0)))),
         ("union(\nknows,\n\tunion)", knows | union),
+        ("filter[item!=coffee](sold)", sold.filter_not(2, "coffee")),
+        ("filter[item !=coffee!](sold)", sold.filter_not(2, "coffee!")),
+        ('filter["a = b" != "x!="]("odd [one], or=so")', odd.filter_not(0, "x!=")),
+        ("filter[0 = 1](knows)", knows.filter(0, "1")),
+        ("filter_unequal[buyer, 0](sold)", sold.filter_unequal(0, 1)),
+        ("filter_unequal[1, 1](sold)", sold.filter_unequal(1, 1)),
     ],
 )
 def test_an_expression_can_be_written_in_many_ways(text: str, expression: Expression) -> None:
@@ -84,6 +96,10 @@ def test_what_is_written_is_read_back(seed: int, count: Callable[[int, int], int
 def test_roles_are_written_for_people_where_they_are_known() -> None:
     assert sold.permute(1, 0, 2).project(0, 2).text(roles=True) == "project[buyer, item](permute[buyer, seller, item](sold))"
     assert sold.select(2, "coffee").text(roles=True) == "select[item = coffee](sold)"
+    loud = Relation(RelationSchema("loud", 1, ("what!",)))
+    assert loud.filter_not(0, "!").text(roles=True) == "filter[what! != !](loud)"
+    assert parse("filter[what! != !](loud)", Schema([loud.schema])) == loud.filter_not(0, "!")
+    assert parse("filter[what! = x](loud)", Schema([loud.schema])) == loud.filter(0, "x")
     assert knows.permute(1, 0).text(roles=True) == "permute[1, 0](knows)"
 
 
@@ -125,6 +141,15 @@ def test_a_schema_without_roles_reads_the_same_line() -> None:
         ("select_equal[1, 1](sold)", 1, "names position 1 of sold(seller, buyer, item) twice"),
         ("select[0 = drew](person)", 1, "person/1 has no other"),
         ('select[0 = ""](sold)', 1, "empty name"),
+        ("select[item != coffee](sold)", 1, "select is written select[2 = coffee](a)"),
+        ("join[0 != 1](sold, sold)", 1, "join is written"),
+        ("filter(sold)", 1, "filter is written filter[2 = coffee](a) or filter[2 != coffee](a)"),
+        ("filter[0](sold)", 1, "filter is written"),
+        ("filter[0 = a, 1 = b](sold)", 1, "filter is written"),
+        ("filter[!= a](sold)", 8, "expected a name before '!='"),
+        ("filter[sellr != a](sold)", 8, "unknown role of sold 'sellr'; did you mean 'seller'?"),
+        ("filter_equal[0 = 1](sold)", 1, "filter_equal is written filter_equal[0, 1](a)"),
+        ("intersection(knows, person)", 1, "intersection takes two relations of one arity"),
         ("union[0](knows, union)", 1, "union is written union(a, b)"),
         (
             "union(knows, select[0 = drew](knows))",
@@ -167,7 +192,7 @@ def test_depth_is_no_problem() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_broken_texts_are_errors_and_never_tracebacks(seed: int, count: Callable[[int, int], int]) -> None:
     chance = random.Random(seed)
-    words = ["project", "where", "union", "join", "sold", "knows", "seller", "0", "1", "é"]
+    words = ["project", "where", "filter", "filter_equal", "!=", "union", "join", "sold", "knows", "seller", "0", "1", "é"]
     pieces = [*words, "[", "]", "(", ")", ",", "=", '"', "\\", " ", "\n"]
     good = 'union(project[0, item](sold), select_equal[1, 0](join[1 = 0](knows, select[buyer = "a b"](sold))))'
     for _ in range(count(400, 5000)):

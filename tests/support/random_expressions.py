@@ -10,6 +10,8 @@ from relatum import Hypergraph, RelationSchema, Schema
 from relatum.algebra import (
     Difference,
     Expression,
+    Filter,
+    Intersection,
     Join,
     Product,
     Project,
@@ -55,9 +57,12 @@ def random_graph(chance: random.Random, schema: Schema, entities: Sequence[str])
 def random_expression(
     chance: random.Random, schema: Schema, entities: Sequence[str], steps: int, *, products: bool = True
 ) -> Expression:
-    """Return an expression of at most `steps` operations, in which parts may be shared, and at most 6 columns."""
+    """Return an expression of at most `steps` operations, in which parts may be shared, and at most 6 columns.
+
+    Without `products`, it has only operations that have a closed form.
+    """
     pool: list[Expression] = [Relation(relation) for relation in schema]
-    choices = _STEPS if products else [step for step in _STEPS if step not in (_product, _join)]
+    choices = _STEPS if products else [step for step in _STEPS if step not in (_product, _join, _filter, _intersection)]
     for _ in range(steps):
         pool.append(chance.choice(choices)(chance, pool, entities))
     return pool[-1]
@@ -110,8 +115,21 @@ def _join(chance: random.Random, pool: Sequence[Expression], entities: Sequence[
     return Join(left, right, tuple((chance.randrange(left.arity), q) for q in rights))
 
 
+def _filter(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
+    child = _pick(chance, pool)
+    other = chance.choice([chance.choice(entities), chance.randrange(child.arity)])
+    return Filter(child, chance.randrange(child.arity), other, chance.random() < 0.5)
+
+
+def _intersection(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
+    left, right = _pick(chance, pool), chance.choice(pool)
+    arity = min(left.arity, right.arity)
+    return left.project(*range(arity)) & right.project(*chance.sample(range(right.arity), arity))
+
+
 _STEPS: list[Callable[[random.Random, Sequence[Expression], Sequence[str]], Expression]] = [
-    _rename, _project, _where, _where_equal, _set_operation, _set_operation, _product, _join,
+    _rename, _project, _where, _where_equal, _set_operation, _set_operation, _product, _join, _filter,
+    _filter, _intersection,
 ]  # fmt: skip
 
 
@@ -163,6 +181,21 @@ def _(expression: Union, facts: dict[str, Tuples]) -> Tuples:
 @naive.register
 def _(expression: Difference, facts: dict[str, Tuples]) -> Tuples:
     return naive(expression.left, facts) - naive(expression.right, facts)
+
+
+@naive.register
+def _(expression: Intersection, facts: dict[str, Tuples]) -> Tuples:
+    return naive(expression.left, facts) & naive(expression.right, facts)
+
+
+@naive.register
+def _(expression: Filter, facts: dict[str, Tuples]) -> Tuples:
+    found: Tuples = set()
+    for row in naive(expression.child, facts):
+        other = row[expression.other] if isinstance(expression.other, int) else expression.other
+        if (row[expression.column] == other) is expression.equal:
+            found.add(row)
+    return found
 
 
 @naive.register

@@ -5,6 +5,8 @@ from relatum.algebra.evaluation import evaluate
 from relatum.algebra.expression import (
     Difference,
     Expression,
+    Filter,
+    Intersection,
     Join,
     Product,
     Project,
@@ -20,6 +22,8 @@ from relatum.algebra.text import parse
 __all__ = [
     "Difference",
     "Expression",
+    "Filter",
+    "Intersection",
     "Join",
     "Product",
     "Project",

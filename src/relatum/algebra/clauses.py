@@ -1,10 +1,11 @@
 """Expressions as conjunctive clauses, and clauses as expressions.
 
 Goals are answered from the top down: which rules give the tuples of an expression that fit these terms? Selections thus
-become constants and repeated variables of stored relations, projections become variables that the head does not name, and
-every operand that is a plain conjunction becomes part of the rule it is in. What cannot (a union or a difference within a
-join, anything but an atom behind `not`) is given a definition of its own, always in terms of distinct variables. Equal
-definitions are one. This makes the rules a normal form: reading them as an expression and rewriting that gives the same.
+become constants and repeated variables of stored relations, projections become variables that the head does not name,
+filters become comparisons, and every operand that is a plain conjunction becomes part of the rule it is in. What cannot (a
+union or a difference within a join, anything but an atom behind `not`) is given a definition of its own, always in terms of
+distinct variables. Equal definitions are one. This makes the rules a normal form: reading them as an expression and
+rewriting that gives the same.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import TypeVar
 from relatum.algebra.expression import (
     Difference,
     Expression,
+    Filter,
+    Intersection,
     Join,
     Product,
     Project,
@@ -29,7 +32,7 @@ from relatum.algebra.expression import (
 )
 from relatum.algebra.node import post_order
 
-__all__ = ["Atom", "Definition", "Goal", "Rule", "Term", "conjunction", "definitions_of"]
+__all__ = ["Atom", "Comparison", "Definition", "Goal", "Rule", "Term", "conjunction", "definitions_of"]
 
 Term = int | str  # a variable is a number, an entity its name
 
@@ -47,12 +50,39 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two terms that must be the same entity, or must not. In a rule in normal form the left one is a variable."""
+
+    left: Term
+    right: Term
+    equal: bool
+
+    @property
+    def decided(self) -> bool | None:
+        """Whether it holds, if that is known whatever the variables are."""
+        if self.left == self.right:
+            return self.equal
+        return None if isinstance(self.left, int) or isinstance(self.right, int) else not self.equal
+
+    def renamed(self, names: Mapping[Term, int]) -> Comparison:
+        """Return the comparison with other variables, a variable on the left, of two the one with the smaller number."""
+        terms = [names.get(term, term) for term in (self.left, self.right)]
+        left, right = sorted(terms, key=_order)
+        return Comparison(left, right, self.equal)
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
-    """The tuples `head` for which all `positives` hold and none of the `negatives`; variables of the head are distinct."""
+    """The tuples `head` for which all `positives` and `comparisons` hold and none of the `negatives`.
+
+    Variables of the head are distinct, and every variable stands in one of the positives. In normal form no comparison
+    holds always, and a rule that can never hold has one only: the first variable of the head, unequal to itself.
+    """
 
     head: tuple[int, ...]
     positives: tuple[Atom, ...]
     negatives: tuple[Atom, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
 
     @property
     def atoms(self) -> tuple[Atom, ...]:
@@ -65,15 +95,24 @@ class Rule:
         return not set(self.head).issuperset(variables(*self.positives))
 
     def normal(self) -> Rule:
-        """Return the rule with atoms without variables behind the others, and variables numbered as they occur."""
+        """Return the rule with atoms without variables behind the others, and variables numbered as they occur.
+
+        Comparisons are sorted; those that always hold are left out, and one that never does stands for all.
+        """
         positives = tuple(sorted(self.positives, key=lambda atom: not variables(atom)))
-        return Rule(self.head, positives, self.negatives).renamed(itertools.count())
+        comparisons = tuple(comparison for comparison in self.comparisons if not comparison.decided)
+        if never := [comparison for comparison in comparisons if comparison.decided is False]:
+            # Without a head there is no variable; the rule will be part of one that has some.
+            comparisons = (Comparison(self.head[0], self.head[0], equal=False) if self.head else never[0],)
+        numbered = Rule(self.head, positives, self.negatives, comparisons).renamed(itertools.count())
+        return replace(numbered, comparisons=tuple(sorted(set(numbered.comparisons), key=_comparison_order)))
 
     def renamed(self, names: Iterable[int]) -> Rule:
         """Return the rule with other variables, in the order in which they occur: in the head, then in the atoms."""
         found: dict[Term, int] = dict(zip(dict.fromkeys((*self.head, *variables(*self.atoms))), names, strict=False))
         positives, negatives = ([atom.renamed(found) for atom in atoms] for atoms in (self.positives, self.negatives))
-        return Rule(tuple(found[name] for name in self.head), tuple(positives), tuple(negatives))
+        comparisons = tuple(comparison.renamed(found) for comparison in self.comparisons)
+        return Rule(tuple(found[name] for name in self.head), tuple(positives), tuple(negatives), comparisons)
 
 
 Definition = tuple[Rule, ...]  # what holds by any of the rules; their heads are equally long
@@ -85,6 +124,14 @@ Steps = Generator[Goal, Definition, Result]
 def variables(*atoms: Atom) -> tuple[int, ...]:
     """Return the distinct variables of some atoms in the order in which they occur."""
     return tuple(dict.fromkeys(term for atom in atoms for term in atom.terms if isinstance(term, int)))
+
+
+def _order(term: Term) -> tuple[bool, int, str]:
+    return (False, term, "") if isinstance(term, int) else (True, 0, term)
+
+
+def _comparison_order(comparison: Comparison) -> tuple[object, ...]:
+    return _order(comparison.left), _order(comparison.right), not comparison.equal
 
 
 def definitions_of(expression: Expression) -> list[Definition]:
@@ -105,7 +152,10 @@ def definitions_of(expression: Expression) -> list[Definition]:
         )
 
     return [
-        tuple(Rule(rule.head, renumbered(rule.positives), renumbered(rule.negatives)) for rule in definitions[number])
+        tuple(
+            replace(rule, positives=renumbered(rule.positives), negatives=renumbered(rule.negatives))
+            for rule in definitions[number]
+        )
         for number in order
     ]
 
@@ -150,12 +200,17 @@ class _Rewriting:
         rules = yield expression, tuple(numbers.get(term, term) for term in terms)
         return tuple(rule.renamed(itertools.chain(names, self.fresh)) for rule in rules)
 
-    def conjunction(self, expression: Expression, terms: Sequence[Term]) -> Steps[tuple[Atom, ...]]:
-        """Return atoms that together hold for the terms: those of the only rule, or one of a definition."""
-        rules = yield from self.rules(expression, terms)
-        if len(rules) == 1 and not rules[0].negatives:
-            return rules[0].positives
-        return ((yield from self.defined(expression, terms)),)
+    def conjunction(self, *goals: tuple[Expression, Sequence[Term]]) -> Steps[Rule]:
+        """Return what holds if all goals do, without a head: for each goal its only rule, or the atom of a definition."""
+        positives, comparisons = list[Atom](), list[Comparison]()
+        for expression, terms in goals:
+            rules = yield from self.rules(expression, terms)
+            if len(rules) == 1 and not rules[0].negatives:
+                positives += rules[0].positives
+                comparisons += rules[0].comparisons
+            else:
+                positives.append((yield from self.defined(expression, terms)))
+        return Rule((), tuple(positives), (), tuple(comparisons))
 
     def defined(self, expression: Expression, terms: Sequence[Term]) -> Steps[Atom]:
         """Return the atom of a definition that holds for the terms, its columns as the first rule names them.
@@ -208,7 +263,7 @@ def _(node: Difference, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps
         rule = Rule(_head(terms), ((yield from rewriting.defined(node.left, terms)),))
     rules = yield from rewriting.rules(node.right, terms)
     negated = rules[0].positives[0]
-    if len(rules) > 1 or len(rules[0].atoms) > 1 or rules[0].hides:
+    if len(rules) > 1 or len(rules[0].atoms) > 1 or rules[0].comparisons or rules[0].hides:
         negated = yield from rewriting.defined(node.right, terms)
     return (replace(rule, negatives=(*rule.negatives, negated)),)
 
@@ -220,9 +275,22 @@ def _(node: Product | Join, terms: tuple[Term, ...], rewriting: _Rewriting) -> S
     rights = list(terms[node.left.arity :])
     for p, q in node.pairs if isinstance(node, Join) else ():
         rights.insert(q, lefts[p])  # pairs come in the order of q, so every earlier column is in place
-    positives = yield from rewriting.conjunction(node.left, lefts)
-    positives += yield from rewriting.conjunction(node.right, rights)
-    return (Rule(_head(terms), positives),)
+    both = yield from rewriting.conjunction((node.left, lefts), (node.right, rights))
+    return (replace(both, head=_head(terms)),)
+
+
+@_rules.register
+def _(node: Intersection, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
+    both = yield from rewriting.conjunction((node.left, terms), (node.right, terms))
+    return (replace(both, head=_head(terms)),)
+
+
+@_rules.register
+def _(node: Filter, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
+    other = terms[node.other] if isinstance(node.other, int) else node.other
+    comparison = Comparison(terms[node.column], other, node.equal)
+    rules = yield from rewriting.rules(node.child, terms)
+    return tuple(replace(rule, comparisons=(*rule.comparisons, comparison)) for rule in rules)
 
 
 @singledispatch
@@ -250,11 +318,13 @@ def _(node: SelectConstant, terms: tuple[Term, ...], fresh: Iterator[int]) -> li
     return [*terms[: node.dropped], node.entity, *terms[node.dropped :]]
 
 
-def conjunction(head: Sequence[int], positives: Sequence[Goal], negatives: Sequence[Goal]) -> Expression:
+def conjunction(
+    head: Sequence[int], positives: Sequence[Goal], negatives: Sequence[Goal], comparisons: Sequence[Comparison] = ()
+) -> Expression:
     """Return the tuples `head` for which the expressions in `positives` hold their terms, and those in `negatives` do not.
 
-    Every variable of the head stands in a positive goal. Variables that stand in one negative goal only mean anything at
-    all: the goal must not hold whatever they are.
+    Every variable of the head and of the comparisons stands in a positive goal. Variables that stand in one negative goal
+    only mean anything at all: the goal must not hold whatever they are. A comparison has a variable on its left.
     """
     first, *others = sorted(positives, key=lambda goal: not _has_variables(goal))  # an atom without any only filters
     body = _fit(*first)
@@ -262,7 +332,11 @@ def conjunction(head: Sequence[int], positives: Sequence[Goal], negatives: Seque
         body = _and(body, goal)
     for goal in negatives:
         body = _and_not(body, goal)
-    return _arranged(body, head)
+    expression, columns = body
+    for one in comparisons:  # last: what is filtered on the left of a difference might need a definition of its own
+        left, right = (columns.index(term) if isinstance(term, int) else term for term in (one.left, one.right))
+        expression = Filter(expression, int(left), right, one.equal)
+    return _arranged((expression, columns), head)
 
 
 # A body is an expression and, for each of its columns, a variable; all are distinct.

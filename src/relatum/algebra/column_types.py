@@ -7,6 +7,8 @@ from functools import singledispatch
 from relatum.algebra.expression import (
     Difference,
     Expression,
+    Filter,
+    Intersection,
     Join,
     Product,
     Project,
@@ -59,12 +61,18 @@ def _(node: SelectEqual | SelectConstant, stored: ColumnTypes, child: Columns) -
 
 
 @_column_types.register
+def _(node: Filter, stored: ColumnTypes, child: Columns) -> Columns:
+    return child
+
+
+@_column_types.register
 def _(node: Union, stored: ColumnTypes, left: Columns, right: Columns) -> Columns:
     return tuple(map(_either, left, right))
 
 
-@_column_types.register
-def _(node: Difference, stored: ColumnTypes, left: Columns, right: Columns) -> Columns:
+@_column_types.register(Difference)
+@_column_types.register(Intersection)
+def _(node: Difference | Intersection, stored: ColumnTypes, left: Columns, right: Columns) -> Columns:
     return left
 
 

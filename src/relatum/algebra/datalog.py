@@ -2,12 +2,13 @@
 
     traded(X, Y, Z) <- sold(X, Y, Z)
     traded(X, Y, Z) <- bought(X, Y, Z)
-    t(X, Y) <- traded(X, Y, coffee), not traded(X, Y, filter)
+    t(X, Y) <- traded(X, Y, coffee), not traded(X, Y, filter), X != Y, Y != drew
 
-Several rules with one head are a union, `not` is a difference, a variable that the head does not name is projected away,
-and the last rule's head is what the text is about. What a rule uses is stored, or defined by rules above it: there is no
-recursion. A name that starts with a capital letter or an underscore is a variable, `_` alone a new one each time it
-stands; entities that start so are put in quotes. A rule ends at a line break or a full stop.
+Several rules with one head are a union, `not` is a difference, a variable that the head does not name is projected away, =
+and != compare a variable with another or with an entity, and the last rule's head is what the text is about. What a rule
+uses is stored, or defined by rules above it: there is no recursion. A name that starts with a capital letter or an
+underscore is a variable, `_` alone a new one each time it stands; entities that start so are put in quotes. A rule ends at a
+line break or a full stop; so an entity that ends with a full stop is put in quotes behind = and !=.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from relatum.algebra.clauses import Atom, Rule, Term, conjunction, definitions_of
+from relatum.algebra.clauses import Atom, Comparison, Rule, Term, conjunction, definitions_of
 from relatum.algebra.expression import Expression, Relation
 from relatum.algebra.lexer import Reader, Word, as_written
 from relatum.algebra.node import post_order
@@ -29,7 +30,10 @@ from relatum.errors import UnknownNameError
 __all__ = ["datalog", "parse_datalog"]
 
 _NOT = re.compile(r"not\s")
+_STOP = re.compile(r"\.(?=\s)")
 _LETTERS = "XYZUVW"
+_TERM = "a variable or an entity"
+_UNBOUND = "this variable must also be in a condition without 'not', = or !="
 
 
 def datalog(expression: Expression, name: str = "t") -> str:
@@ -54,7 +58,10 @@ def datalog(expression: Expression, name: str = "t") -> str:
 def _rule(name: str, rule: Rule, called: list[str]) -> str:
     positives = [_atom(atom, called) for atom in rule.positives]
     negatives = [f"not {_atom(atom, called)}" for atom in rule.negatives]
-    return f"{_applied(name, rule.head)} <- {', '.join(positives + negatives)}"
+    comparisons = [
+        f"{_term(one.left)} {'=' if one.equal else '!='} {_term(one.right, last=True)}" for one in rule.comparisons
+    ]
+    return f"{_applied(name, rule.head)} <- {', '.join(positives + comparisons + negatives)}"
 
 
 def _atom(atom: Atom, called: list[str]) -> str:
@@ -66,9 +73,10 @@ def _applied(name: str, terms: tuple[Term, ...]) -> str:
     return f"{as_written(name, quote=name == 'not' or name[0] == '.')}({', '.join(map(_term, terms))})"
 
 
-def _term(term: Term) -> str:
+def _term(term: Term, *, last: bool = False) -> str:
+    """Return a term as it is written; one that may be the `last` of its rule must not end as rules do."""
     if isinstance(term, str):
-        return as_written(term, quote=_is_variable(term))
+        return as_written(term, quote=_is_variable(term) or (last and term[-1] == "."))
     round_, letter = divmod(term, len(_LETTERS))
     return _LETTERS[letter] + (str(round_) if round_ else "")
 
@@ -123,23 +131,28 @@ class _Literal:
 class _TextRule:
     head: _Literal
     body: list[_Literal]
+    comparisons: list[tuple[Comparison, int]]  # each with its offset
 
 
 def _read_rules(reader: Reader) -> Iterator[_TextRule]:
     more = True
     while more:
-        numbers: dict[str, int] = {}
-        unnamed = itertools.count(-1, -1)
-        head = _read_literal(reader, numbers, unnamed)
+        terms = _Terms(reader)
+        rule = _TextRule(_read_literal(reader, reader.word("a relation"), terms), [], [])
         reader.expect("<-")
-        body: list[_Literal] = []
-        while not body or reader.take(","):
+        while not (rule.body or rule.comparisons) or reader.take(","):
             reader.skip()
             negated = _NOT.match(reader.text, reader.offset) is not None
             reader.offset += len("not") * negated
-            body.append(_read_literal(reader, numbers, unnamed, negated))
+            word, sign = reader.compared(reader.word("a relation"))
+            if not sign:
+                rule.body.append(_read_literal(reader, word, terms, negated))
+            elif negated:
+                raise reader.error("a comparison is negated by !=, not by 'not'", word.offset)
+            else:
+                rule.comparisons.append((_read_comparison(reader, word, sign, terms), word.offset))
             behind = reader.offset
-        yield _TextRule(head, body)
+        yield rule
         more = _rule_follows(reader, behind)
 
 
@@ -154,24 +167,51 @@ def _rule_follows(reader: Reader, behind: int) -> bool:
     return True
 
 
-def _read_literal(reader: Reader, numbers: dict[str, int], unnamed: Iterator[int], negated: bool = False) -> _Literal:
-    word = reader.word("a relation")
+class _Terms:
+    """Reads the terms of one rule, whose variables are numbered as they occur."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._numbers: dict[str, int] = {}
+        self._unnamed = itertools.count(-1, -1)
+
+    def term(self, word: Word) -> Term:
+        """Return the variable or the entity that a word stands for."""
+        if not word.quoted and _is_variable(word.name):
+            if not word.name.isidentifier():
+                reason = f"{word.name!r} starts as variables do: put the name of an entity in quotes"
+                raise self._reader.error(reason, word.offset)
+            return next(self._unnamed) if word.name == "_" else self._numbers.setdefault(word.name, len(self._numbers))
+        if fault := fault_of(word.name):
+            raise self._reader.error(fault, word.offset)
+        return word.name
+
+
+def _read_literal(reader: Reader, word: Word, terms: _Terms, negated: bool = False) -> _Literal:
     if not word.quoted and re.search(r"\s", word.name):
         raise reader.error("a relation whose name holds a space is put in quotes", word.offset)
     reader.expect("(")
-    terms, offsets = list[Term](), list[int]()
-    while not terms or reader.expect(",", ")") == ",":
-        term = reader.word("a variable or an entity")
-        offsets.append(term.offset)
-        if not term.quoted and _is_variable(term.name):
-            if not term.name.isidentifier():
-                raise reader.error(f"{term.name!r} starts as variables do: put the name of an entity in quotes", term.offset)
-            terms.append(next(unnamed) if term.name == "_" else numbers.setdefault(term.name, len(numbers)))
-        elif fault := fault_of(term.name):
-            raise reader.error(fault, term.offset)
-        else:
-            terms.append(term.name)
-    return _Literal(word, tuple(terms), tuple(offsets), negated)
+    words: list[Word] = []
+    while not words or reader.expect(",", ")") == ",":
+        words.append(reader.word(_TERM))
+    return _Literal(word, tuple(map(terms.term, words)), tuple(one.offset for one in words), negated)
+
+
+def _read_comparison(reader: Reader, word: Word, sign: str, terms: _Terms) -> Comparison:
+    """Return what `word`, which stands before the sign, is compared with; a full stop before a space ends the rule."""
+    other = reader.word(_TERM)
+    stop = _STOP.search(reader.text[other.offset : reader.offset + 1] + " " * (reader.offset == len(reader.text)))
+    if not other.quoted and stop:
+        reader.offset = other.offset + stop.start()
+        other = other._replace(name=reader.text[other.offset : reader.offset].strip())
+        if not other.name:
+            raise reader.error(f"expected {_TERM}")
+    left, right = terms.term(word), terms.term(other)
+    if isinstance(left, str):
+        left, right = right, left
+    if isinstance(left, str):
+        raise reader.error("a comparison needs a variable, which starts with a capital letter", word.offset)
+    return Comparison(left, right, sign == "=")
 
 
 def _expression(reader: Reader, rule: _TextRule, operands: list[Expression]) -> Expression:
@@ -184,8 +224,11 @@ def _expression(reader: Reader, rule: _TextRule, operands: list[Expression]) -> 
     for literal in (rule.head, *rule.body):
         for term, offset in zip(literal.terms, literal.offsets, strict=True):
             if isinstance(term, int) and term >= 0 and term not in bound:
-                raise reader.error("this variable must also be in a condition without 'not'", offset)
-    return conjunction(head, positives, negatives)
+                raise reader.error(_UNBOUND, offset)
+    for comparison, offset in rule.comparisons:
+        if any(isinstance(term, int) and term not in bound for term in (comparison.left, comparison.right)):
+            raise reader.error(_UNBOUND, offset)
+    return conjunction(head, positives, negatives, [comparison for comparison, _ in rule.comparisons])
 
 
 def _head(reader: Reader, literal: _Literal) -> list[int]:

@@ -15,6 +15,8 @@ import numpy as np
 from relatum.algebra.expression import (
     Difference,
     Expression,
+    Filter,
+    Intersection,
     Join,
     Product,
     Project,
@@ -103,6 +105,12 @@ def _(node: SelectConstant, graph: Hypergraph, child: Ids) -> Ids:
 
 
 @_columns.register
+def _(node: Filter, graph: Hypergraph, child: Ids) -> Ids:
+    other = child[node.other] if isinstance(node.other, int) else graph.entities.id(node.other)
+    return _take(child, np.flatnonzero((child[node.column] == other) == node.equal))
+
+
+@_columns.register
 def _(node: Union, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
     return _distinct(_sorted(np.concatenate([left, right], axis=1), graph))
 
@@ -111,6 +119,12 @@ def _(node: Union, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
 def _(node: Difference, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
     mine, theirs = _numbered(left, right, graph)
     return _take(left, np.flatnonzero(~np.isin(mine, theirs)))
+
+
+@_columns.register
+def _(node: Intersection, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
+    mine, theirs = _numbered(left, right, graph)
+    return _take(left, np.flatnonzero(np.isin(mine, theirs)))
 
 
 @_columns.register

@@ -24,6 +24,8 @@ __all__ = [
     "OPERATIONS",
     "Difference",
     "Expression",
+    "Filter",
+    "Intersection",
     "Join",
     "Product",
     "Project",
@@ -38,7 +40,8 @@ __all__ = [
 
 # A relation that is called by one of these words is written in quotes; the last three are the paper's own.
 OPERATIONS = frozenset(
-    {"permute", "project", "select", "select_equal", "union", "difference", "product", "join"}
+    {"permute", "project", "select", "select_equal", "filter", "filter_equal", "filter_unequal"}
+    | {"union", "difference", "intersection", "product", "join"}
     | {"rename", "where", "where_equal"}
 )
 _OPERANDS = ("child", "left", "right")
@@ -70,6 +73,22 @@ class Expression(Node):
         """Return the tuples that hold the same entity at both positions; the first of the two columns is dropped."""
         return SelectEqual(self, self.position(dropped), self.position(kept))
 
+    def filter(self, position: PositionOrRole, entity: str) -> Filter:
+        """Return the tuples that hold `entity` at `position`, with all their columns."""
+        return Filter(self, self.position(position), entity)
+
+    def filter_not(self, position: PositionOrRole, entity: str) -> Filter:
+        """Return the tuples that hold another entity than `entity` at `position`."""
+        return Filter(self, self.position(position), entity, equal=False)
+
+    def filter_equal(self, position: PositionOrRole, other: PositionOrRole) -> Filter:
+        """Return the tuples that hold the same entity at both positions, with all their columns."""
+        return Filter(self, self.position(position), self.position(other))
+
+    def filter_unequal(self, position: PositionOrRole, other: PositionOrRole) -> Filter:
+        """Return the tuples that hold different entities at the two positions."""
+        return Filter(self, self.position(position), self.position(other), equal=False)
+
     # The paper's own words.
     rename, where, where_equal = permute, select, select_equal
 
@@ -84,38 +103,11 @@ class Expression(Node):
     def __sub__(self, other: Expression) -> Difference:
         return Difference(self, other) if isinstance(other, Expression) else NotImplemented
 
+    def __and__(self, other: Expression) -> Intersection:
+        return Intersection(self, other) if isinstance(other, Expression) else NotImplemented
+
     def __mul__(self, other: Expression) -> Product:
         return Product(self, other) if isinstance(other, Expression) else NotImplemented
-
-    def text(self, *, roles: bool = False) -> str:
-        """Return the expression as one line that `parse` reads back as an equal one.
-
-        Positions are written as numbers, so that the line is read alike with a schema that knows no roles; for people,
-        `roles` are written where they are known. What is shared within an expression is written out wherever it stands.
-        """
-        pieces: list[str] = []
-        waiting: list[Expression | str] = [self]  # not Python's stack: an expression may be as deep as it likes
-        while waiting:
-            part = waiting.pop()
-            if isinstance(part, str):
-                pieces.append(part)
-                continue
-            pieces.append(part._head([_position_names(child, roles) for child in part.children]))
-            if part.children:
-                first, *rest = part.children
-                waiting += [")", *(one for child in reversed(rest) for one in (child, ", ")), first, "("]
-        return "".join(pieces)
-
-    def _head(self, names: list[list[str]]) -> str:
-        """Return what is written before the operands, whose positions are called `names`."""
-        return self.operation  # union, difference and product take nothing but their operands
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def __repr__(self) -> str:
-        # What is shared is written out wherever it stands: the text of a deep expression can be without end.
-        return f"<{type(self).__name__} {self if self.depth <= 12 else f'{self.schema} of depth {self.depth}'}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -229,18 +221,44 @@ class SelectConstant(Expression):
     def __post_init__(self) -> None:
         self._check_operands(self.child)
         (dropped,) = self._check_positions(self.child, self.dropped)
-        if not isinstance(self.entity, str):
-            raise DataError(f"select takes the name of an entity, not {self.entity!r}")
-        if fault := fault_of(self.entity):
-            raise DataError(f"select takes the name of an entity, but: {fault}")
+        _check_entity(self, self.entity)
         if self.child.arity == 1:
             raise DataError(f"select drops the column it selects by, and {self.child.schema} has no other")
         self._set(dropped=dropped)
         self._derive((self.child,), _without(_roles(self.child), dropped), dropped, self.entity)
 
     def _head(self, names: list[list[str]]) -> str:
-        # Bare digits would be read rightly, but a person would take them for a position.
-        return f"select[{names[0][self.dropped]} = {as_written(self.entity, quote=self.entity.isdecimal())}]"
+        return f"select[{names[0][self.dropped]} = {_written_entity(self.entity)}]"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Filter(Expression):
+    """The tuples of `child` whose entity at `column` is, or is not, `other`; all columns stay, with their roles.
+
+    `other` is another position or the name of an entity. This is Codd's selection: unlike those of the paper it may tell
+    unequals, and filter a relation of one column. Of two positions the smaller comes first; they may be one.
+    """
+
+    operation: ClassVar[str] = "filter"
+    child: Expression
+    column: int
+    other: int | str
+    equal: bool = True
+
+    def __post_init__(self) -> None:
+        self._check_operands(self.child)
+        column, other = self.child.position(self.column), self.other
+        if isinstance(other, int):
+            column, other = sorted((column, self.child.position(other)))
+        else:
+            _check_entity(self, other)
+        self._set(column=column, other=other, equal=bool(self.equal))
+        self._derive((self.child,), _roles(self.child), column, other, self.equal)
+
+    def _head(self, names: list[list[str]]) -> str:
+        if isinstance(self.other, int):
+            return f"filter_{'equal' if self.equal else 'unequal'}[{names[0][self.column]}, {names[0][self.other]}]"
+        return f"filter[{names[0][self.column]} {'=' if self.equal else '!='} {_written_entity(self.other)}]"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -269,6 +287,23 @@ class Difference(Expression):
     """
 
     operation: ClassVar[str] = "difference"
+    left: Expression
+    right: Expression
+
+    def __post_init__(self) -> None:
+        self._check_operands(self.left, self.right)
+        _check_same_arity(self, self.left, self.right)
+        self._derive((self.left, self.right), _roles(self.left))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Intersection(Expression):
+    """The tuples that both `left` and `right`, of one arity, hold; with the roles of `left`.
+
+    Columns meet by position, whatever their roles.
+    """
+
+    operation: ClassVar[str] = "intersection"
     left: Expression
     right: Expression
 
@@ -339,21 +374,24 @@ def expanded(expression: Expression, definitions: Mapping[str, Expression]) -> E
     return rebuilt(expression, lambda node: definitions.get(node.name, node) if isinstance(node, Relation) else node)
 
 
-def _position_names(operand: Expression, roles: bool) -> list[str]:
-    """Return how the positions of an operand are called; a role that is a number would be read as one."""
-    named = operand.roles if roles else None
-    return [
-        as_written(named[position]) if named and not named[position].isdecimal() else str(position)
-        for position in range(operand.arity)
-    ]
-
-
 def _roles(expression: Expression) -> list[str | None]:
     return list(expression.roles or [None] * expression.arity)
 
 
 def _without(roles: list[str | None], position: int) -> list[str | None]:
     return roles[:position] + roles[position + 1 :]
+
+
+def _check_entity(node: Expression, entity: object) -> None:
+    if not isinstance(entity, str):
+        raise DataError(f"{node.operation} takes the name of an entity, not {entity!r}")
+    if fault := fault_of(entity):
+        raise DataError(f"{node.operation} takes the name of an entity, but: {fault}")
+
+
+def _written_entity(entity: str) -> str:
+    # Bare digits would be read rightly, but a person would take them for a position.
+    return as_written(entity, quote=entity.isdecimal())
 
 
 def _check_same_arity(node: Expression, left: Expression, right: Expression) -> None:

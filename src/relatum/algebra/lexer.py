@@ -80,6 +80,19 @@ class Reader:
             return Word(found[0].strip(), start, False)
         raise self.error(f"expected {what}")
 
+    def compared(self, word: Word) -> tuple[Word, str]:
+        """Step over = or != if it comes next; return what was read before, without the sign, and the sign or ''.
+
+        A bare word ends at the equals sign, so it holds the exclamation mark that stands right before the sign.
+        """
+        if not word.quoted and word.name.endswith("!") and self.text.startswith("!=", self.offset - 1):
+            if not (name := word.name[:-1].rstrip()):
+                raise self.error("expected a name before '!='", word.offset)
+            self.offset += 1
+            return Word(name, word.offset, False), "!="
+        sign = "!=" if self.take("!=") else "=" if self.take("=") else ""
+        return word, sign
+
     def relation(self, word: Word, schema: Schema) -> RelationSchema:
         """Return the stored relation that a word names."""
         try:

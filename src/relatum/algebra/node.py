@@ -1,10 +1,11 @@
-"""What all expressions share: what their result looks like, their depth, equality, and an order to visit them in."""
+"""What all expressions share: the schema of their result, their text, depth and equality, and an order to visit them in."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import ClassVar, TypeVar
 
+from relatum.algebra.lexer import as_written
 from relatum.data.schema import RelationSchema
 from relatum.errors import DataError
 
@@ -18,7 +19,7 @@ class Node:
     """A frozen node; `schema` is what its result looks like, and is named after the operation.
 
     `depth` is the paper's: a stored relation has depth 0, and every operation one more than the deepest of its operands,
-    whether it has one (rename, project, both selections) or two (union, difference, product, join).
+    whether it has one (rename, project, selections, filters) or two (union, difference, intersection, product, join).
     """
 
     operation: ClassVar[str]
@@ -59,6 +60,36 @@ class Node:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def text(self, *, roles: bool = False) -> str:
+        """Return the expression as one line that `parse` reads back as an equal one.
+
+        Positions are written as numbers, so that the line is read alike with a schema that knows no roles; for people,
+        `roles` are written where they are known. What is shared within an expression is written out wherever it stands.
+        """
+        pieces: list[str] = []
+        waiting: list[Node | str] = [self]  # not Python's stack: an expression may be as deep as it likes
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, str):
+                pieces.append(part)
+                continue
+            pieces.append(part._head([_position_names(child, roles) for child in part._operands]))
+            if part._operands:
+                first, *rest = part._operands
+                waiting += [")", *(one for child in reversed(rest) for one in (child, ", ")), first, "("]
+        return "".join(pieces)
+
+    def _head(self, names: list[list[str]]) -> str:
+        """Return what is written before the operands, whose positions are called `names`."""
+        return self.operation  # union, difference, intersection and product take nothing but their operands
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        # What is shared is written out wherever it stands: the text of a deep expression can be without end.
+        return f"<{type(self).__name__} {self if self.depth <= 12 else f'{self.schema} of depth {self.depth}'}>"
 
     def _become(self, schema: RelationSchema, operands: tuple[Node, ...], own: tuple[Hashable, ...]) -> None:
         """Set what follows from the fields, once: as properties they would be computed again at every level above."""
@@ -105,3 +136,12 @@ def post_order(root: Visited, children: Callable[[Visited], Iterable[Visited]]) 
         else:
             found[waiting.pop()] = None
     return list(found)
+
+
+def _position_names(operand: Node, roles: bool) -> list[str]:
+    """Return how the positions of an operand are called; a role that is a number would be read as one."""
+    named = operand.roles if roles else None
+    return [
+        as_written(named[position]) if named and not named[position].isdecimal() else str(position)
+        for position in range(operand.arity)
+    ]

@@ -1,12 +1,14 @@
 """Expressions read from one line of text: `project[0, 2](select[1 = coffee](sold))`.
 
-    permute[1, 0, 2](a)    project[0, 2](a)      select_equal[0, 1](a)   select[2 = coffee](a)
-    union(a, b)            difference(a, b)      product(a, b)           join[0 = 1, 2 = 0](a, b)
+    permute[1, 0, 2](a)    project[0, 2](a)         select_equal[0, 1](a)   select[2 = coffee](a)
+    filter[2 = coffee](a)  filter[2 != coffee](a)   filter_equal[0, 1](a)   filter_unequal[0, 1](a)
+    union(a, b)            difference(a, b)         intersection(a, b)
+    product(a, b)          join[0 = 1, 2 = 0](a, b)
 
 An operation is a word followed by a bracket; any other word is a stored relation. Positions are numbers or roles; in
-`select` an entity stands behind the equals sign, in `join` a position of the right side. Names are quoted as in questions.
-The paper's words are read too: `rename` for permute, `where` for select, `where_equal` for select_equal. Selections drop the
-column that they select by.
+`select` and `filter` an entity stands behind the sign, in `join` a position of the right side. Names are quoted as in
+questions. The paper's words are read too: `rename` for permute, `where` for select, `where_equal` for select_equal.
+Selections drop the column that they select by, filters keep it.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from relatum.algebra.expression import (
     OPERATIONS,
     Difference,
     Expression,
+    Filter,
+    Intersection,
     Join,
     Product,
     Project,
@@ -83,12 +87,20 @@ def _open(reader: Reader, word: Word) -> _Operation:
         while not reader.take("]"):
             if operation.arguments:
                 reader.expect(",")
-            argument = reader.word("a position")
-            operation.arguments.append((argument, reader.word("a name") if reader.take("=") else None))
+            argument, sign = reader.compared(reader.word("a position"))
+            operation.arguments.append(_Argument(argument, sign, reader.word("a name") if sign else None))
             if not reader.ahead("]") and not reader.ahead(","):
                 raise reader.error("expected ',' or ']'")
     reader.expect("(")
     return operation
+
+
+class _Argument(NamedTuple):
+    """What stands between the commas of square brackets: a word, or two with = or != between them."""
+
+    word: Word
+    sign: str
+    match: Word | None
 
 
 @dataclass(slots=True)
@@ -98,7 +110,7 @@ class _Operation:
     reader: Reader
     word: Word
     form: _Form
-    arguments: list[tuple[Word, Word | None]] = field(default_factory=list)
+    arguments: list[_Argument] = field(default_factory=list)
     operands: list[Expression] = field(default_factory=list)
 
     def build(self) -> Expression:
@@ -116,13 +128,13 @@ class _Operation:
 
     def singles(self) -> tuple[int, ...]:
         """Return the arguments as positions."""
-        if any(match for _, match in self.arguments):
+        if any(argument.match for argument in self.arguments):
             raise self.misshapen()
-        return tuple(self.position(word) for word, _ in self.arguments)
+        return tuple(self.position(argument.word) for argument in self.arguments)
 
     def pairs(self) -> list[tuple[Word, Word]]:
         """Return the arguments as what stands before and behind their equals signs."""
-        found = [(word, match) for word, match in self.arguments if match]
+        found = [(one.word, one.match) for one in self.arguments if one.match and one.sign == "="]
         if len(found) < len(self.arguments) or not found:
             raise self.misshapen()
         return found
@@ -154,6 +166,21 @@ def _position_and_entity(operation: _Operation) -> tuple[int, str]:
     return operation.position(word), entity.name
 
 
+def _comparison(operation: _Operation) -> tuple[int, str, bool]:
+    (word, sign, entity), *more = operation.arguments or [_Argument(operation.word, "", None)]
+    if more or not entity:
+        raise operation.misshapen()
+    return operation.position(word), entity.name, sign == "="
+
+
+def _equals(operation: _Operation) -> tuple[int, ...]:
+    return (*_two_positions(operation), True)
+
+
+def _unequals(operation: _Operation) -> tuple[int, ...]:
+    return (*_two_positions(operation), False)
+
+
 def _matches(operation: _Operation) -> tuple[tuple[tuple[int, int], ...]]:
     return (tuple((operation.position(p), operation.position(q, 1)) for p, q in operation.pairs()),)
 
@@ -172,8 +199,12 @@ _FORMS = {
     "project": _Form(1, _positions, Project, "project[0, 2](a)"),
     "select_equal": _Form(1, _two_positions, SelectEqual, "select_equal[0, 1](a)"),
     "select": _Form(1, _position_and_entity, SelectConstant, "select[2 = coffee](a)"),
+    "filter": _Form(1, _comparison, Filter, "filter[2 = coffee](a) or filter[2 != coffee](a)"),
+    "filter_equal": _Form(1, _equals, Filter, "filter_equal[0, 1](a)"),
+    "filter_unequal": _Form(1, _unequals, Filter, "filter_unequal[0, 1](a)"),
     "union": _Form(2, _nothing, Union, "union(a, b)"),
     "difference": _Form(2, _nothing, Difference, "difference(a, b)"),
+    "intersection": _Form(2, _nothing, Intersection, "intersection(a, b)"),
     "product": _Form(2, _nothing, Product, "product(a, b)"),
     "join": _Form(2, _matches, Join, "join[0 = 1, 2 = 0](a, b)"),
 }

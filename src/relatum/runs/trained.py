@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from torch import Tensor
 
-from relatum.algebra import Expression, Relation, SelectConstant, evaluate, expanded, parse
+from relatum.algebra import Expression, Filter, Relation, SelectConstant, evaluate, expanded, parse
 from relatum.algebra.column_types import column_types_of
 from relatum.algebra.expression import rebuilt
 from relatum.arrays import Float64
@@ -423,9 +423,11 @@ class Trained:
         """Return an expression whose constants are names of entities, where they were values as they stand in a table."""
 
         def found(node: Expression) -> Expression:
-            if not isinstance(node, SelectConstant) or node.entity in self.entities:
-                return node
-            return replace(node, entity=self._entity(node.child, node.dropped, node.entity))
+            if isinstance(node, SelectConstant) and node.entity not in self.entities:
+                return replace(node, entity=self._entity(node.child, node.dropped, node.entity))
+            if isinstance(node, Filter) and isinstance(node.other, str) and node.other not in self.entities:
+                return replace(node, other=self._entity(node.child, node.column, node.other))
+            return node
 
         return rebuilt(expression, found)
 
