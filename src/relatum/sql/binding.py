@@ -138,12 +138,8 @@ class Binder:
 
     def _table(self, table: CatalogTable, alias: str) -> Source:
         columns, types = tuple(one.name for one in table.columns), tuple(one.column_type for one in table.columns)
-        relations = {one.relation for one in table.columns}
-        (relation, *others) = relations
-        in_order = [one.position for one in table.columns] == list(range(len(columns)))
-        if relation is not None and not others and in_order and relation.arity == len(columns):
-            return Source(alias, columns, types, Relation(relation))
-        return Source(alias, columns, types, table=table)
+        relation = table.relation
+        return Source(alias, columns, types, *((None, table) if relation is None else (Relation(relation), None)))
 
     def _join(
         self, joined: Joined, source: Source, group: Sequence[Source], scope: Scope, named: _Named

@@ -56,6 +56,15 @@ class CatalogTable:
         """The column that its rows are known by, where these are entities."""
         return next((one for one in self.columns if one.use == "key"), None)
 
+    @property
+    def relation(self) -> RelationSchema | None:
+        """The relation that it is, column by column; None if it is not one."""
+        first = self.columns[0].relation if self.columns else None
+        in_order = [(one.relation, one.position) for one in self.columns]
+        if first is None or in_order != [(first, position) for position in range(first.arity)]:
+            return None
+        return first
+
 
 @dataclass(frozen=True, slots=True)
 class View:

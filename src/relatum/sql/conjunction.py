@@ -35,13 +35,18 @@ class TooManySources(Exception):  # noqa: N818  # not an error by itself: whoeve
 
 
 class Conjunction:
-    """Sources and what must hold of their columns, which are numbered as they come; a column is in a class of equals."""
+    """Sources and what must hold of their columns, which are numbered as they come; a column is in a class of equals.
+
+    Attributes:
+        sources: relations, and what stays in one piece, each with its columns.
+        unequal: which columns must hold something else than another one, or than an entity.
+    """
 
     def __init__(self) -> None:
-        self._sources: list[tuple[Expression, tuple[int, ...]]] = []
+        self.sources: list[tuple[Expression, tuple[int, ...]]] = []
         self._parents: list[int] = []
         self._constants: dict[int, str] = {}  # by the root of a class
-        self._unequal: list[tuple[int, int | str]] = []
+        self.unequal: list[tuple[int, int | str]] = []
         self._is_empty = False
 
     def free(self) -> int:
@@ -62,7 +67,7 @@ class Conjunction:
 
     def columns(self) -> set[int]:
         """Return the columns of sources."""
-        return {column for _, columns in self._sources for column in columns}
+        return {column for _, columns in self.sources for column in columns}
 
     def equate(self, one: int, other: int | str) -> None:
         """Demand that a column holds what another column holds, or an entity."""
@@ -78,22 +83,22 @@ class Conjunction:
 
     def differ(self, one: int, other: int | str) -> None:
         """Demand that a column holds something else than another column, or than an entity."""
-        self._unequal.append((one, other))
+        self.unequal.append((one, other))
 
     def add(self, source: Expression) -> list[int]:
         """Return the columns of one more source, which stays in one piece."""
-        if len(self._sources) >= _MOST_SOURCES:
+        if len(self.sources) >= _MOST_SOURCES:
             raise TooManySources(f"a query joins more than {_MOST_SOURCES} tables")
         columns = [self.free() for _ in range(source.arity)]
-        self._sources.append((source, tuple(columns)))
+        self.sources.append((source, tuple(columns)))
         return columns
 
     def absorb(self, node: Expression, *, first: bool = False) -> list[int]:
         """Return the columns of an expression whose sources join these, behind them or before; joins are taken apart."""
-        before = len(self._sources)
+        before = len(self.sources)
         columns = self._absorb(node)
         if first:
-            self._sources = self._sources[before:] + self._sources[:before]
+            self.sources = self.sources[before:] + self.sources[:before]
         return columns
 
     def _absorb(self, node: Expression) -> list[int]:
@@ -149,7 +154,7 @@ class Conjunction:
         if self._is_empty:
             return None
         found: dict[tuple[int, int | str], None] = {}
-        for one, other in self._unequal:
+        for one, other in self.unequal:
             left: int | str = self._constants.get(self.root(one), self.root(one))
             right = other if isinstance(other, str) else self._constants.get(self.root(other), self.root(other))
             if left == right:
@@ -198,7 +203,7 @@ class Conjunction:
         Sources stand in an order in which each shares variables with one before it, if any does: that decides where a test is
         made, which is where all that it needs is there.
         """
-        waiting = [_Part(source, columns) for source, columns in self._sources]
+        waiting = [_Part(source, columns) for source, columns in self.sources]
         for part in waiting:
             part.select({column: self._constants[self.root(column)] for column in part.columns if self.constant(column)}, outputs)
             part.unify(variables)

@@ -14,10 +14,15 @@ from relatum.sql.tree import Condition, Conjuncts, Known, Least, Negation, Outer
 __all__ = ["parse_sql"]
 
 
-def parse_sql(text: str, catalog: Catalog) -> Statement:
+def parse_sql(text: str, catalog: Catalog, *, merge: bool = True) -> Statement:
     """Return what a statement asks for: an expression over stored relations, and which of its rows are wanted.
 
     Results are sets: DISTINCT is implied. What is not in `docs/sql.md` is refused with its position in the text.
+
+    Args:
+        text: one statement.
+        catalog: what it can name.
+        merge: let columns of the result that a join makes equal be one column of the expression; never for a view.
     """
     refusals = Refusals(text)
     read = read_sql(text)
@@ -26,9 +31,10 @@ def parse_sql(text: str, catalog: Catalog) -> Statement:
     bound = Binder(catalog, refusals, translator.evaluated).query(query)
     if read.name is not None:
         _check_view(read, catalog, refusals)
-        expression, positions = translator.expression(bound), tuple(range(len(bound.names)))
-    else:
+    if merge and read.name is None:
         expression, positions = translator.merged(bound)
+    else:
+        expression, positions = translator.expression(bound), tuple(range(len(bound.names)))
     if expression is None:
         raise refusals.at(bound.at, "no row can be: what this demands can never hold together")
     return Statement(

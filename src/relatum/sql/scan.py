@@ -13,10 +13,10 @@ from relatum.sql.refusals import Refusals, SqlError
 __all__ = ["MOST_CHARACTERS", "MOST_DEPTH", "MOST_SELECTS", "MOST_TOKENS", "Token", "check_tokens", "without_last_semicolon"]
 
 MOST_CHARACTERS = 100_000
-MOST_TOKENS = 4_000
-MOST_DEPTH = 16  # of parentheses within one another, NOT before NOT included
-MOST_SELECTS = 64
-_MOST_JOINS = 64
+MOST_TOKENS = 20_000
+MOST_DEPTH = 20  # of parentheses within one another, NOT before NOT included
+MOST_SELECTS = 256
+_MOST_JOINS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,8 @@ _REFUSED = {
     "NULLIF": f"NULLIF is not there: {_NULLS}",
     "IFNULL": f"IFNULL is not there: {_NULLS}",
 }
+_AFTER_JOIN = frozenset("JOIN NATURAL CROSS INNER WHERE ORDER LIMIT UNION EXCEPT INTERSECT SELECT FROM AND OR".split())
+_NO_CONDITION = "a JOIN needs ON or USING; every row with every row is CROSS JOIN"
 _MARKS = frozenset([",", ".", "(", ")", "*", "=", "<>", "!=", "<", ">", "<=", ">=", "-", ";"])
 _ARITHMETIC = frozenset(["+", "/", "%", "^", "&", "|", "~", "<<", ">>", "//", "**"])
 _MARK_REASONS = {
@@ -161,6 +163,7 @@ def check_tokens(tokens: Sequence[Token], refusals: Refusals) -> None:
         denials = denials + 1 if token.word == "NOT" else 0
         if depth + denials > MOST_DEPTH:
             raise refusals.at(token.start, f"the query is nested more than {MOST_DEPTH} deep")
+    _check_joins(tokens, refusals)
     for word, most in (("SELECT", MOST_SELECTS), ("JOIN", _MOST_JOINS)):
         found = [token for token in tokens if token.word == word]
         if len(found) > most:
@@ -176,6 +179,23 @@ def without_last_semicolon(tokens: Sequence[Token], refusals: Refusals) -> int |
         if token.text != ";" or token.kind != "mark":
             raise refusals.at(token.start, "a second statement is not there: one is answered at a time")
     return tokens[ends[0]].start
+
+
+def _check_joins(tokens: Sequence[Token], refusals: Refusals) -> None:
+    """Refuse a JOIN without ON or USING before the next one: some parsers try all ways in which those to come could fit."""
+    for index, token in enumerate(tokens):
+        before = [one.word for one in tokens[max(index - 2, 0) : index]]
+        if token.word != "JOIN" or "CROSS" in before[-1:] or "NATURAL" in before:
+            continue
+        depth = 0
+        for one in tokens[index + 1 :]:
+            depth += (one.text == "(") - (one.text == ")") if one.kind == "mark" else 0
+            if depth == 0 and one.word in ("ON", "USING"):
+                break
+            if depth < 0 or (depth == 0 and (one.word in _AFTER_JOIN or one.text in (",", ";") and one.kind == "mark")):
+                raise refusals.at(token.start, _NO_CONDITION)
+        else:
+            raise refusals.at(token.start, _NO_CONDITION)
 
 
 def _check_mark(token: Token, before: Token | None, behind: Token | None, refusals: Refusals) -> None:

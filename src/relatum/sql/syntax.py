@@ -306,16 +306,7 @@ class _Reader:
             return Joined(source, "on", self._condition(on, attributes=False))
         if using:
             return Joined(source, "using", using=tuple(self._name(one) for one in using))
-        if self._word_before(source.at) == "JOIN":
-            raise self._refusals.at(source.at, "a JOIN needs ON or USING; every row with every row is CROSS JOIN")
         return Joined(source, "first")
-
-    def _word_before(self, offset: int) -> str:
-        """Return the word or mark before a table or a query in parentheses that begins to say something at an offset."""
-        before = [token for token in self._tokens if token.start < offset]
-        while before and (before[-1].text == "(" or before[-1].word in ("SELECT", "DISTINCT", "WITH")):
-            before.pop()
-        return (before[-1].word or before[-1].text) if before else ""
 
     def _condition(self, node: exp.Expr, *, attributes: bool) -> Condition:
         """Return a condition; `attributes`, which are of a row of the result, only stand beside AND at the top."""

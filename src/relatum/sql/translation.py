@@ -115,6 +115,8 @@ class _Solver:
     ) -> tuple[Expression | None, tuple[int, ...]]:
         """Return the expression over some columns of a branch, and which column each is; None if nothing can hold."""
         work = _Work(self._catalog, branch, outputs, None, merge=merge)
+        if work.is_empty:
+            return None, ()
         columns = [work.columns[one] for one in outputs]
         positions = list(range(len(columns)))
         if merge:
@@ -122,21 +124,24 @@ class _Solver:
             different = [index for index, root in enumerate(roots) if root not in roots[:index]]
             positions = [different.index(roots.index(root)) for root in roots]
             columns = [columns[index] for index in different]
-        return (None if work.is_empty else self._without_absent(work, branch, columns)), tuple(positions)
+        return self._without_absent(work, branch, columns), tuple(positions)
 
-    def _taken_away(self, branch: Branch, outer: _Outer) -> Expression | None:
-        """Return the rows of the outer query for which a branch holds; None if there are none."""
+    def _taken_away(self, branch: Branch, outer: _Outer) -> tuple[Expression, tuple[tuple[int, int], ...] | None] | None:
+        """Return the rows of the outer query for which a branch holds: None if there are none.
+
+        They are all of its columns, or those that are shared with the branch, in pairs of its positions and theirs.
+        """
         self._budget.spend(1)
         work = _Work(self._catalog, branch, (), outer)
         if work.is_empty:
             return None
         shared = work.shared()
-        if shared is None:
-            return self._without_absent(work, branch, work.with_outer())
-        found = self._without_absent(work, branch, list(shared.values()))
-        if found is None or len(shared) == outer.expression.arity:
-            return found
-        return Join(outer.expression, found, tuple((position, index) for index, position in enumerate(shared)))
+        found = self._without_absent(work, branch, work.with_outer() if shared is None else list(shared.values()))
+        if found is None:
+            return None
+        if shared is None or len(shared) == outer.expression.arity:
+            return found, None
+        return found, tuple((position, index) for index, position in enumerate(shared))
 
     def _without_absent(self, work: _Work, branch: Branch, columns: Sequence[int]) -> Expression | None:
         """Return the expression over some columns, without the rows for which something holds that must not."""
@@ -158,10 +163,13 @@ class _Solver:
         base = conjunction.build(wanted)
         if base is None or not branch.absent:
             return base
-        found: Expression = base
-        for absent in branch.absent:
-            gone = self._taken_away(absent, _Outer(base, known))
-            found = found if gone is None else Difference(found, gone)
+        outer = _Outer(base, known)
+        taken = [one for one in (self._taken_away(absent, outer) for absent in branch.absent) if one is not None]
+        if not taken:
+            return conjunction.build(columns)
+        # Whole rows first: what is left of them is what the others look at, so that it need not grow with each.
+        left = reduce(Difference, (found for found, pairs in taken if pairs is None), base)
+        found = reduce(Difference, (Join(left, found, pairs) for found, pairs in taken if pairs is not None), left)
         return found if len(wanted) == len(columns) else Project(found, tuple(range(len(columns))))
 
 
