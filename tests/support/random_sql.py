@@ -42,7 +42,7 @@ def as_duckdb(graph: Hypergraph) -> duckdb.DuckDBPyConnection:
         connection.execute(f'CREATE TABLE "{relation.name}" ({columns})')
         rows = [list(row) for row in graph.table(relation.name)]
         if rows:
-            connection.executemany(f'INSERT INTO "{relation.name}" VALUES ({", ".join("?" * relation.arity)})', rows)
+            connection.executemany(f'INSERT INTO "{relation.name}" VALUES ({", ".join("?" * relation.arity)})', rows)  # noqa: S608
     return connection
 
 
@@ -84,7 +84,9 @@ class RandomSql:
             width = arity or rng.choice([1, 1, 2])
             left, columns = self._query(depth - 1, outer, width)
             right, _ = self._query(depth - 1, outer, width)
-            left, right = (f"({one})" if " UNION " in one or " EXCEPT " in one or " INTERSECT " in one else one for one in (left, right))
+            left, right = (
+                f"({one})" if " UNION " in one or " EXCEPT " in one or " INTERSECT " in one else one for one in (left, right)
+            )
             return f"{left} {rng.choice(['UNION', 'EXCEPT', 'INTERSECT'])} {right}", columns
         return self._select(depth, outer, arity)
 
@@ -96,7 +98,9 @@ class RandomSql:
         for index in range(rng.choice([1, 1, 2, 2, 3]) if depth else rng.choice([1, 1, 2])):
             source, listed = self._source(depth, outer)
             how = rng.choice(["comma", "cross", "on", "on", "using", "natural"]) if index else "first"
-            shared = [name for name in listed.columns if sum(name in one.columns and name not in one.hidden for one in group) == 1]
+            shared = [
+                name for name in listed.columns if sum(name in one.columns and name not in one.hidden for one in group) == 1
+            ]
             common = [name for name in listed.columns if any(name in one.columns for one in group)]
             if how == "using" and shared:
                 chosen = rng.sample(shared, rng.randint(1, len(shared)))
@@ -116,7 +120,7 @@ class RandomSql:
             group.append(listed)
         where = f" WHERE {self._condition(here, outer, depth, rng.choice([1, 1, 2, 3]))}" if rng.random() < 0.8 else ""
         items, columns = self._items(here, arity)
-        return f"SELECT {rng.choice(['', 'DISTINCT '])}{items} FROM {text}{where}", columns
+        return f"SELECT {rng.choice(['', 'DISTINCT '])}{items} FROM {text}{where}", columns  # noqa: S608
 
     def _source(self, depth: int, outer: list[list[Listed]]) -> tuple[str, Listed]:
         rng, alias = self._rng, self._fresh("t")
@@ -166,7 +170,13 @@ class RandomSql:
             first = self._condition(here, outer, depth, size - 1)
             second = self._condition(here, outer, depth, rng.randint(1, size - 1))
             return rng.choice(
-                [f"{first} AND {second}", f"({first} AND {second})", f"({first} OR {second})", f"NOT ({first} OR {second})", f"NOT ({first} AND {second})"]
+                [
+                    f"{first} AND {second}",
+                    f"({first} AND {second})",
+                    f"({first} OR {second})",
+                    f"NOT ({first} OR {second})",
+                    f"NOT ({first} AND {second})",
+                ]
             )
         choice = rng.random()
         if choice < 0.5 or not depth:

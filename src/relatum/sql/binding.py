@@ -38,7 +38,6 @@ from relatum.sql.tree import (
     Joined,
     Membership,
     Name,
-    NamedTable,
     Negation,
     Query,
     Select,
@@ -93,7 +92,8 @@ class Binder:
         lefts, rights = outputs_of(left), outputs_of(right)
         if len(lefts) != len(rights):
             raise self._refusals.at(
-                query.at, f"{query.operation.upper()} takes two queries of as many columns, not {len(lefts)} and {len(rights)}"
+                query.at,
+                f"{query.operation.upper()} takes two queries of as many columns, not {len(lefts)} and {len(rights)}",
             )
         if query.operation != "union":
             for one, other in zip(lefts, rights, strict=True):
@@ -151,7 +151,9 @@ class Binder:
         if joined.how == "natural":
             wanted = [Name(column, True, at) for column in source.columns if scope.named(Name(column, False, at), group)]
             if not wanted:
-                raise self._refusals.at(at, f"{source.name} has no column in common with the tables before it: write CROSS JOIN")
+                raise self._refusals.at(
+                    at, f"{source.name} has no column in common with the tables before it: write CROSS JOIN"
+                )
         found: list[BoundCondition] = []
         for name in wanted:
             lefts = scope.named(Name(name.text, name.quoted and joined.how != "natural", name.at), group)
@@ -159,7 +161,9 @@ class Binder:
             if len(lefts) != 1:
                 known = [column for one in group for column in one.columns]
                 several = f"{name.text} could be {' or '.join(map(str, lefts))}: write the join with ON"
-                raise self._refusals.at(name.at, several if lefts else with_nearest("column before this join", name.text, known))
+                raise self._refusals.at(
+                    name.at, several if lefts else with_nearest("column before this join", name.text, known)
+                )
             found.append(self._equality(lefts[0], right, True, name.at))
             scope.hidden.add(right)
         return found
@@ -195,7 +199,9 @@ class Binder:
                 if column in names:
                     raise self._refusals.at(item.at, f"two columns of the result are called {column!r}: name one with AS")
                 if one.source not in scope.sources:
-                    raise self._refusals.at(item.at, f"{one} is a column of the query around this one: select one of its own")
+                    raise self._refusals.at(
+                        item.at, f"{one} is a column of the query around this one: select one of its own"
+                    )
                 outputs.append(one)
                 names.append(column)
         return tuple(outputs), tuple(names)
@@ -214,11 +220,15 @@ class Binder:
             case Comparison():
                 return self._comparison(condition, scope)
             case Exists():
-                return self._has_row(self.query(condition.query, scope, named, is_read=not isinstance(condition.query, Select)), ())
+                return self._has_row(
+                    self.query(condition.query, scope, named, is_read=not isinstance(condition.query, Select)), ()
+                )
             case Membership():
                 return self._membership(condition, scope, named)
             case _:  # what is of a row of the result is never within a condition
-                raise self._refusals.at(condition.at, "known and probability stand only in the WHERE of the outermost SELECT")
+                raise self._refusals.at(
+                    condition.at, "known and probability stand only in the WHERE of the outermost SELECT"
+                )
 
     def _comparison(self, condition: Comparison, scope: Scope) -> BoundCondition:
         left, right = condition.left, condition.right
@@ -298,10 +308,13 @@ class Binder:
     def _check_use(self, column: Reference, at: int) -> None:
         if _use(column) == "label":
             raise self._refusals.at(
-                at, f"{column} is what rows are called, and is there for = and <> with a text alone: it is shown with the key"
+                at,
+                f"{column} is what rows are called, and is there for = and <> with a text alone: it is shown with the key",
             )
         if _use(column) == "row":
-            raise self._refusals.at(at, f"{column} is kept with the rows alone: no relation has it, so nothing is predicted of it")
+            raise self._refusals.at(
+                at, f"{column} is kept with the rows alone: no relation has it, so nothing is predicted of it"
+            )
 
     def _entity(self, constant: Constant, column: Reference) -> str:
         try:

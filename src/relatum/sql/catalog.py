@@ -1,7 +1,7 @@
 """What a query can name: tables with their columns, views, and the entities that values mean.
 
-A relation is a table whose columns are its roles, or `position_0`, ... without roles. A table that was imported is a table as it
-was: where its rows are entities, each column is a relation of its own with the key, such as `Track.GenreId(track, genre)`,
+A relation is a table whose columns are its roles, or `position_0`, ... without roles. An imported table is as it was:
+where its rows are entities, each column is a relation of its own with the key, such as `Track.GenreId(track, genre)`,
 and a query that names some columns joins the relations of these alone. So a cell without a value stands in the way of no
 other column.
 """
@@ -139,7 +139,7 @@ class Catalog:
         key = table.key
         if key is None or key.column_type is None or key.column_type.entity_type is None:
             return None
-        columns = [
+        columns: list[Expression] = [
             Project(Relation(relation), (position,)) if relation.arity > 1 else Relation(relation)
             for relation in self.schema
             for position, one in enumerate(self.column_types.get(relation.name, ()))
@@ -225,9 +225,7 @@ def catalog_of(
         rows: the rows of imported tables.
         views: the relations that were defined, over stored ones; their columns are called by their roles or positions.
     """
-    named = {
-        name: View(one, columns_of(RelationSchema(name, one.arity, one.roles))) for name, one in (views or {}).items()
-    }
+    named = {name: View(one, columns_of(RelationSchema(name, one.arity, one.roles))) for name, one in (views or {}).items()}
     return Catalog(schema, entities, column_types or {}, rows, named)
 
 

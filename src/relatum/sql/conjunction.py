@@ -195,17 +195,17 @@ class Conjunction:
             tests.append((first.get(left, left), right if isinstance(right, str) else first.get(right, right), False))
         return variables, tests
 
-    def _parts(
-        self, variables: dict[int, int], outputs: set[int], tests: list[_Test]
-    ) -> list[tuple[Expression, list[int]]]:
+    def _parts(self, variables: dict[int, int], outputs: set[int], tests: list[_Test]) -> list[tuple[Expression, list[int]]]:
         """Return each source with its constants selected, no variable twice, and tested; and its variables.
 
-        Sources stand in an order in which each shares variables with one before it, if any does: that decides where a test is
-        made, which is where all that it needs is there.
+        Sources stand in an order in which each shares variables with one before it, if any does. A test is made where all
+        that it needs is there.
         """
         waiting = [_Part(source, columns) for source, columns in self.sources]
         for part in waiting:
-            part.select({column: self._constants[self.root(column)] for column in part.columns if self.constant(column)}, outputs)
+            part.select(
+                {column: self._constants[self.root(column)] for column in part.columns if self.constant(column)}, outputs
+            )
             part.unify(variables)
         ordered, seen = [], set[int]()
         while waiting:

@@ -69,7 +69,7 @@ def _with_attributes(read: Outermost, refusals: Refusals) -> tuple[Query, bool |
     where = read.query.where
     kept: list[Condition] = []
     wanted: dict[bool, int] = {}
-    least: float | None = None
+    lowest: float | None = None
     waiting: list[Condition] = [where]
     while waiting:
         part = waiting.pop(0)
@@ -81,16 +81,16 @@ def _with_attributes(read: Outermost, refusals: Refusals) -> tuple[Query, bool |
             case Negation(Known(at)):
                 wanted[False] = at
             case Least(probability):
-                least = probability if least is None else max(least, probability)
+                lowest = probability if lowest is None else max(lowest, probability)
             case _:
                 kept.append(part)
     if len(wanted) > 1:
         raise refusals.at(max(wanted.values()), "no row can be: known and not known at once")
-    if read.name is not None and (wanted or least is not None):
+    if read.name is not None and (wanted or lowest is not None):
         raise _of_a_view(where.at, refusals)
     condition = Conjuncts(tuple(kept), where.at) if kept else None
     select = Select(read.query.items, read.query.sources, condition, read.query.at)
-    return select, next(iter(wanted), None), least
+    return select, next(iter(wanted), None), lowest
 
 
 def _inside(read: Outermost, query: Query) -> Outermost:

@@ -41,7 +41,11 @@ class Token:
         return self.text.split()[0].upper() if self.kind == "word" else ""
 
 
-_AGGREGATES = frozenset("COUNT SUM AVG MIN MAX STDDEV VARIANCE MEDIAN ARRAY_AGG STRING_AGG GROUP_CONCAT LISTAGG".split())
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_AGGREGATES = _words("COUNT SUM AVG MIN MAX STDDEV VARIANCE MEDIAN ARRAY_AGG STRING_AGG GROUP_CONCAT LISTAGG")
 _BEGINS = ("SELECT", "WITH", "CREATE", "")
 _NULLS = "there are no NULLs here: a cell without a value is simply not known"
 _RANGES = "names have no order and no patterns, only = and <>"
@@ -116,7 +120,7 @@ _REFUSED = {
     "NULLIF": f"NULLIF is not there: {_NULLS}",
     "IFNULL": f"IFNULL is not there: {_NULLS}",
 }
-_AFTER_JOIN = frozenset("JOIN NATURAL CROSS INNER WHERE ORDER LIMIT UNION EXCEPT INTERSECT SELECT FROM AND OR".split())
+_AFTER_JOIN = _words("JOIN NATURAL CROSS INNER WHERE ORDER LIMIT UNION EXCEPT INTERSECT SELECT FROM AND OR")
 _NO_CONDITION = "a JOIN needs ON or USING; every row with every row is CROSS JOIN"
 _MARKS = frozenset([",", ".", "(", ")", "*", "=", "<>", "!=", "<", ">", "<=", ">=", "-", ";"])
 _ARITHMETIC = frozenset(["+", "/", "%", "^", "&", "|", "~", "<<", ">>", "//", "**"])
@@ -135,11 +139,11 @@ _MARK_REASONS = {
     "!": "! is not there: write NOT",
 }
 # What may stand before a parenthesis; any other word there would be a function.
-_BEFORE_PARENTHESIS = frozenset(
-    "IN EXISTS AS FROM JOIN ON USING AND OR NOT WHERE SELECT DISTINCT UNION EXCEPT INTERSECT BY LIMIT EXPLAIN WITH".split()
+_BEFORE_PARENTHESIS = _words(
+    "IN EXISTS AS FROM JOIN ON USING AND OR NOT WHERE SELECT DISTINCT UNION EXCEPT INTERSECT BY LIMIT EXPLAIN WITH"
 )
 # What cannot follow a comma: some parsers let one too many pass.
-_ENDS = frozenset("FROM WHERE UNION EXCEPT INTERSECT ORDER LIMIT GROUP JOIN ON USING NATURAL CROSS INNER AND OR SELECT".split())
+_ENDS = _words("FROM WHERE UNION EXCEPT INTERSECT ORDER LIMIT GROUP JOIN ON USING NATURAL CROSS INNER AND OR SELECT")
 
 
 def check_tokens(tokens: Sequence[Token], refusals: Refusals) -> None:
@@ -151,7 +155,9 @@ def check_tokens(tokens: Sequence[Token], refusals: Refusals) -> None:
     first = tokens[0]
     if first.word not in _BEGINS or (not first.word and first.text != "("):
         what = f"{first.word} is not there" if first.word else f"{first.text!r} begins no statement"
-        raise refusals.at(first.start, f"{what}: a statement is SELECT ..., EXPLAIN SELECT ... or CREATE VIEW name AS SELECT ...")
+        raise refusals.at(
+            first.start, f"{what}: a statement is SELECT ..., EXPLAIN SELECT ... or CREATE VIEW name AS SELECT ..."
+        )
     depth = denials = 0
     for index, token in enumerate(tokens):
         before, behind = tokens[index - 1] if index else None, tokens[index + 1] if index + 1 < len(tokens) else None
@@ -192,7 +198,7 @@ def _check_joins(tokens: Sequence[Token], refusals: Refusals) -> None:
             depth += (one.text == "(") - (one.text == ")") if one.kind == "mark" else 0
             if depth == 0 and one.word in ("ON", "USING"):
                 break
-            if depth < 0 or (depth == 0 and (one.word in _AFTER_JOIN or one.text in (",", ";") and one.kind == "mark")):
+            if depth < 0 or (depth == 0 and (one.word in _AFTER_JOIN or (one.text in (",", ";") and one.kind == "mark"))):
                 raise refusals.at(token.start, _NO_CONDITION)
         else:
             raise refusals.at(token.start, _NO_CONDITION)

@@ -88,14 +88,17 @@ class Scope:
         """Return a column of a table."""
         found = matching(name, source.columns)
         if len(found) > 1:
-            raise self.refusals.at(at, f"{name.text} could be {' or '.join(found)} of {source.name}: write it in double quotes")
+            raise self.refusals.at(
+                at, f"{name.text} could be {' or '.join(found)} of {source.name}: write it in double quotes"
+            )
         if not found:
             raise self.refusals.at(at, with_nearest(f"column of {source.name}", name.text, source.columns))
         return Reference(source, source.columns.index(found[0]))
 
     def _unknown(self, name: Name, known: Sequence[str]) -> str:
         if name.text.casefold() in ("known", "probability"):
-            return f"{name.text} comes with every row: leave it out, or say WHERE {name.text}{' > 0.8' * (name.text[:1] in 'pP')}"
+            condition = "known" if name.text.casefold() == "known" else "probability > 0.8"
+            return f"{name.text} comes with every row: leave it out, or say WHERE {condition}"
         if name.quoted and not matching(name, known):
             return with_nearest("column", name.text, known) + " (double quotes are for names, single ones for values)"
         scope: Scope | None = self

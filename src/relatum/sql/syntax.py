@@ -40,8 +40,7 @@ from relatum.sql.tree import (
 )
 
 with optional("sqlglot", extra="sql"):
-    from sqlglot import errors, exp, parse, tokenize
-    from sqlglot.tokens import TokenType
+    from sqlglot import TokenType, errors, exp, parse, tokenize
 
 __all__ = ["read_sql"]
 
@@ -85,8 +84,8 @@ _PARTS: dict[type[exp.Expr], frozenset[str]] = {
     exp.Exists: frozenset({"this"}),
 }
 _SET_OPERATIONS = (exp.Union, exp.Except, exp.Intersect)
-_RANGES = {exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
-_KINDS = {TokenType.STRING: "text", TokenType.NUMBER: "number", TokenType.IDENTIFIER: "name"}
+_RANGES: dict[type[exp.Expr], str] = {exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
+_TOKEN_TYPES = {TokenType.STRING: "text", TokenType.NUMBER: "number", TokenType.IDENTIFIER: "name"}
 _LEADING = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(explain)\b", re.IGNORECASE | re.DOTALL)
 _ATTRIBUTE = "{} stands only in the WHERE of the outermost SELECT, alone or joined to the rest by AND"
 
@@ -118,8 +117,8 @@ def _tokens(text: str, refusals: Refusals) -> list[Token]:
 
 
 def _token(kind: TokenType, content: str, text: str, start: int, end: int) -> Token:
-    if kind in _KINDS:
-        return Token(content, _KINDS[kind], start, end)
+    if kind in _TOKEN_TYPES:
+        return Token(content, _TOKEN_TYPES[kind], start, end)
     written = text[start:end]
     return Token(written, "word" if written[:1].isalpha() or written[:1] in "_$" else "mark", start, end)
 
@@ -139,7 +138,9 @@ def _parsed(text: str, tokens: Sequence[Token], refusals: Refusals) -> exp.Expr:
         behind = sum(len(one) + 1 for one in text.split("\n")[: line - 1]) + column
         token = next((one for one in tokens if one.start < behind <= one.end), tokens[-1])
         if token is tokens[-1]:
-            raise refusals.at(token.start, f"the statement is not complete behind {token.text!r}, or that is not expected") from None
+            raise refusals.at(
+                token.start, f"the statement is not complete behind {token.text!r}, or that is not expected"
+            ) from None
         raise refusals.at(token.start, f"{token.text!r} is not expected here") from None
     except RecursionError:
         raise refusals.at(0, "the query is nested too deep") from None
@@ -161,7 +162,9 @@ class _Reader:
             if explain:
                 raise self._refused(root, "EXPLAIN CREATE is not there: EXPLAIN SELECT ... shows how a query is answered")
             if root.args.get("kind") != "VIEW":
-                raise self._refused(root, f"CREATE {root.args.get('kind')} is not there: CREATE VIEW name AS SELECT ... defines a relation")
+                raise self._refused(
+                    root, f"CREATE {root.args.get('kind')} is not there: CREATE VIEW name AS SELECT ... defines a relation"
+                )
             self._check(root)
             name, root = self._table_name(root.this), root.args["expression"]
             if root is None:
@@ -179,7 +182,9 @@ class _Reader:
             if order is not None or most is not None:
                 inner = root.this
                 if inner.args.get("order") or inner.args.get("limit"):
-                    raise self._refused(inner.args.get("limit") or inner.args.get("order"), "a second LIMIT or ORDER BY is not there")
+                    raise self._refused(
+                        inner.args.get("limit") or inner.args.get("order"), "a second LIMIT or ORDER BY is not there"
+                    )
             self._check(root)
             root = root.this
         kind = "view" if name is not None else "explain" if explain else "select"
@@ -365,7 +370,10 @@ class _Reader:
             left, right, mark = right, left, mark.translate(str.maketrans("<>", "><"))
         at = self._offset(node)
         if not isinstance(left, exp.Column) or left.args.get("table") or left.name.lower() != "probability":
-            raise self._refusals.at(at, f"{_RANGES[type(node)]} is not there: names have no order, only = and <>; a range is of probability alone")
+            raise self._refusals.at(
+                at,
+                f"{_RANGES[type(node)]} is not there: names have no order, only = and <>; a range is of probability alone",
+            )
         if not attributes:
             raise self._refusals.at(at, _ATTRIBUTE.format("probability"))
         if mark not in (">", ">="):
@@ -399,7 +407,9 @@ class _Reader:
         at = self._offset(node)
         if isinstance(node, exp.Column):
             if node.args.get("db"):
-                raise self._refusals.at(at, 'a column has at most one dot: table.column; a name with dots is written in double quotes')
+                raise self._refusals.at(
+                    at, "a column has at most one dot: table.column; a name with dots is written in double quotes"
+                )
             self._check(node)
             if isinstance(node.this, exp.Star):
                 raise self._refusals.at(at, "* is no column")
@@ -446,7 +456,12 @@ class _Reader:
             raise self._unlisted(node)
         self._check(node)
         number = node.args["expression"]
-        if not isinstance(number, exp.Literal) or number.args.get("is_string") or not str(number.this).isdecimal() or int(number.this) < 1:
+        if (
+            not isinstance(number, exp.Literal)
+            or number.args.get("is_string")
+            or not str(number.this).isdecimal()
+            or int(number.this) < 1
+        ):
             raise self._refused(node, "LIMIT takes a whole number from 1 up")
         return int(number.this)
 
@@ -454,7 +469,9 @@ class _Reader:
         for part in ("limit", "order"):
             if (found := node.args.get(part)) is not None:
                 name = "LIMIT" if part == "limit" else "ORDER BY"
-                raise self._refused(found, f"{name} stands only at the end of the whole statement: a query within it is a set")
+                raise self._refused(
+                    found, f"{name} stands only at the end of the whole statement: a query within it is a set"
+                )
 
     def _check(self, node: exp.Expr) -> None:
         """Refuse a node that is not listed, or that has a part that is not."""
@@ -463,7 +480,9 @@ class _Reader:
             raise self._unlisted(node)
         for part, value in node.args.items():
             if part not in allowed and not (value is None or value is False or value == []):
-                where = next((one for one in (value if isinstance(value, list) else [value]) if isinstance(one, exp.Expr)), node)
+                where = next(
+                    (one for one in (value if isinstance(value, list) else [value]) if isinstance(one, exp.Expr)), node
+                )
                 raise self._refused(where, f"{part.strip('_').replace('_', ' ').upper()} is not there")
 
     def _unlisted(self, node: exp.Expr) -> SqlError:

@@ -2,7 +2,7 @@
 
 NOT EXISTS becomes a difference. Where the absent query says what it shares with the query around it by equality, it is an
 expression S of its own, over these columns: `O - S` if they are all that O has, or else `O - join(O, S)`, in which whoever
-computes with probabilities can see O without S. Otherwise O joins the absent query's tables, and the rows that it has there go.
+computes with probabilities sees S alone. Otherwise O joins the tables of the absent query, and these rows are taken away.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _OPERATIONS = {"union": Union, "except": Difference, "intersect": Intersection}
 
 @dataclass(frozen=True)
 class _Outer:
-    """The query around an absent one: what it is so far, and where the columns are that the absent one names, or what they hold."""
+    """The query around an absent one, and for each of its columns that is named there its position, or the entity in it."""
 
     expression: Expression
     known: Mapping[Reference, int | str]
@@ -191,9 +191,9 @@ class _Work:
         if self.is_empty:
             return
         keys = [source for source in branch.sources if not self._add(source)]
-        for one in branch.equalities:
-            right = one.right if isinstance(one.right, str) else self.columns[one.right]
-            (self.conjunction.equate if one.equal else self.conjunction.differ)(self.columns[one.left], right)
+        for test in branch.equalities:
+            right = test.right if isinstance(test.right, str) else self.columns[test.right]
+            (self.conjunction.equate if test.equal else self.conjunction.differ)(self.columns[test.left], right)
         for source in keys:
             self._complete(source, outputs, merge=merge)
 
@@ -204,7 +204,7 @@ class _Work:
         return column if column in columns else min(one for one in columns if self.conjunction.root(one) == root)
 
     def shared(self) -> dict[int, int] | None:
-        """Return a column of a source for each position of the outer query that is named; None if one has none of its own."""
+        """Return a column of a source for each position of the outer query that is named; None if one has none."""
         positions = {where for one, where in self._outer.known.items() if one in self._named} if self._outer else set()
         columns = sorted(self.conjunction.columns())
         found: dict[int, int] = {}
@@ -272,14 +272,19 @@ class _Work:
     ) -> None:
         apart = [one for one in relations if one is not None and not self._has_key(source, one)]
         if apart and (len(relations) > 1 or key in named):
-            columns = [one.name for one in source.table.columns if one.relation == apart[0]] if source.table is not None else []
+            columns = (
+                [one.name for one in source.table.columns if one.relation == apart[0]] if source.table is not None else []
+            )
             raise _Apart(
-                f"{source.name}: {' and '.join(columns)} are facts without the key, so that no other column can be named with them"
+                f"{source.name}: {' and '.join(columns)} are facts without the key, "
+                "so that no other column can be named with them"
             )
 
     def _complete(self, source: Source, outputs: Sequence[Reference], *, merge: bool) -> None:
         """Give the key of a table, of which nothing else is named, a column, unless what it is equal to has one already."""
-        key = next(index for index, one in enumerate(source.columns) if source.table and source.table.columns[index].use == "key")
+        key = next(
+            index for index, one in enumerate(source.columns) if source.table and source.table.columns[index].use == "key"
+        )
         one = Reference(source, key)
         held, columns = self.columns[one], self.conjunction.columns()
         taken = set() if merge else {self.columns[other] for other in outputs}
