@@ -122,7 +122,11 @@ class Catalog:
             return group
         if (called := self._labels.entity(text, prefix, column)) is not None and called in self.entities:
             return called
-        return self.entities[column_type.find(text, self.entities, column)]
+        if text in self.entities:
+            return self.entities[column_type.find(text, self.entities, column)]  # of another type, which is refused
+        values = (self.entities[one].removeprefix(prefix) for one in self.entities.beginning_with(prefix).tolist())
+        labels = (label for name, label in self._labels.items() if name.startswith(prefix))
+        raise UnknownNameError(f"value of {column}", text, (*labels, *values))
 
     def called(self, label: str, table: CatalogTable) -> list[str]:
         """Return the entities that rows with a label are, which there must be."""

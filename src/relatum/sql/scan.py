@@ -110,6 +110,7 @@ _REFUSED = {
     "VALUES": "VALUES is not there: rows come from tables",
     "INTO": "INTO is not there: nothing is written; CREATE VIEW defines a relation",
     "ASC": "ASC is not there: ORDER BY probability shows the best first",
+    "FOR": "FOR is not there: nothing is written, so nothing is locked",
     "RETURNING": "RETURNING is not there: nothing is written",
     "TEMPORARY": "TEMPORARY is not there: a view stays with its run",
     "TEMP": "TEMP is not there: a view stays with its run",
@@ -158,6 +159,7 @@ def check_tokens(tokens: Sequence[Token], refusals: Refusals) -> None:
         raise refusals.at(
             first.start, f"{what}: a statement is SELECT ..., EXPLAIN SELECT ... or CREATE VIEW name AS SELECT ..."
         )
+    _check_create(tokens, refusals)
     depth = denials = 0
     for index, token in enumerate(tokens):
         before, behind = tokens[index - 1] if index else None, tokens[index + 1] if index + 1 < len(tokens) else None
@@ -187,6 +189,18 @@ def without_last_semicolon(tokens: Sequence[Token], refusals: Refusals) -> int |
     return tokens[ends[0]].start
 
 
+def _check_create(tokens: Sequence[Token], refusals: Refusals) -> None:
+    """Refuse to create anything but a view under a name."""
+    if tokens[0].word != "CREATE":
+        return
+    what, behind = (tokens[index] if index < len(tokens) else tokens[0] for index in (1, 2))
+    reason = "is not there: CREATE VIEW name AS SELECT ... defines a relation"
+    if what.word != "VIEW":
+        raise refusals.at(what.start, f"CREATE {what.text.upper()} {reason}")
+    if behind.word == "IF":
+        raise refusals.at(behind.start, f"IF NOT EXISTS {reason}")
+
+
 def _check_joins(tokens: Sequence[Token], refusals: Refusals) -> None:
     """Refuse a JOIN without ON or USING before the next one: some parsers try all ways in which those to come could fit."""
     for index, token in enumerate(tokens):
@@ -208,7 +222,11 @@ def _check_mark(token: Token, before: Token | None, behind: Token | None, refusa
     if token.text not in _MARKS:
         raise refusals.at(token.start, _mark_reason(token.text))
     # A sign is part of a number where no value stands before it.
-    after_value = before is not None and (before.kind in ("number", "text", "name") or before.text == ")")
+    after_value = before is not None and (
+        before.kind in ("number", "text", "name")
+        or before.text == ")"
+        or (before.kind == "word" and before.word not in _BEFORE_PARENTHESIS)
+    )
     if token.text == "-" and (behind is None or behind.kind != "number" or after_value):
         raise refusals.at(token.start, "arithmetic (-) is not there: values are names")
     ends = behind is None or behind.word in _ENDS or (behind.kind == "mark" and behind.text in (")", ",", ";"))
@@ -229,6 +247,10 @@ def _check_word(token: Token, before: Token | None, behind: Token | None, refusa
     is_qualified = before is not None and before.kind == "mark" and before.text == "."
     if behind is not None and behind.kind == "mark" and behind.text == "(" and word not in _BEFORE_PARENTHESIS:
         raise _function(token, before, refusals)
+    if word == "ORDER" and not is_qualified and token.text.split()[1:] == []:
+        raise refusals.at(token.start, "ORDER needs BY; a name like this is written in double quotes")
+    if word == "BY" and before is not None and before.word in ("UNION", "EXCEPT", "INTERSECT"):
+        raise refusals.at(token.start, f"{before.word} BY is not there: columns meet by position")
     if word in _REFUSED and not is_qualified:
         raise refusals.at(token.start, _REFUSED[word])
     if word in ("IN", "EXISTS") and not (behind is not None and behind.text == "(" and behind.kind == "mark"):

@@ -139,7 +139,7 @@ def _parsed(text: str, tokens: Sequence[Token], refusals: Refusals) -> exp.Expr:
         token = next((one for one in tokens if one.start < behind <= one.end), tokens[-1])
         if token is tokens[-1]:
             raise refusals.at(
-                token.start, f"the statement is not complete behind {token.text!r}, or that is not expected"
+                token.start, f"{token.text!r} is not expected here, or something is missing behind it"
             ) from None
         raise refusals.at(token.start, f"{token.text!r} is not expected here") from None
     except RecursionError:
