@@ -126,7 +126,7 @@ VALUES = """
 SELECT seller FROM sold WHERE item = 1 ¶+ 1 | arithmetic (+) is not there
 SELECT seller ¶/ 2 FROM sold | arithmetic (/) is not there
 SELECT seller FROM sold WHERE item ¶% 2 = 1 | arithmetic (%) is not there
-SELECT ¶seller * 2 FROM sold | MUL is not there
+SELECT seller ¶* 2 FROM sold | arithmetic (*) is not there
 SELECT seller ¶- 1 FROM sold | arithmetic (-) is not there
 SELECT seller FROM sold WHERE item = ¶-'1' | arithmetic (-) is not there
 SELECT seller FROM sold WHERE item = 2 ¶- 1 | arithmetic (-) is not there
@@ -190,7 +190,7 @@ SELECT ¶ALL seller FROM sold | ALL is not there
 SELECT seller FROM sold UNION SELECT ¶seller, buyer FROM sold | as many columns, not 1 and 2
 SELECT seller, buyer FROM sold EXCEPT SELECT ¶* FROM sold | as many columns, not 2 and 3
 SELECT * FROM likes INTERSECT SELECT ¶position_0 FROM trusted | as many columns, not 2 and 1
-SELECT seller FROM sold UNION ¶BY NAME SELECT buyer FROM sold | UNION BY is not there
+SELECT seller FROM sold UNION ¶BY NAME SELECT buyer FROM sold | BY is not there: columns meet by position
 SELECT DISTINCT ON (¶seller) seller FROM sold | ON is not there
 SELECT seller FROM sold LIMIT 3 ¶OFFSET 2 | OFFSET is not there
 SELECT seller FROM sold ¶OFFSET 2 | OFFSET is not there
@@ -342,6 +342,19 @@ SELECT ¶seller FROM sold WHERE item <> item | no row can be
 """
 
 FORM = """
+SELECT seller ¶LIMIT FROM sold | LIMIT takes a whole number
+SELECT seller FROM ¶. sold | '.' is not expected here
+SELECT seller FROM sold WHERE item IN (¶, 'book') | a comma with nothing before it
+SELECT ¶, seller FROM sold | a comma with nothing before it
+SELECT DISTINCT ¶, seller FROM sold | a comma with nothing before it
+SELECT seller ¶AS, buyer FROM sold | AS needs a name
+SELECT seller ¶AS 'x' FROM sold | AS needs a name
+SELECT seller FROM sold ¶AS | AS needs a name
+SELECT s.seller FROM sold AS s, likes ¶AS CROSS JOIN trusted | AS needs a name
+SELECT DISTINCT ¶AS seller FROM sold | 'AS' is not expected here
+WITH ¶AS t AS (SELECT seller FROM sold) SELECT seller FROM t | 'AS' is not expected here
+SELECT seller FROM sold ¶*, likes | arithmetic (*) is not there
+SELECT seller FROM sold ¶BY | 'BY' is not expected here
 ¶ | there is no statement
 ¶ ; | there is no statement
 ¶-- nothing | there is no statement

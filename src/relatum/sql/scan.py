@@ -143,6 +143,11 @@ _MARK_REASONS = {
 _BEFORE_PARENTHESIS = _words(
     "IN EXISTS AS FROM JOIN ON USING AND OR NOT WHERE SELECT DISTINCT UNION EXCEPT INTERSECT BY LIMIT EXPLAIN WITH"
 )
+# Words that are no names unless they are quoted.
+_RESERVED = _words(
+    "SELECT FROM WHERE AND OR NOT IN EXISTS JOIN ON USING NATURAL CROSS INNER UNION EXCEPT INTERSECT DISTINCT AS WITH LIMIT "
+    "ORDER BY"
+)
 # What cannot follow a comma: some parsers let one too many pass.
 _ENDS = _words("FROM WHERE UNION EXCEPT INTERSECT ORDER LIMIT GROUP JOIN ON USING NATURAL CROSS INNER AND OR SELECT")
 
@@ -230,8 +235,19 @@ def _check_mark(token: Token, before: Token | None, behind: Token | None, refusa
     if token.text == "-" and (behind is None or behind.kind != "number" or after_value):
         raise refusals.at(token.start, "arithmetic (-) is not there: values are names")
     ends = behind is None or behind.word in _ENDS or (behind.kind == "mark" and behind.text in (")", ",", ";"))
-    if token.text == "," and ends and not (behind is not None and behind.word == "SELECT"):
+    if token.text == "," and ends:
         raise refusals.at(token.start, "a comma with nothing behind it")
+    is_name = before is not None and before.kind in ("word", "name") and before.word not in _RESERVED
+    if token.text == "." and not is_name and not (behind is not None and behind.kind == "number"):
+        raise refusals.at(token.start, "'.' is not expected here: a table's name stands before it")
+    begins = before is None or before.word in _RESERVED or (before.kind == "mark" and before.text in ("(", "."))
+    if token.text == "," and begins:
+        raise refusals.at(token.start, "a comma with nothing before it")
+    is_all = before is not None and (
+        before.word in ("SELECT", "DISTINCT") or (before.kind == "mark" and before.text in (",", "."))
+    )
+    if token.text == "*" and not is_all:
+        raise refusals.at(token.start, "arithmetic (*) is not there: values are names")
 
 
 def _mark_reason(mark: str) -> str:
@@ -249,12 +265,27 @@ def _check_word(token: Token, before: Token | None, behind: Token | None, refusa
         raise _function(token, before, refusals)
     if word == "ORDER" and not is_qualified and token.text.split()[1:] == []:
         raise refusals.at(token.start, "ORDER needs BY; a name like this is written in double quotes")
-    if word == "BY" and before is not None and before.word in ("UNION", "EXCEPT", "INTERSECT"):
-        raise refusals.at(token.start, f"{before.word} BY is not there: columns meet by position")
+    if word == "BY" and not is_qualified:
+        meets = before is not None and before.word in ("UNION", "EXCEPT", "INTERSECT")
+        raise refusals.at(token.start, "BY is not there: columns meet by position" if meets else "'BY' is not expected here")
+    if word == "LIMIT" and not is_qualified and behind is not None and behind.word not in ("", "ALL"):
+        raise refusals.at(token.start, "LIMIT takes a whole number from 1 up")
+    if word == "AS" and not is_qualified:
+        _check_alias(token, before, behind, refusals)
     if word in _REFUSED and not is_qualified:
         raise refusals.at(token.start, _REFUSED[word])
     if word in ("IN", "EXISTS") and not (behind is not None and behind.text == "(" and behind.kind == "mark"):
         raise refusals.at(token.start, f"{word} needs parentheses: {word} (...)")
+
+
+def _check_alias(token: Token, before: Token | None, behind: Token | None, refusals: Refusals) -> None:
+    """Refuse AS without a name behind it, or without anything before it that could have one."""
+    is_name = behind is not None and (behind.kind == "name" or (behind.kind == "word" and behind.word not in _RESERVED))
+    is_query = behind is not None and (behind.text == "(" or behind.word in ("SELECT", "WITH"))
+    if not is_name and not is_query:
+        raise refusals.at(token.start, "AS needs a name behind it; a word of SQL as a name is written in double quotes")
+    if before is None or before.word in _RESERVED or (before.kind == "mark" and before.text in ("(", ",")):
+        raise refusals.at(token.start, "'AS' is not expected here")
 
 
 def _function(token: Token, before: Token | None, refusals: Refusals) -> SqlError:
