@@ -6,7 +6,9 @@ import math
 import random
 import re
 from collections.abc import Callable
+from contextlib import suppress
 
+import duckdb
 import pytest
 
 from relatum import Hypergraph, RelationSchema
@@ -16,7 +18,7 @@ from relatum.sql.parse import parse_sql
 from relatum.sql.refusals import SqlError
 from relatum.sql.statement import Statement
 from relatum.sql.writing import to_sql
-from support.random_sql import ENTITIES, as_duckdb, random_sql, random_sql_graph, random_sql_schema
+from support.random_sql import ENTITIES, as_duckdb, parsed_or_none, random_sql, random_sql_graph, random_sql_schema
 
 GRAPH = Hypergraph.of(
     [
@@ -54,10 +56,8 @@ def test_rows_are_those_of_duckdb_and_sql_is_read_back_as_the_same_algebra(
         for _ in range(QUERIES_OF_ONE_GRAPH):
             query = random_sql(rng, schema, entities)
             theirs = set(connection.execute(query).fetchall())
-            try:
-                statement = parse_sql(query, catalog)
-            except SqlError as error:
-                assert error.reason.startswith("no row can be"), query
+            statement = parsed_or_none(query, catalog)
+            if statement is None:
                 assert not theirs, query
                 continue
             assert rows(statement, graph) == theirs, query
@@ -68,7 +68,7 @@ def test_rows_are_those_of_duckdb_and_sql_is_read_back_as_the_same_algebra(
 
 WORDS = (
     "SELECT FROM WHERE AND OR NOT IN EXISTS ( ) , . = <> * JOIN ON USING NATURAL CROSS INNER UNION EXCEPT INTERSECT ALL AS "
-    "DISTINCT WITH LIMIT ORDER BY GROUP HAVING LEFT known probability 'a' 1 NULL IS LIKE > ; - + a b position_0 r0 t1 CASE OVER"
+    "DISTINCT WITH LIMIT ORDER BY GROUP HAVING LEFT known probability 'a' 1 NULL IS LIKE > ; - + a b position_0 r0 t1 OVER"
 )
 
 
@@ -87,16 +87,10 @@ def test_spoiled_queries_are_refused_or_have_the_rows_of_duckdb(seed: int, count
                 rng.choice([[], [rng.choice(words)]]) or tokens[index : index + 1] * 2
             )
         query = " ".join(tokens)
-        try:
+        with suppress(SqlError, duckdb.Error):  # DuckDB has reserved words that we take for names, and no `known`
             statement = parse_sql(query, catalog)
-        except SqlError:
-            continue
-        try:
             theirs = set(connection.execute(query).fetchall())
-        except Exception:  # DuckDB has reserved words that we take for names, and no `known`
-            continue
-        if statement.limit is None:
-            assert rows(statement, graph) == theirs, query
+            assert statement.limit is not None or rows(statement, graph) == theirs, query
 
 
 def test_a_join_is_a_shared_variable_and_a_constant_is_selected() -> None:
@@ -154,7 +148,8 @@ def test_two_stars_have_columns_of_two_names() -> None:
 
 
 def test_what_is_wanted_of_the_rows() -> None:
-    query = "SELECT seller AS who FROM sold WHERE known AND item = 'book' AND probability >= 0.8 ORDER BY probability DESC LIMIT 7"
+    where = "WHERE known AND item = 'book' AND probability >= 0.8"
+    query = f"SELECT seller AS who FROM sold {where} ORDER BY probability DESC LIMIT 7"
     found = parse_sql(query, CATALOG)
     assert (found.kind, found.columns, found.limit, found.order) == ("select", ("who",), 7, "probability")
     assert (found.known, found.least) == (True, 0.8)
@@ -184,8 +179,11 @@ def test_numbers_are_what_stood_in_the_table() -> None:
 
 def test_only_the_tables_that_a_condition_needs_are_joined_before_others() -> None:
     # In the order of FROM the first two tables share nothing.
-    chain = "SELECT a.position_0 FROM knows a, knows b, knows c WHERE a.position_1 = c.position_0 AND c.position_1 = b.position_0"
-    assert text(chain) == "project[0](join[2 = 0](join[1 = 0](knows, knows), knows))"
+    where = "WHERE a.position_1 = c.position_0 AND c.position_1 = b.position_0"
+    assert (
+        text(f"SELECT a.position_0 FROM knows a, knows b, knows c {where}")
+        == "project[0](join[2 = 0](join[1 = 0](knows, knows), knows))"
+    )
 
 
 def test_a_condition_that_can_never_hold_is_refused_only_if_nothing_is_left() -> None:

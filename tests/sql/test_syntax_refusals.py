@@ -303,7 +303,7 @@ SELECT ¶a.b.c.d FROM sold | a column has at most one dot
 SELECT seller FROM ¶main.sold | main.sold has dots
 SELECT x FROM (SELECT ¶seler AS x FROM sold) AS t | unknown column 'seler'
 SELECT x FROM sold, (SELECT ¶seller AS x FROM likes) AS t | unknown column 'seller'
-SELECT seller FROM sold WHERE EXISTS (SELECT 1 FROM (SELECT position_1 FROM likes WHERE position_0 = ¶buyer) AS t) | cannot name
+SELECT item FROM sold WHERE EXISTS (SELECT 1 FROM (SELECT position_1 FROM likes WHERE position_0 = ¶buyer) AS t) | cannot
 SELECT seller FROM sold WHERE EXISTS (SELECT ¶nothing FROM likes) | unknown column 'nothing'
 SELECT seller FROM sold WHERE (¶seller, buyer) IN (SELECT position_0 FROM likes) | IN compares 2 columns with a query of 1
 SELECT seller FROM sold WHERE ¶item IN (SELECT position_0, position_1 FROM likes) | IN compares 1 columns with a query of 2
@@ -423,6 +423,8 @@ def test_what_is_not_there_is_refused_in_one_line_where_it_stands(query: str, re
     assert (error.line, error.column) == (len(before), len(before[-1]) + 1), error
 
 
+ABSENT = "NOT EXISTS (SELECT 1 FROM likes WHERE position_0 = 'alex' OR position_1 = 'book')"
+DOUBLED = ", ".join(f"w{n + 1} AS (SELECT a.seller FROM w{n} AS a, w{n} AS b)" for n in range(100))
 HOSTILE = [
     "SELECT seller FROM sold WHERE " + "(" * 5000 + "item = 'book'" + ")" * 5000,
     "SELECT seller FROM sold WHERE " + "NOT " * 5000 + "item = 'book'",
@@ -437,8 +439,8 @@ HOSTILE = [
     "SELECT seller FROM sold " + "JOIN likes " * 200,
     "SELECT seller FROM sold " + " ".join(f"CROSS JOIN likes AS l{n}" for n in range(200)),
     " UNION ".join(["SELECT seller FROM sold"] * 2000),
-    "SELECT seller FROM sold WHERE " + " AND ".join(["NOT EXISTS (SELECT 1 FROM likes WHERE position_0 = 'alex' OR position_1 = 'book')"] * 200),
-    "WITH " + ", ".join(f"w{n + 1} AS (SELECT a.seller FROM w{n} AS a, w{n} AS b)" for n in range(100)).replace("w0", "sold") + " SELECT seller FROM w100",
+    "SELECT seller FROM sold WHERE " + " AND ".join([ABSENT] * 200),
+    f"WITH {DOUBLED.replace('w0', 'sold')} SELECT seller FROM w100",
     "SELECT " + "-" * 10_000 + "1 FROM sold",
     "SELECT " + "x" * 200_000 + " FROM sold",
     "SELECT " + "[" * 5000,

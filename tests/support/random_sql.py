@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 import duckdb
 
 from relatum import Hypergraph, RelationSchema, Schema
-from relatum.sql.catalog import columns_of
+from relatum.sql.catalog import Catalog, columns_of
+from relatum.sql.parse import parse_sql
+from relatum.sql.refusals import SqlError
+from relatum.sql.statement import Statement
 
 NAMES = ["a", "b", "c", "d"]
 ENTITIES = ["alex", "it's", "a b", 'say "hi"', "ü", "7", "back\\slash", "select", "--", "%"]
@@ -209,6 +212,16 @@ def random_sql(rng: random.Random, schema: Schema, entities: Sequence[str]) -> s
             return RandomSql(rng, schema, entities).statement()
         except _TooFew:
             continue
+
+
+def parsed_or_none(query: str, catalog: Catalog, *, merge: bool = True) -> Statement | None:
+    """Return what a query is, or None if it is refused because it can have no row."""
+    try:
+        return parse_sql(query, catalog, merge=merge)
+    except SqlError as error:
+        if not error.reason.startswith("no row can be"):
+            raise
+        return None
 
 
 def _quoted(name: str) -> str:
