@@ -171,6 +171,10 @@ def test_what_has_no_closed_form_is_refused_with_the_reason() -> None:
         closed_form(one * one, model, tables)
     with pytest.raises(DataError, match="join has no closed form"):
         closed_form(one.join(one, 0), model, tables)
+    with pytest.raises(DataError, match="intersection has no closed form"):
+        closed_form(one & one, model, tables)
+    with pytest.raises(DataError, match="filter has no closed form"):
+        closed_form(one.filter_equal(0, 0), model, tables)
     model, tables = random_model(chance, entity_map="none")
     one = relation_of(chance, model, least=2)
     for expression in (one.project(0), one | one, one - one):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relatum import Run, SettingError, Spec, fit, read, save
+from relatum import RelatumError, Run, SettingError, Spec, fit, read, save
 
 
 @pytest.fixture(scope="module")
@@ -142,3 +142,8 @@ def test_exp_has_differences_by_the_exact_reading_of_a_calibrated_run(tmp_path: 
         assert one.slack is None
     with pytest.raises(SettingError, match="sigma = exp does not have"):
         run.query(text, mode="closed")
+
+
+def test_a_filter_takes_values_as_they_stand_in_the_table(run: Run) -> None:
+    with pytest.raises(RelatumError, match="unknown value of product '4711'"):
+        run.query("filter[product != 4711](products)")

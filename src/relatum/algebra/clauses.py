@@ -11,8 +11,8 @@ rewriting that gives the same.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import singledispatch
 from typing import TypeVar
 
@@ -31,107 +31,13 @@ from relatum.algebra.expression import (
     Union,
 )
 from relatum.algebra.node import post_order
+from relatum.algebra.rule import Atom, Comparison, Definition, Rule, Term, variables
 
 __all__ = ["Atom", "Comparison", "Definition", "Goal", "Rule", "Term", "conjunction", "definitions_of"]
 
-Term = int | str  # a variable is a number, an entity its name
-
-
-@dataclass(frozen=True, slots=True)
-class Atom:
-    """A stored relation, or the definition with a number, applied to terms."""
-
-    predicate: Relation | int
-    terms: tuple[Term, ...]
-
-    def renamed(self, names: Mapping[Term, int]) -> Atom:
-        """Return the atom with other variables."""
-        return Atom(self.predicate, tuple(names.get(term, term) for term in self.terms))
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two terms that must be the same entity, or must not. In a rule in normal form the left one is a variable."""
-
-    left: Term
-    right: Term
-    equal: bool
-
-    @property
-    def decided(self) -> bool | None:
-        """Whether it holds, if that is known whatever the variables are."""
-        if self.left == self.right:
-            return self.equal
-        return None if isinstance(self.left, int) or isinstance(self.right, int) else not self.equal
-
-    def renamed(self, names: Mapping[Term, int]) -> Comparison:
-        """Return the comparison with other variables, a variable on the left, of two the one with the smaller number."""
-        terms = [names.get(term, term) for term in (self.left, self.right)]
-        left, right = sorted(terms, key=_order)
-        return Comparison(left, right, self.equal)
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """The tuples `head` for which all `positives` and `comparisons` hold and none of the `negatives`.
-
-    Variables of the head are distinct, and every variable stands in one of the positives. In normal form no comparison
-    holds always, and a rule that can never hold has one only: the first variable of the head, unequal to itself.
-    """
-
-    head: tuple[int, ...]
-    positives: tuple[Atom, ...]
-    negatives: tuple[Atom, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
-
-    @property
-    def atoms(self) -> tuple[Atom, ...]:
-        """All atoms, the negated ones last."""
-        return self.positives + self.negatives
-
-    @property
-    def hides(self) -> bool:
-        """Whether there are variables that the head does not name."""
-        return not set(self.head).issuperset(variables(*self.positives))
-
-    def normal(self) -> Rule:
-        """Return the rule with atoms without variables behind the others, and variables numbered as they occur.
-
-        Comparisons are sorted; those that always hold are left out, and one that never does stands for all.
-        """
-        positives = tuple(sorted(self.positives, key=lambda atom: not variables(atom)))
-        comparisons = tuple(comparison for comparison in self.comparisons if not comparison.decided)
-        if never := [comparison for comparison in comparisons if comparison.decided is False]:
-            # Without a head there is no variable; the rule will be part of one that has some.
-            comparisons = (Comparison(self.head[0], self.head[0], equal=False) if self.head else never[0],)
-        numbered = Rule(self.head, positives, self.negatives, comparisons).renamed(itertools.count())
-        return replace(numbered, comparisons=tuple(sorted(set(numbered.comparisons), key=_comparison_order)))
-
-    def renamed(self, names: Iterable[int]) -> Rule:
-        """Return the rule with other variables, in the order in which they occur: in the head, then in the atoms."""
-        found: dict[Term, int] = dict(zip(dict.fromkeys((*self.head, *variables(*self.atoms))), names, strict=False))
-        positives, negatives = ([atom.renamed(found) for atom in atoms] for atoms in (self.positives, self.negatives))
-        comparisons = tuple(comparison.renamed(found) for comparison in self.comparisons)
-        return Rule(tuple(found[name] for name in self.head), tuple(positives), tuple(negatives), comparisons)
-
-
-Definition = tuple[Rule, ...]  # what holds by any of the rules; their heads are equally long
 Goal = tuple[Expression, tuple[Term, ...]]
 Result = TypeVar("Result")
 Steps = Generator[Goal, Definition, Result]
-
-
-def variables(*atoms: Atom) -> tuple[int, ...]:
-    """Return the distinct variables of some atoms in the order in which they occur."""
-    return tuple(dict.fromkeys(term for atom in atoms for term in atom.terms if isinstance(term, int)))
-
-
-def _order(term: Term) -> tuple[bool, int, str]:
-    return (False, term, "") if isinstance(term, int) else (True, 0, term)
-
-
-def _comparison_order(comparison: Comparison) -> tuple[object, ...]:
-    return _order(comparison.left), _order(comparison.right), not comparison.equal
 
 
 def definitions_of(expression: Expression) -> list[Definition]:

@@ -17,7 +17,6 @@ from typing import ClassVar
 from relatum.algebra.lexer import as_written
 from relatum.algebra.node import Node, PositionOrRole, post_order
 from relatum.data.schema import RelationSchema
-from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError
 
 __all__ = [
@@ -221,7 +220,7 @@ class SelectConstant(Expression):
     def __post_init__(self) -> None:
         self._check_operands(self.child)
         (dropped,) = self._check_positions(self.child, self.dropped)
-        _check_entity(self, self.entity)
+        self._check_entity(self.entity)
         if self.child.arity == 1:
             raise DataError(f"select drops the column it selects by, and {self.child.schema} has no other")
         self._set(dropped=dropped)
@@ -251,7 +250,7 @@ class Filter(Expression):
         if isinstance(other, int):
             column, other = sorted((column, self.child.position(other)))
         else:
-            _check_entity(self, other)
+            self._check_entity(other)
         self._set(column=column, other=other, equal=bool(self.equal))
         self._derive((self.child,), _roles(self.child), column, other, self.equal)
 
@@ -274,7 +273,7 @@ class Union(Expression):
 
     def __post_init__(self) -> None:
         self._check_operands(self.left, self.right)
-        _check_same_arity(self, self.left, self.right)
+        self._check_same_arity(self.left, self.right)
         agree = self.left.roles == self.right.roles
         self._derive((self.left, self.right), _roles(self.left) if agree else [None] * self.left.arity)
 
@@ -292,7 +291,7 @@ class Difference(Expression):
 
     def __post_init__(self) -> None:
         self._check_operands(self.left, self.right)
-        _check_same_arity(self, self.left, self.right)
+        self._check_same_arity(self.left, self.right)
         self._derive((self.left, self.right), _roles(self.left))
 
 
@@ -309,7 +308,7 @@ class Intersection(Expression):
 
     def __post_init__(self) -> None:
         self._check_operands(self.left, self.right)
-        _check_same_arity(self, self.left, self.right)
+        self._check_same_arity(self.left, self.right)
         self._derive((self.left, self.right), _roles(self.left))
 
 
@@ -382,19 +381,6 @@ def _without(roles: list[str | None], position: int) -> list[str | None]:
     return roles[:position] + roles[position + 1 :]
 
 
-def _check_entity(node: Expression, entity: object) -> None:
-    if not isinstance(entity, str):
-        raise DataError(f"{node.operation} takes the name of an entity, not {entity!r}")
-    if fault := fault_of(entity):
-        raise DataError(f"{node.operation} takes the name of an entity, but: {fault}")
-
-
 def _written_entity(entity: str) -> str:
     # Bare digits would be read rightly, but a person would take them for a position.
     return as_written(entity, quote=entity.isdecimal())
-
-
-def _check_same_arity(node: Expression, left: Expression, right: Expression) -> None:
-    if left.arity != right.arity:
-        sides = f"{left.schema} of arity {left.arity} and {right.schema} of arity {right.arity}"
-        raise DataError(f"{node.operation} takes two relations of one arity, not {sides}")

@@ -7,6 +7,7 @@ from typing import ClassVar, TypeVar
 
 from relatum.algebra.lexer import as_written
 from relatum.data.schema import RelationSchema
+from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError
 
 __all__ = ["Node", "PositionOrRole", "post_order"]
@@ -115,6 +116,17 @@ class Node:
         for operand in operands:
             if not isinstance(operand, Node):
                 raise DataError(f"{self.operation} takes expressions, not {operand!r}")
+
+    def _check_same_arity(self, left: Node, right: Node) -> None:
+        if left.arity != right.arity:
+            sides = f"{left.schema} of arity {left.arity} and {right.schema} of arity {right.arity}"
+            raise DataError(f"{self.operation} takes two relations of one arity, not {sides}")
+
+    def _check_entity(self, entity: object) -> None:
+        if not isinstance(entity, str):
+            raise DataError(f"{self.operation} takes the name of an entity, not {entity!r}")
+        if fault := fault_of(entity):
+            raise DataError(f"{self.operation} takes the name of an entity, but: {fault}")
 
     def _check_positions(self, operand: Node, *positions: int) -> tuple[int, ...]:
         """Return positions of an operand, or refuse what is out of range or named twice."""

@@ -18,6 +18,7 @@ from relatum.cli.imports import import_tables
 from relatum.cli.join import join
 from relatum.cli.paper import figures, run, tables
 from relatum.cli.predict import embeddings, predict
+from relatum.cli.queries import queries
 from relatum.cli.report import report
 from relatum.cli.rules import rules
 from relatum.cli.synth import synth
@@ -59,6 +60,7 @@ for verb in (
     query.define,
     rules,
     synth,
+    queries,
     tables,
     figures,
     report,

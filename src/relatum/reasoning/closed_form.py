@@ -92,7 +92,8 @@ def closed_form(expression: Expression, model: Model, tables: Parameters, *, uni
     """Return the closed form of an expression on a ReAlE model.
 
     Args:
-        expression: over relations of the model, without product and join, for which no closed form is claimed.
+        expression: over relations of the model, without product, join, intersection and filters, for which no closed form is
+            claimed.
         model: the model, a ReAlE.
         tables: what `model.encode` gave.
         unit: let what a projection drops range over all of [0, 1]^dim, as in the paper, and not over the entities of the

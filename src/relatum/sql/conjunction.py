@@ -135,15 +135,12 @@ class Conjunction:
         if unequal is None:
             return None
         variables, tests = self._variables(outputs, unequal)
-        parts = self._parts(variables, set(outputs), tests)
-        found, names = parts.pop(0)
-        while parts:
-            following = next((index for index, (_, theirs) in enumerate(parts) if set(theirs) & set(names)), 0)
-            other, theirs = parts.pop(following)
-            shared = tuple((names.index(name), index) for index, name in enumerate(theirs) if name in names)
-            found = Join(found, other, shared) if shared else Product(found, other)
-            names = names + [name for name in theirs if name not in names]
-            found = _tested(found, names, tests)
+        shown = {variables[column] for column in outputs}
+        joined = [_joined(group, tests) for group in _groups(self._parts(variables, set(outputs)), tests)]
+        # What is put out comes first: of the rest it only matters that there is some.
+        (found, names), *others = sorted(joined, key=lambda one: not shown.intersection(one[1]))
+        for other, theirs in others:
+            found, names = Product(found, other), names + theirs
         wanted = tuple(names.index(variables[column]) for column in outputs)
         if wanted == tuple(range(found.arity)):
             return found
@@ -195,25 +192,50 @@ class Conjunction:
             tests.append((first.get(left, left), right if isinstance(right, str) else first.get(right, right), False))
         return variables, tests
 
-    def _parts(self, variables: dict[int, int], outputs: set[int], tests: list[_Test]) -> list[tuple[Expression, list[int]]]:
-        """Return each source with its constants selected, no variable twice, and tested; and its variables.
-
-        Sources stand in an order in which each shares variables with one before it, if any does. A test is made where all
-        that it needs is there.
-        """
-        waiting = [_Part(source, columns) for source, columns in self.sources]
-        for part in waiting:
-            part.select(
-                {column: self._constants[self.root(column)] for column in part.columns if self.constant(column)}, outputs
-            )
+    def _parts(self, variables: dict[int, int], outputs: set[int]) -> list[_Part]:
+        """Return each source with its constants selected, and no variable twice."""
+        found = [_Part(source, columns) for source, columns in self.sources]
+        for part in found:
+            held = {
+                column: self._constants[self.root(column)] for column in part.columns if self.root(column) in self._constants
+            }
+            part.select(held, outputs)
             part.unify(variables)
-        ordered, seen = [], set[int]()
-        while waiting:
-            index = next((index for index, part in enumerate(waiting) if seen & set(part.columns)), 0)
-            part = waiting.pop(index)
-            seen.update(part.columns)
-            ordered.append((_tested(part.found, part.columns, tests), part.columns))
-        return ordered
+        return found
+
+
+def _groups(parts: Sequence[_Part], tests: Sequence[_Test]) -> list[list[_Part]]:
+    """Return the parts in groups that share neither variables nor tests, in the order of their first parts."""
+    groups = [(set(part.columns), [index]) for index, part in enumerate(parts)]
+    links = [set(part.columns) for part in parts] + [{one, other} for one, other, _ in tests if isinstance(other, int)]
+    for link in links:
+        touching = [group for group in groups if group[0] & link]
+        if len(touching) > 1:
+            merged = set[int]().union(*(names for names, _ in touching)), sorted(n for _, some in touching for n in some)
+            groups = [group for group in groups if group not in touching] + [merged]
+    return [[parts[index] for index in indices] for _, indices in sorted(groups, key=lambda group: group[1][0])]
+
+
+def _joined(group: Sequence[_Part], tests: list[_Test]) -> tuple[Expression, list[int]]:
+    """Return the join of parts, and its variables.
+
+    The parts come in an order in which each shares variables with one before it, if any does. A test is made where all that
+    it needs is there, and then taken off the list.
+    """
+    waiting, ordered, seen = list(group), list[_Part](), set[int]()
+    while waiting:
+        part = next((part for part in waiting if seen.intersection(part.columns)), waiting[0])
+        waiting.remove(part)
+        ordered.append(part)
+        seen.update(part.columns)
+    tested = [_tested(part.found, part.columns, tests) for part in ordered]
+    found, names = tested[0], ordered[0].columns
+    for other, part in zip(tested[1:], ordered[1:], strict=True):
+        shared = tuple((names.index(name), index) for index, name in enumerate(part.columns) if name in names)
+        found = Join(found, other, shared) if shared else Product(found, other)
+        names = names + [name for name in part.columns if name not in names]
+        found = _tested(found, names, tests)
+    return found, names
 
 
 class _Part:

@@ -1,0 +1,69 @@
+"""`relatum queries`: what it draws, prints and refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from querysets.test_sampling import random_split
+from relatum.datasets.load import save
+from relatum.querysets import SHAPES, load_queries
+from support.command_line import Relatum
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data") / "random"
+    save(random_split(4), folder)
+    return folder
+
+
+def test_it_draws_queries_and_prints_how_many(run: Relatum, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "queries"
+    code, shown, err = run("queries", str(data), "--out", str(out), "--count", "4", "--seed", "2")
+    assert (code, err) == (0, "")
+    queries = load_queries(out)
+    assert (queries.data, queries.part, queries.seed, len(queries)) == ("random", "test", 2, 4 * len(SHAPES))
+    assert set(queries.checksums) == {"train", "valid", "test"}
+    for word in ("Queries by shape", "full-hard answers", *SHAPES, "64 queries over random, test held out, seed 2"):
+        assert word in shown
+
+
+def test_json_is_one_object_that_adds_up(run: Relatum, data: Path, tmp_path: Path) -> None:
+    arguments = ("--count", "3", "--shape", "2i", "--shape", "1e-n", "--part", "valid", "--json")
+    code, shown, err = run("queries", str(data), "--out", str(tmp_path / "queries"), *arguments)
+    assert (code, err) == (0, "")
+    found = json.loads(shown)
+    assert [one["shape"] for one in found["shapes"]] == ["2i", "1e-n"]
+    assert found["queries"] == sum(one["queries"] for one in found["shapes"]) == 6
+    assert [vars(one) for one in load_queries(found["out"]).counts()] == found["shapes"]
+
+
+def test_shapes_that_the_facts_do_not_give_are_named(run: Relatum, tmp_path: Path) -> None:
+    save(random_split(5, arities=(2, 2), facts=30), tmp_path / "data")
+    arguments = ("--count", "40", "--shape", "1p", "--shape", "1p-n")
+    code, shown, err = run("queries", str(tmp_path / "data"), "--out", str(tmp_path / "queries"), *arguments)
+    assert (code, err) == (0, "")
+    assert "none of shape 1p-n: the facts give none" in shown
+    assert "fewer than 40 of shape: 1p " in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--shape", "2q"), "unknown shape '2q'; known: 1p, 2p"),
+        (("--part", "train"), "part: must be valid or test, not 'train'"),
+        (("--count", "0"), "count"),
+        (("--most-hard", "0"), "most-hard"),
+    ],
+)
+def test_a_mistake_is_one_line_and_leaves_nothing(
+    run: Relatum, data: Path, tmp_path: Path, arguments: tuple[str, ...], reason: str
+) -> None:
+    code, shown, err = run("queries", str(data), "--out", str(tmp_path / "queries"), *arguments)
+    assert (code, shown) == (2, "")
+    assert reason in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "queries").exists()

@@ -1,0 +1,123 @@
+"""The files of query sets: what is written is read back, and what was damaged is refused with its line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from querysets.test_sampling import random_split
+from relatum.algebra import parse
+from relatum.errors import DataError, RelatumError
+from relatum.querysets import QuerySet, load_queries, sample_queries, save_queries
+
+
+@pytest.fixture(scope="module")
+def queries() -> QuerySet:
+    return sample_queries(random_split(3), count=3, shapes=["1p", "2p-n", "2d", "2f-n"])
+
+
+def test_what_is_written_is_read_back(queries: QuerySet, tmp_path: Path) -> None:
+    save_queries(queries, tmp_path / "queries")
+    assert load_queries(tmp_path / "queries") == queries
+    assert len(queries) == 12
+    assert sorted(path.name for path in (tmp_path / "queries").iterdir()) == ["manifest.json", "queries.jsonl"]
+
+
+def test_lines_hold_what_others_need(queries: QuerySet, tmp_path: Path) -> None:
+    save_queries(queries, tmp_path / "queries")
+    lines = (tmp_path / "queries" / "queries.jsonl").read_text().splitlines()
+    for query, line in zip(queries, lines, strict=True):
+        found = json.loads(line)
+        assert found.keys() == {"shape", "expression", "datalog", "constants", "easy", "hard", "full_hard"}
+        assert parse(found["expression"], queries.relations) == query.expression
+        assert [tuple(row) for row in found["hard"]] == list(query.hard)
+    manifest = json.loads((tmp_path / "queries" / "manifest.json").read_text())
+    assert manifest["data"] == "random-3"
+    assert manifest["queries_sha256"] == hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    assert [one["queries"] for one in manifest["shapes"]] == [3, 3, 3, 3]
+
+
+def test_a_directory_that_is_taken_is_left_alone(queries: QuerySet, tmp_path: Path) -> None:
+    (tmp_path / "queries").mkdir()
+    (tmp_path / "queries" / "mine.txt").write_text("mine")
+    with pytest.raises(RelatumError, match="already exists"):
+        save_queries(queries, tmp_path / "queries")
+    assert [path.name for path in tmp_path.rglob("*")] == ["queries", "mine.txt"]
+
+
+def rewritten(folder: Path, change: dict[str, Any]) -> None:
+    """Change the first query, and the checksum with it, as somebody could who knows the format."""
+    path = folder / "queries.jsonl"
+    first, *rest = path.read_text().splitlines()
+    query = {**json.loads(first), **change}
+    lines = [json.dumps({name: value for name, value in query.items() if value is not ...}), *rest]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["queries_sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"shape": "9p"}, "shape '9p'"),
+        ({"shape": ["1p"]}, "unhashable"),
+        ({"shape": ...}, "no 'shape'"),
+        ({"expression": "project[0](nothing)"}, "unknown relation 'nothing'"),
+        ({"expression": 7}, "7 where a text should be"),
+        ({"easy": [["e1", "e2"]]}, "an answer in easy that has not 1 entities"),
+        ({"easy": ["e"]}, "an answer in easy that has not 1 entities"),
+        ({"easy": [["e1"], ["e1"]]}, "stands twice in easy"),
+        ({"easy": [["e1"]], "hard": [["e1"]], "full_hard": []}, "easy and hard"),
+        ({"easy": [], "hard": [], "full_hard": [["e1"]]}, "a full-hard answer that is not hard"),
+        ({"hard": None}, "not iterable"),
+        ({"constants": [1]}, "1 where a text should be"),
+    ],
+)
+def test_a_damaged_query_is_refused_with_its_line(
+    queries: QuerySet, tmp_path: Path, change: dict[str, Any], reason: str
+) -> None:
+    folder = tmp_path / "queries"
+    save_queries(queries, folder)
+    rewritten(folder, change)
+    with pytest.raises(RelatumError, match=r"queries\.jsonl:1: damaged or foreign query") as caught:
+        load_queries(folder)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('"version": 1', '"version": 2', "version 2"),
+        ('"relatum-queries"', '"other"', "format 'other'"),
+        ('"seed": 0', '"seed": "0"', "'0' where a whole number should be"),
+        ('"part": "test"', '"part": 1', "1 where a text should be"),
+        ('"queries_sha256": "', '"queries_sha256": "0', "not the file that was written with it"),
+        ('"relations": [', '"relation": [', "no 'relations'"),
+        ("{", "", "damaged or foreign"),
+    ],
+)
+def test_a_damaged_manifest_is_refused(queries: QuerySet, tmp_path: Path, old: str, new: str, reason: str) -> None:
+    folder = tmp_path / "queries"
+    save_queries(queries, folder)
+    manifest = folder / "manifest.json"
+    assert old in manifest.read_text()
+    manifest.write_text(manifest.read_text().replace(old, new, 1))
+    with pytest.raises(RelatumError, match=r"manifest\.json") as caught:
+        load_queries(folder)
+    assert reason in str(caught.value)
+
+
+def test_a_changed_file_and_no_file_are_refused(queries: QuerySet, tmp_path: Path) -> None:
+    folder = tmp_path / "queries"
+    with pytest.raises(DataError, match=r"no queries here: there is no manifest\.json"):
+        load_queries(folder)
+    save_queries(queries, folder)
+    with (folder / "queries.jsonl").open("a") as file:
+        file.write("\n")
+    with pytest.raises(RelatumError, match="not the file that was written with it"):
+        load_queries(folder)

@@ -1,0 +1,188 @@
+"""Queries drawn from facts: of their shape, distinct, the same for one seed, and graded as evaluation says."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from relatum import Hypergraph, RelationSchema, Schema, Split
+from relatum.algebra import Difference, evaluate, parse, parse_datalog
+from relatum.algebra.clauses import Rule, definitions_of
+from relatum.errors import DataError, SettingError
+from relatum.querysets import SHAPES, GradedQuery, QuerySet, sample_queries
+
+
+def random_split(seed: int, *, arities: tuple[int, ...] = (1, 2, 2, 2, 3, 4), entities: int = 25, facts: int = 60) -> Split:
+    """Return a split of a random hypergraph; some facts are in two parts."""
+    rng = random.Random(seed)
+    names = [f"e{number}" for number in range(entities)]
+    schema = Schema([RelationSchema("all", 1), *(RelationSchema(f"r{n}", arity) for n, arity in enumerate(arities))])
+    rows = [(one.name, *rng.choices(names, k=one.arity)) for one in schema if one.name != "all" for _ in range(facts)]
+    parts: dict[str, list[tuple[str, ...]]] = {"train": [], "valid": [], "test": []}
+    for row in sorted(set(rows)):
+        for part in rng.choices([("train",), ("valid",), ("test",), ("train", "test")], [6, 2, 3, 1])[0]:
+            parts[part].append(row)
+    # The same entities in each part: every part is a hypergraph over all names.
+    whole = Hypergraph.of([*rows, *(("all", name) for name in names)], schema)
+    return Split(*(_restricted(whole, set(parts[part])) for part in ("train", "valid", "test")), source=f"random-{seed}")
+
+
+def _restricted(whole: Hypergraph, facts: set[tuple[str, ...]]) -> Hypergraph:
+    blocks = []
+    for arity, block in whole.distinct().blocks.items():
+        rows = zip(block.relations.tolist(), *block.columns.tolist(), strict=True)
+        kept = [
+            (whole.schema[relation].name, *(whole.entities[entity] for entity in row)) in facts for relation, *row in rows
+        ]
+        blocks.append((block.relations[kept], block.columns[:, kept]))
+        assert block.arity == arity
+    return Hypergraph.sort(whole.entities, whole.schema, blocks)
+
+
+def rules_of(query: GradedQuery) -> tuple[Rule, ...]:
+    (definition,) = definitions_of(query.expression)
+    return definition
+
+
+@pytest.fixture(scope="module")
+def drawn() -> tuple[Split, QuerySet]:
+    split = random_split(1)
+    return split, sample_queries(split, count=12)
+
+
+def test_every_shape_is_drawn_and_is_what_its_name_says(drawn: tuple[Split, QuerySet]) -> None:
+    _, queries = drawn
+    assert {counts.shape: counts.queries for counts in queries.counts()} == dict.fromkeys(SHAPES, 12)
+    for query in queries:
+        shape = SHAPES[query.shape]
+        rules = rules_of(query)
+        assert len(rules) == len(shape.rules)
+        assert query.expression.arity == len(shape.head)
+        for rule, numbers in zip(rules, shape.rules, strict=True):
+            sizes = Counter(len({term for term in atom.terms if isinstance(term, int)}) for atom in rule.positives)
+            assert sizes == Counter(len(shape.atoms[number]) for number in numbers)
+            assert len(rule.negatives) == len(shape.negated)
+        arities = {len(atom.terms) for rule in rules for atom in rule.atoms}
+        assert (max(arities) >= 3 and min(arities) >= 2) if shape.n_ary else arities == {2}
+        named = {term for rule in rules for atom in rule.atoms for term in atom.terms if isinstance(term, str)}
+        assert named == set(query.constants)
+
+
+def test_answers_are_those_of_evaluation(drawn: tuple[Split, QuerySet]) -> None:
+    split, queries = drawn
+    known = Hypergraph.union([split.train, split.valid])
+    every = Hypergraph.union([known, split.test])
+    for query in queries:
+        assert sorted({*query.easy, *query.hard}) == list(evaluate(query.expression, every))
+        by_known = set(evaluate(query.expression, known))
+        negated = isinstance(query.expression, Difference)
+        assert set(query.easy) == (by_known & {*query.easy, *query.hard} if negated else by_known)
+        assert 0 < len(query.hard) <= queries.most_hard
+        assert set(query.full_hard) <= set(query.hard)
+        assert parse(str(query.expression), split.schema) == query.expression
+        rules = query.to_dict()["datalog"]
+        assert list(evaluate(parse_datalog(rules, split.schema), every)) == list(evaluate(query.expression, every))
+
+
+def test_the_first_half_has_full_hard_answers(drawn: tuple[Split, QuerySet]) -> None:
+    for name in SHAPES:
+        assert all(query.full_hard for query in drawn[1].of_shape(name)[:6])
+
+
+def test_a_negated_atom_takes_some_answer_away(drawn: tuple[Split, QuerySet]) -> None:
+    split, queries = drawn
+    every = Hypergraph.union(list(split.parts.values()))
+    for query in [*queries.of_shape("2d"), *queries.of_shape("2d-n")]:
+        assert isinstance(query.expression, Difference)
+        assert len(evaluate(query.expression.left & query.expression.right, every))
+
+
+def test_queries_are_distinct_and_take_no_step_back(drawn: tuple[Split, QuerySet]) -> None:
+    queries = drawn[1]
+    bodies = [
+        (query.shape, frozenset(frozenset(rule.positives) | frozenset(rule.negatives) for rule in rules_of(query)))
+        for query in queries
+        if query.shape in ("1p", "2i", "3i", "2u", "1p-n", "2i-n")
+    ]
+    assert len(set(bodies)) == len(bodies)
+    assert len({str(query.expression) for query in queries}) == len({(q.shape, str(q.expression)) for q in queries})
+    for rule in (rule for query in queries for rule in rules_of(query)):
+        for number, one in enumerate(rule.positives):
+            for other in rule.positives[:number]:
+                if one.predicate == other.predicate:
+                    pairs = list(zip(one.terms, other.terms, strict=True))
+                    clash = any(isinstance(a, str) and isinstance(b, str) and a != b for a, b in pairs)
+                    assert clash or not any(isinstance(a, int) and a == b for a, b in pairs)
+
+
+def test_the_same_seed_gives_the_same_queries_and_another_seed_others() -> None:
+    split = random_split(2)
+    one, same, other = (sample_queries(split, count=5, seed=seed) for seed in (3, 3, 4))
+    assert one == same
+    assert one.queries != other.queries
+
+
+def test_a_shape_is_drawn_alike_whatever_else_is_drawn() -> None:
+    split = random_split(2)
+    every, some = sample_queries(split, count=5), sample_queries(split, count=5, shapes=["2d", "2p"])
+    assert some.shapes == ("2p", "2d")
+    assert [*every.of_shape("2p"), *every.of_shape("2d")] == list(some)
+
+
+def test_threads_leave_no_trace(tmp_path: Path) -> None:
+    script = (
+        "from querysets.test_sampling import random_split\n"
+        "from relatum.querysets import sample_queries, save_queries\n"
+        "import sys\n"
+        "save_queries(sample_queries(random_split(5), count=6), sys.argv[1])\n"
+    )
+    contents = []
+    for threads in ("1", "3"):
+        folder = tmp_path / threads
+        environment = {"RELATUM_THREADS": threads, "OMP_NUM_THREADS": threads, "PYTHONPATH": ":".join(sys.path)}
+        subprocess.run([sys.executable, "-c", script, str(folder)], check=True, env=environment)
+        contents.append([(folder / name).read_bytes() for name in ("queries.jsonl", "manifest.json")])
+    assert contents[0] == contents[1]
+
+
+def test_the_parts_before_are_known() -> None:
+    split = random_split(6)
+    queries = sample_queries(split, "valid", count=5, shapes=["1p", "2p-n"])
+    for query in queries:
+        every = Hypergraph.union([split.train, split.valid])
+        assert sorted({*query.easy, *query.hard}) == list(evaluate(query.expression, every))
+        assert set(query.easy) == set(evaluate(query.expression, split.train))
+
+
+def test_binary_facts_give_binary_shapes_only() -> None:
+    queries = sample_queries(random_split(7, arities=(2, 2, 2, 2)), count=4)
+    given = {counts.shape for counts in queries.counts() if counts.queries}
+    assert given == {name for name in SHAPES if not name.endswith("-n")}
+    assert queries.shapes == tuple(SHAPES)
+
+
+def test_queries_with_more_hard_answers_are_dropped() -> None:
+    split = random_split(8, arities=(2, 2), entities=12, facts=80)
+    assert max(len(query.hard) for query in sample_queries(split, count=20)) > 3
+    assert max(len(query.hard) for query in sample_queries(split, count=20, most_hard=3)) <= 3
+
+
+def test_progress_adds_up() -> None:
+    done: list[int] = []
+    sample_queries(random_split(9, arities=(2, 2)), count=3, advance=done.append)
+    assert sum(done) == 3 * len(SHAPES)
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    split = random_split(1)
+    with pytest.raises(SettingError, match="unknown shape '2pi'; known: 1p"):
+        sample_queries(split, shapes=["2pi"])
+    with pytest.raises(SettingError, match="part: must be valid or test, not 'tset'"):
+        sample_queries(split, "tset")
+    with pytest.raises(DataError, match="test has no fact"):
+        sample_queries(Split(split.train, split.valid, split.train))
