@@ -84,7 +84,7 @@ QUERIES = [
     "SELECT a.id FROM track AS a JOIN track AS b ON a.genre_id = b.genre_id WHERE b.id = 9 AND a.id <> b.id",
     "SELECT id FROM genre",
     "SELECT id FROM track",
-    "WITH mine AS (SELECT genre_id FROM track WHERE maker_id = 4) SELECT g.id FROM genre g JOIN mine ON mine.genre_id = g.id",
+    "WITH mine AS (SELECT genre_id FROM track WHERE maker_id = 4) SELECT g.id FROM genre g JOIN mine m ON m.genre_id = g.id",
 ]
 
 
