@@ -205,6 +205,13 @@ def test_a_product_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -
         evaluate(knows * knows, GRAPH)
 
 
+def test_factors_of_which_no_column_stays_are_not_multiplied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("relatum.algebra.evaluation.free", lambda: 100)
+    assert tuples((knows * knows * sold).project(1)) == [("alex",), ("sam",)]
+    assert tuples((sold * (knows * sold)).project(4, 3)) == [("alex", "drew"), ("sam", "alex")]
+    assert tuples((knows * empty).project(0)) == tuples((empty * knows).project(2)) == []
+
+
 def test_an_expression_over_another_schema_can_be_evaluated_where_the_names_are_known() -> None:
     other = Schema([RelationSchema("knows", 2)])
     assert tuples(Relation(other["knows"])) == tuples(knows)

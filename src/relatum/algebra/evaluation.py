@@ -50,13 +50,13 @@ def evaluate(expression: Expression, graph: Hypergraph, known: Mapping[Expressio
     known = known or {}
 
     def inputs(node: Expression) -> tuple[Expression, ...]:
-        return () if node in known else node.children
+        return () if node in known else _inputs(node, known)
 
     order = post_order(expression, inputs)
     uses = Counter(child for node in order for child in inputs(node))
     found: dict[Expression, Ids] = {}
     for node in order:
-        found[node] = known[node] if node in known else _columns(node, graph, *(found[child] for child in node.children))
+        found[node] = known[node] if node in known else _columns(node, graph, *(found[child] for child in inputs(node)))
         for child in inputs(node):
             uses[child] -= 1
             if not uses[child]:
@@ -64,6 +64,21 @@ def evaluate(expression: Expression, graph: Hypergraph, known: Mapping[Expressio
     columns = found[expression].view()
     columns.flags.writeable = False
     return TupleTable(expression.schema, columns, graph.entities)
+
+
+def _inputs(node: Expression, known: Mapping[Expression, Ids]) -> tuple[Expression, ...]:
+    """Return what a node is computed from: its operands, or the factors of a product of which only some columns stay."""
+    if not isinstance(node, Project) or not isinstance(node.child, Product) or node.child in known:
+        return node.children
+    factors: list[Expression] = []
+    waiting: list[Expression] = [node.child]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Product) and one not in known:
+            waiting += [one.right, one.left]
+        else:
+            factors.append(one)
+    return tuple(factors)
 
 
 @singledispatch
@@ -85,10 +100,27 @@ def _(node: Rename, graph: Hypergraph, child: Ids) -> Ids:
 
 
 @_columns.register
-def _(node: Project, graph: Hypergraph, child: Ids) -> Ids:
-    if node.positions == tuple(range(node.arity)):
+def _(node: Project, graph: Hypergraph, *operands: Ids) -> Ids:
+    child, positions = operands[0], node.positions
+    if len(operands) > 1:
+        child, positions = _needed_product(node, operands)
+    if positions == tuple(range(node.arity)):
         return _distinct(child[: node.arity])  # sorted by these columns, whatever follows them
-    return _distinct(_sorted([child[position] for position in node.positions], graph))
+    return _distinct(_sorted([child[position] for position in positions], graph))
+
+
+def _needed_product(node: Project, factors: Sequence[Ids]) -> tuple[Ids, tuple[int, ...]]:
+    """Return the product of the factors that columns stay of, and where these are; others count only if they are empty."""
+    owners = [index for index, factor in enumerate(factors) for _ in factor]
+    kept = sorted({owners[position] for position in node.positions})
+    inside = [position for position, owner in enumerate(owners) if owner in kept]
+    product = factors[kept[0]]
+    for index in kept[1:]:
+        nothing = np.zeros(product.shape[1], np.int64), np.zeros(factors[index].shape[1], np.int64)
+        product = _joined(node.child, product, factors[index], *nothing)
+    if not all(factor.shape[1] for factor in factors):
+        product = product[:, :0]
+    return product, tuple(inside.index(position) for position in node.positions)
 
 
 @_columns.register

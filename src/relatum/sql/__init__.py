@@ -1,0 +1,1 @@
+"""The sql room: queries of SQL as relational algebra, and back."""

@@ -1,0 +1,249 @@
+"""What a query can name: tables with their columns, views, and the entities that values mean.
+
+A relation is a table whose columns are its roles, or `position_0`, ... without roles. An imported table is as it was:
+where its rows are entities, each column is a relation of its own with the key, such as `Track.GenreId(track, genre)`,
+and a query that names some columns joins the relations of these alone. So a cell without a value stands in the way of no
+other column.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+
+from relatum.algebra import Expression, Project, Relation, Union
+from relatum.algebra.column_types import column_types_of
+from relatum.data.column_types import ColumnType, ColumnTypes
+from relatum.data.labels import Labels
+from relatum.data.row_store import Bins, RowStore, TableSchema
+from relatum.data.schema import RelationSchema, Schema
+from relatum.data.vocabulary import Vocabulary
+from relatum.errors import UnknownNameError
+
+__all__ = ["Catalog", "CatalogColumn", "CatalogTable", "View", "catalog_of", "columns_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogColumn:
+    """A column of a table.
+
+    Attributes:
+        name: what it is called.
+        column_type: what its entities are, or None.
+        relation: the relation whose facts have it; None for a key that many have, and for what no fact has.
+        position: where in that relation.
+        use: `cell`, `key`, `label` (a text that rows are called by) or `row` (kept with the rows, in no fact).
+    """
+
+    name: str
+    column_type: ColumnType | None = None
+    relation: RelationSchema | None = None
+    position: int = 0
+    use: str = "cell"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogTable:
+    """A table: a relation, or an imported table, whose columns may be in several relations."""
+
+    name: str
+    columns: tuple[CatalogColumn, ...]
+
+    @property
+    def key(self) -> CatalogColumn | None:
+        """The column that its rows are known by, where these are entities."""
+        return next((one for one in self.columns if one.use == "key"), None)
+
+    @property
+    def relation(self) -> RelationSchema | None:
+        """The relation that it is, column by column; None if it is not one."""
+        first = self.columns[0].relation if self.columns else None
+        in_order = [(one.relation, one.position) for one in self.columns]
+        if first is None or in_order != [(first, position) for position in range(first.arity)]:
+            return None
+        return first
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An expression under a name, and what its columns are called."""
+
+    expression: Expression
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Catalog:
+    """What a query can name.
+
+    Attributes:
+        schema: the stored relations.
+        entities: the names of all entities.
+        column_types: what the entities of relations are, where these were tables.
+        rows: the rows of imported tables.
+        views: the relations that were defined.
+    """
+
+    schema: Schema
+    entities: Vocabulary
+    column_types: ColumnTypes = field(default_factory=dict)
+    rows: RowStore | None = None
+    views: Mapping[str, View] = field(default_factory=dict)
+
+    @cached_property
+    def tables(self) -> Mapping[str, CatalogTable]:
+        """The tables by name: imported ones as they were, and behind them the relations."""
+        found = {}
+        for one in self.rows.schemas if self.rows is not None else ():
+            found[one.name] = self._imported(one)
+        for relation in self.schema:
+            if relation.name not in found and relation.name not in self.views:
+                found[relation.name] = CatalogTable(relation.name, tuple(self._cells(relation)))
+        return found
+
+    def types_of(self, expression: Expression) -> tuple[ColumnType | None, ...]:
+        """Return what the entities in each column of an expression are."""
+        return column_types_of(expression, self.column_types)
+
+    def entity(self, text: str, column_type: ColumnType | None, column: str, *, is_number: bool = False) -> str:
+        """Return the entity that a value means in a column: by its name, the value in the table, or what it is called."""
+        forms = [text, *_number_forms(text)] if is_number else [text]
+        if column_type is None or column_type.entity_type is None:
+            found = next((form for form in forms if form in self.entities), text)
+            return self.entities[self.entities.id(found)]
+        prefix = column_type.prefix
+        for form in forms:
+            for name in (form, prefix + form):
+                if name in self.entities and name.startswith(prefix):
+                    return name
+        if (group := self._group(text, column_type)) is not None:
+            return group
+        if (called := self._labels.entity(text, prefix, column)) is not None and called in self.entities:
+            return called
+        if text in self.entities:
+            return self.entities[column_type.find(text, self.entities, column)]  # of another type, which is refused
+        values = (self.entities[one].removeprefix(prefix) for one in self.entities.beginning_with(prefix).tolist())
+        labels = (label for name, label in self._labels.items() if name.startswith(prefix))
+        raise UnknownNameError(f"value of {column}", text, (*labels, *values))
+
+    def called(self, label: str, table: CatalogTable) -> list[str]:
+        """Return the entities that rows with a label are, which there must be."""
+        key = table.key
+        prefix = "" if key is None or key.column_type is None else key.column_type.prefix
+        found = [one for one in self._labels.named(label, prefix) if one in self.entities]
+        if not found:
+            known = (text for entity, text in self._labels.items() if entity.startswith(prefix))
+            raise UnknownNameError(f"name in {table.name}", label, known)
+        return found
+
+    def rows_of(self, table: CatalogTable) -> Expression | None:
+        """Return the entities that are rows of a table, as far as any fact has them."""
+        key = table.key
+        if key is None or key.column_type is None or key.column_type.entity_type is None:
+            return None
+        columns: list[Expression] = [
+            Project(Relation(relation), (position,)) if relation.arity > 1 else Relation(relation)
+            for relation in self.schema
+            for position, one in enumerate(self.column_types.get(relation.name, ()))
+            if one.entity_type == key.column_type.entity_type
+        ]
+        return reduce(Union, columns) if columns else None
+
+    def value(self, entity: str, column_type: ColumnType | None) -> str:
+        """Return the shortest text that means an entity in a column: its value in the table, or else its name."""
+        prefix = "" if column_type is None else column_type.prefix
+        short = entity.removeprefix(prefix)
+        if short != entity and self.entity(short, column_type, "") == entity:
+            return short
+        return entity
+
+    @cached_property
+    def _labels(self) -> Labels:
+        return Labels(self.rows)
+
+    @cached_property
+    def _bins(self) -> Mapping[str, tuple[Bins, str]]:
+        """The groups of values by the entity type of a column, and what the values are."""
+        columns = (column for schema in (self.rows.schemas if self.rows is not None else ()) for column in schema.columns)
+        return {one.entity_type: (one.bins, one.value_type) for one in columns if one.bins is not None}
+
+    def _group(self, text: str, column_type: ColumnType) -> str | None:
+        """Return the entity of the group that a number or date falls in, or None where values are in no groups."""
+        if (known := self._bins.get(column_type.entity_type or "")) is None:
+            return None
+        bins, value_type = known
+        try:
+            if value_type == "date":
+                index = bisect.bisect_left(bins.edges, text) if text[:4].isdecimal() else -1
+            else:
+                index = bisect.bisect_left([float(edge) for edge in bins.edges], float(text))
+        except ValueError:
+            return None
+        name = "" if index < 0 else column_type.prefix + bins.names[index]
+        return name if name in self.entities else None
+
+    def _cells(self, relation: RelationSchema) -> list[CatalogColumn]:
+        types: Sequence[ColumnType | None] = self.column_types.get(relation.name, (None,) * relation.arity)
+        names = columns_of(relation)
+        return [CatalogColumn(name, types[position], relation, position) for position, name in enumerate(names)]
+
+    def _imported(self, schema: TableSchema) -> CatalogTable:
+        found, about = [], set()
+        for one in schema.columns:
+            relation = self.schema[one.relation] if one.relation is not None and one.relation in self.schema else None
+            if relation is not None and relation.name != schema.relation and one.name != schema.row_key:
+                about.add(relation.name)
+        for one in schema.columns:
+            known = one.relation is not None and one.relation in self.schema
+            is_key = one.name == schema.row_key and (one.relation is None or one.relation != schema.relation)
+            column_type = ColumnType(one.entity_type, one.value_type if one.value_type in ("whole", "number") else "text")
+            if is_key and (about or schema.relation is None):
+                found.append(CatalogColumn(one.name, column_type, use="key"))
+            elif known and one.position is not None and one.relation is not None:
+                relation = self.schema[one.relation]
+                types = self.column_types.get(relation.name)
+                found.append(CatalogColumn(one.name, types[one.position] if types else None, relation, one.position))
+            else:
+                found.append(CatalogColumn(one.name, column_type, use="row"))
+        there = {one.name for one in found}
+        found += [CatalogColumn(name, use="label") for name in schema.label if name not in there and len(schema.label) == 1]
+        return CatalogTable(schema.name, tuple(found))
+
+
+def catalog_of(
+    schema: Schema,
+    entities: Vocabulary,
+    *,
+    column_types: ColumnTypes | None = None,
+    rows: RowStore | None = None,
+    views: Mapping[str, Expression] | None = None,
+) -> Catalog:
+    """Return what queries can name.
+
+    Args:
+        schema: the stored relations.
+        entities: the names of all entities.
+        column_types: what the entities of relations are.
+        rows: the rows of imported tables.
+        views: the relations that were defined, over stored ones; their columns are called by their roles or positions.
+    """
+    named = {name: View(one, columns_of(RelationSchema(name, one.arity, one.roles))) for name, one in (views or {}).items()}
+    return Catalog(schema, entities, column_types or {}, rows, named)
+
+
+def columns_of(relation: RelationSchema) -> tuple[str, ...]:
+    """Return what the columns of a relation are called: its roles, or else `position_0` and so on."""
+    return relation.roles or tuple(f"position_{position}" for position in range(relation.arity))
+
+
+def _number_forms(text: str) -> list[str]:
+    """Return the shortest forms of a number, in which tables have it."""
+    try:
+        number = float(text)
+    except ValueError:
+        return []
+    if number != number or number in (float("inf"), float("-inf")):
+        return []
+    return [str(int(number)), repr(number)] if number == int(number) else [repr(number)]

@@ -1,0 +1,109 @@
+"""The names that a SELECT can use: its tables, their columns, and those of the queries around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from relatum.sql.bound import Reference, Source
+from relatum.sql.refusals import Refusals, with_nearest
+from relatum.sql.tree import ColumnName, Name
+
+__all__ = ["Scope", "matching"]
+
+
+def matching(name: Name, known: Iterable[str]) -> list[str]:
+    """Return the known names that a name means: the same one, or else those that differ in case alone, unless quoted."""
+    listed = list(dict.fromkeys(known))
+    if name.text in listed:
+        return [name.text]
+    return [] if name.quoted else [one for one in listed if one.casefold() == name.text.casefold()]
+
+
+@dataclass
+class Scope:
+    """The tables of a SELECT, from left to right.
+
+    Attributes:
+        refusals: makes errors.
+        parent: what the query around it can name.
+        sources: its tables.
+        hidden: columns that USING or NATURAL has merged into one further left: a bare name does not mean them.
+        is_closed: whether it is a query in FROM, which cannot name what is around it.
+    """
+
+    refusals: Refusals
+    parent: Scope | None = None
+    sources: list[Source] = field(default_factory=list)
+    hidden: set[Reference] = field(default_factory=set)
+    is_closed: bool = False
+
+    def add(self, source: Source, at: int) -> None:
+        """Add a table, whose name must be its own."""
+        if any(one.name.casefold() == source.name.casefold() for one in self.sources):
+            raise self.refusals.at(at, f"two tables of FROM are called {source.name!r}: name one with AS")
+        self.sources.append(source)
+
+    def visible(self, sources: Sequence[Source] | None = None) -> list[Reference]:
+        """Return the columns of all or some tables that a bare name can mean, in order."""
+        listed = self.sources if sources is None else sources
+        every = (Reference(source, index) for source in listed for index in range(len(source.columns)))
+        return [one for one in every if one not in self.hidden]
+
+    def table(self, name: Name) -> Source:
+        """Return the table that a name means, here or around."""
+        scope: Scope | None = self
+        known = []
+        while scope is not None:
+            found = matching(name, [one.name for one in scope.sources])
+            if found:
+                return next(one for one in scope.sources if one.name == found[0])
+            known += [one.name for one in scope.sources]
+            scope = None if scope.is_closed else scope.parent
+        raise self.refusals.at(name.at, with_nearest("table of this query", name.text, known))
+
+    def column(self, wanted: ColumnName) -> Reference:
+        """Return the column that is meant, here or around; refuse one that is not there, or could be several."""
+        if wanted.table is not None:
+            return self.column_of(self.table(wanted.table), wanted.name, wanted.at)
+        scope: Scope | None = self
+        known: list[str] = []
+        while scope is not None:
+            found = scope.named(wanted.name)
+            if len(found) > 1:
+                raise self.refusals.at(wanted.at, f"{wanted.name.text} could be {' or '.join(map(str, found))}: write which")
+            if found:
+                return found[0]
+            known += [one.source.columns[one.index] for one in scope.visible()]
+            scope = None if scope.is_closed else scope.parent
+        raise self.refusals.at(wanted.at, self._unknown(wanted.name, known))
+
+    def named(self, name: Name, sources: Sequence[Source] | None = None) -> list[Reference]:
+        """Return the columns of all or some tables that a bare name means."""
+        seen = self.visible(sources)
+        names = matching(name, (one.source.columns[one.index] for one in seen))
+        return [one for one in seen if one.source.columns[one.index] in names]
+
+    def column_of(self, source: Source, name: Name, at: int) -> Reference:
+        """Return a column of a table."""
+        found = matching(name, source.columns)
+        if len(found) > 1:
+            raise self.refusals.at(
+                at, f"{name.text} could be {' or '.join(found)} of {source.name}: write it in double quotes"
+            )
+        if not found:
+            raise self.refusals.at(at, with_nearest(f"column of {source.name}", name.text, source.columns))
+        return Reference(source, source.columns.index(found[0]))
+
+    def _unknown(self, name: Name, known: Sequence[str]) -> str:
+        if name.text.casefold() in ("known", "probability"):
+            condition = "known" if name.text.casefold() == "known" else "probability > 0.8"
+            return f"{name.text} comes with every row: leave it out, or say WHERE {condition}"
+        if name.quoted and not matching(name, known):
+            return with_nearest("column", name.text, known) + " (double quotes are for names, single ones for values)"
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.is_closed and scope.parent is not None and scope.parent.named(name):
+                return f"{name.text} is a column of the query around this one, which a query in FROM cannot name"
+            scope = scope.parent
+        return with_nearest("column", name.text, known)
