@@ -63,10 +63,12 @@ from relatum.runs.lookup import (
 )
 from relatum.runs.prediction import predict
 from relatum.runs.probabilities import reliability_of
+from relatum.runs.query_rows import QueryRows
 from relatum.runs.reasons import SIMILAR_FACT_COLUMNS, SimilarFact, objections, similar_facts, why
 from relatum.runs.recipe import spec_of
 from relatum.runs.saving import save_run
 from relatum.runs.spec import Spec
+from relatum.runs.sql_answers import DefinedView, answer_sql
 from relatum.runs.trained import SECONDS, Trained
 from relatum.runs.training_bar import training_bar
 from relatum.runs.update import update as fold_in
@@ -258,6 +260,16 @@ class Run(Trained):
         if len(chosen) > 1:  # only probabilities are comparable among relations
             ranked.sort(key=lambda one: -(one.probability or 0.0))
         return Predictions(ranked, chosen)
+
+    def sql(self, text: str, *, conjunction: str = "product", seconds: float | None = SECONDS) -> QueryRows | DefinedView:
+        """Return the rows that a query of SQL selects, known or predicted, best first; or the view that it makes.
+
+        Args:
+            text: such as `SELECT buyer FROM sold WHERE seller = 'drew' AND NOT known`; see `docs/sql.md`.
+            conjunction: how the probabilities of facts become that of a row: their `product`, or the `minimum` of them.
+            seconds: when to stop with the best that was found; None is no limit.
+        """
+        return answer_sql(self, text, conjunction=conjunction, seconds=seconds)
 
     def __getitem__(self, name: str) -> BoundExpression:
         """Return a relation, stored or defined, to ask algebra of: `run["sold"].project(0).complete()`."""

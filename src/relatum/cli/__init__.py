@@ -21,6 +21,7 @@ from relatum.cli.predict import embeddings, predict
 from relatum.cli.queries import queries
 from relatum.cli.report import report
 from relatum.cli.rules import rules
+from relatum.cli.sql import sql
 from relatum.cli.synth import synth
 from relatum.cli.train import train
 from relatum.cli.tune import tune
@@ -58,6 +59,7 @@ for verb in (
     embeddings,
     query.query,
     query.define,
+    sql,
     rules,
     synth,
     queries,

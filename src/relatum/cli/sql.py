@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from relatum.cli.options import Json, RunFolder
-from relatum.cli.output import print_json, say
+from relatum.cli.output import print_json, print_table, say
 from relatum.errors import SettingError
+from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
-    from relatum.sql.statement import Statement
+    from relatum.runs.query_rows import QueryRows
 
 __all__ = ["sql"]
 
@@ -29,22 +30,56 @@ def sql(
         ),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="Read the query from a file.")] = None,
+    why: Annotated[bool, typer.Option("--why", help="Show the facts that each row rests on.")] = False,
+    minimum: Annotated[
+        bool, typer.Option("--minimum", help="A row is as likely as its least likely fact, not as the product of all.")
+    ] = False,
+    seconds: Annotated[
+        float, typer.Option(min=0, help="Stop after this many seconds with the best rows found so far; 0 is no limit.")
+    ] = 5.0,
     json: Json = False,
 ) -> None:
-    """Show what a query of SQL is in relational algebra, or define a view."""
+    """Answer a query of SQL over what is known and what is missing: every row is known, or predicted with a probability."""
     query = _query(text, file)
     from relatum.api import Run
-    from relatum.runs.sql_catalog import catalog_of_run
-    from relatum.sql.parse import parse_sql
+    from relatum.runs.query_rows import QueryRows
 
     loaded = Run.load(run)
-    statement = parse_sql(query, catalog_of_run(loaded))
-    if statement.kind == "view" and statement.name is not None:
-        loaded.define(statement.name, statement.expression)
-    if json:
-        print_json(_plain(statement))
+    found = loaded.sql(query, conjunction="minimum" if minimum else "product", seconds=seconds or None)
+    if not isinstance(found, QueryRows):
+        if json:
+            print_json({"view": found.name, "columns": list(found.columns), "relation": found.is_relation})
+            return
+        where = "in SQL, complete, score and query" if found.is_relation else "in SQL"
+        say(f"{found.name}({', '.join(found.columns)}) is now a view, to be used {where}")
         return
-    say(statement.expression.text(roles=True))
+    if json:
+        print_json(found.to_json())
+        return
+    _show(found, seconds, why=why or bool(found.plan))
+
+
+def _show(found: QueryRows, seconds: float, *, why: bool) -> None:
+    for line in found.plan:
+        say(f"  {line}")
+    heads = (*found[0].columns, "probability", "") if found else ("probability", "")
+    ways = [("known" if row.known else "predicted") + ("" if row.proven else " *") for row in found]
+    rows = [(*(row.shown or row.values), percent(row.probability), way) for row, way in zip(found, ways, strict=True)]
+    if why:
+        heads = (*heads, "because")
+        rows = [(*cells, "; ".join(map(str, row.witness))) for cells, row in zip(rows, found, strict=True)]
+    if found:
+        print_table("", heads, rows, ("probability",), below="because" if why else None)
+    known = sum(row.known for row in found)
+    say(f"{count(len(found), 'row')}: {known} known, {len(found) - known} predicted")
+    if any(not row.known for row in found):
+        joined = "the product of their probabilities" if found.conjunction == "product" else "the least of them"
+        say(
+            f"a row is as likely as {joined}; a predicted fact counts at most {percent(found.cap)}, "
+            f"and nothing below {percent(found.floor)}"
+        )
+    if found.stopped:
+        say(f"stopped after {seconds:g} s: rows marked * are the best found so far, and there may be better ones")
 
 
 def _query(text: str | None, file: Path | None) -> str:
@@ -62,17 +97,3 @@ def _query(text: str | None, file: Path | None) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise SettingError(f"{file or 'standard input'}: the query is not UTF-8") from None
-
-
-def _plain(statement: Statement) -> dict[str, object]:
-    return {
-        "kind": statement.kind,
-        "name": statement.name,
-        "algebra": statement.expression.text(roles=True),
-        "columns": list(statement.columns),
-        "positions": list(statement.positions),
-        "limit": statement.limit,
-        "order": statement.order,
-        "known": statement.known,
-        "least": statement.least,
-    }

@@ -12,7 +12,7 @@ from relatum.joins.answering import JoinAnswer, JoinAnswers, best_answers, holds
 from relatum.joins.facts import FactTruths
 from relatum.joins.truths import conjunction_by
 from relatum.progress import progress
-from relatum.runs.join_truths import CAP, RunTruths
+from relatum.runs.join_truths import CAP, FLOOR, RunTruths
 from relatum.runs.query_rows import QueryRow, QueryRows, WitnessFact
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
@@ -78,7 +78,8 @@ def joined_rows(
     types = column_types_of(expression, run.split.column_types)
     prefixes = ["" if one is None else one.prefix for one in types]
     rows = [_row(run, one, tuple(columns), prefixes, is_known) for one, is_known in zip(found.answers, follow, strict=True)]
-    return QueryRows(rows, columns, query, conjunction=conjunction, cap=CAP, proven=found.proven, stopped=found.stopped)
+    whole, stopped = found.proven, found.stopped
+    return QueryRows(rows, columns, query, conjunction=conjunction, cap=CAP, floor=FLOOR, proven=whole, stopped=stopped)
 
 
 def run_truths(run: Trained) -> RunTruths:

@@ -88,8 +88,10 @@ class QueryRows(Records[QueryRow]):
         query: what was asked.
         conjunction: how the probabilities of facts become that of a row, `product` or `minimum`.
         cap: what a predicted fact counts at most.
+        floor: the probability below which one counts nothing.
         proven: whether there are surely no better rows.
         stopped: whether the time was over before that was certain.
+        plan: how the query was answered, line by line, where that was wanted.
     """
 
     def __init__(
@@ -100,13 +102,19 @@ class QueryRows(Records[QueryRow]):
         *,
         conjunction: str,
         cap: float,
+        floor: float,
         proven: bool,
         stopped: bool,
+        plan: tuple[str, ...] = (),
     ) -> None:
         super().__init__(rows, {**dict.fromkeys(columns, str), "probability": float, "known": bool}, query)
-        self.query, self.conjunction, self.cap, self.proven, self.stopped = query, conjunction, cap, proven, stopped
+        self.query, self.conjunction, self.cap, self.floor = query, conjunction, cap, floor
+        self.proven, self.stopped, self.plan = proven, stopped, plan
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as plain data."""
-        names = ("query", "conjunction", "cap", "proven", "stopped")
-        return {**{name: getattr(self, name) for name in names}, "rows": [row.to_json() for row in self]}
+        names = ("query", "conjunction", "cap", "floor", "proven", "stopped")
+        whole = {name: getattr(self, name) for name in names}
+        if self.plan:
+            whole["plan"] = list(self.plan)
+        return {**whole, "rows": [row.to_json() for row in self]}

@@ -423,6 +423,10 @@ class Trained:
             self._remembered[name] = work_out()
         return cast(Kept, self._remembered[name])
 
+    def remember(self, name: str, value: object) -> None:
+        """Keep something under a name instead of what was worked out before."""
+        self._remembered[name] = value
+
     @property
     def _kept(self) -> Path:
         if self.folder is None:

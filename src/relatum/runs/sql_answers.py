@@ -1,0 +1,93 @@
+"""Statements of SQL, answered by a run: rows that are known or predicted, views, and how a query is answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from relatum.joins.explanation import plan_of
+from relatum.runs.joining import has_joins, joined_rows
+from relatum.runs.query_rows import QueryRow, QueryRows
+from relatum.runs.sql_catalog import catalog_of_run
+from relatum.runs.trained import SECONDS, Trained
+from relatum.runs.views import load_views, save_views
+from relatum.sql.catalog import Catalog, View
+from relatum.sql.parse import parse_sql
+
+__all__ = ["ROWS", "DefinedView", "answer_sql", "catalog_with_views"]
+
+ROWS = 100  # of a result whose query has no limit
+
+
+@dataclass(frozen=True, slots=True)
+class DefinedView:
+    """A view that was made: its name, its columns, and whether `complete` and `score` take it as a relation too."""
+
+    name: str
+    columns: tuple[str, ...]
+    is_relation: bool
+
+
+def catalog_with_views(run: Trained) -> Catalog:
+    """Return what queries of SQL can name of a run, its views included."""
+    views = run.remembered("views", lambda: load_views(run.folder, run.model.schema))
+    catalog = catalog_of_run(run)
+    return replace(catalog, views={**catalog.views, **views}) if views else catalog
+
+
+def answer_sql(
+    run: Trained, text: str, *, conjunction: str = "product", seconds: float | None = SECONDS
+) -> QueryRows | DefinedView:
+    """Return the rows that a statement selects, best first, or the view that it makes.
+
+    Args:
+        run: the run that is asked.
+        text: one statement.
+        conjunction: how the probabilities of facts become that of a row, `product` or `minimum`.
+        seconds: when to stop with the best that was found; None is no limit.
+    """
+    statement = parse_sql(text, catalog_with_views(run))
+    if statement.kind == "view" and statement.name is not None:
+        return _define(run, statement.name, View(statement.expression, statement.columns))
+    found = joined_rows(
+        run,
+        statement.expression,
+        [str(position) for position in range(statement.expression.arity)],
+        text.strip(),
+        statement.limit or ROWS,
+        known=statement.known,
+        least=statement.least or 0.0,
+        conjunction=conjunction,
+        seconds=seconds,
+    )
+    rows = [_arranged(row, statement.columns, statement.positions) for row in found]
+    plan = plan_of(statement.expression) if statement.kind == "explain" else ()
+    return QueryRows(
+        rows,
+        statement.columns,
+        text.strip(),
+        conjunction=found.conjunction,
+        cap=found.cap,
+        floor=found.floor,
+        proven=found.proven,
+        stopped=found.stopped,
+        plan=plan,
+    )
+
+
+def _arranged(row: QueryRow, columns: tuple[str, ...], positions: tuple[int, ...]) -> QueryRow:
+    """Return a row with the columns that the statement selects, of which two may be one in the expression."""
+    values, entities, shown = (tuple(each[one] for one in positions) for each in (row.values, row.entities, row.shown))
+    return replace(row, values=values, entities=entities, shown=shown, columns=columns)
+
+
+def _define(run: Trained, name: str, view: View) -> DefinedView:
+    """Keep a view with the run; what has a closed form becomes a relation, so that `complete` takes it too."""
+    if not has_joins(view.expression):
+        run.define(name, view.expression)
+        return DefinedView(name, view.columns, True)
+    views = {**run.remembered("views", lambda: load_views(run.folder, run.model.schema))}
+    views[name] = view
+    if run.folder is not None:
+        save_views(run.folder, views)
+    run.remember("views", views)
+    return DefinedView(name, view.columns, False)
