@@ -53,6 +53,7 @@ from relatum.runs.facts import facts_of, more_facts
 from relatum.runs.filling import fill
 from relatum.runs.fills import Fills, list_fills
 from relatum.runs.fit import Watch
+from relatum.runs.joining import joined_query
 from relatum.runs.lookup import (
     EntityMatch,
     RelationSummary,
@@ -260,6 +261,19 @@ class Run(Trained):
         if len(chosen) > 1:  # only probabilities are comparable among relations
             ranked.sort(key=lambda one: -(one.probability or 0.0))
         return Predictions(ranked, chosen)
+
+    def joined(
+        self, query: str | Query, k: int = 10, *, new_only: bool = False, seconds: float | None = SECONDS
+    ) -> QueryRows:
+        """Return the k best rows that answer a query of relational algebra with any operation, joins included.
+
+        Args:
+            query: such as `project[0](join[2 = 0](sold, made))`, all of whose columns are open, or `(...)(drew, ?)`.
+            k: how many rows, known and predicted together.
+            new_only: leave out those that follow from what is known already.
+            seconds: when to stop with the best that was found; None is no limit.
+        """
+        return joined_query(self, self.parsed(query), k, new_only=new_only, seconds=seconds)
 
     def sql(self, text: str, *, conjunction: str = "product", seconds: float | None = SECONDS) -> QueryRows | DefinedView:
         """Return the rows that a query of SQL selects, known or predicted, best first; or the view that it makes.

@@ -9,6 +9,8 @@ import typer
 
 from relatum.cli.options import Json, RunFolder
 from relatum.cli.output import print_json, print_table, say
+from relatum.cli.query_rows import show_rows
+from relatum.errors import SettingError
 from relatum.formatting import percent
 
 if TYPE_CHECKING:
@@ -31,7 +33,8 @@ def query(
         typer.Argument(
             metavar="QUERY",
             help="Such as 'project[0](select[2 = coffee](sold))'; with arguments: '(permute[1, 0](r))(alex, ?)'. "
-            "select drops the column it selects by, permute reorders columns, project keeps the columns it names.",
+            "select drops the column it selects by, permute reorders columns, project keeps the columns it names, "
+            "join[2 = 0](sold, makes) joins.",
         ),
     ],
     k: Annotated[int, typer.Option("-k", min=1, help="How many known answers, and how many new ones, to show.")] = 10,
@@ -47,8 +50,15 @@ def query(
 ) -> None:
     """Answer a relational-algebra query: every answer is known, or predicted with its degree of truth."""
     from relatum.api import Run
+    from relatum.runs.joining import has_joins
 
     loaded = Run.load(run)
+    parsed = loaded.parsed(text)
+    if has_joins(parsed.expression):
+        if mode is Mode.closed:
+            raise SettingError("--mode closed: joins have no closed form; leave it out")
+        show_rows(loaded.joined(parsed, k, new_only=new, seconds=seconds or None), seconds, why=explain, json=json)
+        return
     found = loaded.query(text, k, mode.value, new_only=new, seconds=seconds or None)
     reasons = [loaded.explain(found.query, answer) for answer in found.answers] if explain else []
     if json:

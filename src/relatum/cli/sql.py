@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from relatum.cli.options import Json, RunFolder
-from relatum.cli.output import print_json, print_table, say
+from relatum.cli.output import print_json, say
+from relatum.cli.query_rows import show_rows
 from relatum.errors import SettingError
-from relatum.formatting import count, percent
-
-if TYPE_CHECKING:
-    from relatum.runs.query_rows import QueryRows
 
 __all__ = ["sql"]
 
@@ -53,33 +50,7 @@ def sql(
         where = "in SQL, complete, score and query" if found.is_relation else "in SQL"
         say(f"{found.name}({', '.join(found.columns)}) is now a view, to be used {where}")
         return
-    if json:
-        print_json(found.to_json())
-        return
-    _show(found, seconds, why=why or bool(found.plan))
-
-
-def _show(found: QueryRows, seconds: float, *, why: bool) -> None:
-    for line in found.plan:
-        say(f"  {line}")
-    heads = (*found[0].columns, "probability", "") if found else ("probability", "")
-    ways = [("known" if row.known else "predicted") + ("" if row.proven else " *") for row in found]
-    rows = [(*(row.shown or row.values), percent(row.probability), way) for row, way in zip(found, ways, strict=True)]
-    if why:
-        heads = (*heads, "because")
-        rows = [(*cells, "; ".join(map(str, row.witness))) for cells, row in zip(rows, found, strict=True)]
-    if found:
-        print_table("", heads, rows, ("probability",), below="because" if why else None)
-    known = sum(row.known for row in found)
-    say(f"{count(len(found), 'row')}: {known} known, {len(found) - known} predicted")
-    if any(not row.known for row in found):
-        joined = "the product of their probabilities" if found.conjunction == "product" else "the least of them"
-        say(
-            f"a row is as likely as {joined}; a predicted fact counts at most {percent(found.cap)}, "
-            f"and nothing below {percent(found.floor)}"
-        )
-    if found.stopped:
-        say(f"stopped after {seconds:g} s: rows marked * are the best found so far, and there may be better ones")
+    show_rows(found, seconds, why=why or bool(found.plan), json=json)
 
 
 def _query(text: str | None, file: Path | None) -> str:

@@ -7,18 +7,21 @@ from collections.abc import Sequence
 from relatum.algebra import Expression, Filter, Intersection, Join, Product
 from relatum.algebra.column_types import column_types_of
 from relatum.algebra.node import post_order
+from relatum.data.schema import RelationSchema
 from relatum.errors import SettingError
 from relatum.joins.answering import JoinAnswer, JoinAnswers, best_answers, holds, judged
 from relatum.joins.facts import FactTruths
 from relatum.joins.truths import conjunction_by
 from relatum.progress import progress
+from relatum.reasoning.query import Query
 from relatum.runs.join_truths import CAP, FLOOR, RunTruths
 from relatum.runs.query_rows import QueryRow, QueryRows, WitnessFact
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
+from relatum.sql.catalog import columns_of
 from relatum.time_limit import Limit
 
-__all__ = ["has_joins", "joined_rows"]
+__all__ = ["has_joins", "joined_query", "joined_rows"]
 
 
 def has_joins(expression: Expression) -> bool:
@@ -80,6 +83,29 @@ def joined_rows(
     rows = [_row(run, one, tuple(columns), prefixes, is_known) for one, is_known in zip(found.answers, follow, strict=True)]
     whole, stopped = found.proven, found.stopped
     return QueryRows(rows, columns, query, conjunction=conjunction, cap=CAP, floor=FLOOR, proven=whole, stopped=stopped)
+
+
+def joined_query(
+    run: Trained, query: Query, k: int = 10, *, new_only: bool = False, seconds: float | None = SECONDS
+) -> QueryRows:
+    """Return the k best rows that answer a query of relational algebra with joins, those that are known among them.
+
+    Args:
+        run: the run that is asked.
+        query: the query, over stored relations, whose names are those of entities.
+        k: how many rows.
+        new_only: leave out those that follow from what is known already.
+        seconds: when to stop with the best that was found; None is no limit.
+    """
+    expression = query.expression
+    for position, name in enumerate(query.arguments):
+        if name is not None:
+            expression = expression.filter(position, name)
+    open_ = query.open or list(range(expression.arity))
+    whole = expression if len(open_) == expression.arity else expression.project(*open_)
+    columns = columns_of(RelationSchema("query", whole.arity, whole.roles))
+    known = False if new_only else None
+    return joined_rows(run, whole, columns, str(query), k, known=known, seconds=seconds)
 
 
 def run_truths(run: Trained) -> RunTruths:
