@@ -11,12 +11,13 @@ import pytest
 
 from relatum import RelationSchema
 from relatum.algebra import Expression, Relation
-from relatum.algebra.clauses import Goal, conjunction
+from relatum.errors import DataError
 from relatum.joins.answering import JoinAnswers, best_answers, judged
-from relatum.joins.conjunction import Conjunction, alternatives_of
+from relatum.joins.conjunction import alternatives_of
 from relatum.joins.tree import is_tree
 from relatum.joins.truths import conjunction_by
-from support.dense_truths import DenseTruths, brute_force
+from relatum.time_limit import Limit
+from support.dense_truths import DenseTruths, random_query, whole_truth
 
 SIZE = 5
 RELATIONS = [Relation(RelationSchema(f"r{number}", arity)) for number, arity in enumerate([1, 2, 2, 2, 3, 3])]
@@ -33,35 +34,6 @@ def random_truths(chance: random.Random) -> DenseTruths:
         values[draw.random(values.shape) < 0.2] = 0.0
         arrays[relation.name] = np.where(known, 1.0, values)
     return DenseTruths(SIZE, arrays)
-
-
-def random_query(chance: random.Random) -> Expression:
-    """Return a query of 1 to 4 facts and some that are negated, of any shape, with at most 5 variables."""
-    names = list(range(chance.randint(1, 5)))
-
-    def goal(variables: list[int], constants: float) -> Goal:
-        relation = chance.choice(RELATIONS)
-        terms = tuple(
-            chance.choice(ENTITIES) if chance.random() < constants else chance.choice(variables)
-            for _ in range(relation.arity)
-        )
-        return relation, terms
-
-    positives = [goal(names, 0.35) for _ in range(chance.randint(1, 4))]
-    used = list(dict.fromkeys(term for _, terms in positives for term in terms if isinstance(term, int)))
-    if not used:
-        return random_query(chance)
-    head = chance.sample(used, min(len(used), chance.choice([1, 1, 1, 2, 3])))
-    negatives = [goal([*used, 9], 0.3) for _ in range(chance.choice([0, 0, 1, 2]))]
-    return conjunction(head, positives, negatives)
-
-
-def whole_truth(truths: DenseTruths, alternatives: tuple[Conjunction, ...], word: str) -> dict[tuple[int, ...], float]:
-    found: dict[tuple[int, ...], float] = {}
-    for one in alternatives:
-        for head, value in brute_force(truths, one, conjunction_by(word)).items():
-            found[head] = max(found.get(head, 0.0), value)
-    return {head: value for head, value in found.items() if value > 0}
 
 
 def check(query: Expression, truths: DenseTruths, word: str, k: int) -> JoinAnswers:
@@ -90,7 +62,38 @@ def test_answers_values_and_witnesses_equal_brute_force(seed: int, word: str, co
     chance = random.Random(seed)
     trees = 0
     for _ in range(count(40, 400)):
-        query = random_query(chance)
+        query = random_query(chance, RELATIONS, ENTITIES)
         check(query, random_truths(chance), word, chance.choice([1, 3, 10, 200]))
         trees += all(map(is_tree, alternatives_of(query)))
     assert trees, "some are trees, and some are not"
+
+
+def test_a_limit_of_time_gives_what_was_found_and_says_so() -> None:
+    chance = random.Random(1)
+    truths = random_truths(chance)
+    pair = RELATIONS[1].join(RELATIONS[2], {1: 0}).project(0)
+    found = best_answers(pair, truths, 5, limit=Limit(1e-9))
+    assert found.stopped
+    assert not found.proven
+    assert all(not one.proven for one in found.answers)
+
+
+def test_what_cannot_hold_has_no_answers_and_too_many_alternatives_are_refused() -> None:
+    truths = random_truths(random.Random(2))
+    nothing = RELATIONS[1].filter(0, "e1").filter(0, "e2")
+    assert best_answers(nothing, truths, 3).answers == ()
+    either = RELATIONS[1] | RELATIONS[2]
+    many = either
+    for _ in range(8):
+        many = many.join(either, {1: 0}).project(0, 2)
+    with pytest.raises(DataError, match="more than 256 alternatives"):
+        best_answers(many, truths, 3)
+
+
+def test_answers_below_the_least_value_are_not_looked_for() -> None:
+    truths = random_truths(random.Random(3))
+    pair = RELATIONS[1].join(RELATIONS[2], {1: 0}).project(0, 2)
+    every = best_answers(pair, truths, 100).answers
+    some = best_answers(pair, truths, 100, least=0.3).answers
+    assert [one.entities for one in some] == [one.entities for one in every if one.value >= 0.3]
+    assert 0 < len(some) < len(every)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from relatum.algebra.clauses import Term
+from relatum.algebra import Expression, Relation
+from relatum.algebra.clauses import Goal, conjunction
+from relatum.algebra.rule import Term
 from relatum.arrays import Bool, Float64
 from relatum.data.vocabulary import Ids
 from relatum.joins.conjunction import Conjunction, Negation
 from relatum.joins.order import Asked, steps_of
-from relatum.joins.truths import BestFacts, Conjoin, Ranked
+from relatum.joins.truths import BestFacts, Conjoin, Ranked, conjunction_by
 from relatum.time_limit import Limit
 
 
@@ -107,3 +110,34 @@ def negated(truths: DenseTruths, negation: Negation, conjoin: Conjoin, row: dict
     given: dict[Term, int] = {name: row[name] for name in negation.variables}
     values = [max(brute_force(truths, inner, conjoin, given).values(), default=0.0) for inner in negation.alternatives]
     return max(values, default=0.0)
+
+
+def random_query(
+    chance: random.Random, relations: Sequence[Relation], entities: Sequence[str], most_variables: int = 5
+) -> Expression:
+    """Return a query of 1 to 4 facts and some that are negated, of any shape."""
+    names = list(range(chance.randint(1, most_variables)))
+
+    def goal(variables: list[int], constants: float) -> Goal:
+        relation = chance.choice(relations)
+        terms = tuple(
+            chance.choice(entities) if chance.random() < constants else chance.choice(variables)
+            for _ in range(relation.arity)
+        )
+        return relation, terms
+
+    positives = [goal(names, 0.35) for _ in range(chance.randint(1, 4))]
+    used = list(dict.fromkeys(term for _, terms in positives for term in terms if isinstance(term, int)))
+    if not used:
+        return random_query(chance, relations, entities, most_variables)
+    head = chance.sample(used, min(len(used), chance.choice([1, 1, 1, 2, 3])))
+    negatives = [goal([*used, 9], 0.3) for _ in range(chance.choice([0, 0, 1, 2]))]
+    return conjunction(head, positives, negatives)
+
+
+def whole_truth(truths: DenseTruths, alternatives: tuple[Conjunction, ...], word: str) -> dict[tuple[int, ...], float]:
+    found: dict[tuple[int, ...], float] = {}
+    for one in alternatives:
+        for head, value in brute_force(truths, one, conjunction_by(word)).items():
+            found[head] = max(found.get(head, 0.0), value)
+    return {head: value for head, value in found.items() if value > 0}

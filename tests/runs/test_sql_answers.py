@@ -1,0 +1,111 @@
+"""SQL on a run of tables: what the database says is known, empty cells are predicted, and witnesses say why."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import relatum
+from relatum.errors import DataError, RelatumError
+from relatum.runs.join_truths import CAP
+from relatum.runs.query_rows import QueryRow, QueryRows
+from relatum.runs.sql_answers import DefinedView
+from relatum.runs.views import VIEWS
+from support.shop_with_gaps import COUNTRIES
+
+
+@pytest.fixture(scope="module")
+def shop(gappy_run: Path) -> relatum.Run:
+    return relatum.open(gappy_run)
+
+
+def rows_of(run: relatum.Run, query: str) -> QueryRows:
+    found = run.sql(query, seconds=None)
+    assert isinstance(found, QueryRows)
+    assert found.proven
+    return found
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT city FROM customers WHERE id = 9",
+        "SELECT DISTINCT c.country FROM customers c JOIN sales s ON s.customer_id = c.id WHERE s.item_id = 5",
+        "SELECT c.id FROM customers c WHERE c.city = 'Oslo' AND c.segment = 'firm'",
+        "SELECT store FROM stock WHERE item_id = 2 UNION SELECT store FROM stock WHERE item_id = 3",
+        "SELECT s.customer_id FROM sales s WHERE s.item_id = 5 AND s.channel <> 'web'",
+    ],
+)
+def test_known_rows_are_those_of_the_database(shop: relatum.Run, gappy_shop: Path, query: str) -> None:
+    word = " AND known" if "WHERE" in query and "UNION" not in query else ""
+    found = {row.values for row in rows_of(shop, query + word) if row.known}
+    with closing(sqlite3.connect(gappy_shop)) as database:
+        right = {tuple(map(str, row)) for row in database.execute(query) if None not in row}
+    assert found == right
+    assert right
+
+
+def test_an_empty_cell_is_predicted_with_the_facts_that_it_rests_on(shop: relatum.Run, gappy_shop: Path) -> None:
+    with closing(sqlite3.connect(gappy_shop)) as database:
+        ((customer, city),) = database.execute("SELECT id, city FROM customers WHERE country IS NULL LIMIT 1")
+    (first, *_) = rows_of(shop, f"SELECT country FROM customers WHERE id = {customer}")  # noqa: S608 - a number
+    assert not first.known
+    assert first["country"] == COUNTRIES[city]
+    (fact,) = first.witness
+    assert fact.relation == "customers.country"
+    assert fact.probability == pytest.approx(first.probability)
+    (filled,) = (one for one in shop.fill(tables=["customers"], columns=["country"]) if one.row["id"] == customer)
+    assert filled.value == first["country"]
+    assert min(filled.probability, CAP) == pytest.approx(first.probability, abs=1e-6)
+
+
+def test_a_join_multiplies_and_known_and_probability_filter(shop: relatum.Run) -> None:
+    query = "SELECT c.id, c.country FROM customers c JOIN sales s ON s.customer_id = c.id WHERE s.item_id = 7"
+    every = rows_of(shop, query)
+    assert all(row.probability == pytest.approx(_product(row)) for row in every)
+    new = rows_of(shop, f"{query} AND NOT known")
+    assert {row.values for row in new} <= {row.values for row in every if not row.known} | {row.values for row in new}
+    assert not any(row.known for row in new)
+    sure = rows_of(shop, f"{query} AND probability > 0.5")
+    assert [row.values for row in sure] == [row.values for row in every if row.probability > 0.5][: len(sure)]
+
+
+def _product(row: QueryRow) -> float:
+    value = 1.0
+    for fact in row.witness:
+        value *= fact.probability
+    return value
+
+
+def test_views_are_kept_with_the_run_and_can_be_asked(gappy_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(gappy_run, tmp_path / "run")
+    run = relatum.open(tmp_path / "run")
+    made = run.sql(
+        "CREATE VIEW buyers AS SELECT s.item_id AS item, c.city FROM sales s JOIN customers c ON c.id = s.customer_id"
+    )
+    assert made == DefinedView("buyers", ("item", "city"), False)
+    again = relatum.open(tmp_path / "run")
+    direct = "SELECT c.city FROM sales s JOIN customers c ON c.id = s.customer_id WHERE s.item_id = 5"
+    through = rows_of(again, "SELECT city FROM buyers WHERE item = 5")
+    assert [(row.values, row.probability) for row in through] == [
+        (row.values, row.probability) for row in rows_of(again, direct)
+    ]
+    with pytest.raises(RelatumError, match="buyers"):
+        again.sql("CREATE VIEW buyers AS SELECT city FROM customers")
+    written = json.loads((tmp_path / "run" / VIEWS).read_text())
+    written["views"][0]["expression"] = "join[9 = 9](nobody, nothing)"
+    (tmp_path / "run" / VIEWS).write_text(json.dumps(written))
+    with pytest.raises(DataError, match=VIEWS):
+        relatum.open(tmp_path / "run").sql("SELECT city FROM customers")
+
+
+def test_explain_says_how_a_query_is_answered(shop: relatum.Run) -> None:
+    found = rows_of(shop, "EXPLAIN SELECT c.city FROM sales s JOIN customers c ON c.id = s.customer_id WHERE s.item_id = 5")
+    assert any("the likeliest facts sales" in line and "items:5" in line for line in found.plan)
+    assert any("answers customers.city" in line for line in found.plan)
+    assert found.to_json()["plan"] == list(found.plan)
