@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from relatum.joins.tree import is_tree, stream_of
 from relatum.joins.truths import Truths, conjunction_by
 from relatum.time_limit import Limit
 
-__all__ = ["JoinAnswer", "JoinAnswers", "WitnessFact", "best_answers", "holds", "judged", "witnesses_of"]
+__all__ = ["JoinAnswer", "JoinAnswers", "WitnessFact", "best_answers", "holds", "judged", "ranked_answers", "witnesses_of"]
 
 _BATCH = 8  # assignments that are extended at once, at first, where many answers are wanted
 
@@ -75,7 +76,6 @@ def best_answers(
     *,
     least: float = 0.0,
     keep: Callable[[tuple[int, ...]], bool] = lambda _: True,
-    witnesses: bool = True,
 ) -> JoinAnswers:
     """Return the k best answers to an expression, all of whose columns are open.
 
@@ -87,23 +87,22 @@ def best_answers(
         limit: when to stop with what was found.
         least: the value below which no answer is looked for.
         keep: which answers are wanted.
-        witnesses: look up the facts that answers rest on.
     """
     limit = limit or Limit()
     work = Work(truths, conjunction_by(conjunction), limit, least)
-    best: dict[tuple[int, ...], tuple[Found, Conjunction]] = {}
-    for one in alternatives_of(expression):
-        for entities, found in itertools.islice(_kept(work, one, keep), k):
-            before = best.get(entities)
-            if before is None or found.value > before[0].value:
-                best[entities] = found, one
-    ranked = sorted(best.items(), key=lambda item: (-item[1][0].value, item[0]))[:k]
-    answers = (
-        _answers_of(work, [(entities, found, one) for entities, (found, one) in ranked])
-        if witnesses
-        else tuple(JoinAnswer(entities, found.value, (), found.proven) for entities, (found, _) in ranked)
-    )
+    wanted = (one for one in _ranked(work, alternatives_of(expression)) if keep(one[0]))
+    ranked = list(itertools.islice(wanted, k))
+    answers = _answers_of(work, ranked)
     return JoinAnswers(answers, all(one.proven for one in answers) and not limit.stopped, limit.stopped)
+
+
+def ranked_answers(
+    expression: Expression, truths: Truths, conjunction: str = "product", limit: Limit | None = None
+) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Yield the answers to an expression and their values, best first, arguments as of `best_answers`."""
+    work = Work(truths, conjunction_by(conjunction), limit or Limit())
+    for entities, found, _ in _ranked(work, alternatives_of(expression)):
+        yield entities, found.value
 
 
 def holds(expression: Expression, truths: Truths, answers: Sequence[tuple[int, ...]]) -> list[bool]:
@@ -141,14 +140,25 @@ def _for(work: Work, one: Conjunction, entities: tuple[int, ...]) -> Found | Non
     return next(Search(work, one, fixed=given).run(), None)
 
 
-def _kept(work: Work, one: Conjunction, keep: Callable[[tuple[int, ...]], bool]) -> Iterator[tuple[tuple[int, ...], Found]]:
-    """Yield the answers to a conjunction that are wanted, best first, down to the least value."""
+def _ranked(work: Work, alternatives: Sequence[Conjunction]) -> Iterator[tuple[tuple[int, ...], Found, Conjunction]]:
+    """Yield the answers to the likeliest of some conjunctions, best first, down to the least value."""
+    seen: set[tuple[int, ...]] = set()
+    parts = [_of_conjunction(work, one) for one in alternatives]
+    for entities, found, one in heapq.merge(*parts, key=lambda part: -part[1].value):
+        if entities not in seen:
+            seen.add(entities)
+            yield entities, found, one
+
+
+def _of_conjunction(work: Work, one: Conjunction) -> Iterator[tuple[tuple[int, ...], Found, Conjunction]]:
     for found in _found(work, one):
-        entities = tuple(work.entity(term) if isinstance(term, str) else found.assignment[term] for term in one.head)
         if found.value < work.least:
             return
-        if keep(entities):
-            yield entities, found
+        yield (
+            tuple(work.entity(term) if isinstance(term, str) else found.assignment[term] for term in one.head),
+            found,
+            one,
+        )
 
 
 def _found(work: Work, one: Conjunction) -> Iterator[Found]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from relatum.data.hypergraph import Hypergraph
 from relatum.errors import DataError
-from relatum.joins.answering import best_answers
+from relatum.joins.answering import ranked_answers
 from relatum.joins.truths import Truths
 from relatum.progress import progress
 from relatum.querysets.query_set import GradedQuery, QuerySet
@@ -122,11 +122,18 @@ def rank_query(
     truths: Truths, query: GradedQuery, conjunction: str = "product", seconds: float | None = None
 ) -> RankedQuery:
     """Return the ranks of the hard answers to a query by the best answers to it."""
-    began = time.perf_counter()
-    answers = len(query.easy) + len(query.hard)
-    found = best_answers(query.expression, truths, _DEEPEST + answers, conjunction, Limit(seconds), witnesses=False)
-    listed = [(one.entities, one.value) for one in found.answers]
-    return ranks_of(truths, query, listed, time.perf_counter() - began, found.proven)
+    began, limit = time.perf_counter(), Limit(seconds)
+    easy, hard = ({tuple(map(truths.entity, one)) for one in part} for part in (query.easy, query.hard))
+    listed, waiting, wrong, least = [], set(hard), 0, 0.0
+    for entities, value in ranked_answers(query.expression, truths, conjunction, limit):
+        listed.append((entities, value))
+        if entities in waiting:
+            waiting.discard(entities)
+            least = value  # answers come best first; others may have the same value
+        wrong += entities not in easy and entities not in hard
+        if wrong > _DEEPEST or (not waiting and value < least):
+            break
+    return ranks_of(truths, query, listed, time.perf_counter() - began, not limit.stopped)
 
 
 def ranks_of(
