@@ -22,6 +22,7 @@ def shop() -> Catalog:
         ("Stock", "book", "1"),
         ("stock", "book", "1"),
         ("trusted", "drew"),
+        *(("trusted", f"number {n}") for n in range(100)),
     ]
     roles = [
         RelationSchema("sold", 3, ("seller", "buyer", "item")),
@@ -433,9 +434,9 @@ HOSTILE = [
     "SELECT seller FROM sold WHERE " + "EXISTS (SELECT 1 FROM sold WHERE " * 60 + "item = 'book'" + ")" * 60,
     "(" * 3000 + "SELECT seller FROM sold" + ")" * 3000,
     "SELECT seller FROM sold WHERE item = 'book'" + " AND item = 'book'" * 6000,
-    "SELECT seller FROM sold WHERE item = 'book'" + " OR buyer = 'alex' AND seller = 'drew'" * 500,
-    "SELECT seller FROM sold WHERE " + " AND ".join(["(item = 'book' OR buyer = 'alex')"] * 40),
-    "SELECT seller FROM sold WHERE item IN (" + ", ".join(["'book'"] * 3000) + ")",
+    "SELECT seller FROM sold WHERE " + " OR ".join(f"item = 'book' AND seller = 'number {n}'" for n in range(100)),
+    "SELECT seller FROM sold WHERE " + " AND ".join(f"(item = 'number {n}' OR buyer = 'number {n}')" for n in range(40)),
+    "SELECT seller FROM sold WHERE item IN (" + ", ".join(f"'number {n % 100}'" for n in range(3000)) + ")",
     "SELECT seller FROM sold " + "JOIN likes " * 200,
     "SELECT seller FROM sold " + " ".join(f"CROSS JOIN likes AS l{n}" for n in range(200)),
     " UNION ".join(["SELECT seller FROM sold"] * 2000),
