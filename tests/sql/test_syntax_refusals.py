@@ -210,7 +210,7 @@ SELECT seller FROM sold WHERE item IN (SELECT item FROM sold LIMIT ¶1) | LIMIT 
 (SELECT seller FROM sold LIMIT ¶3) LIMIT 2 | a second LIMIT
 WITH t AS (SELECT seller FROM sold LIMIT ¶1) SELECT seller FROM t | LIMIT stands only at the end
 SELECT seller FROM sold ¶TABLESAMPLE (10) | TABLESAMPLE is not there
-SELECT seller FROM sold USING ¶SAMPLE 3 | SAMPLE is not there
+SELECT seller FROM sold ¶USING SAMPLE 3 | USING needs parentheses
 SELECT seller FROM sold ¶FOR UPDATE | FOR is not there
 SELECT seller ¶INTO t FROM sold | INTO is not there
 SELECT seller FROM sold ¶PIVOT (max(item) FOR buyer IN ('alex')) | PIVOT is not there
@@ -343,6 +343,8 @@ SELECT ¶seller FROM sold WHERE item <> item | no row can be
 """
 
 FORM = """
+SELECT seller FROM sold JOIN likes USING ¶() | parentheses with nothing in them
+SELECT seller FROM sold WHERE ¶() = item | parentheses with nothing in them
 SELECT seller ¶LIMIT FROM sold | LIMIT takes a whole number
 SELECT seller FROM ¶. sold | '.' is not expected here
 SELECT seller FROM sold WHERE item IN (¶, 'book') | a comma with nothing before it
@@ -452,6 +454,14 @@ HOSTILE = [
     "/*" * 10_000,
     ";" * 50_000,
 ]  # fmt: skip
+
+
+def test_a_name_of_any_form_is_shown_in_one_line() -> None:
+    name = "a\nb\x1b[31m" + "c" * 5000
+    with pytest.raises(SqlError) as caught:
+        parse_sql(f'SELECT "{name}" FROM sold', SHOP)
+    assert len(str(caught.value)) < 500
+    assert str(caught.value).isprintable()
 
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
