@@ -1,10 +1,15 @@
+<<<<<<< HEAD
 """`relatum sql` on the command line: tables, JSON, files, standard input, and mistakes in one line."""
+=======
+"""`relatum sql`: a query as an argument, from standard input or a file."""
+>>>>>>> sql
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+<<<<<<< HEAD
 from support.command_line import Relatum
 
 QUERY = "SELECT item_id FROM ratings WHERE customer_id = 5"
@@ -51,3 +56,42 @@ def test_queries_with_joins_are_answered_by_query_too(run: Relatum, gappy_run: P
     code, _, err = run("query", str(gappy_run), joined, "--mode", "closed")
     assert code == 2
     assert "joins have no closed form" in err
+=======
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from relatum.cli.sql import sql
+from relatum.errors import SettingError
+from relatum.sql.refusals import SqlError
+
+app = typer.Typer()
+app.command()(sql)
+
+
+def called(*arguments: str, text: str | bytes | None = None) -> str:
+    found = CliRunner().invoke(app, list(arguments), input=text, catch_exceptions=False)
+    return found.output
+
+
+QUERY = "SELECT seller FROM sold WHERE item = 'coffee'"
+
+
+def test_a_query_is_read_from_anywhere(trained: str, tmp_path: Path) -> None:
+    (tmp_path / "query.sql").write_text(f"-- one\n{QUERY};\n", encoding="utf-8-sig")
+    shown = called(trained, QUERY)
+    assert shown == called(trained, "-", text=QUERY) == called(trained, "--file", str(tmp_path / "query.sql"))
+    assert shown.strip() == "project[seller](select[item = coffee](sold))"
+    assert json.loads(called(trained, QUERY, "--json"))["columns"] == ["seller"]
+
+
+def test_a_mistake_says_where(trained: str, tmp_path: Path) -> None:
+    with pytest.raises(SqlError, match=r"^line 1, column 8: unknown column 'seler'; did you mean 'seller'\?$"):
+        called(trained, "SELECT seler FROM sold")
+    with pytest.raises(SettingError, match="give one query"):
+        called(trained)
+    with pytest.raises(SettingError, match="give one query"):
+        called(trained, QUERY, "--file", str(tmp_path / "query.sql"))
+    with pytest.raises(SettingError, match="the query is not UTF-8"):
+        called(trained, "-", text=b"\xff\xfe")
+>>>>>>> sql

@@ -22,6 +22,7 @@ def shop() -> Catalog:
         ("Stock", "book", "1"),
         ("stock", "book", "1"),
         ("trusted", "drew"),
+        *(("trusted", f"number {n}") for n in range(100)),
     ]
     roles = [
         RelationSchema("sold", 3, ("seller", "buyer", "item")),
@@ -209,7 +210,7 @@ SELECT seller FROM sold WHERE item IN (SELECT item FROM sold LIMIT ¶1) | LIMIT 
 (SELECT seller FROM sold LIMIT ¶3) LIMIT 2 | a second LIMIT
 WITH t AS (SELECT seller FROM sold LIMIT ¶1) SELECT seller FROM t | LIMIT stands only at the end
 SELECT seller FROM sold ¶TABLESAMPLE (10) | TABLESAMPLE is not there
-SELECT seller FROM sold USING ¶SAMPLE 3 | SAMPLE is not there
+SELECT seller FROM sold ¶USING SAMPLE 3 | USING needs parentheses
 SELECT seller FROM sold ¶FOR UPDATE | FOR is not there
 SELECT seller ¶INTO t FROM sold | INTO is not there
 SELECT seller FROM sold ¶PIVOT (max(item) FOR buyer IN ('alex')) | PIVOT is not there
@@ -342,6 +343,8 @@ SELECT ¶seller FROM sold WHERE item <> item | no row can be
 """
 
 FORM = """
+SELECT seller FROM sold JOIN likes USING ¶() | parentheses with nothing in them
+SELECT seller FROM sold WHERE ¶() = item | parentheses with nothing in them
 SELECT seller ¶LIMIT FROM sold | LIMIT takes a whole number
 SELECT seller FROM ¶. sold | '.' is not expected here
 SELECT seller FROM sold WHERE item IN (¶, 'book') | a comma with nothing before it
@@ -433,9 +436,9 @@ HOSTILE = [
     "SELECT seller FROM sold WHERE " + "EXISTS (SELECT 1 FROM sold WHERE " * 60 + "item = 'book'" + ")" * 60,
     "(" * 3000 + "SELECT seller FROM sold" + ")" * 3000,
     "SELECT seller FROM sold WHERE item = 'book'" + " AND item = 'book'" * 6000,
-    "SELECT seller FROM sold WHERE item = 'book'" + " OR buyer = 'alex' AND seller = 'drew'" * 500,
-    "SELECT seller FROM sold WHERE " + " AND ".join(["(item = 'book' OR buyer = 'alex')"] * 40),
-    "SELECT seller FROM sold WHERE item IN (" + ", ".join(["'book'"] * 3000) + ")",
+    "SELECT seller FROM sold WHERE " + " OR ".join(f"item = 'book' AND seller = 'number {n}'" for n in range(100)),
+    "SELECT seller FROM sold WHERE " + " AND ".join(f"(item = 'number {n}' OR buyer = 'number {n}')" for n in range(40)),
+    "SELECT seller FROM sold WHERE item IN (" + ", ".join(f"'number {n % 100}'" for n in range(3000)) + ")",
     "SELECT seller FROM sold " + "JOIN likes " * 200,
     "SELECT seller FROM sold " + " ".join(f"CROSS JOIN likes AS l{n}" for n in range(200)),
     " UNION ".join(["SELECT seller FROM sold"] * 2000),
@@ -451,6 +454,14 @@ HOSTILE = [
     "/*" * 10_000,
     ";" * 50_000,
 ]  # fmt: skip
+
+
+def test_a_name_of_any_form_is_shown_in_one_line() -> None:
+    name = "a\nb\x1b[31m" + "c" * 5000
+    with pytest.raises(SqlError) as caught:
+        parse_sql(f'SELECT "{name}" FROM sold', SHOP)
+    assert len(str(caught.value)) < 500
+    assert str(caught.value).isprintable()
 
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))

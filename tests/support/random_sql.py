@@ -39,7 +39,7 @@ def random_sql_graph(rng: random.Random, schema: Schema, entities: Sequence[str]
 
 def as_duckdb(graph: Hypergraph) -> duckdb.DuckDBPyConnection:
     """Return a database with a table for each relation."""
-    connection = duckdb.connect()
+    connection = duckdb.connect(config={"threads": 1})
     for relation in graph.schema:
         columns = ", ".join(f'"{column}" VARCHAR' for column in columns_of(relation))
         connection.execute(f'CREATE TABLE "{relation.name}" ({columns})')

@@ -6,7 +6,7 @@ gives a condition as alternatives, each of which is a plain list of what must ho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from relatum.algebra import Expression
@@ -149,8 +149,8 @@ class Branch:
     def __add__(self, other: Branch) -> Branch:
         return Branch(
             tuple(dict.fromkeys(self.sources + other.sources)),
-            self.equalities + other.equalities,
-            self.absent + other.absent,
+            tuple(dict.fromkeys(self.equalities + other.equalities)),
+            tuple(dict.fromkeys(self.absent + other.absent)),
         )
 
     def references(self) -> Iterator[Reference]:
@@ -198,15 +198,19 @@ def branches(condition: BoundCondition, most: int, budget: Budget) -> list[Branc
             inner = [Branch(select.sources) + one for one in branches(select.condition, most, budget)]
             return inner if positive else [Branch(absent=tuple(inner))]
         case Either(parts):
-            found = [one for part in parts for one in branches(part, most, budget)]
+            found = _different(one for part in parts for one in branches(part, most, budget))
         case Both(parts):
             found = [Branch()]
             for part in parts:
                 others = branches(part, most, budget)
                 _check(len(found) * len(others), most, budget)
-                found = [one + other for one in found for other in others]
+                found = _different(one + other for one in found for other in others)
     _check(len(found), most, budget)
     return found
+
+
+def _different(found: Iterable[Branch]) -> list[Branch]:
+    return list(dict.fromkeys(found))
 
 
 def _check(count: int, most: int, budget: Budget) -> None:

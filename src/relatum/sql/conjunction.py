@@ -40,6 +40,7 @@ class Conjunction:
     Attributes:
         sources: relations, and what stays in one piece, each with its columns.
         unequal: which columns must hold something else than another one, or than an entity.
+        is_empty: whether a column must hold two entities at once.
     """
 
     def __init__(self) -> None:
@@ -47,7 +48,7 @@ class Conjunction:
         self._parents: list[int] = []
         self._constants: dict[int, str] = {}  # by the root of a class
         self.unequal: list[tuple[int, int | str]] = []
-        self._is_empty = False
+        self.is_empty = False
 
     def free(self) -> int:
         """Return a column that is of no source as yet."""
@@ -73,7 +74,7 @@ class Conjunction:
         """Demand that a column holds what another column holds, or an entity."""
         if isinstance(other, str):
             known = self._constants.setdefault(self.root(one), other)
-            self._is_empty |= known != other
+            self.is_empty |= known != other
             return
         kept, dropped = sorted((self.root(one), self.root(other)))
         if kept != dropped:
@@ -148,7 +149,7 @@ class Conjunction:
 
     def _inequalities(self) -> list[tuple[int, int | str]] | None:
         """Return the inequalities between classes that are not so anyway; None if something can never hold."""
-        if self._is_empty:
+        if self.is_empty:
             return None
         found: dict[tuple[int, int | str], None] = {}
         for one, other in self.unequal:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from relatum.errors import DataError, nearest_names
+from relatum.formatting import visible
 
 __all__ = ["Refusals", "SqlError", "with_nearest"]
 
 _MOST_LISTED = 12
+_MOST_SHOWN = 400  # characters of a reason
 
 
 class SqlError(DataError):
@@ -28,6 +30,8 @@ class Refusals:
     def at(self, offset: int, reason: str) -> SqlError:
         """Return the error for what stands at an offset of the text."""
         before = self._text[: max(offset, 0)]
+        shown = visible(reason)  # a quoted name may hold anything, and be as long as it likes
+        reason = shown if len(shown) <= _MOST_SHOWN else f"{shown[: _MOST_SHOWN - 3]}..."
         return SqlError(reason, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
 
 

@@ -226,6 +226,9 @@ def _check_joins(tokens: Sequence[Token], refusals: Refusals) -> None:
 def _check_mark(token: Token, before: Token | None, behind: Token | None, refusals: Refusals) -> None:
     if token.text not in _MARKS:
         raise refusals.at(token.start, _mark_reason(token.text))
+    is_in = before is not None and before.word == "IN"  # which says more about it
+    if token.text == "(" and not is_in and behind is not None and behind.kind == "mark" and behind.text == ")":
+        raise refusals.at(token.start, "parentheses with nothing in them")
     # A sign is part of a number where no value stands before it.
     after_value = before is not None and (
         before.kind in ("number", "text", "name")
@@ -274,7 +277,8 @@ def _check_word(token: Token, before: Token | None, behind: Token | None, refusa
         _check_alias(token, before, behind, refusals)
     if word in _REFUSED and not is_qualified:
         raise refusals.at(token.start, _REFUSED[word])
-    if word in ("IN", "EXISTS") and not (behind is not None and behind.text == "(" and behind.kind == "mark"):
+    opens = behind is not None and behind.kind == "mark" and behind.text == "("
+    if word in ("IN", "EXISTS", "USING") and not is_qualified and not opens:
         raise refusals.at(token.start, f"{word} needs parentheses: {word} (...)")
 
 

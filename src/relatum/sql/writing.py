@@ -111,6 +111,9 @@ class _Writer:
                 tests += [f"{columns[one]} = {self._value(constant, types[one])}" for one in members]
             else:
                 tests += [f"{columns[members[0]]} = {columns[one]}" for one in members[1:]]
+        if conjunction.is_empty:
+            anything = next(iter(columns.values()))
+            tests.append(f"{anything} <> {anything}")
         for one, other in conjunction.unequal:
             right = self._value(other, types[one]) if isinstance(other, str) else columns[other]
             tests.append(f"{columns[one]} <> {right}")

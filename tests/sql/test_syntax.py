@@ -1,0 +1,29 @@
+"""The door to sqlglot: it is the only one, and says what to install."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+import relatum.sql
+from relatum.errors import RelatumError
+
+
+def test_one_module_touches_sqlglot() -> None:
+    room = Path(relatum.sql.__file__).parent
+    touching = [
+        path.name
+        for path in room.parent.rglob("*.py")
+        if "import sqlglot" in (text := path.read_text()) or "from sqlglot" in text
+    ]
+    assert touching == ["syntax.py"]
+
+
+def test_a_missing_sqlglot_is_one_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "relatum.sql.syntax", raising=False)
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    with pytest.raises(RelatumError, match=r"^sqlglot is not installed; install it with: pip install 'relatum\[sql\]'$"):
+        importlib.import_module("relatum.sql.syntax")
