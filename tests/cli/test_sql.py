@@ -1,15 +1,13 @@
-<<<<<<< HEAD
 """`relatum sql` on the command line: tables, JSON, files, standard input, and mistakes in one line."""
-=======
-"""`relatum sql`: a query as an argument, from standard input or a file."""
->>>>>>> sql
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
-<<<<<<< HEAD
+import pytest
+
 from support.command_line import Relatum
 
 QUERY = "SELECT item_id FROM ratings WHERE customer_id = 5"
@@ -56,42 +54,19 @@ def test_queries_with_joins_are_answered_by_query_too(run: Relatum, gappy_run: P
     code, _, err = run("query", str(gappy_run), joined, "--mode", "closed")
     assert code == 2
     assert "joins have no closed form" in err
-=======
-import pytest
-import typer
-from typer.testing import CliRunner
-
-from relatum.cli.sql import sql
-from relatum.errors import SettingError
-from relatum.sql.refusals import SqlError
-
-app = typer.Typer()
-app.command()(sql)
 
 
-def called(*arguments: str, text: str | bytes | None = None) -> str:
-    found = CliRunner().invoke(app, list(arguments), input=text, catch_exceptions=False)
-    return found.output
-
-
-QUERY = "SELECT seller FROM sold WHERE item = 'coffee'"
-
-
-def test_a_query_is_read_from_anywhere(trained: str, tmp_path: Path) -> None:
+def test_a_query_is_read_from_anywhere(
+    run: Relatum, gappy_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "query.sql").write_text(f"-- one\n{QUERY};\n", encoding="utf-8-sig")
-    shown = called(trained, QUERY)
-    assert shown == called(trained, "-", text=QUERY) == called(trained, "--file", str(tmp_path / "query.sql"))
-    assert shown.strip() == "project[seller](select[item = coffee](sold))"
-    assert json.loads(called(trained, QUERY, "--json"))["columns"] == ["seller"]
-
-
-def test_a_mistake_says_where(trained: str, tmp_path: Path) -> None:
-    with pytest.raises(SqlError, match=r"^line 1, column 8: unknown column 'seler'; did you mean 'seller'\?$"):
-        called(trained, "SELECT seler FROM sold")
-    with pytest.raises(SettingError, match="give one query"):
-        called(trained)
-    with pytest.raises(SettingError, match="give one query"):
-        called(trained, QUERY, "--file", str(tmp_path / "query.sql"))
-    with pytest.raises(SettingError, match="the query is not UTF-8"):
-        called(trained, "-", text=b"\xff\xfe")
->>>>>>> sql
+    _, given, _ = run("sql", str(gappy_run), QUERY, "--json")
+    _, of_file, _ = run("sql", str(gappy_run), "--file", str(tmp_path / "query.sql"), "--json")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(QUERY.encode()), encoding="utf-8"))
+    _, piped, _ = run("sql", str(gappy_run), "-", "--json")
+    assert json.loads(given)["rows"] == json.loads(of_file)["rows"] == json.loads(piped)["rows"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="utf-8"))
+    for arguments, said in [((), "give one query"), ((QUERY, "--file", "x.sql"), "give one query"), (("-",), "not UTF-8")]:
+        code, _, err = run("sql", str(gappy_run), *arguments)
+        assert code == 2
+        assert said in err

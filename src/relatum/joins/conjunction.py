@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relatum.algebra.clauses import definitions_of
 from relatum.algebra.expression import Expression, Relation
@@ -156,7 +156,7 @@ def _resolved(one: Conjunction, given: frozenset[int]) -> Conjunction | None:
     atoms = tuple(dict.fromkeys(Stored(atom.relation, _renamed(atom.terms, whole)) for atom in one.atoms))
     if len(atoms) > _MOST_ATOMS:
         raise DataError(f"the query joins {len(atoms)} facts; at most {_MOST_ATOMS} can be joined")
-    negations = (_resolved_negation(negation, whole) for negation in one.negations)
+    negations = (_resolved_negation(negation, whole, atoms) for negation in one.negations)
     return Conjunction(
         _renamed(one.head, whole),
         atoms,
@@ -166,11 +166,19 @@ def _resolved(one: Conjunction, given: frozenset[int]) -> Conjunction | None:
     )
 
 
-def _resolved_negation(one: Negation, names: Mapping[Term, Term]) -> Negation:
+def _resolved_negation(one: Negation, names: Mapping[Term, Term], around: tuple[Stored, ...]) -> Negation:
+    """Return a negation without the atoms that hold around it: a and not (a and b) is a and not b."""
     terms = _renamed(one.terms, names)
     given = frozenset(term for term in terms if isinstance(term, int))
     found = (_resolved(_substituted(inner, names), given) for inner in one.alternatives)
-    return Negation(terms, tuple(inner for inner in found if inner is not None))
+    return Negation(
+        terms,
+        tuple(
+            replace(inner, atoms=tuple(atom for atom in inner.atoms if atom not in around))
+            for inner in found
+            if inner is not None
+        ),
+    )
 
 
 def _substituted(one: Conjunction, names: Mapping[Term, Term]) -> Conjunction:
