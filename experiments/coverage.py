@@ -1,13 +1,14 @@
 """See how often sets of answers hold the answer of a test fact, where 80, 90 and 95 % are promised, and how large they are.
 
-    python experiments/coverage.py RUN... [--sizes 2000] [--out results/coverage.json]
+    python experiments/coverage.py RUN... [--facts 4000] [--sizes 2000] [--out results/coverage.json]
 
-Limits are fitted by the run's train and valid facts. Coverage is that of all questions of all test facts: `as_calibrated`
-leaves out the answers of train and valid, as it was when limits were fitted, so that other test answers compete;
-`all_known` leaves out those of other test facts too, as it is when a run is asked. Intervals are Wilson's, 95 %, by the number
-of facts, since the questions of a fact are alike. Sizes are of questions of test facts drawn at random, about as many as
---sizes; sets of no answer count. `groups` are the positions with limits of their own, and the rest; the worst are those of 50
-test facts or more with the lowest coverage. One row per dataset; a row that is there already is replaced.
+Limits are fitted by the run's train and valid facts. Coverage is that of all questions of test facts, of at most about as
+many as --facts, drawn at random: `as_calibrated` leaves out the answers of train and valid, as it was when limits were
+fitted, so that other test answers compete; `all_known` leaves out those of other test facts too, as it is when a run is
+asked. Intervals are Wilson's, 95 %, by the number of facts, since the questions of a fact are alike. Sizes are of questions
+of test facts drawn at random, about as many as --sizes; sets of no answer count. `groups` are the positions with limits of
+their own, and the rest; the worst are those of 50 test facts or more with the lowest coverage. One row per dataset; a row
+that is there already is replaced.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from relatum import Hypergraph, Run, __version__
 from relatum.arrays import Float64
 from relatum.data.known_answers import KnownAnswers
 from relatum.files import atomic_file
-from relatum.inference.answer_sets import OWN_FACTS, AnswerSets, answer_log_odds, held_out_log_odds
+from relatum.inference.answer_calibration import AnswerCalibration
+from relatum.inference.answer_sets import OWN_FACTS, AnswerSets, conformities, held_out_conformities
 from relatum.inference.validation import sample
 from relatum.kernels.parallel import threads
 
@@ -75,23 +77,19 @@ def coverage_of(run: Run, sets: AnswerSets, likely: dict[tuple[int, int], Float6
     }
 
 
-def sizes_of(run: Run, sets: AnswerSets, known: KnownAnswers, facts: Hypergraph) -> dict[float, dict[str, float]]:
+def sizes_of(
+    run: Run, calibration: AnswerCalibration, sets: AnswerSets, known: KnownAnswers, facts: Hypergraph
+) -> dict[float, dict[str, float]]:
     """Return how large sets are, of all questions of facts."""
-    calibration = run.answer_calibration
-    assert calibration is not None
     found: dict[float, list[int]] = defaultdict(list)
     candidates = []
     for relation, schema in enumerate(facts.schema):
         columns, scorer = facts.table(schema.name).columns, run.scorer(schema.name, known)
         for position in range(schema.arity if columns.shape[1] else 0):
             limits = {level: sets.limit(relation, position, level).least for level in LEVELS}
-            answers = scorer.answers(position, columns)
-            own = answers.contain(columns[position])
             for number in range(columns.shape[1]):
                 question = np.ascontiguousarray(columns[:, [number]])
-                _, _, likely = answer_log_odds(
-                    calibration, scorer, position, question, int(answers.counts[number] - own[number])
-                )
+                _, _, likely = conformities(calibration, scorer, position, question)
                 candidates.append(len(likely))
                 for level, least in limits.items():
                     found[level].append(int(np.count_nonzero(likely >= least)))
@@ -108,7 +106,7 @@ def sizes_of(run: Run, sets: AnswerSets, known: KnownAnswers, facts: Hypergraph)
     }
 
 
-def row_of(run: Run, wanted: int) -> dict[str, Any]:
+def row_of(run: Run, most: int, wanted: int) -> dict[str, Any]:
     """Return what is measured on one run."""
     began = time.perf_counter()
     sets, calibration, split = run.answer_sets_by_facts, run.answer_calibration, run.split
@@ -117,26 +115,29 @@ def row_of(run: Run, wanted: int) -> dict[str, Any]:
     fitted = time.perf_counter() - began
     ways = {"as_calibrated": KnownAnswers(split.train, split.valid), "all_known": run.known}
     row: dict[str, Any] = {
-        "validation_facts": sum(map(sets.facts_of, range(len(split.schema)))),
+        "validation_facts": sum(map(sets.sampled, range(len(split.schema)))),
         "relations_with_limits_of_their_own": sum(
-            sets.facts_of(relation) >= OWN_FACTS for relation in range(len(split.schema))
+            sets.sampled(relation) >= OWN_FACTS for relation in range(len(split.schema))
         ),
         "relations": len(split.schema),
         "seconds_to_fit": round(fitted, 1),
     }
     names = run.model.schema.names
+    test = sample(split.test, most) if len(split.test) > most else split.test
+    every = {number: test.table(name).columns for number, name in enumerate(names)}
     for way, known in ways.items():
         likely = {
             (relation, position): values
-            for relation, position, values in held_out_log_odds(
-                calibration, lambda relation, known: run.scorer(names[relation], known), known, split.test
+            for relation, position, values in held_out_conformities(
+                calibration, lambda relation, known: run.scorer(names[relation], known), known, every
             )
         }
         row[way] = {f"{level:g}": coverage_of(run, sets, likely, level) for level in LEVELS}
-    drawn = sample(
-        split.test, max(1, wanted * len(split.test) // sum(len(block) * arity for arity, block in split.test.blocks.items()))
-    )
-    row["sizes"] = {f"{level:g}": one for level, one in sizes_of(run, sets, ways["as_calibrated"], drawn).items()}
+    questions = sum(len(block) * arity for arity, block in split.test.blocks.items())
+    drawn = sample(split.test, max(1, wanted * len(split.test) // questions))
+    row["sizes"] = {
+        f"{level:g}": one for level, one in sizes_of(run, calibration, sets, ways["as_calibrated"], drawn).items()
+    }
     return row
 
 
@@ -144,12 +145,13 @@ def main() -> None:
     """Measure, write and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path, nargs="+")
+    parser.add_argument("--facts", type=int, default=4000, help="test facts that are looked at, at most about")
     parser.add_argument("--sizes", type=int, default=2000, help="questions whose sets are counted, about")
     parser.add_argument("--out", type=Path, default=RESULTS / "coverage.json")
     options = parser.parse_args()
     for path in options.runs:
         run = relatum.open(path)
-        row = row_of(run, options.sizes)
+        row = row_of(run, options.facts, options.sizes)
         row.update(
             spec=run.spec.to_dict(),
             checksums=dict(run.split.checksums),

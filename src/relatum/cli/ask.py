@@ -88,7 +88,7 @@ def complete(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Of new answers, the smallest set that holds the missing one so often, such as 0.9; -k is how many are shown.",
+            help="Show the smallest set of new answers that holds the missing one so often, such as 0.9.",
         ),
     ] = None,
     why: Annotated[bool, typer.Option("--why", help="Show what speaks for each new answer.")] = False,
@@ -208,7 +208,8 @@ def _say_promise(answers: Answers, shown: int, coverage: float) -> None:
         return
     if not count:
         say(
-            f"the set is empty: even the best answer is so unlikely that it is among the {1 - coverage:.4g} that may be missed"
+            f"the set is empty: with so unlikely a best answer, the question is among the {100 * (1 - coverage):.4g} % "
+            "that may be missed; a higher --coverage answers more of these"
         )
     else:
         say(

@@ -104,10 +104,6 @@ class AnswerCalibration:
             rivals: of each question.
             among: whether an answer is one of its rivals, shaped as scores.
         """
-        return sigmoid(self.log_odds(relation, position, scores, rivals, among))
-
-    def log_odds(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
-        """Return the log-odds of what `valid_fact` returns, arguments as there; far down they still differ."""
         group, count = int(self.starts[relation]) + position, len(rivals.known)
         weights = torch.from_numpy(np.tile(self.weights[group], (count, 1)))
         standard, others = (
@@ -116,7 +112,11 @@ class AnswerCalibration:
         inside, known = torch.from_numpy(_wide(among)), torch.from_numpy(rivals.known)
         logits = _logits(weights, standard, others, inside, known).numpy()
         curved = np.where((rivals.known > 0)[:, None], *(_curved(curve, logits) for curve in self.curves[::-1]))
-        return np.asarray(curved).reshape(scores.shape)
+        return sigmoid(curved).reshape(scores.shape)
+
+    def sharpness(self, relation: int, position: int) -> float:
+        """Return what a difference of two scores at a position weighs, in nats, in the softmax over candidates."""
+        return float(np.exp(self.weights[int(self.starts[relation]) + position, _TERMS.index("temperature")]) / self.scale)
 
     def to_json(self) -> dict[str, Any]:
         """Return the calibration as plain data."""

@@ -1,13 +1,18 @@
 """Sets of answers that hold the missing one as often as is promised, by split-conformal calibration on validation facts.
 
-Of each validation fact, and of each of its positions, it is seen how likely its answer is among the candidates of its question
-(`AnswerCalibration.log_odds`), all other known answers left out. An answer belongs to a set if it is at least as likely as
-all but so many of those. With n facts, if a missing fact is like one more of them, the set misses it in at most k of n + 1
-cases if k are less likely than the limit: no assumption about the model is needed. Where a position has facts enough the
-limit is its own; the relations that have too few share one.
+Of each validation fact, and of each of its positions, it is seen how well its answer conforms among the candidates of its
+question, all other known answers left out. An answer belongs to a set if it conforms at least as well as all but so many of
+those do. With n facts, if a missing fact is like one more of them, a limit that k of them are below is above it in at most
+k + 1 of n + 1 cases: nothing about the model is assumed. Where a relation has facts enough each of its positions has a limit
+of its own; the relations that have too few share one.
 
-The positions of one fact are not independent, so a limit that several positions share counts facts: each has the weight 1,
-and each of its positions an equal part of that; one more fact, as bad as can be, stands for the one that is asked about.
+How well an answer conforms is how far it is ahead of the best other candidate, or behind it, less half the logarithm of its
+rank. Any such number keeps the promise, but sets are small only with a good one. By scores alone, a question that tells
+nothing, all of whose candidates are about as likely, gets thousands of answers; by the rank alone, one with a sure answer
+gets as many as any other. Scores differ by nats, as the calibration of answers has them, so this holds for any model.
+
+The positions of one fact are not independent, so a limit that several positions share counts facts: each position has an
+equal part of the weight of its fact, and one more fact, as bad as can be, stands for the one that is missing.
 """
 
 from __future__ import annotations
@@ -19,34 +24,35 @@ from typing import Any, Literal
 
 import numpy as np
 
-from relatum.arrays import Float32, Float64
+from relatum.arrays import Float32, Float64, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, SettingError
 from relatum.inference.answer_calibration import AnswerCalibration
-from relatum.inference.answer_sample import RIVALS, Rivals
+from relatum.inference.answer_sample import RIVALS
 from relatum.inference.scoring import CandidateScorer
-from relatum.inference.validation import sample
 
 __all__ = [
-    "MOST_FACTS",
     "OWN_FACTS",
     "AnswerSets",
     "Limit",
-    "answer_log_odds",
+    "conformities",
     "fit_answer_sets",
-    "held_out_log_odds",
+    "held_out_conformities",
     "limit_of",
     "require_coverage",
+    "sampled_by_relation",
 ]
 
-MOST_FACTS = 8_000  # validation facts that are looked at, at most, about
-OWN_FACTS = 100  # that a relation must have for limits of its own: they are then off by at most 1 point on average
+OWN_FACTS = 100  # that a relation must have for limits of its own: they then hold too many by at most 1 point on average
 
 _VERSION = 1
+_FACTS = 5_000  # validation facts that are looked at, at most
 _QUESTIONS = 4_096  # at once
+_OF_RANK = 0.5  # what the logarithm of the rank weighs: of 0.5, 1, 2 and the rank alone what gives the smallest sets
+_FAR = 1e6  # nats; an answer without any other candidate is so far ahead
 _DIGITS = 6
 
 Scope = Literal["position", "rest", "all", "column"]
@@ -54,13 +60,13 @@ Scope = Literal["position", "rest", "all", "column"]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How likely an answer must be to belong to a set, and what that rests on.
+    """How well an answer must conform to belong to a set, and what that rests on.
 
     Attributes:
         coverage: the share of sets that hold the missing answer.
-        least: what an answer must have at least: log-odds, or, in a column of a table, a probability.
+        least: the conformity of an answer must be no less; in a column of a table, its probability.
         facts: validation facts that the limit was found by, or validation cells.
-        scope: whose facts these are: those of the relation, its own `position` seen; those of all relations that have too
+        scope: whose facts these are: those of the relation, by its own `position`; those of the relations that have too
             few, the `rest`; those of `all` relations; or cells of the `column`.
     """
 
@@ -88,40 +94,48 @@ class Limit:
 
 @dataclass(frozen=True, eq=False)
 class AnswerSets:
-    """How likely the answers of validation facts are, and from there how likely an answer must be to belong to a set.
+    """How well the answers of validation facts conform, and from there how well an answer must to belong to a set.
 
     Attributes:
         schema: the relations.
-        log_odds: of the answers of validation facts, ascending, for each position of each relation.
+        conformities: of the answers of validation facts, ascending, for each position of each relation.
+        facts: how many validation facts each relation has, of which some were looked at.
     """
 
     schema: Schema
-    log_odds: tuple[tuple[Float64, ...], ...]
+    conformities: tuple[tuple[Float64, ...], ...]
+    facts: Int64
 
     def limit(self, relation: int, position: int, coverage: float) -> Limit:
-        """Return how likely answers at a position must be; refused where there are too few facts for the coverage."""
+        """Return how well answers at a position must conform; refused where there are too few facts for the coverage."""
         require_coverage(coverage)
-        if self.facts_of(relation) >= OWN_FACTS:
-            found = _limit(coverage, [(self.log_odds[relation][position], 1.0)], "position")
+        if self.sampled(relation) >= OWN_FACTS:
+            found = _limit(coverage, [(self.conformities[relation][position], 1.0, 1.0)], "position")
         else:
-            few = [number for number in range(len(self.schema)) if self.facts_of(number) < OWN_FACTS]
+            few = [number for number in range(len(self.schema)) if self.sampled(number) < OWN_FACTS]
             found = _limit(coverage, self._pooled(few), "rest")
         found = found or _limit(coverage, self._pooled(range(len(self.schema))), "all")
         if found is None:
-            raise _too_few(sum(map(self.facts_of, range(len(self.schema)))), coverage, "facts")
+            raise _too_few(sum(map(self.sampled, range(len(self.schema)))), coverage, "facts")
         return found
 
-    def facts_of(self, relation: int) -> int:
+    def sampled(self, relation: int) -> int:
         """Return how many validation facts of a relation were looked at."""
-        return len(self.log_odds[relation][0])
+        return len(self.conformities[relation][0])
 
-    def _pooled(self, relations: Sequence[int]) -> list[tuple[Float64, float]]:
-        return [(each, 1 / len(self.log_odds[one])) for one in relations for each in self.log_odds[one]]
+    def _pooled(self, relations: Sequence[int]) -> list[tuple[Float64, float, float]]:
+        """Return the conformities of some relations, how many facts each of these facts stands for, and its positions."""
+        return [
+            (each, self.facts[one] / len(each), len(self.conformities[one]))
+            for one in relations
+            for each in self.conformities[one]
+            if len(each)
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
-        listed = [[each.tolist() for each in relation] for relation in self.log_odds]
-        return {"version": _VERSION, "log_odds": listed}
+        listed = [[each.tolist() for each in relation] for relation in self.conformities]
+        return {"version": _VERSION, "facts": self.facts.tolist(), "conformities": listed}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], schema: Schema) -> AnswerSets:
@@ -130,10 +144,14 @@ class AnswerSets:
             raise DataError("answer sets: must be a JSON object")
         if data.get("version") != _VERSION:
             raise DataError(f"answer sets: version {data.get('version')!r} is unknown; this relatum reads {_VERSION}")
-        listed = data.get("log_odds")
-        if not isinstance(listed, list) or len(listed) != len(schema):
-            raise DataError(f"answer sets: log_odds must be a list for each of {len(schema)} relations")
-        return cls(schema, tuple(_read(each, one.name, one.arity) for each, one in zip(listed, schema, strict=True)))
+        listed, facts = data.get("conformities"), data.get("facts")
+        if not all(isinstance(one, list) and len(one) == len(schema) for one in (listed, facts)):
+            raise DataError(f"answer sets: facts and conformities must be lists for {len(schema)} relations")
+        found = tuple(_read(each, one.name, one.arity) for each, one in zip(listed or [], schema, strict=True))
+        counts = [count if type(count) is int else -1 for count in facts or []]
+        if any(not len(each[0]) <= count < 1 << 62 for each, count in zip(found, counts, strict=True)):
+            raise DataError("answer sets: facts must be whole numbers, no less than there are conformities")
+        return cls(schema, found, np.array(counts, np.int64))
 
 
 def require_coverage(coverage: float) -> None:
@@ -143,16 +161,16 @@ def require_coverage(coverage: float) -> None:
 
 
 def limit_of(coverage: float, probabilities: Float64) -> Limit:
-    """Return how likely a value of a column must be, by the probabilities of what validation cells hold; 0 is beyond reach."""
+    """Return how likely a value of a column must be, by the probabilities of what validation cells hold, 0 for no value."""
     require_coverage(coverage)
-    found = _limit(coverage, [(probabilities, 1.0)], "column")
+    found = _limit(coverage, [(probabilities, 1.0, 1.0)], "column")
     if found is None:
         raise _too_few(len(probabilities), coverage, "cells of this column")
     if not found.least > 0:
         share = float(np.mean(probabilities > 0))
         raise DataError(
             f"coverage {coverage:g} is out of reach: of {len(probabilities):,} validation cells of this column only "
-            f"{100 * share:.3g} % hold a value that is known there; ask for less"
+            f"{100 * share:.3g} % hold a value that can be answered; take less"
         )
     return found
 
@@ -167,7 +185,7 @@ def fit_answer_sets(
     """Return what validation facts say about sets of answers; None without any.
 
     Args:
-        calibration: how likely answers are.
+        calibration: what differences of scores weigh.
         scorer_of: returns what scores the candidates of a relation, with known facts left out.
         train: the facts that the model has learned.
         valid: those that it has not.
@@ -175,89 +193,113 @@ def fit_answer_sets(
     """
     if not len(valid):
         return None
-    schema, taken = valid.schema, sample(valid, MOST_FACTS) if len(valid) > MOST_FACTS else valid
+    schema, taken = valid.schema, sampled_by_relation(valid)
     found = [[np.empty(0) for _ in range(relation.arity)] for relation in schema]
-    for relation, position, likely in held_out_log_odds(calibration, scorer_of, KnownAnswers(train, valid), taken):
-        found[relation][position] = np.sort(np.floor(likely * 10**_DIGITS) / 10**_DIGITS)  # down, so that none falls out
-        advance(len(likely) if position == 0 else 0)
-    return AnswerSets(schema, tuple(map(tuple, found)))
+    for relation, position, values in held_out_conformities(calibration, scorer_of, KnownAnswers(train, valid), taken):
+        found[relation][position] = np.sort(np.floor(values * 10**_DIGITS) / 10**_DIGITS)  # down, so that none falls out
+        advance(len(values) if position == 0 else 0)
+    facts = np.array([valid.table(relation.name).columns.shape[1] for relation in schema], np.int64)
+    return AnswerSets(schema, tuple(map(tuple, found)), facts)
 
 
-def held_out_log_odds(
+def sampled_by_relation(facts: Hypergraph, most: int = _FACTS) -> dict[int, Ids]:
+    """Return facts by relation, int32[arity, n], at most so many in all: of relations with many some, always the same."""
+    columns = {number: facts.table(schema.name).columns for number, schema in enumerate(facts.schema)}
+    sizes = np.array([each.shape[1] for each in columns.values()])
+    low, high = 1, max(1, int(sizes.max(initial=1)))
+    while low < high:  # the largest number of facts of one relation with which there are not too many
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if np.minimum(sizes, middle).sum() <= most else (low, middle - 1)
+    rng = np.random.default_rng(0)
+    return {
+        number: some if some.shape[1] <= low else some[:, np.sort(rng.permutation(some.shape[1])[:low])]
+        for number, some in columns.items()
+    }
+
+
+def held_out_conformities(
     calibration: AnswerCalibration,
     scorer_of: Callable[[int, KnownAnswers], CandidateScorer],
     known: KnownAnswers,
-    facts: Hypergraph,
+    facts: Mapping[int, Ids],
 ) -> Iterator[tuple[int, int, Float64]]:
-    """Yield, by relation and position, how likely the answers of held-out facts are while they are not known themselves.
+    """Yield, by relation and position, how well the answers of held-out facts conform while they are not known themselves.
 
-    `known` are the answers that are left out, those of the facts among them or not.
+    Args:
+        calibration: what differences of scores weigh.
+        scorer_of: returns what scores the candidates of a relation, with known facts left out.
+        known: the answers that are left out, those of the facts among them or not.
+        facts: int32[arity, n], by relation.
     """
-    for relation, schema in enumerate(facts.schema):
-        columns = facts.table(schema.name).columns
+    for relation, columns in facts.items():
         if not columns.shape[1]:
             continue
-        scorer = scorer_of(relation, known)
-        for position in range(schema.arity):
-            parts = [columns[:, start : start + _QUESTIONS] for start in range(0, columns.shape[1], _QUESTIONS)]
-            yield (
-                relation,
-                position,
-                np.concatenate([_held_out(calibration, scorer, position, np.ascontiguousarray(part)) for part in parts]),
-            )
+        scorer, starts = scorer_of(relation, known), range(0, columns.shape[1], _QUESTIONS)
+        for position in range(len(columns)):
+            parts = [np.ascontiguousarray(columns[:, start : start + _QUESTIONS]) for start in starts]
+            yield relation, position, np.concatenate([_held_out(calibration, scorer, position, part) for part in parts])
 
 
 def _held_out(calibration: AnswerCalibration, scorer: CandidateScorer, position: int, facts: Ids) -> Float64:
-    """Return how likely the answers of facts, int32[arity, n], are while they are not known."""
-    own, answers = scorer.scores(position, facts).astype(np.float64), scorer.answers(position, facts)
-    entities, best = scorer.top(position, facts, RIVALS)
-    others = np.where(entities == facts[position][:, None], -np.inf, best.astype(np.float64))
-    scores = -np.sort(-np.concatenate([others, own[:, None]], axis=1), axis=1)[:, :RIVALS]
-    rivals = Rivals(scores, entities, answers.counts - answers.contain(facts[position]))
-    return calibration.log_odds(scorer.relation, position, own, rivals, own >= scores[:, -1])
+    """Return how well the answers of facts, int32[arity, n], conform while they are not known."""
+    own = scorer.scores(position, facts).astype(np.float64)
+    entities, scores = scorer.top(position, facts, RIVALS)
+    others = np.where(entities == facts[position][:, None], -np.inf, scores.astype(np.float64))
+    above = np.count_nonzero(others >= own[:, None], axis=1)
+    (deep,) = np.nonzero(above >= RIVALS - 1)  # there may be more of them
+    if len(deep):
+        better, equal, _ = scorer.count_better(position, np.ascontiguousarray(facts[:, deep]))
+        above[deep] = better + equal
+    return _conformity(calibration.sharpness(scorer.relation, position) * (own - others.max(1)), above)
 
 
-def answer_log_odds(
-    calibration: AnswerCalibration, scorer: CandidateScorer, position: int, question: Ids, known: int
+def conformities(
+    calibration: AnswerCalibration, scorer: CandidateScorer, position: int, question: Ids
 ) -> tuple[Ids, Float32, Float64]:
-    """Return all candidates of a question, int32[arity, 1], that are not known, best first, with scores and log-odds.
+    """Return all candidates of a question, int32[arity, 1], that are not known, best first, with scores and conformities.
 
     Args:
-        calibration: how likely answers are.
+        calibration: what differences of scores weigh.
         scorer: of the relation; it leaves out what is known, or cannot be.
         position: the open position.
         question: the given entities.
-        known: how many answers are known.
     """
-    found, best = scorer.top(position, question, max(RIVALS, scorer.count(position)))
+    found, best = scorer.top(position, question, max(1, scorer.count(position)))
     entities, scores = found[0][found[0] >= 0], best[0][found[0] >= 0]
-    rivals = Rivals(best[:, :RIVALS].astype(np.float64), found[:, :RIVALS], np.array([known], np.int64))
-    among = np.arange(len(scores)) < RIVALS
-    likely = calibration.log_odds(scorer.relation, position, scores.astype(np.float64)[None], rivals, among[None])[0]
-    return entities, scores, likely
+    wide = scores.astype(np.float64)
+    others = np.where(np.arange(len(wide)) == 0, wide[1] if len(wide) > 1 else -np.inf, wide.max(initial=-np.inf))
+    above = np.searchsorted(-wide, -wide, side="right") - 1  # those that score the same included, as if they were above
+    return entities, scores, _conformity(calibration.sharpness(scorer.relation, position) * (wide - others), above)
 
 
-def _limit(coverage: float, parts: Sequence[tuple[Float64, float]], scope: Scope) -> Limit | None:
+def _conformity(lead: Float64, above: Int64) -> Float64:
+    """Return how well answers conform that are ahead of the best other candidate by nats, and have others above them."""
+    return np.clip(lead, -_FAR, _FAR) - _OF_RANK * np.log1p(above)
+
+
+def _limit(coverage: float, parts: Sequence[tuple[Float64, float, float]], scope: Scope) -> Limit | None:
     """Return the highest limit below which at most the share that may be missed lies; None if there are too few facts.
 
-    `parts` are log-odds of answers, and the weight of each; all weights together are the number of facts.
+    `parts` are conformities, how many facts the fact of each stands for, and how many positions share that weight.
     """
-    values = np.concatenate([each for each, _ in parts]) if parts else np.empty(0)
-    weights = np.concatenate([np.full(len(each), weight) for each, weight in parts]) if parts else np.empty(0)
-    facts = round(float(weights.sum()))
-    room = (facts + 1) * (1 - coverage) - 1 + 1e-9  # one more fact, which is missed, is the one that is asked about
-    if room < 0:
+    if not parts:
+        return None
+    values = np.concatenate([each for each, _, _ in parts])
+    weights = np.concatenate([np.full(len(each), weight / positions) for each, weight, positions in parts])
+    one = max(weight for _, weight, _ in parts)  # the missing fact stands for as many as any does
+    room = (weights.sum() + one) * (1 - coverage) - one
+    if room < -1e-9:
         return None
     order = np.argsort(values, kind="stable")
     values, weights = values[order], weights[order]
-    first = np.searchsorted(values, values, side="left")  # of those that are alike
-    below = (np.cumsum(weights) - weights)[first]
-    return Limit(float(coverage), float(values[below <= room].max()), facts, scope)
+    below = (np.cumsum(weights) - weights)[np.searchsorted(values, values, side="left")]  # equal ones are not below
+    facts = round(sum(len(each) / positions for each, _, positions in parts))
+    return Limit(float(coverage), float(values[below <= room + 1e-9].max()), facts, scope)
 
 
 def _too_few(facts: int, coverage: float, what: str) -> DataError:
     most = math.floor(1000 * facts / (facts + 1)) / 10
-    needed = math.ceil(1 / (1 - coverage) - 1 - 1e-9)
+    needed = math.ceil(round(1 / (1 - coverage) - 1, 6))
     return DataError(
         f"coverage {coverage:g} needs {needed:,} validation {what}, and there are {facts:,}: "
         + (f"at most {most:g} % can be promised" if facts else "nothing can be promised")
@@ -265,11 +307,11 @@ def _too_few(facts: int, coverage: float, what: str) -> DataError:
 
 
 def _read(listed: Any, relation: str, arity: int) -> tuple[Float64, ...]:
-    """Return the log-odds of a relation as they stand in a file."""
-    wrong = f"answer sets: log_odds of {relation} must be {arity} lists of finite numbers, ascending and equally long"
+    """Return the conformities of a relation as they stand in a file."""
+    wrong = f"answer sets: conformities of {relation} must be {arity} lists of finite numbers, ascending and equally long"
     try:
         found = [np.array(each, np.float64) for each in listed] if isinstance(listed, list) else []
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(wrong) from None
     if len(found) != arity or any(each.ndim != 1 or len(each) != len(found[0]) for each in found):
         raise DataError(wrong)

@@ -186,7 +186,7 @@ def _covering(run: Trained, question: Question, given: Ids, facts: Ids, coverage
     if column is not None:
         found = column_covering_set(column, scorer, position, given, coverage)
     else:
-        found = covering_set(run, scorer, position, given, coverage, facts.shape[1])
+        found = covering_set(run, scorer, position, given, coverage)
     filled = np.repeat(given, len(found.entities), axis=1)
     filled[position] = found.entities
     answers = _answers(run, question, scorer, filled, found.scores, [])

@@ -10,7 +10,7 @@ from relatum.arrays import Float32, Float64
 from relatum.data.row_store import HELD_OUT_PARTS
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
-from relatum.inference.answer_sets import Limit, answer_log_odds, limit_of, require_coverage
+from relatum.inference.answer_sets import Limit, conformities, limit_of, require_coverage
 from relatum.inference.scoring import CandidateScorer
 from relatum.runs.answers import Question
 from relatum.runs.column_answers import ColumnQuestions
@@ -53,9 +53,7 @@ def require_promise(run: Trained, question: Question, coverage: float) -> None:
         raise DataError(f"{run.name}: coverage needs answers calibrated on validation facts; train a new run, with some")
 
 
-def covering_set(
-    run: Trained, scorer: CandidateScorer, position: int, question: Ids, coverage: float, known: int
-) -> CoveringSet:
+def covering_set(run: Trained, scorer: CandidateScorer, position: int, question: Ids, coverage: float) -> CoveringSet:
     """Return the smallest set of new answers to a question that holds the missing one with a probability of `coverage`.
 
     Of questions whose answer is missing by the same accident as validation facts were held out, that many get a set that
@@ -67,14 +65,13 @@ def covering_set(
         position: the open position.
         question: int32[arity, 1], the given entities.
         coverage: the share of sets that hold the missing answer.
-        known: how many answers are known.
     """
     sets, calibration = run.answer_sets_by_facts, run.answer_calibration
     if sets is None or calibration is None:
         raise DataError(f"{run.name}: coverage needs validation facts; train a run with some")
     limit = sets.limit(scorer.relation, position, coverage)
-    entities, scores, likely = answer_log_odds(calibration, scorer, position, question, known)
-    size = int(np.count_nonzero(likely >= limit.least))  # the first ones: a higher score is always more likely
+    entities, scores, found = conformities(calibration, scorer, position, question)
+    size = int(np.count_nonzero(found >= limit.least))  # the first ones: a higher score always conforms better
     return CoveringSet(entities[:size], scores[:size], limit)
 
 
