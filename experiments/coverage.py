@@ -1,14 +1,14 @@
 """See how often sets of answers hold the answer of a test fact, where 80, 90 and 95 % are promised, and how large they are.
 
-    python experiments/coverage.py RUN... [--facts 4000] [--sizes 2000] [--out results/coverage.json]
+    python experiments/coverage.py RUN... [--valid 4000] [--facts 4000] [--sizes 2000] [--out results/coverage.json]
 
-Limits are fitted by the run's train and valid facts. Coverage is that of all questions of test facts, of at most about as
-many as --facts, drawn at random: `as_calibrated` leaves out the answers of train and valid, as it was when limits were
-fitted, so that other test answers compete; `all_known` leaves out those of other test facts too, as it is when a run is
-asked. Intervals are Wilson's, 95 %, by the number of facts, since the questions of a fact are alike. Sizes are of questions
-of test facts drawn at random, about as many as --sizes; sets of no answer count. `groups` are the positions with limits of
-their own, and the rest; the worst are those of 50 test facts or more with the lowest coverage. One row per dataset; a row
-that is there already is replaced.
+Limits are fitted by the run's train facts and as many of its valid facts as --valid says, at most. Coverage is that of all
+questions of test facts, of at most about as many as --facts, drawn at random: `as_calibrated` leaves out the answers of train
+and valid, as it was when limits were fitted, so that other test answers compete; `all_known` leaves out those of other test
+facts too, as it is when a run is asked. Intervals are Wilson's, 95 %, by the number of facts, since the questions of a fact
+are alike. Sizes are of questions of test facts drawn at random, about as many as --sizes; sets of no answer count. `groups`
+are the positions with limits of their own, and the rest; the worst are those of 50 test facts or more with the lowest
+coverage. One row per dataset; a row that is there already is replaced.
 """
 
 from __future__ import annotations
@@ -31,7 +31,15 @@ from relatum.arrays import Float64
 from relatum.data.known_answers import KnownAnswers
 from relatum.files import atomic_file
 from relatum.inference.answer_calibration import AnswerCalibration
-from relatum.inference.answer_sets import OWN_FACTS, AnswerSets, conformities, held_out_conformities
+from relatum.inference.answer_sets import (
+    MOST_FACTS,
+    OWN_FACTS,
+    AnswerSets,
+    conformities,
+    fit_answer_sets,
+    held_out_conformities,
+)
+from relatum.inference.scoring import CandidateScorer
 from relatum.inference.validation import sample
 from relatum.kernels.parallel import threads
 
@@ -106,14 +114,21 @@ def sizes_of(
     }
 
 
-def row_of(run: Run, most: int, wanted: int) -> dict[str, Any]:
+def row_of(run: Run, valid: int, most: int, wanted: int, *, both: bool) -> dict[str, Any]:
     """Return what is measured on one run."""
     began = time.perf_counter()
-    sets, calibration, split = run.answer_sets_by_facts, run.answer_calibration, run.split
-    if sets is None or calibration is None:
+    calibration, split, names = run.answer_calibration, run.split, run.model.schema.names
+
+    def scorer_of(relation: int, known: KnownAnswers) -> CandidateScorer:
+        return run.scorer(names[relation], known)
+
+    if calibration is None:
+        raise SystemExit(f"{run.name}: there are no valid facts")
+    sets = fit_answer_sets(calibration, scorer_of, split.train, split.valid, most=valid)
+    if sets is None:
         raise SystemExit(f"{run.name}: there are no valid facts")
     fitted = time.perf_counter() - began
-    ways = {"as_calibrated": KnownAnswers(split.train, split.valid), "all_known": run.known}
+    ways = {"as_calibrated": KnownAnswers(split.train, split.valid)} | ({"all_known": run.known} if both else {})
     row: dict[str, Any] = {
         "validation_facts": sum(map(sets.sampled, range(len(split.schema)))),
         "relations_with_limits_of_their_own": sum(
@@ -122,15 +137,12 @@ def row_of(run: Run, most: int, wanted: int) -> dict[str, Any]:
         "relations": len(split.schema),
         "seconds_to_fit": round(fitted, 1),
     }
-    names = run.model.schema.names
     test = sample(split.test, most) if len(split.test) > most else split.test
     every = {number: test.table(name).columns for number, name in enumerate(names)}
     for way, known in ways.items():
         likely = {
             (relation, position): values
-            for relation, position, values in held_out_conformities(
-                calibration, lambda relation, known: run.scorer(names[relation], known), known, every
-            )
+            for relation, position, values in held_out_conformities(calibration, scorer_of, known, every)
         }
         row[way] = {f"{level:g}": coverage_of(run, sets, likely, level) for level in LEVELS}
     questions = sum(len(block) * arity for arity, block in split.test.blocks.items())
@@ -145,13 +157,15 @@ def main() -> None:
     """Measure, write and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path, nargs="+")
+    parser.add_argument("--valid", type=int, default=MOST_FACTS, help="valid facts that limits are fitted by, at most")
+    parser.add_argument("--as-calibrated", action="store_true", help="leave out how it is with all other facts known")
     parser.add_argument("--facts", type=int, default=4000, help="test facts that are looked at, at most about")
     parser.add_argument("--sizes", type=int, default=2000, help="questions whose sets are counted, about")
     parser.add_argument("--out", type=Path, default=RESULTS / "coverage.json")
     options = parser.parse_args()
     for path in options.runs:
         run = relatum.open(path)
-        row = row_of(run, options.facts, options.sizes)
+        row = row_of(run, options.valid, options.facts, options.sizes, both=not options.as_calibrated)
         row.update(
             spec=run.spec.to_dict(),
             checksums=dict(run.split.checksums),
@@ -164,11 +178,12 @@ def main() -> None:
             report = {"made_by": "python experiments/coverage.py RUN...", "rows": dict(sorted(rows.items()))}
             file.write((json.dumps(report, indent=1) + "\n").encode())
         for level in row["sizes"]:
-            one, other, size = row["as_calibrated"][level], row["all_known"][level], row["sizes"][level]
+            one, size = row["as_calibrated"][level], row["sizes"][level]
             low, high = one["interval"]
+            other = f", all known {row['all_known'][level]['coverage']:.1%}" if "all_known" in row else ""
             print(
-                f"{run.spec.data} {float(level):.0%}: {one['coverage']:.1%} ({low:.1%} to {high:.1%}), all known "
-                f"{other['coverage']:.1%}; size {size['mean']:.1f}, median {size['median']:.0f}, empty {size['empty']:.1%}"
+                f"{run.spec.data} {float(level):.0%}: {one['coverage']:.1%} ({low:.1%} to {high:.1%}){other}; "
+                f"size {size['mean']:.1f}, median {size['median']:.0f}, empty {size['empty']:.1%}"
             )
 
 

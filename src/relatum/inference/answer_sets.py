@@ -35,6 +35,7 @@ from relatum.inference.answer_sample import RIVALS
 from relatum.inference.scoring import CandidateScorer
 
 __all__ = [
+    "MOST_FACTS",
     "OWN_FACTS",
     "AnswerSets",
     "Limit",
@@ -46,10 +47,10 @@ __all__ = [
     "sampled_by_relation",
 ]
 
+MOST_FACTS = 4_000  # validation facts that are looked at, at most
 OWN_FACTS = 100  # that a relation must have for limits of its own: they then hold too many by at most 1 point on average
 
 _VERSION = 1
-_FACTS = 5_000  # validation facts that are looked at, at most
 _QUESTIONS = 4_096  # at once
 _OF_RANK = 0.5  # what the logarithm of the rank weighs: of 0.5, 1, 2 and the rank alone what gives the smallest sets
 _FAR = 1e6  # nats; an answer without any other candidate is so far ahead
@@ -181,6 +182,7 @@ def fit_answer_sets(
     train: Hypergraph,
     valid: Hypergraph,
     advance: Callable[[int], None] = lambda _: None,
+    most: int = MOST_FACTS,
 ) -> AnswerSets | None:
     """Return what validation facts say about sets of answers; None without any.
 
@@ -190,10 +192,11 @@ def fit_answer_sets(
         train: the facts that the model has learned.
         valid: those that it has not.
         advance: is called with how many facts are done.
+        most: validation facts that are looked at, at most.
     """
     if not len(valid):
         return None
-    schema, taken = valid.schema, sampled_by_relation(valid)
+    schema, taken = valid.schema, sampled_by_relation(valid, most)
     found = [[np.empty(0) for _ in range(relation.arity)] for relation in schema]
     for relation, position, values in held_out_conformities(calibration, scorer_of, KnownAnswers(train, valid), taken):
         found[relation][position] = np.sort(np.floor(values * 10**_DIGITS) / 10**_DIGITS)  # down, so that none falls out
@@ -202,7 +205,7 @@ def fit_answer_sets(
     return AnswerSets(schema, tuple(map(tuple, found)), facts)
 
 
-def sampled_by_relation(facts: Hypergraph, most: int = _FACTS) -> dict[int, Ids]:
+def sampled_by_relation(facts: Hypergraph, most: int = MOST_FACTS) -> dict[int, Ids]:
     """Return facts by relation, int32[arity, n], at most so many in all: of relations with many some, always the same."""
     columns = {number: facts.table(schema.name).columns for number, schema in enumerate(facts.schema)}
     sizes = np.array([each.shape[1] for each in columns.values()])
