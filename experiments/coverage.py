@@ -3,7 +3,7 @@
     python experiments/coverage.py RUN... [--valid 4000] [--facts 4000] [--sizes 2000] [--out results/coverage.json]
 
 Limits are fitted by the run's train facts and as many of its valid facts as --valid says, at most. Coverage is that of all
-questions of test facts, of at most about as many as --facts, drawn at random: `as_calibrated` leaves out the answers of train
+questions of test facts, of at most about as many as --facts, drawn at random: `as_calibrated` leaves out answers of train
 and valid, as it was when limits were fitted, so that other test answers compete; `all_known` leaves out those of other test
 facts too, as it is when a run is asked. Intervals are Wilson's, 95 %, by the number of facts, since the questions of a fact
 are alike. Sizes are of questions of test facts drawn at random, about as many as --sizes; sets of no answer count. `groups`
@@ -138,11 +138,10 @@ def row_of(run: Run, valid: int, most: int, wanted: int, *, both: bool) -> dict[
         "seconds_to_fit": round(fitted, 1),
     }
     test = sample(split.test, most) if len(split.test) > most else split.test
-    every = {number: test.table(name).columns for number, name in enumerate(names)}
     for way, known in ways.items():
         likely = {
             (relation, position): values
-            for relation, position, values in held_out_conformities(calibration, scorer_of, known, every)
+            for relation, position, values in held_out_conformities(calibration, scorer_of, known, test)
         }
         row[way] = {f"{level:g}": coverage_of(run, sets, likely, level) for level in LEVELS}
     questions = sum(len(block) * arity for arity, block in split.test.blocks.items())

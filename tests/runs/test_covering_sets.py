@@ -92,7 +92,7 @@ def test_what_is_promised_is_in_the_text(run: Run) -> None:
     )
     assert rest.limit is not None
     assert rest.limit.scope == "rest"
-    assert rest.limit.facts == sum(fact[0] == "knows" for fact in SPLIT.valid) < 100
+    assert rest.limit.facts == sum(fact[0] == "knows" for fact in SPLIT.valid) < 50
     assert "of the relations that have few, this one among them" in str(rest.limit)
 
 

@@ -33,6 +33,7 @@ from relatum.errors import DataError, SettingError
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.answer_sample import RIVALS
 from relatum.inference.scoring import CandidateScorer
+from relatum.inference.validation import sample
 
 __all__ = [
     "MOST_FACTS",
@@ -44,11 +45,10 @@ __all__ = [
     "held_out_conformities",
     "limit_of",
     "require_coverage",
-    "sampled_by_relation",
 ]
 
-MOST_FACTS = 4_000  # validation facts that are looked at, at most
-OWN_FACTS = 100  # that a relation must have for limits of its own: they then hold too many by at most 1 point on average
+MOST_FACTS = 4_000  # validation facts that are looked at, at most about
+OWN_FACTS = 50  # that a relation must have for limits of its own
 
 _VERSION = 1
 _QUESTIONS = 4_096  # at once
@@ -100,18 +100,16 @@ class AnswerSets:
     Attributes:
         schema: the relations.
         conformities: of the answers of validation facts, ascending, for each position of each relation.
-        facts: how many validation facts each relation has, of which some were looked at.
     """
 
     schema: Schema
     conformities: tuple[tuple[Float64, ...], ...]
-    facts: Int64
 
     def limit(self, relation: int, position: int, coverage: float) -> Limit:
         """Return how well answers at a position must conform; refused where there are too few facts for the coverage."""
         require_coverage(coverage)
         if self.sampled(relation) >= OWN_FACTS:
-            found = _limit(coverage, [(self.conformities[relation][position], 1.0, 1.0)], "position")
+            found = _limit(coverage, [(self.conformities[relation][position], 1)], "position")
         else:
             few = [number for number in range(len(self.schema)) if self.sampled(number) < OWN_FACTS]
             found = _limit(coverage, self._pooled(few), "rest")
@@ -124,19 +122,14 @@ class AnswerSets:
         """Return how many validation facts of a relation were looked at."""
         return len(self.conformities[relation][0])
 
-    def _pooled(self, relations: Sequence[int]) -> list[tuple[Float64, float, float]]:
-        """Return the conformities of some relations, how many facts each of these facts stands for, and its positions."""
-        return [
-            (each, self.facts[one] / len(each), len(self.conformities[one]))
-            for one in relations
-            for each in self.conformities[one]
-            if len(each)
-        ]
+    def _pooled(self, relations: Sequence[int]) -> list[tuple[Float64, int]]:
+        """Return the conformities of some relations, and how many positions share a fact."""
+        return [(each, len(self.conformities[one])) for one in relations for each in self.conformities[one]]
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
         listed = [[each.tolist() for each in relation] for relation in self.conformities]
-        return {"version": _VERSION, "facts": self.facts.tolist(), "conformities": listed}
+        return {"version": _VERSION, "conformities": listed}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], schema: Schema) -> AnswerSets:
@@ -145,14 +138,10 @@ class AnswerSets:
             raise DataError("answer sets: must be a JSON object")
         if data.get("version") != _VERSION:
             raise DataError(f"answer sets: version {data.get('version')!r} is unknown; this relatum reads {_VERSION}")
-        listed, facts = data.get("conformities"), data.get("facts")
-        if not all(isinstance(one, list) and len(one) == len(schema) for one in (listed, facts)):
-            raise DataError(f"answer sets: facts and conformities must be lists for {len(schema)} relations")
-        found = tuple(_read(each, one.name, one.arity) for each, one in zip(listed or [], schema, strict=True))
-        counts = [count if type(count) is int else -1 for count in facts or []]
-        if any(not len(each[0]) <= count < 1 << 62 for each, count in zip(found, counts, strict=True)):
-            raise DataError("answer sets: facts must be whole numbers, no less than there are conformities")
-        return cls(schema, found, np.array(counts, np.int64))
+        listed = data.get("conformities")
+        if not isinstance(listed, list) or len(listed) != len(schema):
+            raise DataError(f"answer sets: conformities must be a list for {len(schema)} relations")
+        return cls(schema, tuple(_read(each, one.name, one.arity) for each, one in zip(listed, schema, strict=True)))
 
 
 def require_coverage(coverage: float) -> None:
@@ -164,7 +153,7 @@ def require_coverage(coverage: float) -> None:
 def limit_of(coverage: float, probabilities: Float64) -> Limit:
     """Return how likely a value of a column must be, by the probabilities of what validation cells hold, 0 for no value."""
     require_coverage(coverage)
-    found = _limit(coverage, [(probabilities, 1.0, 1.0)], "column")
+    found = _limit(coverage, [(probabilities, 1)], "column")
     if found is None:
         raise _too_few(len(probabilities), coverage, "cells of this column")
     if not found.least > 0:
@@ -196,35 +185,19 @@ def fit_answer_sets(
     """
     if not len(valid):
         return None
-    schema, taken = valid.schema, sampled_by_relation(valid, most)
+    schema, taken = valid.schema, sample(valid, most) if len(valid) > most else valid
     found = [[np.empty(0) for _ in range(relation.arity)] for relation in schema]
     for relation, position, values in held_out_conformities(calibration, scorer_of, KnownAnswers(train, valid), taken):
         found[relation][position] = np.sort(np.floor(values * 10**_DIGITS) / 10**_DIGITS)  # down, so that none falls out
         advance(len(values) if position == 0 else 0)
-    facts = np.array([valid.table(relation.name).columns.shape[1] for relation in schema], np.int64)
-    return AnswerSets(schema, tuple(map(tuple, found)), facts)
-
-
-def sampled_by_relation(facts: Hypergraph, most: int = MOST_FACTS) -> dict[int, Ids]:
-    """Return facts by relation, int32[arity, n], at most so many in all: of relations with many some, always the same."""
-    columns = {number: facts.table(schema.name).columns for number, schema in enumerate(facts.schema)}
-    sizes = np.array([each.shape[1] for each in columns.values()])
-    low, high = 1, max(1, int(sizes.max(initial=1)))
-    while low < high:  # the largest number of facts of one relation with which there are not too many
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if np.minimum(sizes, middle).sum() <= most else (low, middle - 1)
-    rng = np.random.default_rng(0)
-    return {
-        number: some if some.shape[1] <= low else some[:, np.sort(rng.permutation(some.shape[1])[:low])]
-        for number, some in columns.items()
-    }
+    return AnswerSets(schema, tuple(map(tuple, found)))
 
 
 def held_out_conformities(
     calibration: AnswerCalibration,
     scorer_of: Callable[[int, KnownAnswers], CandidateScorer],
     known: KnownAnswers,
-    facts: Mapping[int, Ids],
+    facts: Hypergraph,
 ) -> Iterator[tuple[int, int, Float64]]:
     """Yield, by relation and position, how well the answers of held-out facts conform while they are not known themselves.
 
@@ -232,9 +205,10 @@ def held_out_conformities(
         calibration: what differences of scores weigh.
         scorer_of: returns what scores the candidates of a relation, with known facts left out.
         known: the answers that are left out, those of the facts among them or not.
-        facts: int32[arity, n], by relation.
+        facts: the held-out facts.
     """
-    for relation, columns in facts.items():
+    for relation, schema in enumerate(facts.schema):
+        columns = facts.table(schema.name).columns
         if not columns.shape[1]:
             continue
         scorer, starts = scorer_of(relation, known), range(0, columns.shape[1], _QUESTIONS)
@@ -280,24 +254,21 @@ def _conformity(lead: Float64, above: Int64) -> Float64:
     return np.clip(lead, -_FAR, _FAR) - _OF_RANK * np.log1p(above)
 
 
-def _limit(coverage: float, parts: Sequence[tuple[Float64, float, float]], scope: Scope) -> Limit | None:
+def _limit(coverage: float, parts: Sequence[tuple[Float64, int]], scope: Scope) -> Limit | None:
     """Return the highest limit below which at most the share that may be missed lies; None if there are too few facts.
 
-    `parts` are conformities, how many facts the fact of each stands for, and how many positions share that weight.
+    `parts` are conformities, and how many positions share the weight of a fact.
     """
-    if not parts:
-        return None
-    values = np.concatenate([each for each, _, _ in parts])
-    weights = np.concatenate([np.full(len(each), weight / positions) for each, weight, positions in parts])
-    one = max(weight for _, weight, _ in parts)  # the missing fact stands for as many as any does
-    room = (weights.sum() + one) * (1 - coverage) - one
-    if room < -1e-9:
+    values = np.concatenate([np.empty(0), *(each for each, _ in parts)])
+    weights = np.concatenate([np.empty(0), *(np.full(len(each), 1 / positions) for each, positions in parts)])
+    facts = round(float(weights.sum()))
+    room = (facts + 1) * (1 - coverage) - 1 + 1e-9  # one of them is the missing fact
+    if room < 0 or not facts:
         return None
     order = np.argsort(values, kind="stable")
     values, weights = values[order], weights[order]
     below = (np.cumsum(weights) - weights)[np.searchsorted(values, values, side="left")]  # equal ones are not below
-    facts = round(sum(len(each) / positions for each, _, positions in parts))
-    return Limit(float(coverage), float(values[below <= room + 1e-9].max()), facts, scope)
+    return Limit(float(coverage), float(values[below <= room].max()), facts, scope)
 
 
 def _too_few(facts: int, coverage: float, what: str) -> DataError:

@@ -14,7 +14,7 @@ from relatum.evidence.weights import found_evidence
 from relatum.imputation.models import ColumnModels, columns_to_fill, fit_columns, weigh_embedding
 from relatum.inference.answer_calibration import AnswerCalibration, fit_answer_calibration
 from relatum.inference.answer_sample import answer_sample, sampled_facts
-from relatum.inference.answer_sets import AnswerSets, fit_answer_sets, sampled_by_relation
+from relatum.inference.answer_sets import MOST_FACTS, AnswerSets, fit_answer_sets
 from relatum.inference.calibration import Calibration
 from relatum.inference.new_fact_calibration import (
     NewFactCalibration,
@@ -101,7 +101,7 @@ def answer_sets_of(scorer_of: ScorerOf, split: Split, answers: AnswerCalibration
     """Return what sets of answers go by, from how likely answers are; None without validation facts."""
     if answers is None:
         return None
-    with progress("sets of answers", sum(each.shape[1] for each in sampled_by_relation(split.valid).values())) as advance:
+    with progress("sets of answers", min(MOST_FACTS, len(split.valid))) as advance:
         return fit_answer_sets(answers, scorer_of, split.train, split.valid, advance)
 
 
