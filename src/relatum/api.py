@@ -102,9 +102,13 @@ class Run(Trained):
         new_only: bool = False,
         beam: int | None = None,
         seconds: float = SECONDS,
+        coverage: float | None = None,
         **roles: object,
     ) -> Answers:
         """Return the answers to a question: the k best that are known, then the k best that are not.
+
+        With `coverage=0.9` the new answers are the smallest set that holds the missing one with 90 %, however many these
+        are; `answers.promise` says what that rests on.
 
         Ask `run.complete("sold(drew, ?, book)")`, `run.complete("sold", "drew", None, "book")` or
         `run.complete("sold", seller="drew", buyer=None)`, where the item, which is not named, is free.
@@ -116,10 +120,11 @@ class Run(Trained):
             new_only: leave out those that are known already.
             beam: with several open positions, how many partial facts are kept at each step.
             seconds: that answers with free positions, or of a defined relation, may take.
+            coverage: the share of sets of new answers that hold the missing one, between 0 and 1.
             roles: entities by role.
         """
         parsed = question_of(question, arguments, roles, self.schema)
-        return complete(self, parsed, k, new_only=new_only, beam=beam, seconds=seconds)
+        return complete(self, parsed, k, new_only=new_only, beam=beam, seconds=seconds, coverage=coverage)
 
     @overload
     def complete_each(self, question: str, *arguments: object, to: None = None, **wanted: Any) -> Suggestions: ...

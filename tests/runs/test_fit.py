@@ -30,6 +30,7 @@ from relatum.training.loop import State
 
 FILES = {
     "answer_calibration.json",
+    "answer_sets.json",
     "new_fact_calibration.json",
     "calibration.json",
     "README.md",

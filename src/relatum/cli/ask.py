@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from relatum.api import Run
     from relatum.inference.calibration import Reliability
     from relatum.inference.ranking import Metrics
-    from relatum.runs.answers import Answer, Question
+    from relatum.runs.answers import Answer, Answers, Question
 
 __all__ = ["complete", "evaluate", "score"]
 
+_OF_A_SET = 100  # answers of a set that are shown
 _SPARE = ("pessimistic MRR", "mean rank", "Hit@3", "questions", "Hit@1")  # the first to go where there is no room
 
 
@@ -101,11 +102,21 @@ def evaluate(
 def complete(
     run: RunFolder,
     question: Annotated[str | None, typer.Argument(help="A fact with open positions: 'sold(drew, ?, book)'.")] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many known answers, and how many new ones, to show.")] = 10,
+    k: Annotated[
+        int | None,
+        typer.Option("-k", min=1, help="How many known answers, and how many new ones, to show: 10; of a set, 100."),
+    ] = None,
     new: Annotated[bool, typer.Option("--new", help="Show new answers only.")] = False,
     beam: Annotated[
         int | None,
         typer.Option(min=1, help="With several gaps: how many partial facts to keep; by default all, or 256 if too many."),
+    ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Show the smallest set of new answers that holds the missing one so often, such as 0.9.",
+        ),
     ] = None,
     why: Annotated[bool, typer.Option("--why", help="Show what speaks for each new answer.")] = False,
     for_each: Annotated[
@@ -134,9 +145,10 @@ def complete(
 
     if to is None and (table is not None or append or replace or full_names):
         raise SettingError("--table, --append, --replace and --full-names need --to FILE_OR_URL")
+    most, k = k or _OF_A_SET, k or 10
     if for_each is not None:
-        if question is not None or beam is not None or why:
-            raise SettingError("--for-each QUESTIONS cannot be combined with a question, --beam or --why")
+        if question is not None or beam is not None or why or coverage is not None:
+            raise SettingError("--for-each QUESTIONS cannot be combined with a question, --beam, --coverage or --why")
         if to is None:
             show_each(Run.load(run), for_each, k=k, new=new, every=every, json=json)
             return
@@ -150,24 +162,27 @@ def complete(
         raise SettingError("Missing argument 'question', or --for-each QUESTIONS")
     loaded = Run.load(run)
     parsed = parse_question(question, loaded.schema)
-    answers = loaded.complete(parsed, k=k, new_only=new, beam=beam)
+    answers = loaded.complete(parsed, k=k, new_only=new, beam=beam, coverage=coverage)
     roles = loaded.schema[parsed.relation].roles
     heads = [roles[position] if roles else f"position {position}" for position in parsed.open]
-    reasons = reasons_of(loaded, parsed, answers) if why else {}
+    reasons = reasons_of(loaded, parsed, answers.new[:most]) if why else {}
     if json:
         explained = [
             {"reasons": [one.to_dict() for one in reasons[answer]]} if answer in reasons else {} for answer in answers
         ]
         plain = [{**_plain(loaded, answer), **more} for answer, more in zip(answers, explained, strict=True)]
-        print_json({"question": question, "answers": plain})
+        promised = {} if coverage is None else {"coverage": None if answers.limit is None else answers.limit.to_dict()}
+        print_json({"question": question, "answers": plain, **promised})
         return
     ends = ("score", "probability")
     if known := [answer for answer in answers if answer.known]:
         listed = _rows(loaded, parsed, known)
         rows = [(*row, "derived" if one.source == "derived" else f"in {one.source}") for row, one in listed]
         print_table(f"{question}, known", ("", *heads, *ends, ""), rows, ends, drop=("score",))
-    rows = [row for row, _ in _rows(loaded, parsed, [answer for answer in answers if not answer.known])]
+    rows = [row for row, _ in _rows(loaded, parsed, answers.new[:most])]
     print_table(f"{question}, new", ("", *heads, *ends), rows, ends, drop=("score",))
+    if coverage is not None:
+        _say_promise(answers, len(rows), coverage)
     for answer, found in reasons.items():
         shown = ", ".join(loaded.shown(parsed.relation, answer.entities, parsed.open))
         say(f"{shown}:" + ("" if found else " no rule speaks for it, the embedding alone does"))
@@ -210,6 +225,25 @@ def _rows(run: Run, question: Question, answers: list[Answer]) -> Iterator[tuple
     for rank, one in enumerate(answers, start=1):
         shown = run.shown(question.relation, one.entities, question.open)
         yield (str(rank), *shown, f"{one.score:.3f}", percent(one.probability)), one
+
+
+def _say_promise(answers: Answers, shown: int, coverage: float) -> None:
+    """Print what a set of answers holds, and what is promised of such sets."""
+    count = len(answers.new)
+    if answers.limit is None:
+        say("the given entities hold a key that a known fact has, so no answer is missing, and nothing is promised")
+        return
+    if not count:
+        say(
+            f"the set is empty: with so unlikely a best answer, the question is among the {100 * (1 - coverage):.4g} % "
+            "that may be missed; a higher --coverage answers more of these"
+        )
+    else:
+        say(
+            f"a set of {count:,} answers"
+            + (f", of which {shown:,} are shown (-k {count} shows all)" if shown < count else "")
+        )
+    say(str(answers.limit))
 
 
 def _plain(run: Run, answer: Answer) -> dict[str, Any]:

@@ -132,6 +132,10 @@ class AnswerCalibration:
         curved = np.where((rivals.known > 0)[:, None], *(_curved(curve, logits) for curve in self.curves[::-1]))
         return sigmoid(curved).reshape(scores.shape)
 
+    def sharpness(self, relation: int, position: int) -> float:
+        """Return what a difference of two scores at a position weighs, in nats, in the softmax over candidates."""
+        return float(np.exp(self.weights[int(self.starts[relation]) + position, _TERMS.index("temperature")]) / self.scale)
+
     def to_json(self) -> dict[str, Any]:
         """Return the calibration as plain data."""
         lists = {"centres": self.centres.tolist(), "weights": self.weights.tolist()}

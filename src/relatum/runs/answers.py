@@ -9,6 +9,7 @@ from typing import Any
 from relatum.algebra.lexer import Arguments, Reader, as_written, read_arguments, write_arguments
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError, UnknownNameError
+from relatum.inference.answer_sets import Limit
 from relatum.records import Records
 
 __all__ = [
@@ -90,9 +91,16 @@ class Answer(_ByRole):
 class Answers(Records[Answer]):
     """The answers to a question: the known ones, best first, and behind them the new ones, best first."""
 
-    def __init__(self, answers: Iterable[Answer], question: Question, roles: Sequence[str]) -> None:
+    def __init__(
+        self, answers: Iterable[Answer], question: Question, roles: Sequence[str], limit: Limit | None = None
+    ) -> None:
         super().__init__(answers, _columns(roles, {**_OWN, "known": bool, "source": str}), str(question))
-        self.question = question
+        self.question, self.limit = question, limit
+
+    @property
+    def promise(self) -> str | None:
+        """How often the new answers hold the missing one, and if what is so; None where no coverage was wanted."""
+        return None if self.limit is None else str(self.limit)
 
     @property
     def known(self) -> list[Answer]:

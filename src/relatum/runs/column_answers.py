@@ -68,6 +68,15 @@ class ColumnQuestions:
                 likely[some, :width] = np.take_along_axis(imputed.probabilities, order, 1)
         return found, np.where(found >= 0, likely, 0.0)
 
+    def held_out(self, part: int) -> Float64:
+        """Return the probabilities of what the held-out cells of the column hold, by those of no part; 0 if none has it."""
+        held = self._models.store[self._schema.name]
+        index = self._schema.index(self._column.name)
+        there = np.flatnonzero((held.parts[index] == part) & (held.cells[index] >= 0))
+        imputed = self._models.answer(self._schema.name, self._column.name, there, scores=self._run.cell_scores)
+        right = imputed.ids == held.cells[index, there].astype(np.int64)[:, None]
+        return np.asarray(np.where(right, imputed.probabilities, 0.0).sum(1))
+
     def _position(self, one: TableColumn) -> int | None:
         """Return the position of a question that has what a column holds; None if none does, or it is the open one."""
         if self._column.relation != self._schema.relation:

@@ -16,13 +16,15 @@ from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
+from relatum.inference.answer_sets import Limit
 from relatum.inference.completion import EXHAUSTIVE_LIMIT, best_facts
 from relatum.inference.scoring import CandidateScorer
 from relatum.models.reale import ReAlE
 from relatum.reasoning.closed_form import require_reale
 from relatum.reasoning.query import Query
 from relatum.runs.answers import Answer, Answers, FactScore, Question, field_names
-from relatum.runs.column_answers import column_answers
+from relatum.runs.column_answers import ColumnQuestions, column_answers
+from relatum.runs.covering_sets import column_covering_set, covering_set, require_promise
 from relatum.runs.probabilities import answer_probabilities, fact_probabilities
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
@@ -40,8 +42,11 @@ def complete(
     new_only: bool = False,
     beam: int | None = None,
     seconds: float = SECONDS,
+    coverage: float | None = None,
 ) -> Answers:
     """Return the answers to a question: the k best that are known, then the k best that are not.
+
+    With a coverage, all new answers are returned that belong to the smallest set that holds the missing one so often.
 
     Where the relation was a table, an entity stands only in a column of its type. With several open positions all facts are
     tried where that takes no more than a minute; beyond, or if `beam` is given, partial facts are extended position by
@@ -54,24 +59,33 @@ def complete(
         new_only: leave out those that are known already.
         beam: how many partial facts are kept at each step.
         seconds: that answers with free positions, or of a defined relation, may take.
+        coverage: the share of sets of new answers that hold the missing one; `Answers.promise` says if what is so.
     """
     k = whole_number("k", k)
     if beam is not None:
         beam = whole_number("beam", beam)
+    if coverage is not None:
+        require_promise(run, question, coverage)
     if not question.open:
         raise DataError(f"{question}: at least one position must be open (a ?)")
     schema = run.schema[question.relation]
     roles = field_names(schema, question.open)
     given = run.entities_of(question)
-    reasons = isinstance(run.model, ReAlE) and beam is None
+    reasons, limit = isinstance(run.model, ReAlE) and beam is None, None
     if reasons and (question.free or question.relation in run.definitions):
         found = _by_reasoning(run, question, k, new_only, seconds)
     else:
         facts, sources = _known_facts(run, question, given)
         known = [] if new_only else _known_answers(run, question, facts, sources, k)
-        new = [] if _is_settled(run, question, facts) else column_answers(run, question, k)
-        found = known + (_new_answers(run, question, given, facts, k, beam) if new is None else new)
-    return Answers((replace(one, roles=roles) for one in found), question, roles)
+        if coverage is not None:
+            new, limit = (
+                ([], None) if _is_settled(run, question, facts) else _covering(run, question, given, facts, coverage)
+            )
+        else:
+            by_column = [] if _is_settled(run, question, facts) else column_answers(run, question, k)
+            new = _new_answers(run, question, given, facts, k, beam) if by_column is None else by_column
+        found = known + new
+    return Answers((replace(one, roles=roles) for one in found), question, roles, limit)
 
 
 def score(run: Trained, question: Question) -> FactScore:
@@ -132,13 +146,8 @@ def _known_answers(run: Trained, question: Question, facts: Ids, sources: list[s
 
 def _new_answers(run: Trained, question: Question, given: Ids, facts: Ids, k: int, beam: int | None) -> list[Answer]:
     """Return the k best answers that are not among the facts that are known; on ties smaller ids first."""
-    relation, searched = run.schema.id(question.relation), sorted({*question.open, *question.free})
-    if keys := run.keys_of(question.relation):
-        scorer = run.scorer_of_new_facts(question.relation)
-    else:
-        block = Block(np.full(facts.shape[1], relation, np.int32), facts)
-        known = KnownAnswers(Hypergraph(run.entities, run.schema, [block]))  # other facts answer other questions
-        scorer = run.scorer(question.relation, known)
+    searched = sorted({*question.open, *question.free})
+    keys, scorer = run.keys_of(question.relation), _scorer_of_new(run, question, facts)
     if beam is None and math.prod(map(scorer.count, searched)) > EXHAUSTIVE_LIMIT:
         beam = _BEAM
     columns = torch.from_numpy(given.astype(np.int64))
@@ -159,6 +168,31 @@ def _new_answers(run: Trained, question: Question, given: Ids, facts: Ids, k: in
             answers = _answers(run, question, scorer, best[:, order], scores.numpy()[order], [], expected=expected)
             return sorted(answers, key=lambda one: -(one.probability or 0.0))  # of one question the scores say the same
         wanted *= 4
+
+
+def _scorer_of_new(run: Trained, question: Question, facts: Ids) -> CandidateScorer:
+    """Return what scores new answers to a question, which the facts answer that are known."""
+    if run.keys_of(question.relation):
+        return run.scorer_of_new_facts(question.relation)
+    block = Block(np.full(facts.shape[1], run.schema.id(question.relation), np.int32), facts)
+    known = KnownAnswers(Hypergraph(run.entities, run.schema, [block]))  # other facts answer other questions
+    return run.scorer(question.relation, known)
+
+
+def _covering(run: Trained, question: Question, given: Ids, facts: Ids, coverage: float) -> tuple[list[Answer], Limit]:
+    """Return the new answers that hold the missing one so often, and what is promised."""
+    (position,) = question.open
+    scorer, column = _scorer_of_new(run, question, facts), ColumnQuestions.of(run, question.relation, position)
+    if column is not None:
+        found = column_covering_set(column, scorer, position, given, coverage)
+    else:
+        found = covering_set(run, scorer, position, given, coverage)
+    filled = np.repeat(given, len(found.entities), axis=1)
+    filled[position] = found.entities
+    answers = _answers(run, question, scorer, filled, found.scores, [])
+    if found.probabilities is not None:
+        answers = [replace(one, probability=p) for one, p in zip(answers, found.probabilities.tolist(), strict=True)]
+    return answers, found.limit
 
 
 def _is_settled(run: Trained, question: Question, facts: Ids) -> bool:

@@ -30,6 +30,7 @@ from relatum.files import (
 )
 from relatum.imputation.models import ColumnModels
 from relatum.inference.answer_calibration import AnswerCalibration
+from relatum.inference.answer_sets import AnswerSets
 from relatum.inference.calibration import Calibration
 from relatum.inference.new_fact_calibration import NewFactCalibration
 from relatum.kernels.parallel import threads
@@ -39,6 +40,7 @@ from relatum.version import __version__
 
 __all__ = [
     "ANSWER_CALIBRATION",
+    "ANSWER_SETS",
     "CALIBRATION",
     "CARD",
     "CHECKPOINT",
@@ -53,6 +55,7 @@ __all__ = [
     "environment_of",
     "is_free",
     "load_answer_calibration",
+    "load_answer_sets",
     "load_calibration",
     "load_column_models",
     "load_evidence",
@@ -69,7 +72,7 @@ __all__ = [
 SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint.safetensors", ".lock"
 ENVIRONMENT, CARD, CALIBRATION = "environment.json", "README.md", "calibration.json"
 ANSWER_CALIBRATION, NEW_FACT_CALIBRATION = "answer_calibration.json", "new_fact_calibration.json"
-EVIDENCE, COLUMNS = "evidence.json", "columns.json"
+ANSWER_SETS, EVIDENCE, COLUMNS = "answer_sets.json", "evidence.json", "columns.json"
 
 _FACTS, _KEY = "facts.safetensors", {"run": "facts"}
 _OLD_FACTS, _OLD_ENVIRONMENT = "facts.columns", "provenance.json"  # what they were called
@@ -135,6 +138,12 @@ def load_new_fact_calibration(folder: Path, schema: Schema) -> NewFactCalibratio
     if not path.exists():
         return None
     return read_json(path, "calibration of new facts", lambda data: NewFactCalibration.from_json(data, schema))
+
+
+def load_answer_sets(folder: Path, schema: Schema) -> AnswerSets | None:
+    """Return what sets of answers go by in a run with these relations, or None where it was not fitted."""
+    path = folder / ANSWER_SETS
+    return read_json(path, "answer sets", lambda data: AnswerSets.from_json(data, schema)) if path.exists() else None
 
 
 def load_evidence(folder: Path, facts: Hypergraph) -> Evidence | None:

@@ -71,7 +71,16 @@ def train_model(
 
 def _validated(spec: Spec, split: Split, model: Model, parameters: Parameters, columns: ColumnModels | None) -> Validated:
     """Return what validation facts teach about parameters."""
-    return validated(model, parameters, split, evidence=spec.training.evidence, seed=spec.seed, columns=columns)
+    training = spec.training
+    return validated(
+        model,
+        parameters,
+        split,
+        evidence=training.evidence,
+        seed=spec.seed,
+        columns=columns,
+        answer_sets=not training.refit,
+    )
 
 
 def _refit(spec: Spec, split: Split, watch: Watch, state: State) -> tuple[Model, State]:

@@ -30,6 +30,7 @@ from relatum.evidence.mining import mine
 from relatum.evidence.ranking import rank_by_evidence
 from relatum.imputation.models import ColumnModels, Scores
 from relatum.inference.answer_calibration import AnswerCalibration
+from relatum.inference.answer_sets import AnswerSets
 from relatum.inference.calibration import Calibration
 from relatum.inference.evaluation import Evaluation
 from relatum.inference.new_fact_calibration import NewFactCalibration
@@ -48,6 +49,7 @@ from relatum.runs.directory import (
     JOURNAL,
     SPEC,
     load_answer_calibration,
+    load_answer_sets,
     load_calibration,
     load_column_models,
     load_evidence,
@@ -58,7 +60,7 @@ from relatum.runs.directory import (
 )
 from relatum.runs.journal import Journal, TrainingHistory, history_of, read_history
 from relatum.runs.spec import Spec
-from relatum.runs.validated import Validated
+from relatum.runs.validated import Validated, answer_sets_of
 from relatum.time_limit import Limit
 
 __all__ = ["SECONDS", "Trained"]
@@ -82,6 +84,7 @@ class Trained:
         new_fact_calibration: what turns these into probabilities of facts that are not known.
         evidence: what soft rules say beside the model.
         columns: what fills the cells of tables.
+        answer_sets: what sets of answers go by.
         definitions: the relations that were defined on it.
         events: what the journal of training says.
         environment: what it was trained on and with, and the updates since.
@@ -100,6 +103,7 @@ class Trained:
         new_fact_calibration: NewFactCalibration | None = None,
         evidence: Evidence | None = None,
         columns: ColumnModels | None = None,
+        answer_sets: AnswerSets | None = None,
         definitions: Mapping[str, Expression] | None = None,
         events: list[dict[str, Any]] | None = None,
         environment: dict[str, Any] | None = None,
@@ -108,7 +112,7 @@ class Trained:
         self.tables = model.encode(parameters)
         if folder is None:
             self.calibration, self.answer_calibration, self.evidence = calibration, answer_calibration, evidence
-            self.new_fact_calibration, self.columns = new_fact_calibration, columns
+            self.new_fact_calibration, self.columns, self.answer_sets = new_fact_calibration, columns, answer_sets
         for name, value in (("spec", spec), ("split", split), ("events", events), ("environment", environment)):
             if value is not None:
                 setattr(self, name, value)
@@ -170,6 +174,21 @@ class Trained:
         return load_column_models(self._kept, self.split.rows)
 
     @cached_property
+    def answer_sets(self) -> AnswerSets | None:
+        """What sets of answers go by, as it was fitted when the run was trained, or None where it was not."""
+        return load_answer_sets(self._kept, self.model.schema)
+
+    @cached_property
+    def answer_sets_by_facts(self) -> AnswerSets | None:
+        """What sets of answers go by: as it was fitted, or else, as for older runs, from the facts of the run."""
+        if self.answer_sets is not None:
+            return self.answer_sets
+        names = self.model.schema.names
+        return answer_sets_of(
+            lambda relation, known: self.scorer(names[relation], known), self.split, self.answer_calibration
+        )
+
+    @cached_property
     def cell_scores(self) -> Scores | None:
         """What the embedding says about the cells of tables, or None where there are none."""
         return None if self.split.rows is None else embedding_scores(self.model, self.tables, self.split.rows)
@@ -182,7 +201,14 @@ class Trained:
     @property
     def validated(self) -> Validated:
         """All that was fitted on validation facts."""
-        return Validated(self.calibration, self.answer_calibration, self.new_fact_calibration, self.evidence, self.columns)
+        return Validated(
+            self.calibration,
+            self.answer_calibration,
+            self.new_fact_calibration,
+            self.evidence,
+            self.columns,
+            self.answer_sets,
+        )
 
     @cached_property
     def rules_of_facts(self) -> Evidence:

@@ -14,6 +14,7 @@ from relatum.evidence.weights import found_evidence
 from relatum.imputation.models import ColumnModels, columns_to_fill, fit_columns, weigh_embedding
 from relatum.inference.answer_calibration import AnswerCalibration, fit_answer_calibration
 from relatum.inference.answer_sample import answer_sample, sampled_facts
+from relatum.inference.answer_sets import MOST_FACTS, AnswerSets, fit_answer_sets
 from relatum.inference.calibration import Calibration
 from relatum.inference.new_fact_calibration import (
     NewFactCalibration,
@@ -30,6 +31,7 @@ from relatum.rules import estimate_observed_share
 from relatum.runs.column_scores import embedding_scores
 from relatum.runs.directory import (
     ANSWER_CALIBRATION,
+    ANSWER_SETS,
     CALIBRATION,
     COLUMNS,
     EVIDENCE,
@@ -37,7 +39,9 @@ from relatum.runs.directory import (
     write_text,
 )
 
-__all__ = ["Validated", "fitted_columns", "save_validated", "validated"]
+__all__ = ["ScorerOf", "Validated", "answer_sets_of", "fitted_columns", "save_validated", "validated"]
+
+ScorerOf = Callable[[int, KnownAnswers], CandidateScorer]
 
 _NAMED = 10_000  # validation facts of which it is seen whether rules name them
 
@@ -51,6 +55,7 @@ class Validated(NamedTuple):
         new_fact_calibration: from these to probabilities of facts that are not known.
         evidence: what soft rules say beside the model.
         columns: what fills the cells of tables, where there are any.
+        answer_sets: what sets of answers go by that hold the missing one as often as is promised.
     """
 
     calibration: Calibration | None = None
@@ -58,6 +63,7 @@ class Validated(NamedTuple):
     new_fact_calibration: NewFactCalibration | None = None
     evidence: Evidence | None = None
     columns: ColumnModels | None = None
+    answer_sets: AnswerSets | None = None
 
     def with_evidence_of(self, facts: Hypergraph) -> Validated:
         """Return the same with evidence that is read from other facts, such as those that a refit has learned as well."""
@@ -72,10 +78,12 @@ def validated(
     evidence: bool,
     seed: int = 0,
     columns: ColumnModels | None = None,
+    answer_sets: bool = True,
 ) -> Validated:
     """Return what the validation facts of a split teach about a model that has not seen them.
 
-    `columns` are the models of columns as `fitted_columns` has them, if they were fitted before.
+    `columns` are the models of columns as `fitted_columns` has them, if they were fitted before. `answer_sets` says whether
+    sets of answers are wanted: about a model that is going to see the validation facts they could promise nothing.
     """
     tables = model.encode(parameters)
     found = found_evidence(model, tables, split, seed) if evidence else None
@@ -85,7 +93,16 @@ def validated(
 
     answers, new = _chances(scorer, split, found) if len(split.valid) else (None, None)
     weighed = _weighed(model, tables, fitted_columns(split, seed) if columns is None else columns)
-    return Validated(calibrate(model, parameters, split), answers, new, found, weighed)
+    sets = answer_sets_of(scorer, split, answers) if answer_sets else None
+    return Validated(calibrate(model, parameters, split), answers, new, found, weighed, sets)
+
+
+def answer_sets_of(scorer_of: ScorerOf, split: Split, answers: AnswerCalibration | None) -> AnswerSets | None:
+    """Return what sets of answers go by, from how likely answers are; None without validation facts."""
+    if answers is None:
+        return None
+    with progress("sets of answers", min(MOST_FACTS, len(split.valid))) as advance:
+        return fit_answer_sets(answers, scorer_of, split.train, split.valid, advance)
 
 
 def fitted_columns(split: Split, seed: int = 0) -> ColumnModels | None:
@@ -106,7 +123,7 @@ def _weighed(model: Model, tables: Parameters, columns: ColumnModels | None) -> 
 
 
 def _chances(
-    scorer_of: Callable[[int, KnownAnswers], CandidateScorer], split: Split, evidence: Evidence | None
+    scorer_of: ScorerOf, split: Split, evidence: Evidence | None
 ) -> tuple[AnswerCalibration | None, NewFactCalibration | None]:
     """Return the chances of answers and of new facts."""
     observed = estimate_observed_share(Hypergraph.union(list(split.parts.values()))).value
@@ -126,6 +143,7 @@ def _chances(
 
 def save_validated(folder: Path, found: Validated) -> None:
     """Write what was fitted into a run directory, each into a file of its own."""
-    for name, each in zip((CALIBRATION, ANSWER_CALIBRATION, NEW_FACT_CALIBRATION, EVIDENCE, COLUMNS), found, strict=True):
+    names = (CALIBRATION, ANSWER_CALIBRATION, NEW_FACT_CALIBRATION, EVIDENCE, COLUMNS, ANSWER_SETS)
+    for name, each in zip(names, found, strict=True):
         if each is not None:
             write_text(folder / name, json.dumps(each.to_json()) + "\n")

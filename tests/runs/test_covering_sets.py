@@ -1,0 +1,169 @@
+"""Answers of a run with a promise: how often they hold the missing one, what is refused, and how it is kept."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import relatum
+from relatum import DataError, Hypergraph, RelatumError, Run, SettingError, Split, UnknownNameError
+from relatum.data.known_answers import KnownAnswers
+from relatum.runs.covering_sets import covering_set
+from support.strategies import restrict
+
+
+def towns() -> Split:
+    """Return people, each with a home and with a language of its three, and who knows whom, which nothing tells."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for person in range(700):
+        home = int(rng.integers(0, 20))
+        spoken = home % 3 if rng.random() < 0.8 else int(rng.integers(0, 3))
+        rows += [("lives", f"p{person}", f"c{home}"), ("speaks", f"p{person}", f"l{spoken}")]
+        rows += [("knows", f"p{person}", f"p{int(rng.integers(0, 700))}", f"c{home}")] if person % 12 == 0 else []
+    graph = Hypergraph.of(rows)
+    facts = list(graph)
+    order = rng.permutation(len(facts)).tolist()
+    cuts = (0, len(facts) * 6 // 10, len(facts) * 8 // 10, len(facts))
+    parts = [[facts[one] for one in order[start:stop]] for start, stop in pairwise(cuts)]
+    return Split(*(restrict(graph, part) for part in parts), source="towns")
+
+
+SPLIT = towns()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("towns") / "run"
+    return relatum.fit(SPLIT, folder, dim=16, epochs=12, evidence=False, progress=False)
+
+
+@pytest.mark.parametrize("coverage", [0.8, 0.95])
+def test_of_test_facts_so_many_are_held(run: Run, coverage: float) -> None:
+    """The test facts are not known to it, as validation facts were not; both were drawn at random."""
+    empty = Hypergraph(SPLIT.entities, SPLIT.schema, [])
+    asked = Run(
+        run.model,
+        run.parameters,
+        spec=run.spec,
+        split=Split(SPLIT.train, SPLIT.valid, empty, source="towns"),
+        **run.validated._asdict(),
+    )
+    held = []
+    for relation, *entities in SPLIT.test:
+        if relation == "speaks":
+            answers = asked.complete(relation, entities[0], None, coverage=coverage)
+            held.append(entities[1] in {one.entity for one in answers.new})
+    assert len(held) > 100
+    slack = 3.3 * math.sqrt(coverage * (1 - coverage) * (1 / len(held) + 1 / 100))
+    assert coverage - slack <= np.mean(held) <= coverage + slack + 0.02
+
+
+def test_more_is_promised_by_more_answers_in_the_order_of_completion(run: Run) -> None:
+    plain = run.complete("lives(p3, ?)", k=1000, new_only=True)
+    sizes = []
+    for coverage in (0.2, 0.5, 0.8, 0.95):
+        answers = run.complete("lives(p3, ?)", coverage=coverage, new_only=True)
+        assert list(answers) == list(plain)[: len(answers)]
+        sizes.append(len(answers))
+    assert sizes == sorted(sizes)
+    assert 0 < sizes[-1] < len(run.entities)
+    assert plain.promise is plain.limit is None
+
+
+def test_known_answers_come_first_and_belong_to_no_set(run: Run) -> None:
+    _, person, town = next(fact for fact in SPLIT.train if fact[0] == "lives")
+    answers = run.complete("lives", person, None, coverage=0.9)
+    assert [one.entity for one in answers.known] == [town]
+    assert town not in {one.entity for one in answers.new}
+
+
+def test_what_is_promised_is_in_the_text(run: Run) -> None:
+    own, rest = run.complete("lives(p3, ?)", coverage=0.9), run.complete("knows(p3, ?, c1)", coverage=0.9)
+    count = sum(fact[0] == "lives" for fact in SPLIT.valid)
+    assert own.promise == (
+        f"90 % of such sets hold the missing answer (calibrated on {count} validation facts of this relation, by this "
+        "position; assumes that an answer is missing, and by the same accident as those were held out)"
+    )
+    assert rest.limit is not None
+    assert rest.limit.scope == "rest"
+    assert rest.limit.facts == sum(fact[0] == "knows" for fact in SPLIT.valid) < 50
+    assert "of the relations that have few, this one among them" in str(rest.limit)
+
+
+def test_what_cannot_be_promised_is_refused(run: Run) -> None:
+    with pytest.raises(SettingError, match=r"coverage must lie between 0 and 1, such as 0\.9, not 90"):
+        run.complete("lives(p3, ?)", coverage=90)
+    for question in ("knows(p3, ?, ?)", "lives(?, ?)"):
+        with pytest.raises(DataError, match="one open position"):
+            run.complete(question, coverage=0.9)
+    most = len(SPLIT.valid)
+    with pytest.raises(DataError, match=f"needs 9,999 validation facts, and there are {most}: at most 99.* %"):
+        run.complete("lives(p3, ?)", coverage=0.9999)
+    with pytest.raises(UnknownNameError):
+        run.complete("lives(p30000, ?)", coverage=0.9)
+
+
+def test_a_defined_relation_is_refused(run: Run, tmp_path: Path) -> None:
+    other = run.save(tmp_path / "saved")
+    other.define("home", "union(lives, speaks)")
+    with pytest.raises(DataError, match="home was defined"):
+        other.complete("home(p3, ?)", coverage=0.9)
+
+
+def test_a_model_that_has_learned_the_validation_facts_is_refused(tmp_path: Path) -> None:
+    again = relatum.fit(SPLIT, tmp_path / "run", dim=8, epochs=2, refit=True, evidence=False, progress=False)
+    assert again.answer_sets is None
+    with pytest.raises(DataError, match=r"refitted on them, so train without training\.refit"):
+        again.complete("lives(p3, ?)", coverage=0.9)
+
+
+def test_without_validation_facts_it_is_refused() -> None:
+    empty = Hypergraph(SPLIT.entities, SPLIT.schema, [])
+    bare = relatum.fit(Split(SPLIT.train, empty, empty), dim=8, epochs=1, evidence=False, progress=False)
+    with pytest.raises(DataError, match="calibrated on validation facts"):
+        bare.complete("lives(p3, ?)", coverage=0.9)
+
+
+def test_it_is_kept_with_the_run_and_an_older_run_finds_it_by_its_facts(run: Run, tmp_path: Path) -> None:
+    asked = ("lives(p3, ?)", "knows(p3, ?, c1)")
+    wanted = [list(run.complete(question, coverage=0.9)) for question in asked]
+    folder = tmp_path / "saved"
+    saved = run.save(folder)
+    assert [list(saved.complete(question, coverage=0.9)) for question in asked] == wanted
+    path = folder / "answer_sets.json"
+    before = path.read_text()
+    path.unlink()
+    older = Run.load(folder)
+    assert [list(older.complete(question, coverage=0.9)) for question in asked] == wanted
+    assert older.answer_sets is None
+    assert older.answer_sets_by_facts is not None
+    assert older.answer_sets_by_facts.to_json() == json.loads(before)
+    assert not path.exists()
+    for text in ("[1, 2", '{"version": 1}', '{"version": 7}'):
+        path.write_text(text)
+        with pytest.raises(RelatumError, match=r"answer_sets\.json"):
+            Run.load(folder).complete("lives(p3, ?)", coverage=0.9)
+
+
+def test_an_update_fits_it_to_what_the_run_knows_then(run: Run) -> None:
+    new = Hypergraph.of([("lives", "p9000", "c3"), ("speaks", "p9000", "l0")])
+    empty = Hypergraph(new.entities, new.schema, [])
+    wider = relatum.update(run, Split(new, empty, empty, source="new"))
+    assert wider.answer_sets is None
+    assert len(wider.complete("lives(p3, ?)", coverage=0.9).new) > 0
+
+
+def test_a_question_of_several_parts_can_take_the_set_of_one(run: Run) -> None:
+    """What joins need: a set for given entities by id, by any scorer of the relation."""
+    facts = KnownAnswers(SPLIT.train, SPLIT.valid, SPLIT.test)
+    question = np.array([[run.entities.id("p3")], [0]], np.int32)
+    scorer = run.scorer("lives", facts)
+    found = covering_set(run, scorer, 1, question, 0.9)
+    names = [run.entities[one] for one in found.entities.tolist()]
+    assert names == [one.entity for one in run.complete("lives(p3, ?)", coverage=0.9).new]
