@@ -15,7 +15,7 @@ from relatum.algebra.rule import Term
 from relatum.arrays import Bool, Float64
 from relatum.data.vocabulary import Ids
 from relatum.joins.conjunction import Conjunction, Negation
-from relatum.joins.order import Asked, steps_of
+from relatum.joins.order import DirectedAtom, steps_of
 from relatum.joins.truths import BestFacts, Conjoin, Ranked, conjunction_by
 from relatum.time_limit import Limit
 
@@ -70,10 +70,10 @@ class DenseTruths:
         return self.fact_values(relation, facts) == 1
 
 
-def value_of(truths: DenseTruths, asked: Asked, row: dict[Term, int]) -> float:
+def value_of(truths: DenseTruths, directed: DirectedAtom, row: dict[Term, int]) -> float:
     """Return the value of an atom under an assignment of all its variables."""
-    fact = tuple(row[term] if isinstance(term, int) else truths.entity(term) for term in asked.atom.terms)
-    return float(truths.arrays[asked.atom.relation][(-1 if asked.position is None else asked.position, *fact)])
+    fact = tuple(row[term] if isinstance(term, int) else truths.entity(term) for term in directed.atom.terms)
+    return float(truths.arrays[directed.atom.relation][(-1 if directed.position is None else directed.position, *fact)])
 
 
 def brute_force(
@@ -96,8 +96,8 @@ def brute_force(
             continue
         value = 1.0
         for step in steps:
-            for asked in step.asked:
-                value = float(conjoin(value, value_of(truths, asked, row)))
+            for directed in step.atoms:
+                value = float(conjoin(value, value_of(truths, directed, row)))
             for negation in step.negations:
                 value = float(conjoin(value, 1 - negated(truths, negation, conjoin, row)))
         head = tuple(entity(term, row) for term in one.head)

@@ -30,7 +30,7 @@ class WitnessFact:
         entities: its entities, by number.
         value: 1 if it is known, else how likely it is.
         known: whether it is known.
-        position: the position at which it was asked; None for a fact that answers no question.
+        position: the position at which it answers a question; None for a fact that answers no question.
         negated: whether the answer rests on it being false.
     """
 
@@ -185,11 +185,11 @@ def witnesses_of(
     """
     found: list[list[WitnessFact]] = [[] for _ in rows]
     for step in steps_of(one, given):
-        for asked in step.asked:
-            facts = work.facts(asked.atom.terms, rows)
-            known, values = work.truths.known(asked.atom.relation, facts), work.values(asked, facts)
+        for directed in step.atoms:
+            facts = work.facts(directed.atom.terms, rows)
+            known, values = work.truths.known(directed.atom.relation, facts), work.values(directed, facts)
             for each, fact, is_known, value in zip(found, facts.T.tolist(), known.tolist(), values.tolist(), strict=True):
-                each.append(WitnessFact(asked.atom.relation, tuple(fact), value, is_known, asked.position))
+                each.append(WitnessFact(directed.atom.relation, tuple(fact), value, is_known, directed.position))
         for negation in step.negations:
             for each, row in zip(found, rows, strict=True):
                 if (spoken := against(work, negation, row)) is not None:

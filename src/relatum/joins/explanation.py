@@ -6,7 +6,7 @@ from relatum.algebra.expression import Expression
 from relatum.algebra.lexer import as_written
 from relatum.algebra.rule import Term
 from relatum.joins.conjunction import Conjunction, Negation, Stored, alternatives_of
-from relatum.joins.order import Asked, steps_of
+from relatum.joins.order import DirectedAtom, steps_of
 from relatum.joins.tree import is_tree
 
 __all__ = ["plan_of"]
@@ -29,13 +29,13 @@ def _lines(one: Conjunction) -> list[str]:
     way = "one list of entities for each variable" if is_tree(one) else "best-first search"
     lines = [f"answers are ({', '.join(map(_term, one.head))}), found by {way}"]
     for step in steps_of(one):
-        for asked in step.asked:
+        for directed in step.atoms:
             if not step.variables:
-                lines.append(f"{_atom(asked.atom)} is looked up")
-            elif asked.position is None:
-                lines.append(f"{', '.join(map(_term, step.variables))}: the likeliest facts {_atom(asked.atom)}")
+                lines.append(f"{_atom(directed.atom)} is looked up")
+            elif directed.position is None:
+                lines.append(f"{', '.join(map(_term, step.variables))}: the likeliest facts {_atom(directed.atom)}")
             else:
-                lines.append(f"{_term(step.variables[0])} answers {_question(asked)}")
+                lines.append(f"{_term(step.variables[0])} answers {_question(directed)}")
         lines += [f"{_term(left)} is not {_term(right)}" for left, right in step.unequal]
         lines += [f"and not: {_negated(negation)}" for negation in step.negations]
     return lines
@@ -45,9 +45,9 @@ def _negated(negation: Negation) -> str:
     return " or ".join(" and ".join(map(_atom, one.atoms)) for one in negation.alternatives)
 
 
-def _question(asked: Asked) -> str:
-    terms = [("?" if position == asked.position else _term(term)) for position, term in enumerate(asked.atom.terms)]
-    return f"{as_written(asked.atom.relation)}({', '.join(terms)})"
+def _question(directed: DirectedAtom) -> str:
+    terms = [("?" if position == directed.position else _term(term)) for position, term in enumerate(directed.atom.terms)]
+    return f"{as_written(directed.atom.relation)}({', '.join(terms)})"
 
 
 def _atom(atom: Stored) -> str:

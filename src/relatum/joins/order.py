@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from relatum.algebra.clauses import Term
 from relatum.joins.conjunction import Conjunction, Negation, Stored
 
-__all__ = ["Asked", "Step", "asked_of", "steps_of"]
+__all__ = ["DirectedAtom", "Step", "directed_atom", "steps_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DirectedAtom:
     """An atom, and the position at which it answers a question; None where it is a fact of its own."""
 
     atom: Stored
@@ -40,13 +40,13 @@ class Step:
 
     Attributes:
         variables: those that are decided; none in the step that is about constants alone.
-        asked: the atoms whose last variables they are.
+        atoms: those whose last variables they are, each directed at one of them.
         negations: the same of negations.
         unequal: the same of terms that are not one entity.
     """
 
     variables: tuple[int, ...]
-    asked: tuple[Asked, ...]
+    atoms: tuple[DirectedAtom, ...]
     negations: tuple[Negation, ...] = ()
     unequal: tuple[tuple[Term, Term], ...] = ()
 
@@ -73,11 +73,11 @@ def steps_of(one: Conjunction, given: Collection[int] = ()) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def asked_of(atom: Stored, order: Collection[int]) -> Asked:
-    """Return an atom all of whose variables are decided, asked at the one that was decided last."""
+def directed_atom(atom: Stored, order: Collection[int]) -> DirectedAtom:
+    """Return an atom all of whose variables are decided, directed at the one that was decided last."""
     numbers: dict[Term, int] = {name: number for number, name in enumerate(order)}
     last = max(range(len(atom.terms)), key=lambda position: (numbers.get(atom.terms[position], -1), position))
-    return Asked(atom, last)
+    return DirectedAtom(atom, last)
 
 
 def _step(one: Conjunction, decided: tuple[int, ...], seed: tuple[Stored, ...], order: list[int]) -> Step:
@@ -88,12 +88,14 @@ def _step(one: Conjunction, decided: tuple[int, ...], seed: tuple[Stored, ...], 
         return own <= now and not (own <= before and decided)
 
     whole = [*order, *decided]
-    asked = tuple(
-        Asked(atom, None) if atom in seed else asked_of(atom, whole) for atom in one.atoms if is_new(atom.variables)
+    directed = tuple(
+        DirectedAtom(atom, None) if atom in seed else directed_atom(atom, whole)
+        for atom in one.atoms
+        if is_new(atom.variables)
     )
     return Step(
         decided,
-        asked,
+        directed,
         tuple(negation for negation in one.negations if is_new(negation.variables)),
         tuple(pair for pair in one.unequal if is_new(pair)),
     )

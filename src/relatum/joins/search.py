@@ -2,7 +2,7 @@
 
 The value of a partial assignment bounds that of all its extensions, since no fact counts more than 1. So the best partial
 assignment is extended first, and what is whole when it comes up is the best there is. Of two that agree on all variables
-that still matter only the better one goes on. Questions are asked in batches, and only as many answers are looked at as
+that still matter only the better one goes on. Questions come in batches, and only as many answers are looked at as
 could be among the best.
 """
 
@@ -19,7 +19,7 @@ from relatum.algebra.clauses import Term
 from relatum.arrays import Bool, Float64
 from relatum.data.vocabulary import Ids
 from relatum.joins.conjunction import Conjunction, Negation
-from relatum.joins.order import Asked, Step, asked_of, steps_of
+from relatum.joins.order import DirectedAtom, Step, directed_atom, steps_of
 from relatum.joins.truths import Conjoin, Truths
 from relatum.time_limit import Limit
 
@@ -71,11 +71,11 @@ class Work:
             found[position] = self.entity(term) if isinstance(term, str) else [row.get(term, 0) for row in rows]
         return found
 
-    def values(self, asked: Asked, facts: Ids) -> Float64:
+    def values(self, directed: DirectedAtom, facts: Ids) -> Float64:
         """Return the values of facts, int32[arity, n], as an atom asks for them."""
-        if asked.position is None:
-            return self.truths.fact_values(asked.atom.relation, facts)
-        return self.truths.values(asked.atom.relation, asked.position, facts)
+        if directed.position is None:
+            return self.truths.fact_values(directed.atom.relation, facts)
+        return self.truths.values(directed.atom.relation, directed.position, facts)
 
 
 class Search:
@@ -188,12 +188,14 @@ class Search:
             bound = float(self._work.conjoin(value, rest))
             yield _Node(depth + 1, extended, worth, bound, (row, value, answers, seen) if rest > 0 else None)
 
-    def _facts(self, asked: Asked, row: Assignment, answers: int, skip: int) -> tuple[list[Assignment], Float64, float, int]:
+    def _facts(
+        self, directed: DirectedAtom, row: Assignment, answers: int, skip: int
+    ) -> tuple[list[Assignment], Float64, float, int]:
         """Return the variables of a fact that decides several together, best first, and how many facts were seen."""
-        terms = asked.atom.terms
+        terms = directed.atom.terms
         decided = {**self._fixed, **row}
         given = [self._work.entity(term) if isinstance(term, str) else decided.get(term) for term in terms]
-        best = self._work.truths.best_facts(asked.atom.relation, given, answers, self._work.limit)
+        best = self._work.truths.best_facts(directed.atom.relation, given, answers, self._work.limit)
         found, kept = [], []
         for number, fact in enumerate(best.columns.T.tolist()[skip:], skip):
             names: Assignment = {}
@@ -204,16 +206,16 @@ class Search:
         return found, best.values[kept], best.rest, best.columns.shape[1]
 
     def _checked(
-        self, step: Step, done: Asked | None, rows: list[Assignment], values: Float64
+        self, step: Step, done: DirectedAtom | None, rows: list[Assignment], values: Float64
     ) -> tuple[list[Assignment], Float64]:
         """Return assignments with the values of all else that a step looks at, best first."""
         work = self._work
         if rows:
             kept = np.flatnonzero((values > 0) & ~_are_equal(work, step.unequal, rows).any(0))
             rows, values = [rows[number] for number in kept.tolist()], values[kept]
-        for asked in step.asked:
-            if asked is not done and rows:
-                values = work.conjoin(values, work.values(asked, work.facts(asked.atom.terms, rows)))
+        for directed in step.atoms:
+            if directed is not done and rows:
+                values = work.conjoin(values, work.values(directed, work.facts(directed.atom.terms, rows)))
         for negation in step.negations:
             if rows:
                 values = work.conjoin(values, 1 - negated_values(work, negation, rows))
@@ -263,8 +265,8 @@ def negated_values(work: Work, negation: Negation, rows: Sequence[Assignment]) -
         if not some:
             continue
         if len(inner.atoms) == 1 and not inner.negations and not inner.unequal and set(inner.variables) <= set(given):
-            asked = asked_of(inner.atoms[0], given)
-            values = work.values(asked, work.facts(asked.atom.terms, some))
+            directed = directed_atom(inner.atoms[0], given)
+            values = work.values(directed, work.facts(directed.atom.terms, some))
         else:
             best = (next(Search(work, inner, _of(row, given)).run(), None) for row in some)
             values = np.array([0.0 if one is None else one.value for one in best])
@@ -291,19 +293,19 @@ def _used(steps: Sequence[Step]) -> set[int]:
     """Return the variables that some steps look at."""
     found: set[int] = set()
     for step in steps:
-        for asked in step.asked:
-            found |= set(asked.atom.variables)
+        for directed in step.atoms:
+            found |= set(directed.atom.variables)
         for negation in step.negations:
             found |= set(negation.variables)
         found |= {term for pair in step.unequal for term in pair if isinstance(term, int)}
     return found
 
 
-def _enumerating(step: Step) -> Asked:
+def _enumerating(step: Step) -> DirectedAtom:
     """Return the atom whose answers or facts are tried in a step."""
-    for asked in step.asked:
-        if asked.position is None or (len(step.variables) == 1 and asked.atom.terms.count(step.variables[0]) == 1):
-            return asked
+    for directed in step.atoms:
+        if directed.position is None or (len(step.variables) == 1 and directed.atom.terms.count(step.variables[0]) == 1):
+            return directed
     raise AssertionError("a step decides what a question or a fact decides")
 
 

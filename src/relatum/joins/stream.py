@@ -2,7 +2,7 @@
 
 A variable's value is that of all that leads to it: facts that constants decide, and facts that other variables lead to,
 each of which has a stream of its own. What was not looked at yet is bounded, so an entity comes out as soon as nothing can
-be better, and no more questions are asked than that takes.
+be better, and no more questions are looked at than that takes.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 
 from relatum.arrays import Bool, Float64, Int64
 from relatum.data.vocabulary import Ids
-from relatum.joins.order import Asked
+from relatum.joins.order import DirectedAtom
 from relatum.joins.search import Assignment, Work
 
 __all__ = ["Branch", "ByQuestion", "ByStreams", "Factor", "Stream", "TimeOver"]
 
 _ANSWERS = 256  # to a question, at first
 _DEEPER = 8  # times as many, when these do not do
-_FEWEST, _MOST = 4, 64  # questions that are asked at once
+_FEWEST, _MOST = 4, 64  # questions that are looked at at once
 _FACTORS = 16  # entities for which a factor is worked out at once
 
 Factor = Callable[[Sequence[int]], tuple[Float64, list[Assignment]]]  # the values of entities, and what else they assign
@@ -55,16 +55,16 @@ class Branch(Protocol):
 class ByQuestion:
     """An atom that is one question, since all else in it is given."""
 
-    def __init__(self, work: Work, asked: Asked, given: Assignment) -> None:
-        self._work, self._asked = work, asked
-        self._question = work.facts(asked.atom.terms, [given])
+    def __init__(self, work: Work, directed: DirectedAtom, given: Assignment) -> None:
+        self._work, self._directed = work, directed
+        self._question = work.facts(directed.atom.terms, [given])
         self._values = np.full(work.truths.size, np.nan)
         self.listed = np.zeros(work.truths.size, np.bool_)
         self._ask(_ANSWERS)
 
     def _ask(self, answers: int) -> None:
-        assert self._asked.position is not None  # noqa: S101 - facts that answer no question are not in trees
-        ranked = self._work.truths.best(self._asked.atom.relation, self._asked.position, self._question, answers)
+        assert self._directed.position is not None  # noqa: S101 - facts that answer no question are not in trees
+        ranked = self._work.truths.best(self._directed.atom.relation, self._directed.position, self._question, answers)
         there = ranked.entities[0] >= 0
         self._values[ranked.entities[0][there]] = ranked.values[0][there]
         self.listed[ranked.entities[0][there]] = True
@@ -75,8 +75,8 @@ class ByQuestion:
         missing = entities[np.isnan(self._values[entities])]
         if len(missing):
             facts = np.repeat(self._question, len(missing), axis=1)
-            facts[self._asked.position] = missing
-            self._values[missing] = self._work.values(self._asked, facts)
+            facts[self._directed.position] = missing
+            self._values[missing] = self._work.values(self._directed, facts)
         return self._values[entities]
 
     upper = lower
@@ -93,18 +93,18 @@ class ByQuestion:
 class ByStreams:
     """An atom that other variables lead to: for each of their entities it is a question, and the best value counts."""
 
-    def __init__(self, work: Work, asked: Asked, streams: Sequence[Stream], unequal: Sequence[int]) -> None:
-        self._work, self._asked, self._streams, self._unequal = work, asked, streams, unequal
+    def __init__(self, work: Work, directed: DirectedAtom, streams: Sequence[Stream], unequal: Sequence[int]) -> None:
+        self._work, self._directed, self._streams, self._unequal = work, directed, streams, unequal
         self._tuples = _Tuples(work, streams)
         self._values, self._from = np.zeros(work.truths.size), np.full(work.truths.size, -1, np.int32)
         self.listed = np.zeros(work.truths.size, np.bool_)
-        self._given: list[tuple[int, ...]] = []  # of the questions that were asked
+        self._given: list[tuple[int, ...]] = []  # of the questions that were looked at
         self._worth, self._rests, self._answers = np.empty(0), np.empty(0), np.empty(0, np.int64)
         self._batch = _FEWEST
         self.rest = 1.0
 
     def lower(self, entities: Ids) -> Float64:
-        """Return the best values by the questions that were asked."""
+        """Return the best values by the questions that were looked at."""
         return self._values[entities]
 
     def upper(self, entities: Ids) -> Float64:
@@ -112,7 +112,7 @@ class ByStreams:
         return np.maximum(self._values[entities], self.rest)
 
     def deepen(self) -> None:
-        """Ask more questions, or for more answers to those that were asked, whichever promises more."""
+        """Ask more questions, or for more answers to those that were looked at, whichever promises more."""
         further = self._work.conjoin(self._worth, self._rests)
         most = float(further.max(initial=0.0))
         if most > 0 and most >= self._tuples.ceiling():
@@ -132,11 +132,11 @@ class ByStreams:
         self.rest = max(self._tuples.ceiling(), float(further.max(initial=0.0)))
 
     def _ask(self, numbers: Int64, answers: int) -> None:
-        assert self._asked.position is not None  # noqa: S101 - as above
+        assert self._directed.position is not None  # noqa: S101 - as above
         names = [stream.variable for stream in self._streams]
         rows = [dict(zip(names, self._given[number], strict=True)) for number in numbers.tolist()]
-        questions = self._work.facts(self._asked.atom.terms, rows)
-        ranked = self._work.truths.best(self._asked.atom.relation, self._asked.position, questions, answers)
+        questions = self._work.facts(self._directed.atom.terms, rows)
+        ranked = self._work.truths.best(self._directed.atom.relation, self._directed.position, questions, answers)
         values = self._work.conjoin(self._worth[numbers, None], ranked.values)
         allowed = ranked.entities >= 0
         for name in self._unequal:

@@ -26,17 +26,17 @@ def is_tree(one: Conjunction) -> bool:
         return False
     (answer,) = answered
     _, *steps = steps_of(one)
-    if any(len(step.variables) != 1 or any(asked.position is None for asked in step.asked) for step in steps):
+    if any(len(step.variables) != 1 or any(directed.position is None for directed in step.atoms) for step in steps):
         return False
     before, after = _around(steps, answer)
     names = [step.variables[0] for step in before]
-    leads = [name for step in before for asked in step.asked for name in asked.given]
+    leads = [name for step in before for directed in step.atoms for name in directed.given]
     if sorted(leads) != sorted(set(names) - {answer}):  # each to one fact, and none twice to the same
         return False
-    if any(asked.atom.terms.count(step.variables[0]) > 1 for step in before for asked in step.asked):
+    if any(directed.atom.terms.count(step.variables[0]) > 1 for step in before for directed in step.atoms):
         return False
     for step in before:
-        near = {step.variables[0]} | {name for asked in step.asked for name in asked.given}
+        near = {step.variables[0]} | {name for directed in step.atoms for name in directed.given}
         own = {step.variables[0]}
         if any(not set(negation.variables) <= own for negation in step.negations):
             return False
@@ -55,11 +55,13 @@ def stream_of(work: Work, one: Conjunction) -> Stream:
     for step in before:
         name = step.variables[0]
         branches: list[Branch] = []
-        for asked in step.asked:
-            given = asked.given
+        for directed in step.atoms:
+            given = directed.given
             apart = [other for pair in step.unequal for other in pair if other in given]
             branches.append(
-                ByStreams(work, asked, [streams[one] for one in given], apart) if given else ByQuestion(work, asked, {})
+                ByStreams(work, directed, [streams[one] for one in given], apart)
+                if given
+                else ByQuestion(work, directed, {})
             )
         hanging = _hanging(answer, after) if name == answer else None
         constant = first if name == answer else None
@@ -74,7 +76,7 @@ def _around(steps: Sequence[Step], answer: int) -> tuple[Sequence[Step], Sequenc
 
 
 def _mentions(step: Step) -> set[int]:
-    found = {name for asked in step.asked for name in asked.atom.variables}
+    found = {name for directed in step.atoms for name in directed.atom.variables}
     found |= {name for negation in step.negations for name in negation.variables}
     return found | {term for pair in step.unequal for term in pair if isinstance(term, int)}
 
@@ -93,7 +95,7 @@ def _hanging(answer: int, after: Sequence[Step]) -> Conjunction | None:
         return None
     return Conjunction(
         (answer,),
-        tuple(asked.atom for step in after for asked in step.asked),
+        tuple(directed.atom for step in after for directed in step.atoms),
         tuple(negation for step in after for negation in step.negations),
         tuple(pair for step in after for pair in step.unequal),
     )
@@ -102,7 +104,7 @@ def _hanging(answer: int, after: Sequence[Step]) -> Conjunction | None:
 def _factor(work: Work, step: Step, constant: Step | None, hanging: Conjunction | None) -> Factor | None:
     """Return what else the value of an entity depends on: what is negated, what is about constants, what hangs on it."""
     name, negations = step.variables[0], step.negations
-    constants = constant is not None and (constant.asked or constant.negations)
+    constants = constant is not None and (constant.atoms or constant.negations)
     if not negations and not constants and hanging is None:
         return None
     fixed: list[float] = []
@@ -128,8 +130,8 @@ def _factor(work: Work, step: Step, constant: Step | None, hanging: Conjunction 
 def _of_constants(work: Work, step: Step) -> float:
     """Return the value of what is about constants alone."""
     value = 1.0
-    for asked in step.asked:
-        value = float(work.conjoin(value, work.values(asked, work.facts(asked.atom.terms, [{}])))[0])
+    for directed in step.atoms:
+        value = float(work.conjoin(value, work.values(directed, work.facts(directed.atom.terms, [{}])))[0])
     for negation in step.negations:
         value = float(work.conjoin(value, 1 - negated_values(work, negation, [{}]))[0])
     return value

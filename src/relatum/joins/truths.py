@@ -1,7 +1,7 @@
 """How true facts are, as joins need it: the best answers to questions, and the values of given facts.
 
-A fact that is known counts 1. One that is predicted counts its probability as an answer to the question that it is asked at,
-and never more than a cap below 1: what is predicted never equals what is known.
+A fact that is known counts 1. One that is predicted counts its probability as an answer to its question, and never more than
+a cap below 1: what is predicted never equals what is known.
 """
 
 from __future__ import annotations
