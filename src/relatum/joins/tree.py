@@ -36,11 +36,11 @@ def is_tree(one: Conjunction) -> bool:
     if any(directed.atom.terms.count(step.variables[0]) > 1 for step in before for directed in step.atoms):
         return False
     for step in before:
-        near = {step.variables[0]} | {name for directed in step.atoms for name in directed.given}
+        around = {step.variables[0]} | {name for directed in step.atoms for name in directed.given}
         own = {step.variables[0]}
         if any(not set(negation.variables) <= own for negation in step.negations):
             return False
-        if any(isinstance(term, int) and term not in near for pair in step.unequal for term in pair):
+        if any(isinstance(term, int) and term not in around for pair in step.unequal for term in pair):
             return False
     hidden = set(names) - {answer}
     return not any(_mentions(step) & hidden for step in after)
