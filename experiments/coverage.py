@@ -1,6 +1,6 @@
 """See how often sets of answers hold the answer of a test fact, where 80, 90 and 95 % are promised, and how large they are.
 
-    python experiments/coverage.py RUN... [--valid 4000] [--facts 4000] [--sizes 2000] [--out results/coverage.json]
+    python experiments/coverage.py RUN... [--valid 16000] [--facts 4000] [--sizes 2000] [--out results/coverage.json]
 
 Limits are fitted by the run's train facts and as many of its valid facts as --valid says, at most. Coverage is that of all
 questions of test facts, of at most about as many as --facts, drawn at random: `as_calibrated` leaves out answers of train

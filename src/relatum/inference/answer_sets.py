@@ -47,7 +47,7 @@ __all__ = [
     "require_coverage",
 ]
 
-MOST_FACTS = 4_000  # validation facts that are looked at, at most about
+MOST_FACTS = 16_000  # validation facts that are looked at, at most about
 OWN_FACTS = 50  # that a relation must have for limits of its own
 
 _VERSION = 1
