@@ -1,0 +1,84 @@
+"""See how well a run answers queries: hard and full-hard answers by shape, beside facts alone and a beam of 512.
+
+    python experiments/queries.py RUN QUERIES [--name jf17k] [--out results/queries.json] [--shape 2p] [--width 512]
+
+QUERIES is what `relatum queries` wrote for the data of the run. The beam predicts every fact, known or not, as CQD does, by
+the same model and probabilities. One row per name; a row that is there already is replaced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import relatum
+from relatum import __version__
+from relatum.files import atomic_file
+from relatum.joins.facts import FactTruths
+from relatum.kernels.parallel import threads
+from relatum.querysets import load_queries
+from relatum.runs.join_truths import CAP, FLOOR, RunTruths
+from relatum.runs.query_quality import RankedQuery, known_before, rank_query, ranks_of, summed_up
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks.beam_search import PredictedTruths, beam_answers
+
+RESULTS = Path(__file__).parents[1] / "results"
+_SECONDS = 20.0
+
+
+def main() -> None:
+    """Measure one run, print the table, and write it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run")
+    parser.add_argument("queries", type=Path)
+    parser.add_argument("--name")
+    parser.add_argument("--out", type=Path, default=RESULTS / "queries.json")
+    parser.add_argument("--shape", action="append")
+    parser.add_argument("--width", type=int, default=512)
+    parser.add_argument("--seconds", type=float, default=_SECONDS)
+    given = parser.parse_args()
+    run, queries = relatum.open(given.run), load_queries(given.queries)
+    known = known_before(run, queries)
+    ours, facts, predicted = RunTruths(run, known), FactTruths(known), PredictedTruths(run, known)
+    wanted = [query for query in queries if not given.shape or query.shape in given.shape]
+    ways: dict[str, list[RankedQuery]] = {"exact": [], "facts": [], "beam": []}
+    for number, query in enumerate(wanted, start=1):
+        ways["exact"].append(rank_query(ours, query, seconds=given.seconds))
+        ways["facts"].append(rank_query(facts, query))
+        if query.shape not in ("1e-n", "2f-n"):  # several variables are decided by one fact, which a beam does not do
+            began = time.perf_counter()
+            listed = beam_answers(query.expression, predicted, given.width)
+            ways["beam"].append(ranks_of(predicted, query, listed, time.perf_counter() - began, False))
+        if not number % 20:
+            print(f"{number} of {len(wanted)} queries", file=sys.stderr, flush=True)
+    row: dict[str, Any] = {
+        "run": {"model": run.spec.model, "settings": run.spec.to_dict(), "seed": run.spec.seed},
+        "queries": {"part": queries.part, "seed": queries.seed, "count": len(wanted), "checksums": dict(queries.checksums)},
+        "settings": {"cap": CAP, "floor": FLOOR, "seconds": given.seconds, "beam": given.width},
+        "relatum": __version__,
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "machine": f"{platform.machine()}, {threads()} threads",
+        "ways": {way: [one.to_dict() for one in summed_up(found, way)] for way, found in ways.items()},
+    }
+    for way, found in ways.items():
+        print(way)
+        print(summed_up(found, way))
+    path: Path = given.out
+    rows = json.loads(path.read_text()) if path.exists() else {}
+    rows[given.name or queries.data] = row
+    with atomic_file(path) as file:
+        file.write((json.dumps(rows, indent=1, sort_keys=True) + "\n").encode())
+
+
+if __name__ == "__main__":
+    main()
