@@ -51,6 +51,8 @@ def check(query: Expression, truths: DenseTruths, word: str, k: int) -> JoinAnsw
         facts = [fact.value for fact in one.witness if not fact.negated]
         if not any(fact.negated for fact in one.witness):
             assert reduce(conjunction_by(word), facts, 1.0) == pytest.approx(one.value, rel=1e-12)
+    likely = best_answers(query, truths, k, word, least=0.2)
+    np.testing.assert_allclose([one.value for one in likely.answers], [value for value in best if value >= 0.2], rtol=1e-12)
     again = judged(query, truths, [one.entities for one in found.answers], word)
     np.testing.assert_allclose([one.value for one in again], [one.value for one in found.answers], rtol=1e-12)
     return found

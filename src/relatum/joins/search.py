@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -257,6 +257,7 @@ class _Node:
 
 def negated_values(work: Work, negation: Negation, rows: Sequence[Assignment]) -> Float64:
     """Return how likely it is that what is negated holds, under each of some assignments."""
+    work = replace(work, least=0.0)  # what is unlikely counts too where it must not hold
     found = np.zeros(len(rows))
     given = negation.variables
     for inner in negation.alternatives:
@@ -276,6 +277,7 @@ def negated_values(work: Work, negation: Negation, rows: Sequence[Assignment]) -
 
 def against(work: Work, negation: Negation, row: Assignment) -> tuple[Conjunction, Assignment] | None:
     """Return what speaks most for that which is negated: the alternative, and its assignment; None if nothing does."""
+    work = replace(work, least=0.0)
     found: list[tuple[float, Conjunction, Assignment]] = []
     for inner in negation.alternatives:
         if _are_equal(work, inner.equal, [row]).all():
