@@ -294,7 +294,8 @@ class _Tuples:
                 if found:
                     break
                 stream, at = missing[0]
-                stream.reach(at + 1)
+                if not stream.reach(at + 1):  # it has no more, or none that counts
+                    heapq.heappop(self._heap)
                 continue
             worth = -heapq.heappop(self._heap)[0]
             found.append((tuple(stream.entities[at] for stream, at in pairs), worth))
