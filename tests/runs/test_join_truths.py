@@ -60,9 +60,9 @@ def test_answers_of_a_trained_run_equal_brute_force(small: relatum.Run, word: st
         found = best_answers(query, truths, 20, word)
         assert found.proven
         best = sorted(right.values(), reverse=True)[:20]
-        np.testing.assert_allclose([one.value for one in found.answers], best, rtol=1e-5)
+        np.testing.assert_allclose([one.value for one in found.answers], best, rtol=1e-4)
         for one in found.answers:
-            assert one.value == pytest.approx(right[one.entities], rel=1e-5)
+            assert one.value == pytest.approx(right[one.entities], rel=1e-4)
 
 
 def test_values_are_the_probabilities_that_complete_gives(gappy_run: Path) -> None:
