@@ -76,7 +76,10 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     ((*EACH, "sold(drew, ?, book)"), "nothing varies; write * or a role's own name"),
     ((*EACH, "sold(*, *, *)"), "exactly one position must be open (a ?), not 0"),
     ((*EACH, "sold(*, ?, book)", "-k", "0"), "Invalid value for '-k'"),
-    ((*EACH, "sold(*, ?, book)", "--why"), "--for-each QUESTIONS cannot be combined with a question, --beam or --why"),
+    (
+        (*EACH, "sold(*, ?, book)", "--why"),
+        "--for-each QUESTIONS cannot be combined with a question, --beam, --coverage or --why",
+    ),
     (("complete", "RUN", "sold(drew, ?, book)", "--for-each", "sold(*, ?, book)"), "cannot be combined with a question"),
     ((*EACH, "sold(*, ?, book)", "--replace"), "need --to FILE_OR_URL"),
     ((*EACH, "sold(*, ?, book)", "--to", "OUT.txt"), "the ending says what to write: .csv"),

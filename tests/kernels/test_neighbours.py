@@ -84,7 +84,7 @@ def test_work_is_bounded_and_the_closest_others_come_first(monkeypatch: pytest.M
     has[2, [1, 3, 4, 5, 6, 7]] = True
     has[3, [0, 3, 4, 5, 6]] = True
     given, nothing = np.array([0]), np.array([-1])
-    monkeypatch.setattr(neighbours, "_STEPS", 4)
+    monkeypatch.setattr(neighbours, "STEPS", 4)
     python = {name: getattr(neighbours, name).py_func for name in ("_walk", "_close")}
     for name, function in python.items():
         monkeypatch.setattr(neighbours, name, function)

@@ -25,6 +25,7 @@ from relatum.kernels import (
     loss_per_fact,
     loss_shared,
     nalp_scores,
+    neighbours,
     parallel,
     question_loss,
     ranking,
@@ -186,6 +187,24 @@ def count_shares() -> None:
             rest, _ = shares.count_shares(found, answers, found, answers)
             assert not rest.any()
             assert own.max(initial=0) <= 1
+
+
+@walks(neighbours.neighbour_shares)
+def hear_neighbours() -> None:
+    # Everybody has everything, one or nothing; one answer has more holders than are looked at, and others have more
+    # answers together than steps are made.
+    sides = [(0, 0), (1, 1), (3, 5), (neighbours.HOLDERS + 1, 1), (3, neighbours.STEPS // 2 + 1)]
+    for (users, items), share in itertools.product(sides, (0, 1, 2)):
+        has = np.zeros((users, items), bool)
+        has[:, : items if share == 2 else share] = True
+        starts = [np.concatenate([[0], np.cumsum(table.sum(1))]).astype(np.int64) for table in (has, has.T)]
+        listed = [np.nonzero(table)[1].astype(np.int64) for table in (has, has.T)]
+        links = neighbours.Links(starts[0], listed[0], starts[1], listed[1])
+        for left_out in (-1, 0, items - 1):
+            given = np.unique([-1, 0, users - 1][: 3 if users else 1])
+            rows, answers, shares_of = neighbours.neighbour_shares(links, given, np.full(len(given), left_out), 1)
+            assert len(rows) == len(answers) == len(shares_of)
+            assert ((shares_of > 0) & (shares_of <= 1)).all()
 
 
 @walks(

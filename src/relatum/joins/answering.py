@@ -192,8 +192,8 @@ def witnesses_of(
                 each.append(WitnessFact(directed.atom.relation, tuple(fact), value, is_known, directed.position))
         for negation in step.negations:
             for each, row in zip(found, rows, strict=True):
-                if (spoken := against(work, negation, row)) is not None:
-                    (inner,) = witnesses_of(work, spoken[0], [spoken[1]], negation.variables)
+                if (opposed := against(work, negation, row)) is not None:
+                    (inner,) = witnesses_of(work, opposed[0], [opposed[1]], negation.variables)
                     each += (replace(fact, negated=not fact.negated) for fact in inner)
     return [tuple(each) for each in found]
 

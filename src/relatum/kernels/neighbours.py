@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from relatum.kernels.jit import exact
 
-__all__ = ["Links", "neighbour_shares"]
+__all__ = ["HOLDERS", "STEPS", "Links", "neighbour_shares"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_HOLDERS = 2_000  # of one answer that are looked at; where it has more, some at even distances
-_STEPS = 1 << 17  # from others to their answers, for one question; the closest others come first
+HOLDERS = 2_000  # of one answer that are looked at; where it has more, some at even distances
+STEPS = 1 << 17  # from others to their answers, for one question; the closest others come first
 
 
 class Links(NamedTuple):
@@ -88,13 +88,13 @@ def _walk(  # type: ignore[no-untyped-def]
         closeness[other] /= np.sqrt(size)
         steps += size
     order = np.sort(touched[:count])
-    if steps > _STEPS:
+    if steps > STEPS:
         order = order[np.argsort(-closeness[order], kind="mergesort")]
     found = 0
     steps = 0
     for other in order:
         steps += starts[other + 1] - starts[other]
-        if steps <= _STEPS:
+        if steps <= STEPS:
             for index in range(starts[other], starts[other + 1]):
                 answer = answers[index]
                 if values[answer] == 0:
@@ -137,7 +137,7 @@ def _close(starts, answers, holder_starts, holders, one, left_out, closeness, to
         if answer == left_out:
             continue
         first, size = holder_starts[answer], holder_starts[answer + 1] - holder_starts[answer]
-        stride = 1 + (size - 1) // _HOLDERS
+        stride = 1 + (size - 1) // HOLDERS
         for offset in range(0, size, stride):
             other = holders[first + offset]
             if other != one:
