@@ -117,7 +117,9 @@ def _by_validation(store: RowStore, view: TableView, model: ColumnModel, scores:
         hits.append(best_of(shares, right))
         found.append(weights)
     if costs[0] - costs[1] < _GAIN or times @ hits[1][1] < times @ hits[0][1]:
-        return model
+        # Counts that leave a cell out know what came at the same time; cells that were held out say better how sure to be.
+        alone = best_of(probabilities(features[..., 0], candidates.open), right)
+        return replace(model, curve=fit_curve(*alone, start=model.curve, times=times))
     sharpness, weight = (float(each) for each in found[1])
     return replace(
         model,
