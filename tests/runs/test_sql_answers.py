@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -109,3 +111,17 @@ def test_explain_says_how_a_query_is_answered(shop: relatum.Run) -> None:
     assert any("the likeliest facts sales" in line and "items:5" in line for line in found.plan)
     assert any("answers customers.city" in line for line in found.plan)
     assert found.to_json()["plan"] == list(found.plan)
+
+
+def test_all_but_sql_works_without_its_library(gappy_run: Path) -> None:
+    program = (
+        "import sys; sys.modules['sqlglot'] = None\n"
+        "import relatum\n"
+        "run = relatum.open(sys.argv[1])\n"
+        "print(len(run.joined('(ratings)(5, ?)', k=3)))\n"
+        "try:\n    run.sql('SELECT city FROM customers')\n"
+        "except relatum.RelatumError as error:\n    print(error)\n"
+    )
+    command = [sys.executable, "-c", program, str(gappy_run)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.splitlines() == ["3", "sqlglot is not installed; install it with: pip install 'relatum[sql]'"]

@@ -170,7 +170,7 @@ def _projections(node: Plan) -> list[Exists]:
 
 @singledispatch
 def _plan(node: Expression, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    raise DataError(f"a model cannot evaluate {node.operation}: it has no closed form; evaluate it on tuples instead")
+    raise DataError(f"a model cannot evaluate {node.operation}: it has no closed form; ask by run.joined, or on tuples")
 
 
 @_plan.register

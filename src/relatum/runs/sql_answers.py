@@ -11,7 +11,6 @@ from relatum.runs.sql_catalog import catalog_of_run
 from relatum.runs.trained import SECONDS, Trained
 from relatum.runs.views import load_views, save_views
 from relatum.sql.catalog import Catalog, View
-from relatum.sql.parse import parse_sql
 
 __all__ = ["ROWS", "DefinedView", "answer_sql", "catalog_with_views"]
 
@@ -45,6 +44,8 @@ def answer_sql(
         conjunction: how the probabilities of facts become that of a row, `product` or `minimum`.
         seconds: when to stop with the best that was found; None is no limit.
     """
+    from relatum.sql.parse import parse_sql  # its library is an extra, which all else does without
+
     statement = parse_sql(text, catalog_with_views(run))
     if statement.kind == "view" and statement.name is not None:
         return _define(run, statement.name, View(statement.expression, statement.columns))
