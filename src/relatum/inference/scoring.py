@@ -20,13 +20,17 @@ from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Ids
 from relatum.errors import NumericError
+from relatum.inference.candidate_sides import CandidateSides
+from relatum.kernels.compact_side import CompactSide
 from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_pairs, excluded_part, nothing_excluded
 from relatum.memory import budget
 from relatum.models.base import Model, Parameters
+from relatum.models.ops import one_torch_thread
 
 __all__ = ["CandidateScorer", "EvidenceSource", "count_better", "score", "top"]
 
 _FACTS = 1 << 12  # that are scored at once: memory is bounded
+_SINGLE = 4  # questions that are asked one by one; more of them share the work of packing candidates
 
 
 class EvidenceSource(Protocol):
@@ -126,6 +130,7 @@ class CandidateScorer:
         known: the facts that are left out.
         allowed: for each position the allowed entities, ascending; None allows all.
         evidence: what is added to the model's scores.
+        sides: candidate sides that were kept from earlier questions about these very candidates.
     """
 
     def __init__(
@@ -136,7 +141,9 @@ class CandidateScorer:
         known: KnownAnswers | None = None,
         allowed: Sequence[Ids | None] | None = None,
         evidence: EvidenceSource | None = None,
+        sides: CandidateSides | None = None,
     ) -> None:
+        self._kept_sides = sides
         self.model, self.tables, self.relation, self.known, self.evidence = model, tables, relation, known, evidence
         self._allowed = allowed or [None] * model.schema[relation].arity
         self._position = -1
@@ -167,17 +174,13 @@ class CandidateScorer:
         excluded: Excluded = (
             self._excluded(position, self.answers(position, questions)) if known else nothing_excluded(questions.shape[1])
         )
-        found, scores = top(
-            self.model,
-            self.tables if tables is None else tables,
-            self.relation,
-            torch.from_numpy(questions.astype(np.int64)),
-            position,
-            k,
-            excluded,
-            self._side(position),
-            self._bonus(position, questions),
-        )
+        given, bonus = torch.from_numpy(questions.astype(np.int64)), self._bonus(position, questions)
+        packed = self._packed(position) if tables is None and 0 < questions.shape[1] <= _SINGLE else None
+        if packed is not None:
+            found, scores = self._top_of_packed(packed, position, given, k, excluded, bonus)
+        else:
+            own = self.tables if tables is None else tables
+            found, scores = top(self.model, own, self.relation, given, position, k, excluded, self._side(position), bonus)
         indices, allowed = found.numpy(force=True), self._allowed[position]
         entities = indices if allowed is None else np.append(allowed, -1)[indices]  # where there is none it stays -1
         return entities.astype(np.int32), scores.numpy(force=True)
@@ -228,6 +231,28 @@ class CandidateScorer:
             self._candidates = self.model.candidates(self.tables, torch.tensor(self.relation), position, ids)
             self._position = position
         return self._candidates
+
+    def _packed(self, position: int) -> CompactSide | None:
+        """Return the candidate side of a position as it was kept, packed, or None."""
+        if self._kept_sides is None:
+            return None
+        combine = self.model.combine(self.tables)
+        with _naming(self.model.schema[self.relation]):
+            return self._kept_sides.side((self.relation, position), lambda: combine.compact(self._side(position)))
+
+    def _top_of_packed(
+        self, side: CompactSide, position: int, questions: Tensor, k: int, excluded: Excluded, bonus: Bonus | None
+    ) -> tuple[Tensor, Tensor]:
+        allowed, relation = self._allowed[position], torch.tensor(self.relation)
+
+        def rows(indices: Int64) -> Tensor:
+            ids = torch.from_numpy(indices if allowed is None else allowed[indices].astype(np.int64))
+            with one_torch_thread():  # so few that waking others takes longer
+                return self.model.candidates(self.tables, relation, position, ids)
+
+        queries = self.model.queries(self.tables, relation.expand(questions.shape[1]), questions, position)
+        with _naming(self.model.schema[self.relation]):
+            return self.model.combine(self.tables).top_of_compact(queries, side, rows, k, excluded, bonus)
 
     def answers(self, position: int, questions: Ids) -> AnswerLists:
         """Return the known answers to questions, int32[arity, n]."""
