@@ -51,27 +51,35 @@ class AnswerBlock(NamedTuple):
 class Answerer:
     """What answers questions about a relation at one open position: known answers as they are, new ones as keys let them."""
 
-    def __init__(self, run: Trained, relation: str, position: int, k: int, *, new_only: bool) -> None:
-        self._run, self._position, self._k = run, position, k
+    def __init__(self, run: Trained, relation: str, position: int) -> None:
+        self._run, self._position = run, position
         self.scorer = run.scorer(relation)
         self._new = run.scorer_of_new_facts(relation) if run.keys_of(relation) else self.scorer
         self._settled = SettledQuestions(run.table(relation).columns, run.keys_of(relation), position, len(run.entities))
         self._column = ColumnQuestions.of(run, relation, position)
-        self._parts = [] if new_only else _known_parts(run, relation)
-        self.width = min(max(k, RIVALS), max(self.scorer.count(position), RIVALS))
+        self._parts = run.remembered(f"known parts of {relation}", lambda: _known_parts(run, relation))
 
-    def answered(self, questions: Ids) -> AnswerBlock:
-        """Return the answers to the questions of a block, int32[arity, n]."""
-        position, parts = self._position, self._parts
-        sides = self._sides(questions)
+    @classmethod
+    def of(cls, run: Trained, relation: str, position: int) -> Answerer:
+        """Return what answers questions about a position of a relation, which a run keeps."""
+        return run.remembered(f"answerer of {relation} at {position}", lambda: cls(run, relation, position))
+
+    def width(self, k: int) -> int:
+        """Return how many candidates of a question are looked at, for k answers."""
+        return min(max(k, RIVALS), max(self.scorer.count(self._position), RIVALS))
+
+    def answered(self, questions: Ids, k: int, *, new_only: bool = False) -> AnswerBlock:
+        """Return the k best known answers, unless these are not wanted, and the k best new ones, to questions."""
+        position = self._position
+        sides = self._sides(questions, k, new_only=new_only)
         rows, ranks, answers, found = (np.concatenate([getattr(one, name) for one in sides]) for name in _Ranked._fields[:4])
         likely = None if sides[0].probabilities is None else np.concatenate([_certain(one) for one in sides])
         sources = np.full(len(rows), -1, np.int64)
         facts = questions[:, rows]
         facts[position] = answers
-        if parts:
+        if not new_only:
             among = slice(None, len(sides[0].rows))
-            sources[among] = _sources(self.scorer.relation, parts, position, facts[:, among])
+            sources[among] = _sources(self.scorer.relation, self._parts, position, facts[:, among])
         order = np.argsort(rows, kind="stable")  # what is known stays before what is new
         return AnswerBlock(
             questions.shape[1],
@@ -82,29 +90,29 @@ class Answerer:
             sources[order],
         )
 
-    def _sides(self, questions: Ids) -> list[_Ranked]:
+    def _sides(self, questions: Ids, k: int, *, new_only: bool) -> list[_Ranked]:
         """Return the known answers to questions, unless only new ones are wanted, and the new ones."""
-        run, position, k = self._run, self._position, self._k
+        run, position = self._run, self._position
         opened = np.flatnonzero(~self._settled.among(questions))
         rivals = None
         if self._column is not None:
-            new = self._of_column(questions[:, opened], self._column)
+            new = self._of_column(questions[:, opened], self._column, k)
         else:
-            entities, scores = self._new.top(position, questions[:, opened], self.width)
+            entities, scores = self._new.top(position, questions[:, opened], self.width(k))
             best, counts = slice(None, RIVALS), self._new.answers(position, questions[:, opened]).counts
             rivals = Rivals(scores[:, best].astype(np.float64), entities[:, best], counts)
             new = _ranked(run, self._new, position, rivals, entities[:, :k], scores[:, :k], known=False)
         new = new._replace(rows=opened[new.rows])
-        if not self._parts:
+        if new_only:
             return [new]
         if rivals is None or self._new is not self.scorer:
             rivals = rivals_of(self.scorer, position, questions)
         held = _best_known(self.scorer, position, questions, self.scorer.answers(position, questions), k)
         return [_ranked(run, self.scorer, position, rivals, *held, known=True), new]
 
-    def _of_column(self, questions: Ids, column: ColumnQuestions) -> _Ranked:
+    def _of_column(self, questions: Ids, column: ColumnQuestions, k: int) -> _Ranked:
         """Return the most probable values of a column of a table, by the probabilities that cells are filled with."""
-        entities, likely = column.best(questions, self._k)
+        entities, likely = column.best(questions, k)
         rows, columns = np.nonzero(entities >= 0)
         scores = self.scorer.answer_scores(self._position, questions, rows, entities[rows, columns])
         return _Ranked(rows, columns + 1, entities[rows, columns], scores, likely[rows, columns])

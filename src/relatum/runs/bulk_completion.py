@@ -41,13 +41,13 @@ def answer_blocks(
         most: answer the first questions only, at most so many.
     """
     k = whole_number("k", k)
-    answerer = Answerer(run, question.relation.name, question.position, k, new_only=new_only)
-    size = max(1, min(_QUESTIONS, _CELLS // max(answerer.width, answerer.scorer.count(question.position))))
+    answerer = Answerer.of(run, question.relation.name, question.position)
+    size = max(1, min(_QUESTIONS, _CELLS // max(answerer.width(k), answerer.scorer.count(question.position))))
     total = len(combinations) if most is None else min(len(combinations), most)
     with progress("answering questions", total) as advance:
         for questions in combinations.parts(size, most):
             with one_torch_thread():
-                block = answerer.answered(questions)
+                block = answerer.answered(questions, k, new_only=new_only)
             advance(block.questions)
             yield block
 
