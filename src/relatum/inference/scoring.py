@@ -147,6 +147,7 @@ class CandidateScorer:
         self.model, self.tables, self.relation, self.known, self.evidence = model, tables, relation, known, evidence
         self._allowed = allowed or [None] * model.schema[relation].arity
         self._position = -1
+        self._last_bonus: tuple[tuple[int, bytes], Bonus | None] | None = None
 
     def entities(self, position: int) -> Ids:
         """Return the allowed entities of a position, ascending."""
@@ -215,7 +216,7 @@ class CandidateScorer:
         columns = torch.from_numpy(questions.astype(np.int64))[:, torch.from_numpy(rows)]
         columns[position] = torch.from_numpy(entities.astype(np.int64))
         found = score(self.model, self.tables, torch.full((len(rows),), self.relation), columns).numpy(force=True)
-        bonus = None if self.evidence is None else self.evidence.bonus(self.relation, position, questions)
+        bonus = self._evidence(position, questions)
         if bonus is None or not len(bonus.pool):
             return found
         named_in, named = AnswerLists(bonus.pool, bonus.starts, bonus.counts).pairs()
@@ -271,13 +272,24 @@ class CandidateScorer:
 
     def _bonus(self, position: int, questions: Ids) -> Bonus | None:
         """Return what evidence adds to the scores of candidates, by their indices among the allowed entities."""
-        bonus = None if self.evidence is None else self.evidence.bonus(self.relation, position, questions)
+        bonus = self._evidence(position, questions)
         if bonus is None or self._allowed[position] is None:
             return bonus
         lists = AnswerLists(bonus.pool, bonus.starts, bonus.counts)
         rows, indices, there = self._among_allowed(position, lists)
         kept = excluded_pairs(rows, indices, len(lists))
         return Bonus(kept.pool, kept.starts, kept.counts, bonus.values[there])
+
+    def _evidence(self, position: int, questions: Ids) -> Bonus | None:
+        """Return what evidence adds to the scores of entities; for the same few questions in a row it is read once."""
+        if self.evidence is None:
+            return None
+        if questions.shape[1] > _SINGLE:
+            return self.evidence.bonus(self.relation, position, questions)
+        given, last = (position, questions.tobytes()), self._last_bonus
+        if last is None or last[0] != given:
+            last = self._last_bonus = given, self.evidence.bonus(self.relation, position, questions)
+        return last[1]
 
     def _among_allowed(self, position: int, lists: AnswerLists) -> tuple[Int64, Int64, Bool]:
         """Return pairs of a question and an entity that is allowed, by its index among these, and which pairs they are."""
