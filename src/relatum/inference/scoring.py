@@ -30,7 +30,7 @@ from relatum.models.ops import one_torch_thread
 __all__ = ["CandidateScorer", "EvidenceSource", "count_better", "score", "top"]
 
 _FACTS = 1 << 12  # that are scored at once: memory is bounded
-_SINGLE = 4  # questions that are asked one by one; more of them share the work of packing candidates
+_SINGLE = 16  # questions that are asked one by one; more of them share the work of packing candidates
 
 
 class EvidenceSource(Protocol):

@@ -27,6 +27,7 @@ class AnswerBlock(NamedTuple):
 
     Attributes:
         questions: how many questions were answered, some of them perhaps by nothing.
+        rows: which question each of the answers is to, ascending.
         facts: int32[arity, n], the answers with the entities of their questions.
         ranks: of each answer among those to its question, from 1; known ones and new ones are counted apart.
         scores: theirs.
@@ -35,6 +36,7 @@ class AnswerBlock(NamedTuple):
     """
 
     questions: int
+    rows: Int64
     facts: Ids
     ranks: Int64
     scores: Float32
@@ -45,7 +47,7 @@ class AnswerBlock(NamedTuple):
     def empty(cls, arity: int) -> AnswerBlock:
         """Return a block of no answers to no questions."""
         none = np.empty(0, np.int64)
-        return cls(0, np.empty((arity, 0), np.int32), none, np.empty(0, np.float32), None, none)
+        return cls(0, none, np.empty((arity, 0), np.int32), none, np.empty(0, np.float32), None, none)
 
 
 class Answerer:
@@ -83,6 +85,7 @@ class Answerer:
         order = np.argsort(rows, kind="stable")  # what is known stays before what is new
         return AnswerBlock(
             questions.shape[1],
+            rows[order],
             facts[:, order],
             ranks[order],
             found[order],

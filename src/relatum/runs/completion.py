@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +32,7 @@ from relatum.runs.probabilities import answer_probabilities, fact_probabilities
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
 
-__all__ = ["complete", "score"]
+__all__ = ["complete", "complete_many", "score"]
 
 _BEAM = 256
 
@@ -76,8 +77,8 @@ def complete(
     reasons, limit = isinstance(run.model, ReAlE) and beam is None, None
     if reasons and (question.free or question.relation in run.definitions):
         found = _by_reasoning(run, question, k, new_only, seconds)
-    elif len(question.open) == 1 and not question.free and coverage is None and beam is None:
-        found = _at_one_position(run, question, given, k, new_only=new_only)
+    elif _has_one_gap(run, question) and coverage is None and beam is None:
+        (found,) = _at_one_position(run, question.relation, question.open[0], given, k, new_only=new_only)
     else:
         facts, sources = _known_facts(run, question, given)
         known = [] if new_only else _known_answers(run, question, facts, sources, k)
@@ -100,15 +101,43 @@ def score(run: Trained, question: Question) -> FactScore:
     return FactScore(str(question), one.score, one.probability, _percentile(scorer, columns), one.source)
 
 
-def _at_one_position(run: Trained, question: Question, given: Ids, k: int, *, new_only: bool) -> list[Answer]:
-    """Return the best known and new answers to a question with one open position."""
-    (position,) = question.open
+def complete_many(
+    run: Trained, questions: Sequence[Question], k: int = 10, *, new_only: bool = False, seconds: float = SECONDS
+) -> list[Answers]:
+    """Return the answers to each of several questions, as `complete` does: those about one position are answered at once."""
+    k, found = whole_number("k", k), dict[int, Answers]()
+    groups: dict[tuple[str, int], list[int]] = {}
+    for number, question in enumerate(questions):
+        if _has_one_gap(run, question):
+            groups.setdefault((question.relation, question.open[0]), []).append(number)
+        else:
+            found[number] = complete(run, question, k, new_only=new_only, seconds=seconds)
+    for (relation, position), numbers in groups.items():
+        given = np.concatenate([run.entities_of(questions[number]) for number in numbers], axis=1)
+        roles = field_names(run.schema[relation], [position])
+        answered = _at_one_position(run, relation, position, given, k, new_only=new_only)
+        for number, answers in zip(numbers, answered, strict=True):
+            found[number] = Answers((replace(one, roles=roles) for one in answers), questions[number], roles)
+    return [found[number] for number in range(len(questions))]
+
+
+def _has_one_gap(run: Trained, question: Question) -> bool:
+    """Return whether a question asks for one position of a stored relation, and gives all others."""
+    return len(question.open) == 1 and not question.free and question.relation not in run.definitions
+
+
+def _at_one_position(
+    run: Trained, relation: str, position: int, given: Ids, k: int, *, new_only: bool
+) -> list[list[Answer]]:
+    """Return the best known and new answers to questions, int32[arity, n], with one open position."""
     with one_torch_thread():  # as where many questions are answered: what torch adds up has the same bits
-        block = Answerer.of(run, question.relation, position).answered(given, k, new_only=new_only)
+        block = Answerer.of(run, relation, position).answered(given, k, new_only=new_only)
     names, parts = run.entities, [*run.split.parts, None]
     likely = [None] * len(block.ranks) if block.probabilities is None else block.probabilities.tolist()
     rows = zip(block.facts[position].tolist(), block.scores.tolist(), likely, block.sources.tolist(), strict=True)
-    return [Answer((names[entity],), score, chance, parts[source]) for entity, score, chance, source in rows]
+    answers = [Answer((names[entity],), score, chance, parts[source]) for entity, score, chance, source in rows]
+    bounds = np.searchsorted(block.rows, np.arange(given.shape[1] + 1)).tolist()
+    return [answers[start:stop] for start, stop in itertools.pairwise(bounds)]
 
 
 def _by_reasoning(run: Trained, question: Question, k: int, new_only: bool, seconds: float) -> list[Answer]:
