@@ -6,9 +6,9 @@ out. A score that is not a finite number is an error that names the relation; it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 import torch
@@ -28,6 +28,8 @@ from relatum.models.base import Model, Parameters
 from relatum.models.ops import one_torch_thread
 
 __all__ = ["CandidateScorer", "EvidenceSource", "count_better", "score", "top"]
+
+Kept = TypeVar("Kept")
 
 _FACTS = 1 << 12  # that are scored at once: memory is bounded
 _SINGLE = 16  # questions that are asked one by one; more of them share the work of packing candidates
@@ -147,7 +149,7 @@ class CandidateScorer:
         self.model, self.tables, self.relation, self.known, self.evidence = model, tables, relation, known, evidence
         self._allowed = allowed or [None] * model.schema[relation].arity
         self._position = -1
-        self._last_bonus: tuple[tuple[int, bytes], Bonus | None] | None = None
+        self._last: dict[str, tuple[tuple[int, bytes], object]] = {}
 
     def entities(self, position: int) -> Ids:
         """Return the allowed entities of a position, ascending."""
@@ -257,11 +259,12 @@ class CandidateScorer:
 
     def answers(self, position: int, questions: Ids) -> AnswerLists:
         """Return the known answers to questions, int32[arity, n]."""
-        count = questions.shape[1]
-        if self.known is None:
+        count, known = questions.shape[1], self.known
+        if known is None:
             nothing = nothing_excluded(count)
             return AnswerLists(nothing.pool, nothing.starts, nothing.counts)
-        return self.known.lookup(np.full(count, self.relation, np.int32), questions, position)
+        relations = np.full(count, self.relation, np.int32)
+        return self._of_last("known", position, questions, lambda: known.lookup(relations, questions, position))
 
     def _excluded(self, position: int, answers: AnswerLists) -> Excluded:
         """Return known answers as indices among the allowed entities; others are no candidates."""
@@ -281,15 +284,20 @@ class CandidateScorer:
         return Bonus(kept.pool, kept.starts, kept.counts, bonus.values[there])
 
     def _evidence(self, position: int, questions: Ids) -> Bonus | None:
-        """Return what evidence adds to the scores of entities; for the same few questions in a row it is read once."""
+        """Return what evidence adds to the scores of entities."""
         if self.evidence is None:
             return None
+        evidence = self.evidence
+        return self._of_last("bonus", position, questions, lambda: evidence.bonus(self.relation, position, questions))
+
+    def _of_last(self, name: str, position: int, questions: Ids, read: Callable[[], Kept]) -> Kept:
+        """Return what is read about questions; where the same few are asked about several times in a row, once."""
         if questions.shape[1] > _SINGLE:
-            return self.evidence.bonus(self.relation, position, questions)
-        given, last = (position, questions.tobytes()), self._last_bonus
+            return read()
+        given, last = (position, questions.tobytes()), self._last.get(name)
         if last is None or last[0] != given:
-            last = self._last_bonus = given, self.evidence.bonus(self.relation, position, questions)
-        return last[1]
+            last = self._last[name] = given, read()
+        return cast(Kept, last[1])
 
     def _among_allowed(self, position: int, lists: AnswerLists) -> tuple[Int64, Int64, Bool]:
         """Return pairs of a question and an entity that is allowed, by its index among these, and which pairs they are."""

@@ -109,8 +109,7 @@ def top(
 
 def _within(totals: Floats, k: int, margin: float) -> Ints:
     """Return which totals, ascending by index, may be among the k best, if each is off by half of a margin at most."""
-    count = len(totals)
-    bar = np.partition(totals, count - k)[count - k] if k < count else -np.inf
+    bar = _worst_of_best(totals, np.full(min(k, len(totals)), -np.inf, np.float32)) if k < len(totals) else -np.inf
     # A bonus can be large beside a sum, and then a float32 of both is rounded more.
     slack = margin + 4 * float(np.spacing(np.float32(np.abs(bar)))) if np.isfinite(bar) else 0.0
     found: Ints = np.flatnonzero((totals >= bar - slack) & (totals > -np.inf))
@@ -122,6 +121,20 @@ def _add_bonus(sums: Floats, chosen: Ints, pool: npt.NDArray[np.int32], values: 
     if len(pool):
         where = np.minimum(np.searchsorted(pool, chosen), len(pool) - 1)
         sums += np.where(pool[where] == chosen, values[where], _ZERO)
+
+
+@exact
+def _worst_of_best(totals, best):  # type: ignore[no-untyped-def]
+    """Return the last of the best totals, as many as `best` has room for."""
+    last = len(best) - 1
+    for index in range(len(totals)):
+        if totals[index] > best[last]:
+            slot = last
+            while slot > 0 and totals[index] > best[slot - 1]:
+                best[slot] = best[slot - 1]
+                slot -= 1
+            best[slot] = totals[index]
+    return best[last]
 
 
 @exact
