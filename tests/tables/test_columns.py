@@ -11,7 +11,7 @@ import pytest
 
 from relatum.datasets.load import load
 from relatum.tables import Imported, read
-from support.small_tables import csv_of
+from support.small_tables import csv_of, sqlite_of
 
 
 @pytest.fixture(scope="module")
@@ -299,3 +299,32 @@ def test_whole_numbers_are_entities_if_few_or_called_like_a_key_and_else_measure
     }
     assert found["user_id"] == ("entities", "called like a key: 70 values in 300 rows")
     assert found["serial_no"] == ("left out", "a value of its own in every row")
+
+
+def test_years_are_entities_in_their_order_even_if_they_are_called_like_a_key(tmp_path: Path) -> None:
+    heads = ("yearID", "seasonId", "birthYear", "year_id", "carId")
+    rows = [(1900 + n % 90, 1990 + n % 20, 1900 + n % 80, 30 * n % 2700, 1900 + n % 90) for n in range(300)]
+    found = outcomes(read(csv_of(tmp_path / "t.csv", ("id", *heads), [(n, *row) for n, row in enumerate(rows)])))
+    assert found["yearID"] == ("entities", "years in their order: 90 values in 300 rows")
+    assert found["seasonId"] == ("entities", "years in their order: 20 values in 300 rows")
+    assert found["birthYear"] == ("bins", "15 groups of equal size: 80 values in 300 rows")
+    assert found["year_id"][1].startswith("called like a key")  # no years by their numbers
+    assert found["carId"][1].startswith("called like a key")  # nor by what they are called
+    script = "CREATE TABLE t (yearID INTEGER, team TEXT, park TEXT, PRIMARY KEY (yearID, team))"
+    rows = [(1900 + n // 5, f"t{n % 5}", f"p{n % 4}") for n in range(200)]
+    assert outcomes(read(sqlite_of(tmp_path / "t.db", script, t=rows)))["yearID"] == (
+        "entities",
+        "part of the key, years in their order",
+    )
+
+
+def test_texts_of_several_words_that_most_rows_have_for_themselves_are_free(tmp_path: Path) -> None:
+    rows = [
+        (n, f"given name{n % 40 if n < 40 else n}", f"name{n % 40 if n < 40 else n}", f"sales agent {n % 20}")
+        for n in range(80)
+    ]
+    rows += [(80 + n, *rows[n][1:]) for n in range(25)]  # so that a quarter of the texts comes twice
+    found = outcomes(read(csv_of(tmp_path / "t.csv", ("id", "given", "word", "post"), rows)))
+    assert found["given"] == ("left out", "free text: 55 of 105 rows have one of their own")
+    assert found["word"] == ("entities", "repeats: 80 values in 105 rows")
+    assert found["post"] == ("entities", "repeats: 20 values in 105 rows")

@@ -112,7 +112,9 @@ class TableView:
         """Return the rank of each number of a path, if its values have an order and are not names of rows."""
         if path not in self._orders:
             schema = self.store[self.end_of(path)].schema
-            names = [*(one.columns for one in schema.references), *(key for key in schema.keys if len(key) == 1)]
+            single = [one.columns for one in schema.references if len(one.columns) == 1]
+            # Of a key of several columns each may be a year or a count: these alone name no row.
+            names = [*single, *(key for key in schema.keys if len(key) == 1)]
             ids = self.codes(path)[0].first_values
             ordered = len(ids) <= _ORDERED and not any(path.column in columns for columns in names)
             order = order_of(self.store, schema.column(path.column), ids) if ordered else None

@@ -13,7 +13,7 @@ from typing import Literal
 from relatum.errors import DataError
 from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.options import Choices, ColumnRef, full_name
-from relatum.tables.profile import Profile, is_called_like_code, is_called_like_key
+from relatum.tables.profile import Profile, is_called_like_code, is_called_like_key, is_called_like_year
 from relatum.tables.source import SourceTable
 
 __all__ = ["ColumnPlan", "plan_columns", "plan_unread_column"]
@@ -22,6 +22,7 @@ _FEW = 32  # different numbers or dates up to which each is an entity
 _REPEATS = 2  # times that these occur on average, at least
 _OWN_TEXT = 0.9  # the share of different values from which on a text is taken to be free
 _MANY_WORDS = 6  # on average, from which on a text is taken to be free
+_SEVERAL_WORDS, _OWN_ROWS = 1.5, 0.5  # the same where more than this share of rows has a text that no other row has
 _MOST_BINS, _LEAST_BINS, _IN_A_BIN = 20, 3, 20
 
 Outcome = Literal["key", "entities", "bins", "label", "left out"]
@@ -99,10 +100,16 @@ def _by_key(ref: ColumnRef, table: SourceTable, profile: Profile, identity: Enti
     if identity.is_entity(ref):
         others = identity.refers.get(ref) or identity.referred[ref]
         listed = ", ".join(other if isinstance(other, str) else full_name(other) for other in others)
-        return ColumnPlan("entities", f"refers to {listed}" if ref in identity.refers else f"referred to by {listed}")
+        why = f"refers to {listed}" if ref in identity.refers else f"referred to by {listed}"
+        return ColumnPlan("entities", f"{why}{', years in their order' * _is_years(ref[1], profile)}")
     if ref[1] in table.primary_key and profile.kind != "date":
-        return ColumnPlan("entities", "part of the key")
+        return ColumnPlan("entities", f"part of the key{', years in their order' * _is_years(ref[1], profile)}")
     return None
+
+
+def _is_years(name: str, profile: Profile) -> bool:
+    """Return whether numbers are years: called so, and such as years are. Their order counts, whatever they are part of."""
+    return is_called_like_year(name) and profile.could_be_years
 
 
 def _by_values(name: str, profile: Profile, choices: Choices, keep_ids: bool) -> ColumnPlan:
@@ -110,13 +117,16 @@ def _by_values(name: str, profile: Profile, choices: Choices, keep_ids: bool) ->
     if profile.distinct == 1 and not (profile.nulls and choices.null_is_value):
         return ColumnPlan("left out", f"the same value in every row{' that has one' * (profile.nulls > 0)}; --keep takes it")
     if profile.kind in ("number", "date"):
-        if profile.is_unique and profile.is_whole and is_called_like_key(name):
+        years = _is_years(name, profile)
+        if profile.is_unique and profile.is_whole and is_called_like_key(name) and not years:
             if keep_ids:
                 return ColumnPlan("entities", "a value of its own in every row, kept by option")
             return ColumnPlan("left out", "a value of its own in every row; --keep takes it")
         if profile.distinct <= _FEW and profile.distinct * _REPEATS <= profile.present:
-            return ColumnPlan("entities", f"repeats: {counted}")
-        if profile.is_whole and is_called_like_code(name):
+            return ColumnPlan("entities", f"{'years in their order' if years else 'repeats'}: {counted}")
+        if years and is_called_like_key(name) and not profile.is_unique:
+            return ColumnPlan("entities", f"years in their order: {counted}")
+        if profile.is_whole and is_called_like_code(name) and not years:
             called = "key" if is_called_like_key(name) else "code"
             return ColumnPlan("entities", f"called like a {called}: {counted}")
         count = choices.bins_of_all or max(_LEAST_BINS, min(_MOST_BINS, profile.present // _IN_A_BIN))
@@ -129,4 +139,8 @@ def _by_values(name: str, profile: Profile, choices: Choices, keep_ids: bool) ->
         return ColumnPlan("left out", "a value of its own in every row; --keep takes it")
     if profile.distinct > _OWN_TEXT * profile.present:
         return ColumnPlan("left out", f"free text: {counted}; --keep takes it")
+    if profile.words >= _SEVERAL_WORDS and profile.single > _OWN_ROWS * profile.present:
+        return ColumnPlan(
+            "left out", f"free text: {profile.single:,} of {profile.present:,} rows have one of their own; --keep takes it"
+        )
     return ColumnPlan("entities", f"repeats: {counted}")

@@ -64,11 +64,13 @@ def stage(workspace: Workspace, source: Source, table: SourceTable, number: int,
     for index, (column, (name, kind)) in enumerate(zip(seen, described, strict=True)):
         present, is_whole = found[2 * index : 2 * index + 2]
         # One at a time: sets of values of many columns at once may not fit.
-        values = f"SELECT DISTINCT {name} FROM {view} WHERE {name} IS NOT NULL"  # noqa: S608
-        distinct = workspace.one(f"SELECT count(*) FROM ({values})", table.name)[0]  # noqa: S608
+        values = f"SELECT {name}, count(*) AS times FROM {view} WHERE {name} IS NOT NULL GROUP BY 1"  # noqa: S608
+        distinct, single, least, greatest = workspace.one(_values(values, name, kind), table.name)
         words, length = _words(workspace, values, name, table.name) if kind.startswith("VARCHAR") else (1.0, 0.0)
         view_columns[column.name], types[column.name] = name, kind
-        profiles[column.name] = Profile(kind_of(kind), is_whole, rows, rows - present, distinct, words, length)
+        profiles[column.name] = Profile(
+            kind_of(kind), is_whole, rows, rows - present, distinct, words, length, single, least, greatest
+        )
     return Staged(table, view, view_columns, types, profiles, unread, rows)
 
 
@@ -86,6 +88,14 @@ def _counts(column: str, duckdb_type: str) -> tuple[str, str]:
     if duckdb_type.startswith(_FRACTIONS):
         whole = f"coalesce(bool_and({column} = floor({column})), false)"
     return f"count({column})", whole
+
+
+def _values(values: str, column: str, duckdb_type: str) -> str:
+    """Return the query for how many different values there are, how many come once, and the least and greatest number."""
+    ends = ("NULL", "NULL")
+    if kind_of(duckdb_type) == "number":
+        ends = (f"CAST(min({column}) AS DOUBLE)", f"CAST(max({column}) AS DOUBLE)")
+    return f"SELECT count(*), count(*) FILTER (times = 1), {', '.join(ends)} FROM ({values})"  # noqa: S608
 
 
 def _words(workspace: Workspace, values: str, column: str, what: str) -> tuple[float, float]:
