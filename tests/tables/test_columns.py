@@ -328,3 +328,11 @@ def test_texts_of_several_words_that_most_rows_have_for_themselves_are_free(tmp_
     assert found["given"] == ("left out", "free text: 55 of 105 rows have one of their own")
     assert found["word"] == ("entities", "repeats: 80 values in 105 rows")
     assert found["post"] == ("entities", "repeats: 20 values in 105 rows")
+
+
+def test_amounts_are_measures_where_whole_numbers_as_many_are_entities(tmp_path: Path) -> None:
+    rows = [(n, 0.99 * (n % 13), 0.5 * (n % 12), n % 13, f"k{n % 3}") for n in range(400)]
+    found = outcomes(read(csv_of(tmp_path / "t.csv", ("id", "total", "stars", "count", "kind"), rows)))
+    assert found["total"] == ("bins", "20 groups of equal size: 13 values in 400 rows")
+    assert found["stars"] == ("entities", "repeats: 12 values in 400 rows")
+    assert found["count"] == ("entities", "repeats: 13 values in 400 rows")

@@ -19,6 +19,7 @@ from relatum.tables.source import SourceTable
 __all__ = ["ColumnPlan", "plan_columns", "plan_unread_column"]
 
 _FEW = 32  # different numbers or dates up to which each is an entity
+_FEW_FRACTIONS = 12  # the same of numbers with decimals: ratings and rates have few, amounts soon have more
 _REPEATS = 2  # times that these occur on average, at least
 _OWN_TEXT = 0.9  # the share of different values from which on a text is taken to be free
 _MANY_WORDS = 6  # on average, from which on a text is taken to be free
@@ -122,7 +123,8 @@ def _by_values(name: str, profile: Profile, choices: Choices, keep_ids: bool) ->
             if keep_ids:
                 return ColumnPlan("entities", "a value of its own in every row, kept by option")
             return ColumnPlan("left out", "a value of its own in every row; --keep takes it")
-        if profile.distinct <= _FEW and profile.distinct * _REPEATS <= profile.present:
+        few = _FEW if profile.is_whole or profile.kind == "date" else _FEW_FRACTIONS
+        if profile.distinct <= few and profile.distinct * _REPEATS <= profile.present:
             return ColumnPlan("entities", f"{'years in their order' if years else 'repeats'}: {counted}")
         if years and is_called_like_key(name) and not profile.is_unique:
             return ColumnPlan("entities", f"years in their order: {counted}")
