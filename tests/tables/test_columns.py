@@ -336,3 +336,21 @@ def test_amounts_are_measures_where_whole_numbers_as_many_are_entities(tmp_path:
     assert found["total"] == ("bins", "20 groups of equal size: 13 values in 400 rows")
     assert found["stars"] == ("entities", "repeats: 12 values in 400 rows")
     assert found["count"] == ("entities", "repeats: 13 values in 400 rows")
+
+
+def test_times_of_day_are_known_by_their_minutes(tmp_path: Path) -> None:
+    def clock(minute: int) -> int:
+        return 100 * (minute // 60) + minute % 60
+
+    heads = ("dep_time", "sched_code", "rent", "half", "steps")
+    rows = [
+        (n, clock(n * 7 % 1440), clock(n * 35 % 1440), 300 + n * 13 % 2000, 50 * (n % 49), n % 60 + 100 * (n % 3))
+        for n in range(400)
+    ]
+    rows.append((400, 2400, None, 300, 50, 0))
+    found = outcomes(read(csv_of(tmp_path / "t.csv", ("id", *heads, "kind"), [(*row, row[0] % 3) for row in rows])))
+    assert found["dep_time"] == ("bins", "times of day (hhmm) in 20 groups of equal size: 401 values in 401 rows")
+    assert found["sched_code"][1].startswith("times of day (hhmm) in 20 groups")  # whatever it is called
+    assert found["rent"] == ("bins", "20 groups of equal size: 400 values in 401 rows")
+    assert found["half"] == ("bins", "20 groups of equal size: 49 values in 401 rows")  # as good as any number
+    assert found["steps"][1].startswith("20 groups")  # up to two hours are no times of day

@@ -128,11 +128,12 @@ def _by_values(name: str, profile: Profile, choices: Choices, keep_ids: bool) ->
             return ColumnPlan("entities", f"{'years in their order' if years else 'repeats'}: {counted}")
         if years and is_called_like_key(name) and not profile.is_unique:
             return ColumnPlan("entities", f"years in their order: {counted}")
-        if profile.is_whole and is_called_like_code(name) and not years:
+        if profile.is_whole and is_called_like_code(name) and not years and not profile.is_times:
             called = "key" if is_called_like_key(name) else "code"
             return ColumnPlan("entities", f"called like a {called}: {counted}")
         count = choices.bins_of_all or max(_LEAST_BINS, min(_MOST_BINS, profile.present // _IN_A_BIN))
-        return ColumnPlan("bins", f"{count} groups of equal size: {counted}", count)
+        times = "times of day (hhmm) in " if profile.is_times else ""
+        return ColumnPlan("bins", f"{times}{count} groups of equal size: {counted}", count)
     if profile.words > _MANY_WORDS:
         return ColumnPlan("left out", f"free text of {profile.words:.0f} words on average; --keep takes it")
     if profile.is_unique:

@@ -45,6 +45,7 @@ class Profile:
         single: how many of the different values one row alone has, where they are text.
         least: the least number, where they are numbers.
         greatest: the greatest number.
+        is_times: whether they are times of day, written as hours and minutes in one number: 5, 2359.
     """
 
     kind: Kind
@@ -57,6 +58,7 @@ class Profile:
     single: int = 0
     least: float | None = None
     greatest: float | None = None
+    is_times: bool = False
 
     @property
     def present(self) -> int:
