@@ -141,7 +141,9 @@ class BoundColumn:
         self._taken: list[Counted] = []
         for key in view.schema.keys:
             paths = tuple(Path(one) for one in key if one != column)
-            if len(paths) == len(key) - 1 > 0 and all(view.schema.has(one) for one in key):
+            # Rows in one group of values may well be alike in the rest of the key.
+            whole = all(view.schema.has(one) and view.schema.column(one).bins is None for one in key)
+            if len(paths) == len(key) - 1 > 0 and whole:
                 self._taken.append(Counted(view, Context(paths, (1,) * len(paths)), self.values))
 
     @cached_property

@@ -52,6 +52,7 @@ class SourceTable:
         is_positional: its columns have no names but their places.
         is_readable: its rows may be read; what refers to it is the same either way.
         unique_keys: columns no two rows have the same values in, but for NULL: each key but the primary one.
+        is_key_found: the primary key is of several columns, and was found in the values.
     """
 
     name: str
@@ -62,6 +63,7 @@ class SourceTable:
     is_positional: bool = False
     is_readable: bool = True
     unique_keys: tuple[tuple[str, ...], ...] = ()
+    is_key_found: bool = False
 
     def column(self, name: str) -> SourceColumn:
         """Return the column called `name`."""
