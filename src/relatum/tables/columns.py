@@ -7,7 +7,7 @@ known by; the `label` that people call them; or it is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from relatum.errors import DataError
@@ -72,14 +72,15 @@ def plan_columns(
     plans = {}
     for name, profile in profiles.items():
         ref = table.name, name
-        plans[name] = _by_option(ref, table, profile, choices) or _by_key(ref, table, profile, identity)
-        if plans[name] is None:
-            plans[name] = (
-                ColumnPlan("label", "what its rows are called")
-                if name in labels
-                else _by_values(name, profile, choices, keep_ids)
-            )
-    return {name: plan for name, plan in plans.items() if plan is not None}
+        plan = _by_option(ref, table, profile, choices) or _by_key(ref, table, profile, identity)
+        is_nameless = table.column(name).is_nameless
+        if plan is None and is_nameless and profile.is_unique and profile.is_whole:
+            plan = ColumnPlan("left out", "it numbers the rows; --keep takes it")
+        elif plan is None and name in labels:
+            plan = ColumnPlan("label", "what its rows are called")
+        plan = plan or _by_values(name, profile, choices, keep_ids)
+        plans[name] = replace(plan, why=f"has no name in the header; {plan.why}") if is_nameless else plan
+    return plans
 
 
 def _by_option(ref: ColumnRef, table: SourceTable, profile: Profile, choices: Choices) -> ColumnPlan | None:

@@ -121,7 +121,7 @@ class _Import:
     def _stage(self, number: int, name: str) -> Staged:
         """Return a table brought into the workspace, with a key that is declared or found, if there is any."""
         staged = stage(self._workspace, *self._sources[name], number, self._choices)
-        staged = with_found_key(staged, self._choices.links)
+        staged = with_found_key(staged, self._choices.links, self._choices.keep)
         if name in self._choices.columns:
             return staged
         return with_composite_key(self._workspace, staged, self._choices.links)

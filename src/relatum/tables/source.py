@@ -32,11 +32,15 @@ def kind_of(duckdb_type: str) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class SourceColumn:
-    """A column as its source declares it; `type` is the source's own word, empty where it has none."""
+    """A column as its source declares it; `type` is the source's own word, empty where it has none.
+
+    `is_nameless` says that it is the first of a file whose header has no name for it, and is called `row` instead.
+    """
 
     name: str
     type: str
     kind: Kind
+    is_nameless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
