@@ -101,6 +101,19 @@ class TableView:
             self._paths[path] = codes, found
         return self._paths[path]
 
+    def take_paths(self, other: TableView, column: str) -> None:
+        """Take over where paths lead from a view of the same rows but for one column, as far as that plays no part."""
+        for path, found in other._paths.items():
+            passed, at = {path.column} if not path.references else set(), self.table
+            tables = []
+            for index in path.references:
+                reference = self.store[at].schema.references[index]
+                passed |= set(reference.columns) if at == self.table else set()
+                at = reference.table
+                tables.append(at)
+            if path.back is None and column not in passed and self.table not in tables:
+                self._paths[path] = found
+
     def end_of(self, path: Path) -> str:
         """Return the table that a path ends in."""
         at = self.table if path.back is None else path.back[0]
