@@ -107,21 +107,21 @@ def with_later(store: RowStore, view: TableView, model: ColumnModel, time: str |
     column = view.schema.columns[index]
     is_fact = column.relation is not None and column.relation == view.schema.relation
     uses = bool(model.embedding) and is_fact and scores is not None
-    asked = latest[table.parts[index, latest] == 1] if uses else latest
-    asked = asked[:: -(-len(asked) // _CELLS)] if len(asked) else asked
-    if len(asked) < _FEW:
+    chosen = latest[table.parts[index, latest] == 1] if uses else latest
+    chosen = chosen[:: -(-len(chosen) // _CELLS)] if len(chosen) else chosen
+    if len(chosen) < _FEW:
         return model
     bound = BoundColumn(_without(view, model.column, latest), model.column, model.contexts, model.copies, model.vectors)
     if len(bound.values.ids) < 2:
         return model
-    cells = bound.view.cells[:, asked]
-    scored = bound.score(cells, asked, np.full(len(asked), -1))
+    cells = bound.view.cells[:, chosen]
+    scored = bound.score(cells, chosen, np.full(len(chosen), -1))
     ids = np.append(bound.values.ids, -1)[scored.candidates.values]
     by_score = scores(model.table, model.column, cells, ids) if uses and scores is not None else None
     shares = probabilities(logits_of(model, scored, by_score), scored.candidates.open)
     best = shares[:, :-1].argmax(1)
-    every = np.arange(len(asked))
-    right = ids[every, best] == view.cells[index, asked]
+    every = np.arange(len(chosen))
+    right = ids[every, best] == view.cells[index, chosen]
     return replace(model, later=Later(time, fit_curve(shares[every, best], right, start=model.curve)))
 
 
