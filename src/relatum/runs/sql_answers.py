@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from relatum.errors import DataError
 from relatum.joins.explanation import plan_of
 from relatum.runs.joining import has_joins, joined_rows
 from relatum.runs.query_rows import QueryRow, QueryRows
@@ -12,7 +13,7 @@ from relatum.runs.trained import SECONDS, Trained
 from relatum.runs.views import load_views, save_views
 from relatum.sql.catalog import Catalog, View
 
-__all__ = ["ROWS", "DefinedView", "answer_sql", "catalog_with_views"]
+__all__ = ["ROWS", "DefinedView", "answer_sql", "catalog_with_views", "define_view", "views_of"]
 
 ROWS = 100  # of a result whose query has no limit
 
@@ -28,13 +29,35 @@ class DefinedView:
 
 def catalog_with_views(run: Trained) -> Catalog:
     """Return what queries of SQL can name of a run, its views included."""
-    views = run.remembered("views", lambda: load_views(run.folder, run.model.schema))
-    catalog = catalog_of_run(run)
+    views, catalog = views_of(run), catalog_of_run(run)
     return replace(catalog, views={**catalog.views, **views}) if views else catalog
 
 
+def views_of(run: Trained) -> dict[str, View]:
+    """Return the views with joins that were made of a run."""
+    return run.remembered("views", lambda: load_views(run.folder, run.model.schema))
+
+
+def define_view(run: Trained, name: str, view: View) -> DefinedView:
+    """Keep a view with the run; what has a closed form becomes a relation, so that `complete` takes it too."""
+    if not has_joins(view.expression):
+        run.define(name, view.expression)
+        return DefinedView(name, view.columns, True)
+    views = {**views_of(run), name: view}
+    if run.folder is not None:
+        save_views(run.folder, views)
+    run.remember("views", views)
+    return DefinedView(name, view.columns, False)
+
+
 def answer_sql(
-    run: Trained, text: str, *, conjunction: str = "product", seconds: float | None = SECONDS
+    run: Trained,
+    text: str,
+    *,
+    conjunction: str = "product",
+    seconds: float | None = SECONDS,
+    rows: int = ROWS,
+    read_only: bool = False,
 ) -> QueryRows | DefinedView:
     """Return the rows that a statement selects, best first, or the view that it makes.
 
@@ -43,27 +66,31 @@ def answer_sql(
         text: one statement.
         conjunction: how the probabilities of facts become that of a row, `product` or `minimum`.
         seconds: when to stop with the best that was found; None is no limit.
+        rows: how many rows at most where the statement has no limit.
+        read_only: refuse a statement that makes a view.
     """
     from relatum.sql.parse import parse_sql  # its library is an extra, which all else does without
 
     statement = parse_sql(text, catalog_with_views(run))
+    if statement.kind == "view" and read_only:
+        raise DataError("CREATE VIEW changes the run, and here it is only read; ask the query behind AS")
     if statement.kind == "view" and statement.name is not None:
-        return _define(run, statement.name, View(statement.expression, statement.columns))
+        return define_view(run, statement.name, View(statement.expression, statement.columns))
     found = joined_rows(
         run,
         statement.expression,
         [str(position) for position in range(statement.expression.arity)],
         text.strip(),
-        statement.limit or ROWS,
+        statement.limit or rows,
         known=statement.known,
         least=statement.least or 0.0,
         conjunction=conjunction,
         seconds=seconds,
     )
-    rows = [_arranged(row, statement.columns, statement.positions) for row in found]
+    arranged = [_arranged(row, statement.columns, statement.positions) for row in found]
     plan = plan_of(statement.expression) if statement.kind == "explain" else ()
     return QueryRows(
-        rows,
+        arranged,
         statement.columns,
         text.strip(),
         conjunction=found.conjunction,
@@ -79,16 +106,3 @@ def _arranged(row: QueryRow, columns: tuple[str, ...], positions: tuple[int, ...
     """Return a row with the columns that the statement selects, of which two may be one in the expression."""
     values, entities, shown = (tuple(each[one] for one in positions) for each in (row.values, row.entities, row.shown))
     return replace(row, values=values, entities=entities, shown=shown, columns=columns)
-
-
-def _define(run: Trained, name: str, view: View) -> DefinedView:
-    """Keep a view with the run; what has a closed form becomes a relation, so that `complete` takes it too."""
-    if not has_joins(view.expression):
-        run.define(name, view.expression)
-        return DefinedView(name, view.columns, True)
-    views = {**run.remembered("views", lambda: load_views(run.folder, run.model.schema))}
-    views[name] = view
-    if run.folder is not None:
-        save_views(run.folder, views)
-    run.remember("views", views)
-    return DefinedView(name, view.columns, False)

@@ -1,0 +1,164 @@
+"""A relation: its schema and facts; on demand its quality, its rules and its doubtful facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relatum.api import Run
+from relatum.report import quality as report
+from relatum.resources.answers import ReasonItem, reason_item
+from relatum.resources.facts import FactPage, facts_of
+from relatum.resources.limits import MOST_RULES, bounded
+from relatum.resources.once import once
+from relatum.resources.overview import RelationRow, relation_rows
+from relatum.resources.quality import Measured, evaluated, measured_of
+from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
+from relatum.resources.rules import RulesView, rules, rules_using
+from relatum.runs.doubt import DoubtfulFact
+
+__all__ = [
+    "DoubtfulFacts",
+    "DoubtfulItem",
+    "RelationPage",
+    "RelationQuality",
+    "RelationRules",
+    "doubtful",
+    "relation_page",
+    "relation_quality",
+    "relation_rules",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationPage:
+    """A relation.
+
+    Attributes:
+        relation: its schema, size, an example and a question.
+        keys: the sets of roles by which no two facts are alike, where it was made from tables.
+        facts: its first facts.
+    """
+
+    relation: RelationRow
+    keys: tuple[tuple[str, ...], ...]
+    facts: FactPage
+
+
+@dataclass(frozen=True, slots=True)
+class RelationQuality:
+    """How the held-out facts of a relation rank.
+
+    Attributes:
+        relation: its name.
+        part: the split part whose facts were hidden; None where there are none.
+        overall: how all of its questions rank; None where there are none.
+        roles: the same for each role, in the order of the positions; only those that have questions.
+    """
+
+    relation: str
+    part: str | None
+    overall: Measured | None
+    roles: tuple[Measured, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationRules:
+    """The rules that conclude facts of a relation, and those that read them to conclude others."""
+
+    relation: str
+    about: RulesView
+    using: RulesView
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtfulItem:
+    """A known fact one of whose entities seems to be wrong.
+
+    Attributes:
+        fact: the fact.
+        position: the position that is most likely wrong.
+        role: how it is called.
+        stored: what stands there.
+        expected: what is expected there instead; None if nothing else is known there.
+        doubt: the log-odds that what is stored stands there by accident.
+        reasons: what speaks for the expected entity.
+        support: what speaks for the stored one.
+    """
+
+    fact: FactRef
+    position: int
+    role: str
+    stored: EntityRef
+    expected: EntityRef | None
+    doubt: float
+    reasons: tuple[ReasonItem, ...]
+    support: tuple[ReasonItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtfulFacts:
+    """The known facts of a relation that are most doubtful, and whether there are more."""
+
+    relation: str
+    facts: tuple[DoubtfulItem, ...]
+    truncated: bool
+
+
+_DOUBTFUL = 100  # facts of a relation that are judged worth showing
+
+
+def relation_page(run: Run, name: str, *, after: str | None = None, limit: int = 20) -> RelationPage:
+    """Return a relation with some of its facts, page by page."""
+    relation = run.schema[name].name
+    row, roles = next(one for one in relation_rows(run) if one.name == relation), role_names(run, relation)
+    keys = tuple(tuple(roles[position] for position in key) for key in run.keys_of(relation))
+    return RelationPage(row, keys, facts_of(run, relation=relation, after=after, limit=limit))
+
+
+def relation_quality(run: Run, name: str) -> RelationQuality:
+    """Return how the held-out facts of a relation rank; all held-out facts are ranked once, which may take a while."""
+    relation, tested = run.schema[name].name, evaluated(run)
+    if tested is None or relation in run.definitions:
+        return RelationQuality(relation, None if tested is None else tested.part, None, ())
+    ranks = tested.ranks.where(tested.ranks.relation == run.model.schema.id(relation))
+    if not len(ranks):
+        return RelationQuality(relation, tested.part, None, ())
+    by_role = [
+        report.measured(role, chosen)
+        for position, role in enumerate(role_names(run, relation))
+        if len(chosen := ranks.where(ranks.position == position))
+    ]
+    return RelationQuality(
+        relation,
+        tested.part,
+        measured_of(report.measured("all", ranks), tested.part),
+        tuple(measured_of(one, tested.part) for one in by_role),
+    )
+
+
+def relation_rules(run: Run, name: str, k: int = 20) -> RelationRules:
+    """Return the rules that conclude facts of a relation, and those that read them."""
+    relation = run.schema[name].name
+    return RelationRules(relation, rules(run, relation, k), rules_using(run, relation, k))
+
+
+def doubtful(run: Run, name: str, k: int = 10) -> DoubtfulFacts:
+    """Return the k most doubtful known facts of a relation; they are judged once, which may take a while."""
+    relation, k = run.schema[name].name, bounded("k", k, MOST_RULES)
+    if relation in run.definitions:
+        return DoubtfulFacts(relation, (), truncated=False)
+    found = once(run, f"doubtful facts of {relation}", lambda: tuple(run.doubt(relation, _DOUBTFUL)))
+    return DoubtfulFacts(relation, tuple(_doubtful_item(run, one) for one in found[:k]), truncated=len(found) > k)
+
+
+def _doubtful_item(run: Run, one: DoubtfulFact) -> DoubtfulItem:
+    return DoubtfulItem(
+        fact_ref(run, one.relation, one.entities, source=one.source),
+        one.position,
+        role_names(run, one.relation)[one.position],
+        entity_ref(run, one.stored),
+        None if one.expected is None else entity_ref(run, one.expected),
+        one.doubt,
+        tuple(reason_item(run, each) for each in one.reasons),
+        tuple(reason_item(run, each) for each in one.support),
+    )

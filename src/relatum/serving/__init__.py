@@ -1,0 +1,1 @@
+"""The server: pages and JSON about runs over HTTP."""
