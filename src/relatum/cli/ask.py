@@ -47,6 +47,10 @@ def evaluate(
     queries: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Answer the queries that `relatum queries` wrote, shape by shape.")
     ] = None,
+    predicted_alone: Annotated[
+        bool,
+        typer.Option("--predicted-alone", help="With --queries: known facts count nothing, as full-hard answers need it."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Rank held-out facts among all entities: MRR and Hit@k, filtered by all known facts, with ties at their mean rank."""
@@ -64,8 +68,10 @@ def evaluate(
     if "column" in keys and len(keys) > 1:
         raise SettingError("--by column: judges cells, not ranks; ask for it alone")
     loaded = Run.load(run)
+    if predicted_alone and queries is None:
+        raise SettingError("--predicted-alone: is about queries; name them with --queries DIR")
     if queries is not None:
-        show_query_quality(loaded, queries, json=json)
+        show_query_quality(loaded, queries, predicted_alone=predicted_alone, json=json)
         return
     if both_splits:
         if split != "test" or raw or by != "arity":
