@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from relatum.errors import DataError
 from relatum.joins.explanation import plan_of
+from relatum.runs.covered_rows import covered_rows
 from relatum.runs.joining import has_joins, joined_rows
 from relatum.runs.query_rows import QueryRow, QueryRows
 from relatum.runs.sql_catalog import catalog_of_run
 from relatum.runs.trained import SECONDS, Trained
 from relatum.runs.views import load_views, save_views
 from relatum.sql.catalog import Catalog, View
+from relatum.sql.statement import Statement
 
 __all__ = ["ROWS", "DefinedView", "answer_sql", "catalog_with_views"]
 
@@ -34,7 +37,12 @@ def catalog_with_views(run: Trained) -> Catalog:
 
 
 def answer_sql(
-    run: Trained, text: str, *, conjunction: str = "product", seconds: float | None = SECONDS
+    run: Trained,
+    text: str,
+    *,
+    conjunction: str = "product",
+    seconds: float | None = SECONDS,
+    coverage: float | None = None,
 ) -> QueryRows | DefinedView:
     """Return the rows that a statement selects, best first, or the view that it makes.
 
@@ -43,23 +51,39 @@ def answer_sql(
         text: one statement.
         conjunction: how the probabilities of facts become that of a row, `product` or `minimum`.
         seconds: when to stop with the best that was found; None is no limit.
+        coverage: the share of sets of new rows that hold the missing one, for queries with one predicted link.
     """
     from relatum.sql.parse import parse_sql  # its library is an extra, which all else does without
 
     statement = parse_sql(text, catalog_with_views(run))
     if statement.kind == "view" and statement.name is not None:
+        if coverage is not None:
+            raise DataError(f"{text.strip()}: coverage is for a query, not for a view; leave it out")
         return _define(run, statement.name, View(statement.expression, statement.columns))
-    found = joined_rows(
-        run,
-        statement.expression,
-        [str(position) for position in range(statement.expression.arity)],
-        text.strip(),
-        statement.limit or ROWS,
-        known=statement.known,
-        least=statement.least or 0.0,
-        conjunction=conjunction,
-        seconds=seconds,
-    )
+    names = [str(position) for position in range(statement.expression.arity)]
+    if coverage is not None:
+        _require_whole_set(statement, text.strip())
+        found = covered_rows(
+            run,
+            statement.expression,
+            names,
+            text.strip(),
+            coverage,
+            new_only=statement.known is False,
+            seconds=seconds,
+        )
+    else:
+        found = joined_rows(
+            run,
+            statement.expression,
+            names,
+            text.strip(),
+            statement.limit or ROWS,
+            known=statement.known,
+            least=statement.least or 0.0,
+            conjunction=conjunction,
+            seconds=seconds,
+        )
     rows = [_arranged(row, statement.columns, statement.positions) for row in found]
     plan = plan_of(statement.expression) if statement.kind == "explain" else ()
     return QueryRows(
@@ -72,7 +96,21 @@ def answer_sql(
         proven=found.proven,
         stopped=found.stopped,
         plan=plan,
+        coverage=found.coverage,
+        limit=found.limit,
     )
+
+
+def _require_whole_set(statement: Statement, text: str) -> None:
+    """Refuse what would cut rows out of a set of which something is promised."""
+    cut = {
+        "LIMIT": statement.limit is not None,
+        "known": statement.known is True,
+        "probability": statement.least is not None,
+    }
+    for word, there in cut.items():
+        if there:
+            raise DataError(f"{text}: coverage is about whole sets, which {word} would cut; leave one of them out")
 
 
 def _arranged(row: QueryRow, columns: tuple[str, ...], positions: tuple[int, ...]) -> QueryRow:
