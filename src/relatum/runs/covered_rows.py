@@ -142,7 +142,7 @@ def _rest_of(
     if len(found) > 1:
         raise DataError(
             f"{query}: coverage needs one question; known facts leave several for {as_written(link.relation)}, "
-            "so name the entity that is meant"
+            "so give that position a value"
         )
     (witness,) = witnesses_of(work, rest, [found[0].assignment])
     return found[0].assignment, witness
