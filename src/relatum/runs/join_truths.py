@@ -23,10 +23,12 @@ from relatum.inference.scoring import CandidateScorer, score
 from relatum.joins.truths import BestFacts, Ranked
 from relatum.memory import budget
 from relatum.models.ops import one_torch_thread
+from relatum.models.reale import ReAlE
 from relatum.reasoning.query import Query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.column_truths import ColumnTruths
 from relatum.runs.trained import Trained
+from relatum.runs.tried_facts import tried_facts
 from relatum.time_limit import Limit
 
 __all__ = ["CAP", "FLOOR", "RunTruths"]
@@ -150,6 +152,20 @@ class RunTruths:
                 facts = facts[:, facts[column] == entity]
         if facts.shape[1] >= k:
             return BestFacts(facts, np.ones(facts.shape[1]), self._cap)
+        if isinstance(self._run.model, ReAlE):
+            new, proven = self._reasoned_facts(relation, given, k, limit)
+        else:
+            table = self._facts.table(relation).columns
+            new, proven = tried_facts(self._run, self._known, table, relation, given, k, limit)
+        values = self.fact_values(relation, new)
+        order = np.argsort(-values, kind="stable")
+        rest = self._cap if not proven else float(values.min()) if len(values) >= k else 0.0
+        return BestFacts(
+            np.concatenate([facts, new[:, order]], axis=1), np.append(np.ones(facts.shape[1]), values[order]), rest
+        )
+
+    def _reasoned_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Limit) -> tuple[Ids, bool]:
+        """Return the best facts that are not known, int32[arity, found], and whether they surely are; by bounds of ReAlE."""
         names = self._run.entities
         arguments = tuple(None if entity is None else names[entity] for entity in given)
         query = Query(Relation(self._run.model.schema[relation]), arguments)
@@ -159,12 +175,7 @@ class RunTruths:
             new[column] = 0 if entity is None else entity
         for number, one in enumerate(found):
             new[query.open, number] = [names.id(name) for name in one.entities]
-        values = self.fact_values(relation, new)
-        order = np.argsort(-values, kind="stable")
-        rest = self._cap if not found.proven else float(values.min()) if len(found) >= k else 0.0
-        return BestFacts(
-            np.concatenate([facts, new[:, order]], axis=1), np.append(np.ones(facts.shape[1]), values[order]), rest
-        )
+        return new, found.proven
 
     def fact_values(self, relation: str, facts: Ids) -> Float64:
         """Return the values of facts that answer no question: known or, by what the model says alone, likely.
