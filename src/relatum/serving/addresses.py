@@ -8,7 +8,7 @@ its number: `/shop/entity?number=17`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
@@ -23,6 +23,10 @@ def address(run: str, page: str = "", name: str | None = None, *, json: bool = F
 
     What is None in `query` is left out.
     """
+    return _address(run, page, name, query, json=json)
+
+
+def _address(run: str, page: str, name: str | None, query: Mapping[str, object], *, json: bool = False) -> str:
     parts = ["", quote(run, safe="")]
     if page:
         parts.append(page)
@@ -68,7 +72,7 @@ class PageContext:
 
     def url(self, page: str = "", name: str | None = None, **query: object) -> str:
         """Return the address of a page of this run."""
-        return address(self.run, page, name, **query)
+        return _address(self.run, page, name, query)
 
     def entity(self, name: str) -> str:
         """Return the address of an entity's page."""
@@ -82,4 +86,4 @@ class PageContext:
 
     def ask(self, question: str, **query: object) -> str:
         """Return the address of the answers to a question, or to a query of SQL or algebra."""
-        return address(self.run, "ask", q=question, **query)
+        return _address(self.run, "ask", None, {"q": question, **query})

@@ -7,6 +7,7 @@ file is in WAL mode and each commit waits for the disk.
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
 import threading
 import time
@@ -36,6 +37,7 @@ CREATE TABLE decisions (
     decided REAL NOT NULL,
     undone REAL
 ) STRICT;
+CREATE TABLE secret (value TEXT NOT NULL) STRICT;
 CREATE UNIQUE INDEX standing ON decisions (run, relation, entities) WHERE undone IS NULL;
 """
 _COLUMNS = "id, run, relation, entities, verdict, probability, decided"
@@ -67,6 +69,9 @@ class Decision:
 class Decisions:
     """The decisions in a file, which is created if it is not there.
 
+    `secret` is what a form must send that decides: a page of another site cannot know it. It is in the file, so that all
+    processes of a server have the same one.
+
     Args:
         path: the file.
     """
@@ -95,9 +100,11 @@ class Decisions:
                 for statement in _TABLE.split(";\n"):
                     if statement.strip():
                         run(statement)
+                run("INSERT INTO secret (value) VALUES (?)", (secrets.token_urlsafe(32),))
                 run(f"PRAGMA application_id = {_FORMAT}")
                 run(f"PRAGMA user_version = {_VERSION}")
             run("COMMIT")
+        self.secret: str = run("SELECT value FROM secret").fetchone()[0]
 
     def decide(
         self, run: str, relation: str, entities: tuple[str, ...], verdict: Verdict, probability: float | None = None

@@ -77,6 +77,11 @@ class HostedRun:
         """Whether there is a run to ask."""
         return self._run is not None
 
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model to load: training has finished."""
+        return (self.folder / _MODEL).exists()
+
     def run(self) -> Run:
         """Return the run; the first caller loads it, and others wait for that."""
         if self._run is None:
@@ -98,7 +103,7 @@ class HostedRun:
     def _load(self) -> bool:
         """Load what is on disk; if that is damaged, or changes meanwhile, what was there before stays."""
         before = signature(self.folder)
-        if not (self.folder / _MODEL).exists():
+        if not self.has_model:
             self.problem = "training has not finished; what there is to see is its training"
             return False
         began = time.monotonic()

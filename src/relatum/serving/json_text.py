@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import fields, is_dataclass
-from functools import cache
 from typing import Any
 
 __all__ = ["json_of"]
@@ -19,14 +18,15 @@ def json_of(value: object) -> bytes:
         return _ENCODER.encode(_finite(value)).encode("ascii")
 
 
-@cache
-def _field_names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+_FIELDS: dict[Any, tuple[str, ...]] = {}
 
 
 def _plain(value: Any) -> dict[str, object]:
     """Return a dataclass as a dictionary, one level deep: the encoder comes back for what is inside."""
-    return {name: getattr(value, name) for name in _field_names(type(value))}
+    names = _FIELDS.get(value.__class__)
+    if names is None:
+        names = _FIELDS[value.__class__] = tuple(field.name for field in fields(value))
+    return {name: getattr(value, name) for name in names}
 
 
 def _finite(value: Any) -> object:

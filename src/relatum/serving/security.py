@@ -38,7 +38,7 @@ _HEADERS: list[tuple[bytes, bytes]] = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
-_READING = ("GET", "HEAD")
+_SAFE = ("GET", "HEAD")
 
 
 class Guard:
@@ -75,7 +75,7 @@ class Guard:
         if entry is not None:
             await _send(guarded, 303, b"", entry)
             return
-        body = receive if scope["method"] in _READING else _Bounded(receive, self._settings.body_bytes)
+        body = receive if scope["method"] in _SAFE else _Bounded(receive, self._settings.body_bytes)
         await self._app(scope, body, guarded)
 
     def _checked(self, scope: Scope) -> Headers | None:
@@ -102,7 +102,7 @@ class Guard:
             raise RequestError(421, "the server does not go by the name in Host; start it with --allow-host NAME")
         if source is not None and _host_of(source) != host.lower():
             raise RequestError(403, "the request comes from another site")
-        if scope["method"] not in _READING:
+        if scope["method"] not in _SAFE:
             if site is not None and site not in (b"same-origin", b"none"):
                 raise RequestError(403, "the request comes from another site")
             if length is not None and not (length.isdigit() and int(length[:20]) <= self._settings.body_bytes):
@@ -126,7 +126,7 @@ class Guard:
             raise RequestError(401, "the token is wrong")
         if cookie is not None and self._is_token(_cookie(cookie)):
             return None
-        if scope["method"] in _READING and b"token=" in scope["query_string"]:
+        if scope["method"] in _SAFE and b"token=" in scope["query_string"]:
             query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
             given = [value for name, value in query if name == "token"]
             if given and self._is_token(given[0].encode()):

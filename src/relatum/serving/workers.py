@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -19,8 +20,8 @@ _RETRY_AFTER = 1  # seconds
 class Workers:
     """A pool of threads that takes so much work at once and refuses more.
 
-    A thread cannot be stopped from outside. Work that takes too long is answered with a refusal, but counts as taken until it
-    ends; that it ends is up to the limits of time inside.
+    A thread cannot be stopped from outside. Work that takes too long is answered with a refusal, but counts as taken until
+    it ends; that it ends is up to the limits of time inside.
 
     Args:
         threads: that work.
@@ -62,10 +63,8 @@ class Workers:
                     value = work()
             except BaseException as raised:
                 error = raised
-            try:
+            with contextlib.suppress(RuntimeError):  # the server may have stopped meanwhile
                 loop.call_soon_threadsafe(deliver, value, error)
-            except RuntimeError:  # the server has stopped meanwhile
-                pass
 
         self.taken += 1
         self._pool.submit(run)
