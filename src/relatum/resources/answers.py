@@ -1,0 +1,257 @@
+"""Answers to questions, what a run thinks of a fact, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relatum.api import Run
+from relatum.errors import DataError
+from relatum.evidence.reasons import Reason
+from relatum.resources.limits import MOST_ANSWERS, MOST_REASONS, bounded, bounded_seconds, bounded_text
+from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
+from relatum.runs.answers import Answer, Question, parse_question
+from relatum.runs.reasons import why, without_prefixes
+from relatum.runs.trained import SECONDS
+
+__all__ = [
+    "AnswerItem",
+    "ExplainedFact",
+    "QuestionAnswers",
+    "ReasonItem",
+    "ScoredFact",
+    "SimilarFactItem",
+    "complete",
+    "explain",
+    "reason_item",
+    "score",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonItem:
+    """A rule that speaks for a fact.
+
+    Attributes:
+        rule: as Datalog writes it, entities without the prefixes of their types.
+        answers: which argument of the fact the rule names.
+        confidence: how likely a candidate is right that the rule names.
+        right: how often it named the answer of a training fact.
+        named: how many candidates it named in all.
+        facts: some of the facts that it rests on here, in words; of a path two in one text.
+        more: how many others there are.
+    """
+
+    rule: str
+    answers: str
+    confidence: float
+    right: int
+    named: int
+    facts: tuple[str, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerItem:
+    """An answer to a question.
+
+    Attributes:
+        entities: those at the open positions, in their order.
+        fact: the fact that they make.
+        probability: how likely it is as an answer to this question; None without calibration. Of a known answer it is what
+            the run would think of it if it were not known.
+        known: whether the fact is known.
+        source: the split part that holds it, `derived` if it follows by definition, `assumed` if it was taken as true for
+            this question, None if it is not known.
+        score: the model's score; to be compared among answers of one question only.
+        reasons: what speaks for it, if that was wanted; empty where nothing but the embedding does.
+    """
+
+    entities: tuple[EntityRef, ...]
+    fact: FactRef
+    probability: float | None
+    known: bool
+    source: str | None
+    score: float
+    reasons: tuple[ReasonItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswers:
+    """The answers to a question: known ones, best first, and behind them new ones, best first.
+
+    Attributes:
+        question: as it was understood.
+        relation: its relation.
+        arguments: the given entities in the order of the positions; None where it is open or free.
+        roles: how the open positions are called.
+        answers: up to k that are known and up to k that are not.
+        truncated: whether there may be more answers than are listed.
+        promise: with a coverage, how often the new answers hold the missing one, and if what is so; else None.
+    """
+
+    question: str
+    relation: str
+    arguments: tuple[EntityRef | None, ...]
+    roles: tuple[str, ...]
+    answers: tuple[AnswerItem, ...]
+    truncated: bool
+    promise: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredFact:
+    """What a run thinks of a fact.
+
+    Attributes:
+        fact: the fact; its probability is 1 if it is known.
+        probability: how likely it would be if it were not known; None without calibration.
+        percentile: the share of its one-cell variations that score lower, in percent.
+        score: the model's score; to be compared among facts of one relation only.
+    """
+
+    fact: FactRef
+    probability: float | None
+    percentile: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarFactItem:
+    """A known fact that differs in one entity, as text, and how similar the embedding finds these two entities."""
+
+    text: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedFact:
+    """What speaks for a fact and what against it.
+
+    Attributes:
+        scored: what the run thinks of it.
+        reasons: the most confident rules that speak for it.
+        objections: what speaks against it, in words.
+        similar: the known facts that the embedding finds most similar.
+    """
+
+    scored: ScoredFact
+    reasons: tuple[ReasonItem, ...]
+    objections: tuple[str, ...]
+    similar: tuple[SimilarFactItem, ...]
+
+
+def complete(
+    run: Run,
+    question: str,
+    k: int = 10,
+    *,
+    new_only: bool = False,
+    reasons: int = 0,
+    seconds: float = SECONDS,
+    coverage: float | None = None,
+) -> QuestionAnswers:
+    """Return the answers to a question such as `sold(drew, ?, book)`: the k best known ones, then the k best new ones.
+
+    Args:
+        run: the run that is asked.
+        question: a text with at least one open position.
+        k: how many known answers, and how many new ones; at most MOST_ANSWERS.
+        new_only: leave out those that are known.
+        reasons: how many rules to show for each new answer of a stored relation; at most MOST_REASONS.
+        seconds: that answers with free positions, or of a defined relation, may take.
+        coverage: the share of sets of new answers that hold the missing one; the new answers are then such a set.
+    """
+    bounded("k", k, MOST_ANSWERS)
+    if reasons:
+        bounded("reasons", reasons, MOST_REASONS)
+    parsed = parse_question(bounded_text(question, "the question"), run.schema)
+    found = run.complete(parsed, k=k, new_only=new_only, seconds=bounded_seconds(seconds), coverage=coverage)
+    known, new = found.known[:k], found.new if coverage is None else found.new[:MOST_ANSWERS]
+    filler = _Filler(run, parsed)
+    explained = reasons if not parsed.free and parsed.relation not in run.definitions else 0
+    answers = tuple(filler.item(one, explained) for one in (*known, *new))
+    truncated = len(known) == k or (len(new) == k if coverage is None else len(found.new) > len(new))
+    return QuestionAnswers(
+        str(parsed), parsed.relation, filler.given, filler.open_roles, answers, truncated=truncated, promise=found.promise
+    )
+
+
+def score(run: Run, fact: str) -> ScoredFact:
+    """Return what a run thinks of a fact such as `sold(drew, alex, book)`."""
+    parsed = parse_question(bounded_text(fact, "the fact"), run.schema)
+    found = run.score(parsed)
+    ref = fact_ref(run, parsed.relation, _names(run, parsed), probability=found.probability, source=found.source)
+    return ScoredFact(ref, found.probability, found.percentile, found.score)
+
+
+def explain(run: Run, fact: str, k: int = 5) -> ExplainedFact:
+    """Return what speaks for a fact and what against it: the k most confident rules, objections, similar facts."""
+    bounded("k", k, MOST_REASONS)
+    parsed = parse_question(bounded_text(fact, "the fact"), run.schema)
+    if parsed.relation in run.definitions:
+        return ExplainedFact(score(run, fact), (), (), ())
+    found = why(run, parsed, k)
+    similar = tuple(SimilarFactItem(one.fact, one.similarity) for one in run.similar_facts(parsed))
+    return ExplainedFact(
+        score(run, fact), tuple(reason_item(run, one) for one in found), tuple(run.objections(parsed)), similar
+    )
+
+
+def reason_item(run: Run, reason: Reason) -> ReasonItem:
+    """Return a rule that speaks for a fact, as people read it."""
+    one = without_prefixes(run, reason)
+    return ReasonItem(one.rule, one.answers, one.confidence, one.right, one.named, one.facts, one.more)
+
+
+class _Filler:
+    """Turns the answers to one question into items."""
+
+    def __init__(self, run: Run, question: Question) -> None:
+        self._run, self._question = run, question
+        roles = role_names(run, question.relation)
+        self.open_roles = tuple(roles[position] for position in question.open)
+        self._arguments: list[str | None] = [
+            None if name is None else run.entities[entity]
+            for name, entity in zip(question.arguments, run.entities_of(question)[:, 0].tolist(), strict=True)
+        ]
+        self.given = tuple(None if name is None else entity_ref(run, name) for name in self._arguments)
+
+    def item(self, answer: Answer, reasons: int) -> AnswerItem:
+        run, question = self._run, self._question
+        entities = tuple(entity_ref(run, name) for name in answer.entities)
+        fact = self._fact(answer)
+        found: Sequence[Reason] = ()
+        if reasons and not answer.known:
+            only = question.open[0] if len(question.open) == 1 else None
+            found = why(run, Question(question.relation, tuple(one.name for one in fact.entities)), reasons, only)
+        listed = tuple(reason_item(run, one) for one in found)
+        return AnswerItem(entities, fact, answer.probability, answer.known, answer.source, answer.score, listed)
+
+    def _fact(self, answer: Answer) -> FactRef:
+        """Return the fact that an answer makes; where positions are free, what is left of it."""
+        relation, filled = self._question.relation, list(self._arguments)
+        for position, name in zip(self._question.open, answer.entities, strict=True):
+            filled[position] = name
+        if not self._question.free:
+            names = [name for name in filled if name is not None]
+            return fact_ref(self._run, relation, names, probability=answer.probability, source=answer.source)
+        kept = [position for position in range(len(filled)) if position not in self._question.free]
+        roles = role_names(self._run, relation)
+        shown = Question(relation, tuple(filled), self._question.free, roles)
+        return FactRef(
+            relation,
+            tuple(entity_ref(self._run, filled[position] or "") for position in kept),
+            tuple(roles[position] for position in kept),
+            str(shown),
+            answer.known,
+            1.0 if answer.known else answer.probability,
+            answer.source,
+        )
+
+
+def _names(run: Run, question: Question) -> list[str]:
+    """Return the whole names of the entities of a fact."""
+    if question.open or question.free:
+        raise DataError(f"{question}: a fact names an entity for every position of {run.schema[question.relation]}")
+    return [run.entities[one] for one in run.entities_of(question)[:, 0].tolist()]
