@@ -193,6 +193,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "count": count,
         "duration": duration,
+        "exact": lambda value: Markup("{}").format(value),  # for a field that is sent back: no character is changed
         "listed": listed,
         "name": _name,
         "shortened": _shortened,
@@ -219,6 +220,7 @@ def _environment() -> Environment:
         "with_part": _with_part,
         "most_drawn": drawings.MOST_FACTS,
         "address": address,
+        "address_of": _address_of,
         "fact_address": _fact_address,
         "static": lambda file: f"/-/static/{file}?v={static_edition()}",
     }
@@ -248,6 +250,12 @@ def _shortened(name: str, longest: int = _LONGEST) -> str:
     """Return a name, without its middle if it is longer than so many characters."""
     half = (longest - 1) // 2
     return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
+
+
+def _address_of(at: PageContext) -> str:
+    """Return the address of a page itself, which its twin's follows from."""
+    path, sign, query = at.twin.partition("?")
+    return path.removesuffix(".json") + sign + query
 
 
 def _with_part(where: str, part: str) -> str:
