@@ -1,0 +1,213 @@
+"""Drawings as SVG: the facts around an entity, soft rules between relations, probabilities and curves.
+
+They have no style of their own, as the page's policy allows none: the style sheet gives them colours, by day and by night.
+What can be opened is a link. Beside each drawing the page has a table that says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from markupsafe import Markup, escape
+
+from relatum.formatting import percent, visible
+from relatum.report.layered_layout import Edge, arrange
+from relatum.resources.references import EntityRef, FactRef
+from relatum.serving.neighbourhood import Hub, Layout, Node, Spoke, arrange_narrow, arrange_wide
+
+__all__ = ["MOST_FACTS", "clipped", "element", "neighbourhood", "probability_bar", "rule_drawing", "shown_name"]
+
+MOST_FACTS = 16  # that are drawn around an entity: more cannot be read
+_LONGEST = {"wide": 17, "narrow": 26, "role": 13, "relation": 24, "middle": 18}  # characters of a name that are drawn
+
+_TIP = Markup(
+    '<defs><marker id="tip" viewBox="0 0 10 8" refX="10" refY="4" markerWidth="8" markerHeight="7" orient="auto">'
+    '<path d="M0 0 L10 4 L0 8 z"/></marker></defs>'
+)
+
+Address = Callable[[str], str]
+
+
+def shown_name(entity: EntityRef) -> str:
+    """Return what people call an entity: its label, or else its name without the prefix of its type."""
+    return entity.label or entity.name.removeprefix(f"{entity.type}:" if entity.type else "") or entity.name
+
+
+def clipped(text: str, longest: int) -> str:
+    """Return a text of at most so many characters, with an ellipsis where it was cut, and nothing that acts in it."""
+    shown = visible(text)
+    return shown if len(shown) <= longest else f"{shown[: longest - 1].rstrip()}…"
+
+
+def neighbourhood(centre: EntityRef, facts: Sequence[FactRef], entity: Address, fact: Callable[[FactRef], str]) -> Markup:
+    """Return the facts around an entity, drawn twice: for a wide and for a narrow screen, of which the page shows one.
+
+    Args:
+        centre: the entity in the middle.
+        facts: known and predicted ones that hold it; the first `MOST_FACTS` are drawn.
+        entity: the address of an entity's page, by its name.
+        fact: the address of a fact's page.
+    """
+    chosen = list(facts)[:MOST_FACTS]
+    known = sum(one.known for one in chosen)
+    title = f"{visible(shown_name(centre))}: {known} known and {len(chosen) - known} predicted facts around it"
+    layouts = [arrange_wide(centre, chosen), arrange_narrow(centre, chosen)]
+    return Markup("\n").join(_neighbourhood(layout, title, entity, fact) for layout in layouts)
+
+
+def probability_bar(probability: float | None, known: bool) -> Markup:
+    """Return a probability as a bar that is filled from the left; the number stands beside it."""
+    share = 0.0 if probability is None else min(max(probability, 0.0), 1.0)
+    back = element("rect", x=0, y=0, width=100, height=8, rx=4, class_="track")
+    width = max(100 * share, 2.5) if share else 0
+    front = element("rect", x=0, y=0, width=width, height=8, rx=min(4, width / 2), class_="known" if known else "predicted")
+    return element(
+        "svg",
+        back,
+        front if width else None,
+        class_="probability",
+        viewBox="0 0 100 8",
+        preserveAspectRatio="none",
+        width=100,
+        height=8,
+        aria_hidden="true",
+    )
+
+
+def rule_drawing(rules: Sequence[tuple[str, Sequence[str], float]], relation: Address) -> Markup:
+    """Return soft rules as arrows from the relations of their bodies to those of their heads.
+
+    Args:
+        rules: each the relation of its head, those of its body, and its confidence.
+        relation: the address of a relation's page.
+    """
+    best = dict[tuple[str, str], float]()
+    for head, body, confidence in rules:
+        for source in dict.fromkeys(body):
+            best[source, head] = max(confidence, best.get((source, head), 0.0))
+    if not best:
+        return Markup("")
+    longest = _LONGEST["relation"]
+    names = {
+        clipped(name, longest) + "\u200b" * index: name for index, name in enumerate(sorted({n for k in best for n in k}))
+    }
+    short = {name: box for box, name in names.items()}  # boxes of two long names that begin alike stay two
+    picture = arrange([Edge(short[a], short[b], percent(confidence, 0)) for (a, b), confidence in best.items()])
+    parts = [
+        Markup(
+            '<defs><marker id="tip" viewBox="0 0 10 8" refX="10" refY="4" markerWidth="8" markerHeight="7" orient="auto">'
+        )
+        + Markup('<path d="M0 0 L10 4 L0 8 z"/></marker></defs>')
+    ]
+    for arrow in picture.arrows:
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow.points)
+        parts.append(element("polyline", points=points, class_="arrow", marker_end="url(#tip)"))
+        parts.append(element("text", arrow.edge.label, x=arrow.label[0], y=arrow.label[1], class_="role"))
+    for box in picture.boxes:
+        inside = element("rect", x=box.x, y=box.y, width=box.width, height=box.height, rx=6, class_="box")
+        x, y = box.x + box.width / 2, box.y + box.height / 2 + 4
+        text = element("text", box.name.rstrip("\u200b"), x=x, y=y, text_anchor="middle", class_="relation")
+        parts.append(_link(relation(names[box.name]), names[box.name], inside, text))
+    title = "Relations as boxes, with arrows from those that a soft rule reads to the one that it speaks for"
+    return _drawing("graph", title, picture.width, picture.height, parts)
+
+
+def element(name: str, /, *children: str | None, **attributes: str | float | None) -> Markup:
+    """Return an element; text is escaped unless it is markup, None is left out, and `class_` is the attribute `class`."""
+    given = Markup("").join(
+        Markup(' {}="{}"').format(key.removesuffix("_").replace("_", "-"), _attribute(value))
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return Markup("<{0}{1}>{2}</{0}>").format(name, given, Markup("").join(escape(one) for one in children if one))
+
+
+def _neighbourhood(layout: Layout, title: str, entity: Address, fact: Callable[[FactRef], str]) -> Markup:
+    parts = [_spoke(layout, spoke) for spoke in layout.spokes]
+    parts += [_label(layout, spoke) for spoke in layout.spokes]
+    parts += [_hub(layout, hub, fact(hub.fact)) for hub in layout.hubs]
+    parts += [_node(layout, node, entity(node.entity.name)) for node in layout.nodes]
+    parts.append(_middle(layout))
+    return _drawing(f"neighbourhood {'narrow' if layout.narrow else 'wide'}", title, layout.width, layout.height, parts)
+
+
+def _spoke(layout: Layout, spoke: Spoke) -> Markup:
+    hub, end, state = spoke.hub, spoke.end, "known" if spoke.hub.fact.known else "predicted"
+    if layout.narrow:
+        if end is None:
+            x, y = layout.middle.x, layout.middle.y
+            path = f"M{x:.1f},{y:.1f}V{hub.y - 14:.1f}Q{x:.1f},{hub.y:.1f} {x + 14:.1f},{hub.y:.1f}H{hub.x:.1f}"
+        else:
+            path = (
+                f"M{hub.x:.1f},{hub.y:.1f}V{end.y - 10:.1f}Q{hub.x:.1f},{end.y:.1f} {hub.x + 10:.1f},{end.y:.1f}H{end.x:.1f}"
+            )
+        return element("path", d=path, class_=f"spoke {state}")
+    x, y = (layout.middle.x, layout.middle.y) if end is None else (end.x, end.y)
+    bend = (x + hub.x) / 2
+    path = f"M{x:.1f},{y:.1f}C{bend:.1f},{y:.1f} {bend:.1f},{hub.y:.1f} {hub.x:.1f},{hub.y:.1f}"
+    return element("path", d=path, class_=f"spoke {state}")
+
+
+def _label(layout: Layout, spoke: Spoke) -> Markup:
+    """Return the role on a spoke: at the outer end, or at the hub on the side of the middle."""
+    hub, end, role = spoke.hub, spoke.end, clipped(spoke.role, _LONGEST["role"])
+    if layout.narrow:
+        if end is None:
+            return Markup("")  # it stands beside the relation
+        return element("text", role, x=end.x - 9, y=end.y - 4, text_anchor="end", class_="role")
+    if end is None:
+        anchor = "end" if hub.side > 0 else "start"
+        return element("text", role, x=hub.x - 10 * hub.side, y=hub.y + 13, text_anchor=anchor, class_="role")
+    anchor = "end" if end.side > 0 else "start"
+    return element("text", role, x=end.x - 9 * end.side, y=end.y - 4, text_anchor=anchor, class_="role")
+
+
+def _hub(layout: Layout, hub: Hub, address: str) -> Markup:
+    fact, state = hub.fact, "known" if hub.fact.known else "predicted"
+    sure = "" if fact.known or fact.probability is None else percent(fact.probability, 0)
+    dot = element("rect", x=hub.x - 4.5, y=hub.y - 4.5, width=9, height=9, rx=2, class_=f"hub {state}")
+    relation = clipped(fact.relation, _LONGEST["relation"])
+    if layout.narrow:
+        roles = [spoke.role for spoke in layout.spokes if spoke.hub is hub and spoke.end is None]
+        tail = element("tspan", f"  {clipped(', '.join(roles), _LONGEST['role'])}", class_="role")
+        sure_part = element("tspan", f"  {sure}", class_="sure") if sure else None
+        text = element("text", relation, tail, sure_part, x=hub.x + 10, y=hub.y + 4, class_="relation")
+        return _link(address, f"{visible(fact.text)}, {sure or 'known'}", dot, text)
+    text = element("text", relation, x=hub.x, y=hub.y - 10, text_anchor="middle", class_="relation")
+    beside = (
+        element("text", sure, x=hub.x + 9 * hub.side, y=hub.y + 16, text_anchor="middle", class_="sure") if sure else None
+    )
+    return _link(address, f"{visible(fact.text)}, {sure or 'known'}", dot, text, beside)
+
+
+def _node(layout: Layout, node: Node, address: str) -> Markup:
+    dot = element("circle", cx=node.x, cy=node.y, r=3.6, class_="node")
+    name = shown_name(node.entity)
+    short = clipped(name, _LONGEST["narrow" if layout.narrow else "wide"])
+    anchor = "start" if node.side > 0 else "end"
+    text = element("text", short, x=node.x + 9 * node.side, y=node.y + 4, text_anchor=anchor, class_="entity")
+    return _link(address, visible(name), dot, text)
+
+
+def _middle(layout: Layout) -> Markup:
+    node = layout.middle
+    text = clipped(shown_name(node.entity), 34 if layout.narrow else _LONGEST["middle"])
+    width = 7.6 * len(text) + 26
+    x = 4.0 if layout.narrow else node.x - width / 2
+    box = element("rect", x=x, y=node.y - 16, width=width, height=32, rx=16, class_="middle")
+    label = element("text", text, x=x + width / 2, y=node.y + 4.5, text_anchor="middle", class_="middle")
+    return element("g", box, label)
+
+
+def _link(address: str, label: str, *parts: Markup | None) -> Markup:
+    title = element("title", label)
+    return element("a", title, *parts, href=address, aria_label=label)
+
+
+def _drawing(kind: str, title: str, width: float, height: float, parts: Sequence[Markup]) -> Markup:
+    size = f"0 0 {width:g} {height:g}"
+    return element("svg", *parts, class_=kind, viewBox=size, width=width, height=height, role="group", aria_label=title)
+
+
+def _attribute(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")
