@@ -63,7 +63,7 @@ def sample_pages(
     name: Callable[[str], str] = str, *, decisions: bool = True, run: str = "shop"
 ) -> dict[str, Callable[[], str]]:
     """Return each page by its path, drawn when it is called; `name` changes the names of entities and relations."""
-    at = PageContext(run, (run, "jf17k"), "1.0", f"/{run}/x.json", decisions, "secret")
+    at = PageContext(run, (run, "jf17k"), "1.0", f"/{run}/x.json", decisions, "secret", lambda one: 17)
     sold, drew = name("sold"), name("people:drew")
     others = [name(f"people:{one}") for one in ("alex", "sam", "kim", "toni", "robin", "maria theresia")]
     items = [name(f"items:{one}") for one in ("book", "lamp", "chair", "a very long name of a thing that nobody buys")]

@@ -186,6 +186,12 @@ def _relation_address(at: PageContext, name: str) -> str:
     return at.relation(name) if len(name) <= _LONGEST_ADDRESS else at.url()
 
 
+def _facts_address(at: PageContext, entity: str, relation: str | None = None, role: str | None = None) -> str:
+    """Return the address of an entity's facts; that of the entity where its name is too long for an address."""
+    short = len(entity) + len(relation or "") <= _LONGEST_ADDRESS
+    return at.url("facts", entity=entity, relation=relation, role=role) if short else at.entity(entity)
+
+
 def _missing_address(at: PageContext, name: str, after: str | None = None) -> str:
     return at.url("missing", name, after=after) if len(name) <= _LONGEST_ADDRESS else at.url("missing")
 
@@ -233,6 +239,7 @@ def _environment() -> Environment:
         "address": address,
         "address_of": _address_of,
         "fact_address": _fact_address,
+        "facts_address": _facts_address,
         "missing_address": _missing_address,
         "relation_address": _relation_address,
         "static": lambda file: f"/-/static/{file}?v={static_edition()}",
