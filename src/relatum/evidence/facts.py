@@ -118,11 +118,15 @@ class FactStore:
 
     def written(self, rule: SoftRule, grounding: Sequence[int]) -> str:
         """Return the facts of a grounding as people read them."""
-        names, parts = self.graph.entities, []
+        return ", ".join(f"{relation}({', '.join(entities)})" for relation, entities in self.named(rule, grounding))
+
+    def named(self, rule: SoftRule, grounding: Sequence[int]) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the facts of a grounding by name: the relation and the entities of each."""
+        names, found = self.graph.entities, []
         for atom, number in zip(rule.body, grounding, strict=True):
-            entities = (names[one] for one in self.columns[atom.relation][:, number].tolist())
-            parts.append(f"{self.graph.schema[atom.relation].name}({', '.join(entities)})")
-        return ", ".join(parts)
+            entities = tuple(names[one] for one in self.columns[atom.relation][:, number].tolist())
+            found.append((self.graph.schema[atom.relation].name, entities))
+        return found
 
     def _like(self, atom: Atom, fact: Ids, relation: int) -> Bool:
         """Return which facts of an atom's relation are like it, where a fact of another is given; not this one itself."""

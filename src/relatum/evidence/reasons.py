@@ -26,6 +26,7 @@ class Reason:
         named: how many candidates it named in all.
         facts: some of the facts that it rests on here, of a path two at a time; of neighbours, how many share which answers.
         more: how many others there are.
+        grounds: the same facts by relation and entities, each once; of neighbours, none.
     """
 
     rule: str
@@ -35,10 +36,11 @@ class Reason:
     named: int
     facts: tuple[str, ...]
     more: int
+    grounds: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the reason as plain data."""
-        return asdict(self)
+        """Return the reason as plain data; its facts as text."""
+        return {name: value for name, value in asdict(self).items() if name != "grounds"}
 
 
 def reasons(evidence: Evidence, relation: int, fact: Ids, k: int = 5, only: int | None = None) -> list[Reason]:
@@ -95,4 +97,6 @@ def _reason(evidence: Evidence, rule: SoftRule, groundings: list[tuple[int, ...]
     schema, names = evidence.facts.schema, evidence.facts.entities
     shown = tuple(evidence.store.written(rule, each) for each in groundings[:_FACTS])
     more = max(0, len(groundings) - _FACTS)
-    return Reason(rule.text(schema, names), rule.answers(schema), rule.confidence, rule.right, rule.named, shown, more)
+    grounds = tuple(dict.fromkeys(fact for each in groundings[:_FACTS] for fact in evidence.store.named(rule, each)))
+    text, answers = rule.text(schema, names), rule.answers(schema)
+    return Reason(text, answers, rule.confidence, rule.right, rule.named, shown, more, grounds)

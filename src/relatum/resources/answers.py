@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from relatum.api import Run
 from relatum.errors import DataError
 from relatum.evidence.reasons import Reason
+from relatum.resources.fact_index import known_fact
 from relatum.resources.limits import MOST_ANSWERS, MOST_REASONS, bounded, bounded_seconds, bounded_text
 from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
 from relatum.runs.answers import Answer, Question, parse_question
@@ -40,6 +41,7 @@ class ReasonItem:
         named: how many candidates it named in all.
         facts: some of the facts that it rests on here, in words; of a path two in one text.
         more: how many others there are.
+        grounds: the same facts, each once; none where neighbours speak, entities with similar answers.
     """
 
     rule: str
@@ -49,6 +51,7 @@ class ReasonItem:
     named: int
     facts: tuple[str, ...]
     more: int
+    grounds: tuple[FactRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +121,9 @@ class ScoredFact:
 
 @dataclass(frozen=True, slots=True)
 class SimilarFactItem:
-    """A known fact that differs in one entity, as text, and how similar the embedding finds these two entities."""
+    """A known fact that differs in one entity, and how similar the embedding finds these two entities."""
 
-    text: str
+    fact: FactRef
     similarity: float
 
 
@@ -192,7 +195,10 @@ def explain(run: Run, fact: str, k: int = 5) -> ExplainedFact:
     if parsed.relation in run.definitions:
         return ExplainedFact(score(run, fact), (), (), ())
     found = why(run, parsed, k)
-    similar = tuple(SimilarFactItem(one.fact, one.similarity) for one in run.similar_facts(parsed))
+    similar = tuple(
+        SimilarFactItem(known_fact(run, parsed.relation, _names(run, parse_question(one.fact, run.schema))), one.similarity)
+        for one in run.similar_facts(parsed)
+    )
     return ExplainedFact(
         score(run, fact), tuple(reason_item(run, one) for one in found), tuple(run.objections(parsed)), similar
     )
@@ -201,7 +207,8 @@ def explain(run: Run, fact: str, k: int = 5) -> ExplainedFact:
 def reason_item(run: Run, reason: Reason) -> ReasonItem:
     """Return a rule that speaks for a fact, as people read it."""
     one = without_prefixes(run, reason)
-    return ReasonItem(one.rule, one.answers, one.confidence, one.right, one.named, one.facts, one.more)
+    grounds = tuple(known_fact(run, relation, entities) for relation, entities in reason.grounds)
+    return ReasonItem(one.rule, one.answers, one.confidence, one.right, one.named, one.facts, one.more, grounds)
 
 
 class _Filler:
@@ -223,8 +230,10 @@ class _Filler:
         fact = self._fact(answer)
         found: Sequence[Reason] = ()
         if reasons and not answer.known:
-            only = question.open[0] if len(question.open) == 1 else None
-            found = why(run, Question(question.relation, tuple(one.name for one in fact.entities)), reasons, only)
+            whole = Question(question.relation, tuple(one.name for one in fact.entities))
+            if len(question.open) == 1:
+                found = why(run, whole, reasons, question.open[0])
+            found = found or why(run, whole, reasons)  # what names other entities of the fact speaks for it, too
         listed = tuple(reason_item(run, one) for one in found)
         return AnswerItem(entities, fact, answer.probability, answer.known, answer.source, answer.score, listed)
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from relatum.api import Run
-from relatum.resources.references import EntityRef, FactRef
+from relatum.errors import SettingError
+from relatum.resources.fact_index import fact_index
+from relatum.resources.limits import MOST_FACTS, bounded
+from relatum.resources.references import EntityRef, FactRef, entity_named, entity_ref, fact_ref, role_names
+from relatum.resources.tokens import offset_of, token_of
 
 __all__ = ["FactPage", "facts_of"]
 
@@ -45,9 +52,58 @@ def facts_of(
     Args:
         run: the run whose facts they are.
         entity: a whole name, a value, or a label.
-        relation: the name of a relation, stored or defined.
+        relation: the name of a relation, stored or defined; without one, facts of stored relations.
         role: a role of the relation, or the number of a position; needs an entity and a relation.
         after: the token of the page before.
         limit: how many facts a page has; at most MOST_FACTS.
     """
-    raise NotImplementedError
+    limit = bounded("limit", limit, MOST_FACTS)
+    if role is not None and (entity is None or relation is None):
+        raise SettingError("role: says where an entity stands in a relation; give both of these too")
+    schema = None if relation is None else run.schema[relation]
+    position = None if role is None or schema is None else schema.position(role)
+    name = None if entity is None else entity_named(run, entity)
+    number = None if name is None else run.entities.id(name)
+    wanted = ("facts", len(fact_index(run)), len(run.entities), name, relation, position)
+    start = offset_of(after, *wanted)
+    if schema is not None and schema.name in run.definitions:
+        facts, total = _derived(run, schema.name, number, position, start, limit)
+    else:
+        chosen = _chosen(run, number, None if relation is None else run.model.schema.id(relation), position)
+        facts, total = tuple(fact_index(run).refs(chosen[start : start + limit])), len(chosen)
+    ends = start + len(facts)
+    return FactPage(
+        None if name is None else entity_ref(run, name),
+        None if schema is None else schema.name,
+        None if position is None or schema is None else role_names(run, schema.name)[position],
+        facts,
+        total,
+        token_of(ends, *wanted) if facts and ends < total else None,
+    )
+
+
+def _chosen(run: Run, entity: int | None, relation: int | None, position: int | None) -> Sequence[int]:
+    """Return the numbers of the facts that are wanted, ascending."""
+    index = fact_index(run)
+    if entity is None:
+        return range(len(index)) if relation is None else index.of_relation(relation)
+    found = [
+        one.facts
+        for one in index.standings(entity)
+        if (relation is None or one.relation == relation) and (position is None or one.position == position)
+    ]
+    numbers: list[int] = np.unique(np.concatenate(found)).tolist() if found else []
+    return numbers
+
+
+def _derived(
+    run: Run, relation: str, entity: int | None, position: int | None, start: int, limit: int
+) -> tuple[tuple[FactRef, ...], int]:
+    """Return a page of the facts that follow by definition, and how many there are."""
+    columns = run.table(relation).columns
+    if entity is not None:
+        here = columns == entity
+        columns = columns[:, here.any(axis=0) if position is None else here[position]]
+    shown = columns[:, start : start + limit].T.tolist()
+    refs = (fact_ref(run, relation, [run.entities[one] for one in fact], source="derived") for fact in shown)
+    return tuple(refs), int(columns.shape[1])

@@ -1,0 +1,110 @@
+"""Answers, scores and explanations are what the run says, with references that can be followed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import relatum
+from relatum import DataError, Run, SettingError, UnknownNameError
+from relatum.resources.answers import complete, explain, score
+
+
+def test_answers_are_those_of_the_run(example: Run) -> None:
+    found, wanted = complete(example, "sold(drew, ?, book)", 4), example.complete("sold(drew, ?, book)", k=4)
+    assert [tuple(one.name for one in item.entities) for item in found.answers] == [one.entities for one in wanted]
+    assert [item.probability for item in found.answers] == [one.probability for one in wanted]
+    assert [item.source for item in found.answers] == [one.source for one in wanted]
+    assert found.roles == ("buyer",)
+    assert [None if one is None else one.name for one in found.arguments] == ["drew", None, "book"]
+
+
+def test_an_answer_holds_its_whole_fact(example: Run) -> None:
+    for item in complete(example, "sold(drew, ?, book)", 4).answers:
+        assert item.fact.text == f"sold(drew, {item.entities[0].name}, book)"
+        assert item.fact.known == item.known
+        assert item.fact.probability == (1.0 if item.known else item.probability)
+
+
+def test_what_was_left_out_is_flagged(example: Run) -> None:
+    assert complete(example, "sold(drew, ?, book)", 1).truncated
+    assert not complete(example, "sold(drew, ?, book)", 1000).truncated
+
+
+def test_answers_with_free_positions_keep_to_what_was_given(example: Run) -> None:
+    found = complete(example, "sold(seller=drew, buyer=?)", 2)
+    assert [item.fact.roles for item in found.answers] == [("seller", "buyer")] * len(found.answers)
+    assert found.answers[0].fact.text == f"sold(seller=drew, buyer={found.answers[0].entities[0].name})"
+
+
+def test_a_value_or_label_is_answered_with_whole_names(tables: Run) -> None:
+    found = complete(tables, 'seats(?, ?, "customer 7", ?)', 2)
+    assert found.arguments[2] is not None
+    assert found.arguments[2].name == "customers:7"
+    assert all(item.fact.entities[2].label == "customer 7" for item in found.answers)
+
+
+def test_new_answers_come_with_reasons_and_their_grounds(tables: Run) -> None:
+    found = complete(tables, "customers.country(?, France)", 5, new_only=True, reasons=2)
+    explained = [item for item in found.answers if item.reasons]
+    assert explained
+    for item in explained:
+        assert all(len(item.reasons) <= 2 and one.confidence > 0 for one in item.reasons)
+        for one in item.reasons:
+            assert all(fact.known and fact.source in ("train", "valid") for fact in one.grounds)
+
+
+def test_a_set_of_answers_comes_with_its_promise(example: Run) -> None:
+    found = complete(example, "sold(drew, ?, book)", coverage=0.7)
+    assert found.promise is not None
+    assert found.promise == example.complete("sold(drew, ?, book)", coverage=0.7).promise
+
+
+def test_a_fact_is_scored(example: Run) -> None:
+    found, wanted = score(example, "sold(drew, alex, book)"), example.score("sold(drew, alex, book)")
+    assert (found.probability, found.percentile, found.score) == (wanted.probability, wanted.percentile, wanted.score)
+    assert found.fact.source == wanted.source
+
+
+def test_a_fact_is_explained(tables: Run) -> None:
+    known = next(iter(tables.split.train.table("customers.country")))
+    text = f'customers.country("{known[0]}", "{known[1]}")'
+    found = explain(tables, text, 3)
+    assert found.scored.fact.known
+    assert [one.rule for one in found.reasons] == [
+        one.rule.replace("customers.country:", "").replace("customers.city:", "") for one in tables.why(text, k=3)
+    ]
+    assert all(one.fact.known for one in found.similar)
+
+
+def test_a_fact_of_a_defined_relation_is_scored_and_explained_by_its_score(example_run: Path, tmp_path: Path) -> None:
+    run = relatum.open(example_run).save(tmp_path / "run")
+    run.define("purchase", "permute[1, 0, 2](sold)")
+    assert explain(run, "purchase(drew, alex, book)").scored == score(run, "purchase(drew, alex, book)")
+    assert complete(run, "purchase(drew, ?, book)", 2, reasons=2).answers
+
+
+@pytest.mark.parametrize(
+    ("question", "error"),
+    [
+        ("sold(drew, ?", DataError),
+        ("sold(drew, alex, book)", DataError),
+        ("sould(drew, ?, book)", UnknownNameError),
+        ("sold(drewe, ?, book)", UnknownNameError),
+        ("(" * 100, DataError),
+        ("x" * 20_000, DataError),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(example: Run, question: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        complete(example, question)
+
+
+def test_too_much_is_refused(example: Run) -> None:
+    with pytest.raises(SettingError, match="k: must be at most 1,000"):
+        complete(example, "sold(drew, ?, book)", 1001)
+    with pytest.raises(SettingError, match="reasons: must be at most 20"):
+        complete(example, "sold(drew, ?, book)", reasons=21)
+    with pytest.raises(DataError, match="names an entity for every position"):
+        score(example, "sold(drew, ?, book)")

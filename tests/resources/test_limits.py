@@ -1,0 +1,33 @@
+"""What is too much is refused in one sentence that says how much is enough."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from relatum import DataError, SettingError
+from relatum.resources.limits import MOST_DEPTH, MOST_TEXT, bounded, bounded_seconds, bounded_text
+
+
+def test_a_number_is_kept_within_its_bounds() -> None:
+    assert bounded("k", 10, 10) == 10
+    for wrong in (0, -1, 11, True, "3"):
+        with pytest.raises(SettingError, match="k: "):
+            bounded("k", wrong, 10)
+
+
+def test_seconds_are_above_nothing_and_not_too_many() -> None:
+    assert bounded_seconds(0.5) == 0.5
+    for wrong in (0.0, -1.0, math.nan, math.inf, 31.0):
+        with pytest.raises(SettingError, match="seconds: must be above 0 and at most 30"):
+            bounded_seconds(wrong)
+
+
+def test_a_text_is_neither_too_long_nor_too_deep() -> None:
+    assert bounded_text("sold(drew, ?, book)") == "sold(drew, ?, book)"
+    assert bounded_text("()" * (MOST_DEPTH + 1))
+    with pytest.raises(DataError, match="the query has 10,001 characters"):
+        bounded_text("x" * (MOST_TEXT + 1), "the query")
+    with pytest.raises(DataError, match="more than 40 brackets within each other"):
+        bounded_text("(" * (MOST_DEPTH + 1))

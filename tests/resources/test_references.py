@@ -1,0 +1,49 @@
+"""References to entities and facts say all that is needed to show them and to ask about them again."""
+
+from __future__ import annotations
+
+import pytest
+
+from relatum import DataError, Run, UnknownNameError
+from relatum.resources.references import EntityRef, entity_named, entity_ref, fact_ref
+from relatum.runs.answers import parse_question
+
+
+def test_an_entity_of_a_table_has_a_label_and_a_type(tables: Run) -> None:
+    assert entity_ref(tables, "customers:7") == EntityRef("customers:7", "customer 7", "customers")
+
+
+def test_an_entity_of_facts_has_a_name_alone(example: Run) -> None:
+    assert entity_ref(example, "drew") == EntityRef("drew", None, None)
+
+
+def test_the_longest_type_wins(tables: Run) -> None:
+    city = next(name for name in tables.entities if name.startswith("customers.city:"))
+    assert entity_ref(tables, city).type == "customers.city"
+
+
+def test_the_text_of_a_fact_can_be_read_back(example: Run) -> None:
+    ref = fact_ref(example, "sold", ['a "b", (c)', "?", "x=y"], probability=0.5)
+    assert parse_question(ref.text, example.schema).arguments == ('a "b", (c)', "?", "x=y")
+    assert (ref.known, ref.probability, ref.roles) == (False, 0.5, ("seller", "buyer", "item"))
+
+
+def test_a_known_fact_is_certain(example: Run) -> None:
+    ref = fact_ref(example, "sold", ["drew", "alex", "book"], probability=0.5, source="train")
+    assert (ref.known, ref.probability, ref.source) == (True, 1.0, "train")
+
+
+def test_an_entity_is_named_by_value_or_label(tables: Run) -> None:
+    assert entity_named(tables, "customers:7") == "customers:7"
+    assert entity_named(tables, "customer 7") == "customers:7"
+    assert entity_named(tables, "Bonn") == "customers.city:Bonn"
+
+
+def test_a_name_that_means_several_is_refused(tables: Run) -> None:
+    with pytest.raises(DataError, match="'Ada' could be any of 2 entities: customers:1, customers:2"):
+        entity_named(tables, "Ada")
+
+
+def test_an_unknown_name_is_answered_with_similar_ones(example: Run) -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'drew'"):
+        entity_named(example, "drewe")
