@@ -63,7 +63,7 @@ def sample_pages(
     name: Callable[[str], str] = str, *, decisions: bool = True, run: str = "shop"
 ) -> dict[str, Callable[[], str]]:
     """Return each page by its path, drawn when it is called; `name` changes the names of entities and relations."""
-    at = PageContext(run, (run, "jf17k"), "1.0", f"/{run}/x.json", decisions, "secret")
+    at = PageContext(run, (run, "jf17k"), "1.0", f"/{run}/x.json", decisions, "secret", lambda one: 17)
     sold, drew = name("sold"), name("people:drew")
     others = [name(f"people:{one}") for one in ("alex", "sam", "kim", "toni", "robin", "maria theresia")]
     items = [name(f"items:{one}") for one in ("book", "lamp", "chair", "a very long name of a thing that nobody buys")]
@@ -112,7 +112,8 @@ def sample_pages(
     around = Neighbourhood(entity(drew), (*known, *new, fact(name("lent_to"), others[0], drew)), truncated=True)
     overview = RunOverview(
         run, "ReAlE", 40, "shop", 485, (PartSize("train", 1200), PartSize("valid", 40), PartSize("test", 40)),
-        "2026-01-02T03:04:05+00:00", (row, lent), 0.51, measured[0], True, (DefinitionRow("lent_to", "project[0, 1](sold)"),), False,
+        "2026-01-02T03:04:05+00:00", (row, lent), 0.51, measured[0], True,
+        (DefinitionRow("lent_to", "project[0, 1](sold)"),), False,
     )  # fmt: skip
     points = tuple(CurvePoint(epoch, 0.5 * epoch, 3.0 / epoch) for epoch in range(1, 80))
     scores = tuple(CurvePoint(epoch, 0.5 * epoch, 1 - 1 / epoch) for epoch in range(5, 80, 5))
@@ -132,10 +133,13 @@ def sample_pages(
         scored, (reason, reason), ("no training fact has the same seller and buyer",), (SimilarFactItem(known[0].text, 0.7),)
     )
     rows = QueryAnswers(
-        "sql", f"SELECT buyer FROM {sold} WHERE seller = 'drew'", ("buyer",),
+        "sql", "SELECT buyer FROM sold WHERE seller = 'drew'", ("buyer",),
         (
             QueryItem((entity(others[0]),), 1.0, True, True, (WitnessItem(known[0], negated=False),)),
-            QueryItem((entity(others[1]),), 0.4, False, True, (WitnessItem(new[1], negated=False), WitnessItem(new[2], negated=True))),
+            QueryItem(
+                (entity(others[1]),), 0.4, False, True,
+                (WitnessItem(new[1], negated=False), WitnessItem(new[2], negated=True)),
+            ),
         ),
         True, "equal", "the time was over", True,
     )  # fmt: skip

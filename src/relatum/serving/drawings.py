@@ -18,7 +18,14 @@ from relatum.serving.neighbourhood import Hub, Layout, Node, Spoke, arrange_narr
 __all__ = ["MOST_FACTS", "clipped", "element", "neighbourhood", "probability_bar", "rule_drawing", "shown_name"]
 
 MOST_FACTS = 16  # that are drawn around an entity: more cannot be read
-_LONGEST = {"wide": 17, "narrow": 26, "role": 13, "relation": 24, "middle": 18}  # characters of a name that are drawn
+_LONGEST = {
+    "wide": 17,
+    "narrow": 26,
+    "role": 13,
+    "relation": 24,
+    "middle": 18,
+    "label": 300,
+}  # characters of a name that are drawn
 
 _TIP = Markup(
     '<defs><marker id="tip" viewBox="0 0 10 8" refX="10" refY="4" markerWidth="8" markerHeight="7" orient="auto">'
@@ -50,7 +57,8 @@ def neighbourhood(centre: EntityRef, facts: Sequence[FactRef], entity: Address, 
     """
     chosen = list(facts)[:MOST_FACTS]
     known = sum(one.known for one in chosen)
-    title = f"{visible(shown_name(centre))}: {known} known and {len(chosen) - known} predicted facts around it"
+    name = clipped(shown_name(centre), _LONGEST["label"])
+    title = f"{name}: {known} known and {len(chosen) - known} predicted facts around it"
     layouts = [arrange_wide(centre, chosen), arrange_narrow(centre, chosen)]
     return Markup("\n").join(_neighbourhood(layout, title, entity, fact) for layout in layouts)
 
@@ -83,7 +91,7 @@ def rule_drawing(rules: Sequence[tuple[str, Sequence[str], float]], relation: Ad
     """
     best = dict[tuple[str, str], float]()
     for head, body, confidence in rules:
-        for source in dict.fromkeys(body):
+        for source in set(body) - {head}:  # an arrow from a relation to itself says little and is hard to follow
             best[source, head] = max(confidence, best.get((source, head), 0.0))
     if not best:
         return Markup("")
@@ -124,7 +132,7 @@ def element(name: str, /, *children: str | None, **attributes: str | float | Non
 
 def _neighbourhood(layout: Layout, title: str, entity: Address, fact: Callable[[FactRef], str]) -> Markup:
     parts = [_spoke(layout, spoke) for spoke in layout.spokes]
-    parts += [_label(layout, spoke) for spoke in layout.spokes]
+    parts += _roles(layout)
     parts += [_hub(layout, hub, fact(hub.fact)) for hub in layout.hubs]
     parts += [_node(layout, node, entity(node.entity.name)) for node in layout.nodes]
     parts.append(_middle(layout))
@@ -148,18 +156,22 @@ def _spoke(layout: Layout, spoke: Spoke) -> Markup:
     return element("path", d=path, class_=f"spoke {state}")
 
 
-def _label(layout: Layout, spoke: Spoke) -> Markup:
-    """Return the role on a spoke: at the outer end, or at the hub on the side of the middle."""
-    hub, end, role = spoke.hub, spoke.end, clipped(spoke.role, _LONGEST["role"])
-    if layout.narrow:
-        if end is None:
-            return Markup("")  # it stands beside the relation
-        return element("text", role, x=end.x - 9, y=end.y - 4, text_anchor="end", class_="role")
-    if end is None:
-        anchor = "end" if hub.side > 0 else "start"
-        return element("text", role, x=hub.x - 10 * hub.side, y=hub.y + 13, text_anchor=anchor, class_="role")
-    anchor = "end" if end.side > 0 else "start"
-    return element("text", role, x=end.x - 9 * end.side, y=end.y - 4, text_anchor=anchor, class_="role")
+def _roles(layout: Layout) -> list[Markup]:
+    """Return the roles on spokes: at hubs on the side of the middle, and at nodes, which may have several."""
+    at_nodes, found = dict[int, tuple[Node, list[str]]](), list[Markup]()
+    for spoke in layout.spokes:
+        hub, role = spoke.hub, clipped(spoke.role, _LONGEST["role"])
+        if spoke.end is not None:
+            roles = at_nodes.setdefault(id(spoke.end), (spoke.end, []))[1]
+            if role not in roles:
+                roles.append(role)
+        elif not layout.narrow:  # where it stands beside the relation
+            anchor = "end" if hub.side > 0 else "start"
+            found.append(element("text", role, x=hub.x - 10 * hub.side, y=hub.y + 13, text_anchor=anchor, class_="role"))
+    for node, roles in at_nodes.values():
+        anchor, text = "end" if node.side > 0 else "start", clipped(", ".join(roles), _LONGEST["role"])
+        found.append(element("text", text, x=node.x - 9 * node.side, y=node.y - 4, text_anchor=anchor, class_="role"))
+    return found
 
 
 def _hub(layout: Layout, hub: Hub, address: str) -> Markup:
@@ -172,12 +184,12 @@ def _hub(layout: Layout, hub: Hub, address: str) -> Markup:
         tail = element("tspan", f"  {clipped(', '.join(roles), _LONGEST['role'])}", class_="role")
         sure_part = element("tspan", f"  {sure}", class_="sure") if sure else None
         text = element("text", relation, tail, sure_part, x=hub.x + 10, y=hub.y + 4, class_="relation")
-        return _link(address, f"{visible(fact.text)}, {sure or 'known'}", dot, text)
+        return _link(address, f"{sure or 'known'}: {fact.text}", dot, text)
     text = element("text", relation, x=hub.x, y=hub.y - 10, text_anchor="middle", class_="relation")
     beside = (
         element("text", sure, x=hub.x + 9 * hub.side, y=hub.y + 16, text_anchor="middle", class_="sure") if sure else None
     )
-    return _link(address, f"{visible(fact.text)}, {sure or 'known'}", dot, text, beside)
+    return _link(address, f"{sure or 'known'}: {fact.text}", dot, text, beside)
 
 
 def _node(layout: Layout, node: Node, address: str) -> Markup:
@@ -186,7 +198,7 @@ def _node(layout: Layout, node: Node, address: str) -> Markup:
     short = clipped(name, _LONGEST["narrow" if layout.narrow else "wide"])
     anchor = "start" if node.side > 0 else "end"
     text = element("text", short, x=node.x + 9 * node.side, y=node.y + 4, text_anchor=anchor, class_="entity")
-    return _link(address, visible(name), dot, text)
+    return _link(address, name, dot, text)
 
 
 def _middle(layout: Layout) -> Markup:
@@ -200,8 +212,8 @@ def _middle(layout: Layout) -> Markup:
 
 
 def _link(address: str, label: str, *parts: Markup | None) -> Markup:
-    title = element("title", label)
-    return element("a", title, *parts, href=address, aria_label=label)
+    short = clipped(label, _LONGEST["label"])
+    return element("a", element("title", short), *parts, href=address, aria_label=short)
 
 
 def _drawing(kind: str, title: str, width: float, height: float, parts: Sequence[Markup]) -> Markup:

@@ -59,6 +59,7 @@ __all__ = [
 
 _LONGEST = 96  # characters of a name that are shown; the whole name is in its title
 _BREAKABLE = 24  # characters of a name that stand in one line
+_LONGEST_ADDRESS = 1000  # characters of a name or a fact in an address: up to twelve bytes each
 _MOST_EPOCHS = 60  # in the table beside curves
 
 
@@ -176,7 +177,23 @@ def _page(template: str, at: PageContext, section: str | None = None, /, **shown
 
 
 def _fact_address(at: PageContext, fact: FactRef) -> str:
-    return at.url("explain", fact=fact.text)
+    """Return the address of what speaks for a fact; that of its relation where its names are too long for an address."""
+    return at.url("explain", fact=fact.text) if len(fact.text) <= _LONGEST_ADDRESS else _relation_address(at, fact.relation)
+
+
+def _relation_address(at: PageContext, name: str) -> str:
+    """Return the address of a relation; that of the run where its name is too long for an address."""
+    return at.relation(name) if len(name) <= _LONGEST_ADDRESS else at.url()
+
+
+def _facts_address(at: PageContext, entity: str, relation: str | None = None, role: str | None = None) -> str:
+    """Return the address of an entity's facts; that of the entity where its name is too long for an address."""
+    short = len(entity) + len(relation or "") <= _LONGEST_ADDRESS
+    return at.url("facts", entity=entity, relation=relation, role=role) if short else at.entity(entity)
+
+
+def _missing_address(at: PageContext, name: str, after: str | None = None) -> str:
+    return at.url("missing", name, after=after) if len(name) <= _LONGEST_ADDRESS else at.url("missing")
 
 
 @cache
@@ -222,6 +239,9 @@ def _environment() -> Environment:
         "address": address,
         "address_of": _address_of,
         "fact_address": _fact_address,
+        "facts_address": _facts_address,
+        "missing_address": _missing_address,
+        "relation_address": _relation_address,
         "static": lambda file: f"/-/static/{file}?v={static_edition()}",
     }
     return environment
@@ -266,7 +286,7 @@ def _with_part(where: str, part: str) -> str:
 def _question_at(group: FactGroup, entity: str) -> str | None:
     """Return the question whose answers have an entity at the position of a group; None where nothing is left to ask."""
     arity = len(group.facts[0].entities) if group.facts else 1
-    if arity < 2:
+    if arity < 2 or len(group.relation) + len(entity) > _LONGEST_ADDRESS:
         return None
     arguments = tuple(entity if position == group.position else None for position in range(arity))
     return as_written(group.relation) + write_arguments(arguments)
@@ -276,7 +296,8 @@ def _questions_around(fact: FactRef) -> list[str]:
     """Return the questions that a fact answers, one for each position."""
     names = tuple(one.name for one in fact.entities)
     found = [(*names[:position], None, *names[position + 1 :]) for position in range(len(names))]
-    return [as_written(fact.relation) + write_arguments(arguments) for arguments in found]
+    written = [as_written(fact.relation) + write_arguments(arguments) for arguments in found]
+    return [text for text in written if len(text) <= _LONGEST_ADDRESS]
 
 
 def _by_epoch(page: TrainingView) -> list[tuple[int, float | None, float | None, float]]:
@@ -300,7 +321,9 @@ def _neighbourhood(page: Neighbourhood, at: PageContext) -> Markup:
 
 
 def _rule_drawing(rules: Sequence[SoftRuleItem], at: PageContext) -> Markup:
-    return drawings.rule_drawing([(one.head, one.body, one.confidence) for one in rules], at.relation)
+    return drawings.rule_drawing(
+        [(one.head, one.body, one.confidence) for one in rules], lambda name: _relation_address(at, name)
+    )
 
 
 def _learning_curve(title: str, points: Sequence[CurvePoint], digits: int, best: CurvePoint | None = None) -> Markup:

@@ -38,7 +38,8 @@ async function send(form, button) {
       row.remove();
       if (moved) go(next);
     }
-    announcement.textContent = `${button.textContent}: ${row.dataset.review}`;
+    const names = [...row.querySelectorAll('[href*="/entity"]')].map((one) => one.textContent);
+    announcement.textContent = `${button.textContent}: ${names.join(", ")}`;
   } catch (error) {
     for (const one of form.querySelectorAll("button")) one.disabled = false;
     announcement.textContent = error.message;
