@@ -119,7 +119,7 @@ class Evidence:
         for rule in self.rules:
             self._rules.setdefault((rule.relation, rule.position), []).append(rule)
         self.neighbours = {(one.relation, one.position): Neighbours(self.store, one) for one in self.neighbourhoods}
-        self._scratch: Scratch | None = None
+        self._scratches: list[Scratch] = []  # that no thread works with now
 
     def __iter__(self) -> Iterator[SoftRule]:
         return (rule for rules in self._rules.values() for rule in rules)
@@ -145,7 +145,9 @@ class Evidence:
             for start in range(0, block.shape[1], step):
                 part = slice(start, min(start + step, block.shape[1]))
                 here = [(excluded_part(found, part), one, each, value) for found, one, each, value in lists]
-                rows, *rest = strengths(here, self._clean(step), part.stop - start, _TOGETHER)
+                scratch = self._clean(step)
+                rows, *rest = strengths(here, scratch, part.stop - start, _TOGETHER)
+                self._scratches.append(scratch)  # not if that failed: it is clean no more
                 parts.append((rows + begin + start, *rest))
         none = np.empty(0, np.float32)
         nothing = np.empty(0, np.int64), np.empty(0, np.int32), none, none, none, none
@@ -216,9 +218,11 @@ class Evidence:
         return Evidence.from_json(self.to_json(), facts)
 
     def _clean(self, questions: int) -> Scratch:
-        if self._scratch is None or len(self._scratch.times) < questions:
-            self._scratch = Scratch(questions, len(self.facts.entities))
-        return self._scratch
+        """Return scratch memory that no other thread has; `questions` are the same in every call."""
+        try:
+            return self._scratches.pop()  # in one step: two threads never get the same
+        except IndexError:
+            return Scratch(questions, len(self.facts.entities))
 
 
 def _weights(given: Any) -> Float64:

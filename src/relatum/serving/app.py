@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
+from relatum.serving.quick_answers import QuickAnswers
 from relatum.serving.responses import add_handlers
 from relatum.serving.routes_answers import answers
 from relatum.serving.routes_decisions import decided
@@ -28,11 +29,12 @@ _LOG = logging.getLogger("relatum.serving")
 def create_app(folders: Iterable[Path], settings: ServerSettings | None = None) -> App:
     """Return a server of the runs in some directories, with all that requests must pass before."""
     settings = settings or ServerSettings()
-    return Guard(inner_app(Site(folders, settings)), settings)
+    site = Site(folders, settings)
+    return Guard(QuickAnswers(inner_app(site), site), settings)
 
 
 def inner_app(site: Site) -> FastAPI:
-    """Return what answers requests; without what they must pass before, which only tests may leave out."""
+    """Return what answers requests the long way; without what they must pass before."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

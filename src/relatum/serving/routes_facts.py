@@ -32,7 +32,7 @@ Name = Annotated[str, Path(max_length=MOST_TEXT)]
 GivenName = Annotated[str | None, Query(max_length=MOST_TEXT)]
 Number = Annotated[int | None, Query(ge=0, lt=1 << 31)]
 Token = Annotated[str | None, Query(max_length=200)]
-Whole = Annotated[bool, Query(description="on pages: work out what takes long, too")]
+Show = Annotated[tuple[str, ...], Query(max_length=8, description="parts of a page that take long to work out")]
 Limit = Annotated[int, Query(ge=1, le=MOST_FACTS)]
 
 
@@ -68,27 +68,29 @@ async def run_schema(request: Request, run: str) -> Response:
 
 @facts.get("/{run}/entity/{name:path}", include_in_schema=False)
 @facts.get("/{run}/entity/{name:path}.json", response_model=EntityPage)
-async def entity(request: Request, run: str, name: Name, whole: Whole = False) -> Response:
+async def entity(request: Request, run: str, name: Name, show: Show = ()) -> Response:
     """Return an entity: its facts by relation and role, and entities like it."""
 
     def render(page: EntityPage, context: PageContext) -> str:
-        if not whole:
-            return pages.render_entity(page, context)
         loaded, own = site.runs[run].run(), page.entity.name
-        found, around = predicted(loaded, own, reasons=1), neighbourhood(loaded, own)
-        return pages.render_entity(page, context, predicted=found, neighbourhood=around)
+        return pages.render_entity(
+            page,
+            context,
+            predicted=predicted(loaded, own, reasons=1) if "predicted" in show else None,
+            neighbourhood=neighbourhood(loaded, own) if "neighbourhood" in show else None,
+        )
 
     site = site_of(request)
-    return await site.show(request, run, lambda loaded: entity_page(loaded, name), render, slow=whole)
+    return await site.show(request, run, lambda loaded: entity_page(loaded, name), render, slow=bool(show))
 
 
 @facts.get("/{run}/entity", include_in_schema=False)
 @facts.get("/{run}/entity.json", response_model=EntityPage)
 async def entity_given(
-    request: Request, run: str, name: GivenName = None, number: Number = None, whole: Whole = False
+    request: Request, run: str, name: GivenName = None, number: Number = None, show: Show = ()
 ) -> Response:
     """Return an entity whose name a path cannot hold, by its name or its number."""
-    return await entity(request, run, await _named(site_of(request), run, name, number), whole)
+    return await entity(request, run, await _named(site_of(request), run, name, number), show)
 
 
 @facts.get("/{run}/predicted.json", response_model=PredictedFacts)

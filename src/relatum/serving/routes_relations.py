@@ -28,7 +28,7 @@ from relatum.serving import pages
 from relatum.serving.addresses import PageContext
 from relatum.serving.json_text import json_of
 from relatum.serving.responses import REFUSALS
-from relatum.serving.routes_facts import GivenName, Limit, Token, Whole
+from relatum.serving.routes_facts import GivenName, Limit, Show, Token
 from relatum.serving.site import HTML, JSON, site_of, wants_json
 
 if TYPE_CHECKING:
@@ -47,35 +47,33 @@ Rules = Annotated[int, Query(ge=1, le=MOST_RULES)]
 @relations.get("/{run}/relation/{name:path}", include_in_schema=False)
 @relations.get("/{run}/relation/{name:path}.json", response_model=RelationPage)
 async def relation(
-    request: Request, run: str, name: Name, after: Token = None, limit: Limit = 20, whole: Whole = False
+    request: Request, run: str, name: Name, after: Token = None, limit: Limit = 20, show: Show = ()
 ) -> Response:
     """Return a relation: its schema, its size and its facts."""
 
     def render(page: RelationPage, context: PageContext) -> str:
-        if not whole:
-            return pages.render_relation(page, context)
         loaded = site.runs[run].run()
         return pages.render_relation(
             page,
             context,
-            quality=relation_quality(loaded, name),
-            rules=relation_rules(loaded, name),
-            doubtful=doubtful(loaded, name),
-            missing=missing(loaded, name, limit=10),
+            quality=relation_quality(loaded, name) if "quality" in show else None,
+            rules=relation_rules(loaded, name) if "rules" in show else None,
+            doubtful=doubtful(loaded, name) if "doubtful" in show else None,
+            missing=missing(loaded, name, limit=10) if "missing" in show else None,
         )
 
     site = site_of(request)
     work = lambda loaded: relation_page(loaded, name, after=after, limit=limit)  # noqa: E731
-    return await site.show(request, run, work, render, slow=whole)
+    return await site.show(request, run, work, render, slow=bool(show))
 
 
 @relations.get("/{run}/relation", include_in_schema=False)
 @relations.get("/{run}/relation.json", response_model=RelationPage)
 async def relation_given(
-    request: Request, run: str, name: Given, after: Token = None, limit: Limit = 20, whole: Whole = False
+    request: Request, run: str, name: Given, after: Token = None, limit: Limit = 20, show: Show = ()
 ) -> Response:
     """Return a relation whose name a path cannot hold."""
-    return await relation(request, run, name, after, limit, whole)
+    return await relation(request, run, name, after, limit, show)
 
 
 @relations.get("/{run}/missing/{name:path}", include_in_schema=False)
@@ -158,14 +156,15 @@ async def run_quality(request: Request, run: str) -> Response:
 
 
 @relations.get("/{run}/quality", include_in_schema=False)
-async def quality_page(request: Request, run: str, whole: Whole = False) -> Response:
+async def quality_page(request: Request, run: str, show: Show = ()) -> Response:
     """Return how good a run is and what may spoil its data; what takes long only if it is wanted, or is there."""
 
     def page(loaded: Run) -> QualityView | None:
-        return quality(loaded) if whole or is_there(loaded, "quality") else None
+        return quality(loaded) if "evaluation" in show or is_there(loaded, "quality") else None
 
     def render(found: QualityView | None, context: PageContext) -> str:
-        data = data_quality(site.runs[run].run()) if whole else None
+        loaded = site.runs[run].run()
+        data = data_quality(loaded) if "data" in show or is_there(loaded, "data quality") else None
         return pages.render_quality(found, context, data)
 
     site = site_of(request)

@@ -41,10 +41,10 @@ class Workers:
     def start(self, work: Callable[[], _Found]) -> asyncio.Future[_Found]:
         """Return the future of some work; what is too much at once is refused here and now."""
         if self.taken >= self.most:
-            raise RequestError(503, "too many requests are at work; try again in a second", retry_after=_RETRY_AFTER)
+            raise self.too_many()
         loop = asyncio.get_running_loop()
         found: asyncio.Future[_Found] = loop.create_future()
-        clock = loop.call_later(self.seconds, self._expire, found)
+        clock = loop.call_later(self.seconds, self.expire, found)
 
         def deliver(value: _Found | None, error: BaseException | None) -> None:
             self.taken -= 1
@@ -63,14 +63,29 @@ class Workers:
                     value = work()
             except BaseException as raised:
                 error = raised
-            with contextlib.suppress(RuntimeError):  # the server may have stopped meanwhile
-                loop.call_soon_threadsafe(deliver, value, error)
+            self.deliver(loop, deliver, value, error)
 
         self.taken += 1
         self._pool.submit(run)
         return found
 
-    def _expire(self, found: asyncio.Future[_Found]) -> None:
+    def submit(self, work: Callable[[], None]) -> None:
+        """Let a thread do some work, whatever is taken already; who calls this has counted it."""
+        self._pool.submit(work)
+
+    @staticmethod
+    def deliver(loop: asyncio.AbstractEventLoop, callback: Callable[..., None], *values: object) -> None:
+        """Let the event loop call something, from a thread; a server that has stopped meanwhile needs it no more."""
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(callback, *values)
+
+    @staticmethod
+    def too_many() -> RequestError:
+        """Return the refusal of what is too much at once."""
+        return RequestError(503, "too many requests are at work; try again in a second", retry_after=_RETRY_AFTER)
+
+    def expire(self, found: asyncio.Future[_Found]) -> None:
+        """Refuse an answer that has taken too long."""
         if not found.done():
             text = f"the answer takes longer than {self.seconds:g} seconds; ask for less, or start the server with --seconds"
             found.set_exception(RequestError(503, text, retry_after=_RETRY_AFTER))
