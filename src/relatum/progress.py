@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["announce", "progress"]
+__all__ = ["announce", "progress", "silence"]
 
 _PATIENCE = 1.0  # seconds before a bar appears: quick work should not flicker
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
@@ -16,6 +16,9 @@ _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yield a function that is told how many of the `total` units of `what` have been done since it was last called."""
+    if _silenced:
+        yield lambda _: None
+        return
     display = _Bar(what, total) if sys.stderr.isatty() else _Lines(what, total)
     try:
         yield display.advance
@@ -23,7 +26,13 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         display.close()
 
 
+def silence() -> None:
+    """Show nothing from now on, in this process: a server works on many things at once, for people who are elsewhere."""
+    _silenced.append(True)
+
+
 _announced: set[str] = set()
+_silenced: list[bool] = []
 
 
 def announce(what: str) -> None:

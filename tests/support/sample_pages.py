@@ -67,10 +67,10 @@ def sample_pages(
     sold, drew = name("sold"), name("people:drew")
     others = [name(f"people:{one}") for one in ("alex", "sam", "kim", "toni", "robin", "maria theresia")]
     items = [name(f"items:{one}") for one in ("book", "lamp", "chair", "a very long name of a thing that nobody buys")]
-    reason = ReasonItem(
-        f"{sold}(X, Y, Z) :- {sold}(Y, X, Z).", "buyer", 0.82, 41, 50, (f"{sold}({drew}, {others[1]}, book)",), 2
-    )
     known = [fact(sold, drew, other, items[index % 4]) for index, other in enumerate(others)]
+    reason = ReasonItem(
+        f"{sold}(X, Y, Z) :- {sold}(Y, X, Z).", "buyer", 0.82, 41, 50, (f"{sold}({others[1]}, lamp)",), 2, (known[1],)
+    )
     new = [fact(sold, drew, items[2], items[index % 4], probability=0.93 / (index + 1)) for index in range(4)]
     answers = [
         *(AnswerItem((one.entities[1],), one, 0.9, True, "train", 8.0) for one in known),
@@ -130,7 +130,7 @@ def sample_pages(
     data = DataQualityView(counts, counts, counts, counts, counts, 17, counts, counts, 2)
     scored = ScoredFact(new[0], 0.4, 98.2, 7.5)
     explained = ExplainedFact(
-        scored, (reason, reason), ("no training fact has the same seller and buyer",), (SimilarFactItem(known[0].text, 0.7),)
+        scored, (reason, reason), ("no training fact has the same seller and buyer",), (SimilarFactItem(known[0], 0.7),)
     )
     rows = QueryAnswers(
         "sql", "SELECT buyer FROM sold WHERE seller = 'drew'", ("buyer",),

@@ -17,7 +17,7 @@ from relatum.data.vocabulary import Ids
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.soft_rule import ANY, Atom, SoftRule
 
-__all__ = ["SUMMARY_COLUMNS", "RuleSummary", "notable_rules", "summaries"]
+__all__ = ["SUMMARY_COLUMNS", "RuleSummary", "notable_rules", "summaries", "summary_of"]
 
 SUMMARY_COLUMNS: dict[str, type] = {
     "rule": str,
@@ -65,21 +65,24 @@ class RuleSummary:
 
 def summaries(evidence: Evidence, heads: Iterable[str] = (), k: int = 20) -> list[RuleSummary]:
     """Return what people read of the k most notable rules, of some relations or of all."""
-    schema, names = evidence.facts.schema, evidence.facts.entities
+    schema = evidence.facts.schema
     wanted = {schema.id(schema[name].name) for name in heads} or set(range(len(schema)))
-    return [
-        RuleSummary(
-            rule.text(schema, names),
-            rule.answers(schema),
-            rule.confidence,
-            rule.right,
-            rule.named,
-            round(explains),
-            tuple(_examples(evidence, rule)),
-            _counter_example(evidence, rule),
-        )
-        for rule, explains in notable_rules(evidence, wanted)[:k]
-    ]
+    return [summary_of(evidence, *one) for one in notable_rules(evidence, wanted)[:k]]
+
+
+def summary_of(evidence: Evidence, rule: SoftRule, explains: float) -> RuleSummary:
+    """Return what people read of a rule that explains about so many facts."""
+    schema, names = evidence.facts.schema, evidence.facts.entities
+    return RuleSummary(
+        rule.text(schema, names),
+        rule.answers(schema),
+        rule.confidence,
+        rule.right,
+        rule.named,
+        round(explains),
+        tuple(_examples(evidence, rule)),
+        _counter_example(evidence, rule),
+    )
 
 
 def notable_rules(evidence: Evidence, relations: Iterable[int]) -> list[tuple[SoftRule, float]]:

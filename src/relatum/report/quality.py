@@ -14,7 +14,7 @@ from relatum.inference import scoring
 from relatum.inference.ranking import Ranks, mrr_interval
 from relatum.runs.trained import Trained
 
-__all__ = ["Breakdown", "ColumnErrors", "Errors", "Measured", "Quality", "WorstFact", "errors_of", "quality_of"]
+__all__ = ["Breakdown", "ColumnErrors", "Errors", "Measured", "Quality", "WorstFact", "errors_of", "measured", "quality_of"]
 
 _LISTED = 25  # relations that have a row of their own
 _WORST_COLUMNS, _WORST_FACTS, _ABOVE = 12, 10, 3
@@ -96,7 +96,8 @@ class Errors:
     worst: tuple[WorstFact, ...]
 
 
-def _measured(name: str, ranks: Ranks) -> Measured:
+def measured(name: str, ranks: Ranks) -> Measured:
+    """Return how some questions rank."""
     metrics = ranks.metrics
     interval = mrr_interval(ranks) if len(np.unique(ranks.fact)) > 1 else None
     return Measured(name, len(ranks), metrics.mrr, interval, metrics.hits[1], metrics.hits[10])
@@ -110,7 +111,7 @@ def quality_of(run: Trained, part: str, ranks: Ranks) -> Quality:
     positions: dict[str, Chosen] = {str(position): ranks.position == position for position in np.unique(ranks.position)}
     return Quality(
         part,
-        _measured("all", ranks),
+        measured("all", ranks),
         _rank_ranges(ranks),
         (
             _by_relation(run, ranks),
@@ -132,7 +133,7 @@ def _rank_ranges(ranks: Ranks) -> tuple[tuple[str, float], ...]:
 
 
 def _by(title: str, head: str, parts: Mapping[str, Chosen], ranks: Ranks) -> Breakdown:
-    return Breakdown(title, head, tuple(_measured(name, ranks.where(chosen)) for name, chosen in parts.items()))
+    return Breakdown(title, head, tuple(measured(name, ranks.where(chosen)) for name, chosen in parts.items()))
 
 
 def _by_relation(run: Trained, ranks: Ranks) -> Breakdown:
@@ -177,7 +178,7 @@ def errors_of(run: Trained, facts: Hypergraph, ranks: Ranks) -> Errors | None:
         schema, position = run.model.schema[one // width], one % width
         name = schema.roles[position] if schema.roles else str(position)
         share = float(sums[one] / lost.sum())
-        columns.append(ColumnErrors(schema.name, name, _measured("", ranks.where(column == one)), share))
+        columns.append(ColumnErrors(schema.name, name, measured("", ranks.where(column == one)), share))
     return Errors(
         unseen=float(np.mean(ranks.unseen)),
         unseen_loss=float(lost[ranks.unseen].sum() / lost.sum()),

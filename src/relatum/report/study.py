@@ -23,7 +23,7 @@ from relatum.runs.probabilities import reliability_of
 from relatum.runs.reasons import why, without_prefixes
 from relatum.runs.trained import Trained
 
-__all__ = ["AROUND", "Known", "NewPredictions", "Study", "study_of"]
+__all__ = ["AROUND", "Known", "NewPredictions", "Study", "provenance_by_section", "settings_by_section", "study_of"]
 
 AROUND = 60  # known facts of a relation that are varied to find new ones
 _LARGEST, _KEPT = 12, 5  # relations with new facts, and new facts of each
@@ -117,14 +117,8 @@ def study_of(run: Trained) -> Study:
         calibrated=run.calibration is not None,
         reliability=None if part is None else reliability_of(run, part),
         history=run.history,
-        settings=_sections(spec.to_dict()),
-        provenance={
-            "Versions and machine": {
-                **provenance.get("versions", {}),
-                **{name: provenance[name] for name in ("python", "machine", "threads") if name in provenance},
-            },
-            "SHA-256 of the data": provenance.get("checksums", {}),
-        },
+        settings=settings_by_section(spec.to_dict()),
+        provenance=provenance_by_section(provenance),
     )
 
 
@@ -190,7 +184,16 @@ def _reason(run: Trained, found: Prediction) -> Reason | None:
     return without_prefixes(run, reasons[0])
 
 
-def _sections(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def settings_by_section(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the settings by section, those outside all sections first."""
     plain = {name: value for name, value in spec.items() if not isinstance(value, dict)}
     return {"Run": plain, **{name.capitalize(): dict(value) for name, value in spec.items() if isinstance(value, dict)}}
+
+
+def provenance_by_section(environment: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return what a run was trained with and on."""
+    machine = {name: environment[name] for name in ("python", "machine", "threads") if name in environment}
+    return {
+        "Versions and machine": {**environment.get("versions", {}), **machine},
+        "SHA-256 of the data": dict(environment.get("checksums", {})),
+    }

@@ -22,8 +22,10 @@ __all__ = [
     "ReasonItem",
     "ScoredFact",
     "SimilarFactItem",
+    "answered",
     "complete",
     "explain",
+    "fact_question",
     "reason_item",
     "score",
 ]
@@ -169,7 +171,21 @@ def complete(
     if reasons:
         bounded("reasons", reasons, MOST_REASONS)
     parsed = parse_question(bounded_text(question, "the question"), run.schema)
-    found = run.complete(parsed, k=k, new_only=new_only, seconds=bounded_seconds(seconds), coverage=coverage)
+    return answered(run, parsed, k, new_only=new_only, reasons=reasons, seconds=bounded_seconds(seconds), coverage=coverage)
+
+
+def answered(
+    run: Run,
+    parsed: Question,
+    k: int,
+    *,
+    new_only: bool = False,
+    reasons: int = 0,
+    seconds: float = SECONDS,
+    coverage: float | None = None,
+) -> QuestionAnswers:
+    """Return the answers to a question that was read already; what `complete` takes."""
+    found = run.complete(parsed, k=k, new_only=new_only, seconds=seconds, coverage=coverage)
     known, new = found.known[:k], found.new if coverage is None else found.new[:MOST_ANSWERS]
     filler = _Filler(run, parsed)
     explained = reasons if not parsed.free and parsed.relation not in run.definitions else 0
@@ -211,6 +227,11 @@ def reason_item(run: Run, reason: Reason) -> ReasonItem:
     return ReasonItem(one.rule, one.answers, one.confidence, one.right, one.named, one.facts, one.more, grounds)
 
 
+def fact_question(fact: FactRef) -> Question:
+    """Return a whole fact as the question that has nothing open."""
+    return Question(fact.relation, tuple(one.name for one in fact.entities))
+
+
 class _Filler:
     """Turns the answers to one question into items."""
 
@@ -230,7 +251,7 @@ class _Filler:
         fact = self._fact(answer)
         found: Sequence[Reason] = ()
         if reasons and not answer.known:
-            whole = Question(question.relation, tuple(one.name for one in fact.entities))
+            whole = fact_question(fact)
             if len(question.open) == 1:
                 found = why(run, whole, reasons, question.open[0])
             found = found or why(run, whole, reasons)  # what names other entities of the fact speaks for it, too

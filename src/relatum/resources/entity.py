@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from relatum.api import Run
-from relatum.resources.answers import AnswerItem
-from relatum.resources.references import EntityRef, FactRef
+from relatum.resources.answers import AnswerItem, answered, fact_question, reason_item
+from relatum.resources.fact_index import Standing, fact_index
+from relatum.resources.limits import MOST_ANSWERS, MOST_FACTS, MOST_REASONS, bounded, bounded_seconds
+from relatum.resources.references import EntityRef, FactRef, entity_named, entity_ref, role_names
+from relatum.runs.answers import Question
+from relatum.runs.reasons import why
+from relatum.runs.trained import SECONDS
 
 __all__ = [
     "EntityPage",
@@ -96,16 +104,129 @@ class Neighbourhood:
     truncated: bool
 
 
+_GROUPS = 100  # of facts, by relation and role, that a page lists
+_QUESTIONS, _OF_ONE_ROLE = 48, 6  # that are asked for predictions: in all, and about one role of the entity
+
+
 def entity_page(run: Run, name: str, *, facts: int = 10, similar: int = 10) -> EntityPage:
-    """Return an entity with its facts; predictions are worked out by `predicted`, on demand."""
-    raise NotImplementedError
+    """Return an entity with its facts; predictions are worked out by `predicted`, on demand.
+
+    Args:
+        run: the run that knows it.
+        name: its whole name, its value, or its label.
+        facts: how many facts each group shows; at most MOST_FACTS.
+        similar: how many similar entities are listed; at most MOST_ANSWERS.
+    """
+    facts, similar = bounded("facts", facts, MOST_FACTS), bounded("similar", similar, MOST_ANSWERS)
+    whole, index = entity_named(run, name), fact_index(run)
+    number = run.entities.id(whole)
+    standings = sorted(index.standings(number), key=lambda one: -len(one.facts))
+    groups = tuple(
+        FactGroup(
+            relation := run.model.schema[one.relation].name,
+            role_names(run, relation)[one.position],
+            one.position,
+            len(one.facts),
+            tuple(index.refs(one.facts[:facts].tolist())),
+        )
+        for one in standings[:_GROUPS]
+    )
+    found = tuple(SimilarItem(entity_ref(run, one.name), one.similarity) for one in run.similar(whole, similar))
+    return EntityPage(entity_ref(run, whole), index.count(number), groups, found, truncated=len(standings) > _GROUPS)
 
 
-def predicted(run: Run, name: str, k: int = 10, *, reasons: int = 0) -> PredictedFacts:
-    """Return the k most likely new facts with an entity; looked for around its known facts."""
-    raise NotImplementedError
+def predicted(
+    run: Run, name: str, k: int = 10, *, reasons: int = 0, least: float = 0.0, seconds: float = SECONDS
+) -> PredictedFacts:
+    """Return the k most likely new facts with an entity, by the questions that its known facts answer.
+
+    Args:
+        run: the run that predicts.
+        name: the entity's whole name, its value, or its label.
+        k: how many; at most MOST_ANSWERS.
+        reasons: how many rules to show for each; at most MOST_REASONS.
+        least: the least probability.
+        seconds: after which no more questions are asked.
+    """
+    k, until = bounded("k", k, MOST_ANSWERS), time.monotonic() + bounded_seconds(seconds)
+    if reasons:
+        bounded("reasons", reasons, MOST_REASONS)
+    whole = entity_named(run, name)
+    best: dict[str, AnswerItem] = {}
+    stopped = False
+    for number, question in enumerate(_questions(run, run.entities.id(whole))):
+        if stopped := number >= _QUESTIONS or time.monotonic() > until:
+            break
+        for item in answered(run, question, min(k, 10), new_only=True).answers:
+            if (item.probability or 0.0) >= least and item.fact.text not in best:
+                best[item.fact.text] = item
+    ranked = sorted(best.values(), key=lambda one: -(one.probability or 0.0))[:k]
+    if reasons:
+        ranked = [_explained(run, one, reasons) for one in ranked]
+    return PredictedFacts(entity_ref(run, whole), tuple(ranked), truncated=stopped)
 
 
-def neighbourhood(run: Run, name: str, *, known: int = 16, new: int = 6) -> Neighbourhood:
-    """Return the facts around an entity: some that are known, spread over its relations, and the likeliest new ones."""
-    raise NotImplementedError
+def neighbourhood(run: Run, name: str, *, known: int = 16, new: int = 6, least: float = 0.05) -> Neighbourhood:
+    """Return the facts around an entity: some that are known, spread over its relations, and the likeliest new ones.
+
+    Args:
+        run: the run that knows it.
+        name: the entity's whole name, its value, or its label.
+        known: how many known facts; at most MOST_FACTS.
+        new: how many new ones; 0 for none, which is much quicker.
+        least: the least probability of a new one.
+    """
+    known, whole, index = bounded("known", known, MOST_FACTS), entity_named(run, name), fact_index(run)
+    number = run.entities.id(whole)
+    standings = sorted(index.standings(number), key=lambda one: -len(one.facts))
+    rounds = itertools.zip_longest(*(one.facts[:known].tolist() for one in standings))
+    chosen = list(dict.fromkeys(fact for row in rounds for fact in row if fact is not None))[:known]
+    guessed = predicted(run, whole, new, least=least).answers if new else ()
+    facts = (*index.refs(sorted(chosen)), *(item.fact for item in guessed))
+    return Neighbourhood(entity_ref(run, whole), facts, truncated=index.count(number) > len(chosen))
+
+
+def _explained(run: Run, item: AnswerItem, reasons: int) -> AnswerItem:
+    """Return a predicted fact with the rules that speak for it."""
+    found = tuple(reason_item(run, one) for one in why(run, fact_question(item.fact), reasons))
+    return replace(item, reasons=found)
+
+
+def _questions(run: Run, entity: int) -> Iterator[Question]:
+    """Yield questions with an entity, some about each of its roles in turn, and each once."""
+    standings = fact_index(run).standings(entity)
+    waiting = [_around(run, one, entity) for one in sorted(standings, key=lambda one: -len(one.facts))]
+    waiting.append(_first_questions(run, standings, entity))
+    seen: set[Question] = set()
+    for row in itertools.zip_longest(*waiting):
+        for question in row:
+            if question is not None and question not in seen:
+                seen.add(question)
+                yield question
+
+
+def _around(run: Run, standing: Standing, entity: int) -> Iterator[Question]:
+    """Yield the questions that known facts with an entity at a position answer, with another position open."""
+    relation, table = run.model.schema[standing.relation], fact_index(run).table(standing.relation)
+    rows = standing.facts - fact_index(run).starts[standing.relation]
+    found: dict[Question, None] = {}
+    for row in rows.tolist():
+        names = [run.entities[one] for one in table[:, row].tolist()]
+        for position in range(relation.arity):
+            if position != standing.position:
+                given = tuple(None if at == position else name for at, name in enumerate(names))
+                found.setdefault(Question(relation.name, given))
+        if len(found) >= _OF_ONE_ROLE:
+            break
+    yield from list(found)[:_OF_ONE_ROLE]
+
+
+def _first_questions(run: Run, standings: list[Standing], entity: int) -> Iterator[Question]:
+    """Yield questions of relations over two entities that have none of its facts, though a column is of its type."""
+    there = {(one.relation, one.position) for one in standings}
+    for number, relation in enumerate(run.model.schema):
+        types = run.column_types(relation.name)
+        for position, one in enumerate(types if relation.arity == 2 else ()):
+            name = run.entities[entity]
+            if one is not None and one.prefix and name.startswith(one.prefix) and (number, position) not in there:
+                yield Question(relation.name, (name, None) if position == 0 else (None, name))

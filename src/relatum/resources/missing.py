@@ -5,10 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relatum.api import Run
-from relatum.resources.answers import ReasonItem
-from relatum.resources.references import FactRef
+from relatum.resources.answers import ReasonItem, fact_question, reason_item
+from relatum.resources.limits import MOST_FACTS, MOST_MISSING, MOST_REASONS, bounded
+from relatum.resources.once import once
+from relatum.resources.references import FactRef, fact_ref, role_names
+from relatum.resources.tokens import offset_of, token_of
+from relatum.runs.answers import Prediction
+from relatum.runs.prediction import predict
+from relatum.runs.reasons import why
 
 __all__ = ["MissingFact", "MissingPage", "missing"]
+
+_AROUND = 2000  # known facts of a relation that are varied to find new ones
+_PER_QUESTION = 5  # new answers to one question, so that the list is not all about one entity
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +68,32 @@ def missing(run: Run, relation: str, *, after: str | None = None, limit: int = 2
         limit: how many facts a page has; at most MOST_FACTS.
         reasons: how many rules to show for each; at most MOST_REASONS.
     """
-    raise NotImplementedError
+    limit, name = bounded("limit", limit, MOST_FACTS), run.schema[relation].name
+    if reasons:
+        bounded("reasons", reasons, MOST_REASONS)
+    found = once(run, f"missing facts of {name}", lambda: _found(run, name))
+    wanted = ("missing", name, len(found), len(run.entities))
+    start = offset_of(after, *wanted)
+    facts = tuple(_item(run, one, reasons) for one in found[start : start + limit])
+    ends = start + len(facts)
+    return MissingPage(
+        name,
+        role_names(run, name),
+        facts,
+        len(found),
+        token_of(ends, *wanted) if facts and ends < len(found) else None,
+        truncated=len(found) == MOST_MISSING,
+    )
+
+
+def _found(run: Run, relation: str) -> tuple[Prediction, ...]:
+    """Return the likeliest new facts of a relation, varied from so many known ones."""
+    return tuple(predict(run, [relation], MOST_MISSING, around=_AROUND, per_question=_PER_QUESTION)[relation])
+
+
+def _item(run: Run, one: Prediction, reasons: int) -> MissingFact:
+    fact = fact_ref(run, one.relation, one.entities, probability=one.probability)
+    listed: tuple[ReasonItem, ...] = ()
+    if reasons and one.relation not in run.definitions:
+        listed = tuple(reason_item(run, each) for each in why(run, fact_question(fact), reasons))
+    return MissingFact(fact, one.position, one.score, listed)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from relatum.api import Run
+from relatum.errors import RelatumError
 
-__all__ = ["is_there", "once"]
+__all__ = ["BusyError", "is_there", "once", "one_at_a_time"]
 
 T = TypeVar("T")
 
 _GUARD = threading.Lock()
+
+
+class BusyError(RelatumError):
+    """Others are at work with what is wanted, and it took too long to wait for them."""
 
 
 class _Kept:
@@ -33,6 +39,19 @@ def once(run: Run, name: str, work_out: Callable[[], T]) -> T:
             if name not in kept.values:
                 kept.values[name] = work_out()
     return kept.values[name]  # type: ignore[return-value]  # what was worked out under this name
+
+
+@contextmanager
+def one_at_a_time(run: Run, name: str, seconds: float) -> Iterator[None]:
+    """Let one thread at a time do something with a run; others wait, and are refused after so many seconds."""
+    with _GUARD:
+        lock = run.remembered("resources", _Kept).locks.setdefault(name, threading.Lock())
+    if not lock.acquire(timeout=seconds):
+        raise BusyError(f"other {name} are at work; try again in a moment")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def is_there(run: Run, name: str) -> bool:

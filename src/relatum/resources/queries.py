@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relatum.algebra.lexer import Reader
 from relatum.api import Run
-from relatum.resources.references import EntityRef, FactRef
+from relatum.errors import DataError, SettingError
+from relatum.resources.answers import complete, score
+from relatum.resources.cursor import is_sql
+from relatum.resources.fact_index import known_fact
+from relatum.resources.limits import MOST_ANSWERS, bounded, bounded_seconds, bounded_text
+from relatum.resources.once import one_at_a_time
+from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
+from relatum.runs.answers import Question, parse_question
+from relatum.runs.query_rows import QueryRow, QueryRows, WitnessFact
+from relatum.runs.sql_answers import answer_sql
 from relatum.runs.trained import SECONDS
 
 __all__ = ["QueryAnswers", "QueryItem", "WitnessItem", "language_of", "query"]
@@ -51,6 +62,7 @@ class QueryAnswers:
         bound: `equal` where probabilities are those of the query, `at least` where the search ended early.
         message: what there is to say of the rows, such as that the time was over; None if nothing.
         truncated: whether there may be more rows than are listed.
+        plan: how a query of SQL was answered, line by line, where it began with EXPLAIN.
     """
 
     language: str
@@ -61,13 +73,100 @@ class QueryAnswers:
     bound: str
     message: str | None
     truncated: bool
+    plan: tuple[str, ...] = ()
 
 
 def language_of(run: Run, text: str) -> str:
-    """Return what a text is taken for: `sql`, `algebra` or `question`."""
-    raise NotImplementedError
+    """Return what a text is taken for: `sql` by its first word, `question` if a relation and a bracket, else `algebra`."""
+    if is_sql(text):
+        return "sql"
+    reader = Reader(text)
+    try:
+        name = reader.word("a relation").name
+    except DataError:
+        return "algebra"
+    return "question" if name in run.schema and reader.ahead("(") else "algebra"
 
 
 def query(run: Run, text: str, k: int = 10, *, new_only: bool = False, seconds: float = SECONDS) -> QueryAnswers:
-    """Return the k best rows that answer a query, in whichever language it is; a statement that changes is refused."""
-    raise NotImplementedError
+    """Return the k best rows that answer a query, in whichever language it is; a statement that changes is refused.
+
+    Args:
+        run: the run that is asked.
+        text: SQL, an expression of relational algebra, or a question.
+        k: how many rows where SQL has no LIMIT; of a question, how many known answers and how many new ones.
+        new_only: leave out rows that follow from what is known; SQL says `AND NOT known` instead.
+        seconds: when to stop with the best that was found.
+    """
+    k, seconds = bounded("k", k, MOST_ANSWERS), bounded_seconds(seconds)
+    language = language_of(run, bounded_text(text, "the query"))
+    if language == "question":
+        return _question(run, text, k, new_only=new_only, seconds=seconds)
+    if language == "sql" and new_only:
+        raise SettingError("new_only: SQL says it in the query, with AND NOT known")
+    with one_at_a_time(run, "queries", seconds):  # what joins have found out is kept with the run
+        if language == "algebra":
+            found = run.joined(text, k, new_only=new_only, seconds=seconds)
+        else:
+            found = _of_sql(run, text, k, seconds)
+    rows = tuple(_item(run, row) for row in found[:MOST_ANSWERS])
+    message = None
+    if found.stopped:
+        message = (
+            f"stopped after {seconds:g} s: rows that are not proven are the best found so far, there may be better ones"
+        )
+    return QueryAnswers(
+        language,
+        text.strip(),
+        found[0].columns if found else tuple(found.columns)[:-2],
+        rows,
+        found.proven,
+        "equal" if found.proven else "at least",
+        message,
+        truncated=found.stopped or len(found) >= k,
+        plan=found.plan,
+    )
+
+
+def _of_sql(run: Run, text: str, k: int, seconds: float) -> QueryRows:
+    found = answer_sql(run, text, seconds=seconds, rows=k, read_only=True)
+    if not isinstance(found, QueryRows):
+        raise DataError("this statement changes the run, and here it is only read")
+    return found
+
+
+def _question(run: Run, text: str, k: int, *, new_only: bool, seconds: float) -> QueryAnswers:
+    """Return the answers to a question as rows; a fact without an open position is a row by itself."""
+    parsed = parse_question(text, run.schema)
+    if not parsed.open and not parsed.free:
+        return _fact(run, parsed)
+    found = complete(run, text, k, new_only=new_only, seconds=seconds)
+    proven = len(parsed.open) == 1 and not parsed.free  # with several open positions not all facts may be tried
+    rows = tuple(
+        QueryItem(one.entities, one.fact.probability, one.known, one.known or proven, (WitnessItem(one.fact, False),))
+        for one in found.answers
+    )
+    return QueryAnswers("question", found.question, found.roles, rows, proven, "equal", None, found.truncated)
+
+
+def _fact(run: Run, question: Question) -> QueryAnswers:
+    one = score(run, str(question)).fact
+    row = QueryItem(one.entities, one.probability, one.known, True, (WitnessItem(one, False),))
+    roles = role_names(run, question.relation)
+    return QueryAnswers("question", str(question), roles, (row,), True, "equal", None, truncated=False)
+
+
+def _item(run: Run, row: QueryRow) -> QueryItem:
+    values = tuple(entity_ref(run, name) for name in row.entities)
+    return QueryItem(values, row.probability, row.known, row.proven, _witness(run, row.witness))
+
+
+def _witness(run: Run, facts: Sequence[WitnessFact]) -> tuple[WitnessItem, ...]:
+    found = []
+    for one in facts:
+        if one.known:
+            ref = known_fact(run, one.relation, one.entities)
+        else:
+            ref = fact_ref(run, one.relation, one.entities, probability=one.probability)
+        found.append(WitnessItem(ref, one.negated))
+    return tuple(found)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relatum.api import Run
-from relatum.resources.answers import ReasonItem
-from relatum.resources.facts import FactPage
-from relatum.resources.overview import RelationRow
-from relatum.resources.quality import Measured
-from relatum.resources.references import EntityRef, FactRef
-from relatum.resources.rules import RulesView
+from relatum.report import quality as report
+from relatum.resources.answers import ReasonItem, reason_item
+from relatum.resources.facts import FactPage, facts_of
+from relatum.resources.limits import MOST_RULES, bounded
+from relatum.resources.once import once
+from relatum.resources.overview import RelationRow, relation_rows
+from relatum.resources.quality import Measured, evaluated, measured_of
+from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
+from relatum.resources.rules import RulesView, rules, rules_using
+from relatum.runs.doubt import DoubtfulFact
 
 __all__ = [
     "DoubtfulFacts",
@@ -100,21 +104,61 @@ class DoubtfulFacts:
     truncated: bool
 
 
+_DOUBTFUL = 100  # facts of a relation that are judged worth showing
+
+
 def relation_page(run: Run, name: str, *, after: str | None = None, limit: int = 20) -> RelationPage:
-    """Return a relation with its first facts."""
-    raise NotImplementedError
+    """Return a relation with some of its facts, page by page."""
+    relation = run.schema[name].name
+    row, roles = next(one for one in relation_rows(run) if one.name == relation), role_names(run, relation)
+    keys = tuple(tuple(roles[position] for position in key) for key in run.keys_of(relation))
+    return RelationPage(row, keys, facts_of(run, relation=relation, after=after, limit=limit))
 
 
 def relation_quality(run: Run, name: str) -> RelationQuality:
     """Return how the held-out facts of a relation rank; all held-out facts are ranked once, which may take a while."""
-    raise NotImplementedError
+    relation, tested = run.schema[name].name, evaluated(run)
+    if tested is None or relation in run.definitions:
+        return RelationQuality(relation, None if tested is None else tested.part, None, ())
+    ranks = tested.ranks.where(tested.ranks.relation == run.model.schema.id(relation))
+    if not len(ranks):
+        return RelationQuality(relation, tested.part, None, ())
+    by_role = [
+        report.measured(role, chosen)
+        for position, role in enumerate(role_names(run, relation))
+        if len(chosen := ranks.where(ranks.position == position))
+    ]
+    return RelationQuality(
+        relation,
+        tested.part,
+        measured_of(report.measured("all", ranks), tested.part),
+        tuple(measured_of(one, tested.part) for one in by_role),
+    )
 
 
 def relation_rules(run: Run, name: str, k: int = 20) -> RelationRules:
     """Return the rules that conclude facts of a relation, and those that read them."""
-    raise NotImplementedError
+    relation = run.schema[name].name
+    return RelationRules(relation, rules(run, relation, k), rules_using(run, relation, k))
 
 
 def doubtful(run: Run, name: str, k: int = 10) -> DoubtfulFacts:
     """Return the k most doubtful known facts of a relation; they are judged once, which may take a while."""
-    raise NotImplementedError
+    relation, k = run.schema[name].name, bounded("k", k, MOST_RULES)
+    if relation in run.definitions:
+        return DoubtfulFacts(relation, (), truncated=False)
+    found = once(run, f"doubtful facts of {relation}", lambda: tuple(run.doubt(relation, _DOUBTFUL)))
+    return DoubtfulFacts(relation, tuple(_doubtful_item(run, one) for one in found[:k]), truncated=len(found) > k)
+
+
+def _doubtful_item(run: Run, one: DoubtfulFact) -> DoubtfulItem:
+    return DoubtfulItem(
+        fact_ref(run, one.relation, one.entities, source=one.source),
+        one.position,
+        role_names(run, one.relation)[one.position],
+        entity_ref(run, one.stored),
+        None if one.expected is None else entity_ref(run, one.expected),
+        one.doubt,
+        tuple(reason_item(run, each) for each in one.reasons),
+        tuple(reason_item(run, each) for each in one.support),
+    )

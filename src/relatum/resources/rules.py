@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from relatum.api import Run
+from relatum.evidence.selection import notable_rules, summary_of
+from relatum.evidence.soft_rule import SoftRule
+from relatum.resources.limits import MOST_RULES, bounded
+from relatum.resources.once import once
+from relatum.rules import Rule
+from relatum.runs.reasons import without_prefixes_in
 
-__all__ = ["ExactRule", "RulesView", "SoftRuleItem", "rules"]
+__all__ = ["ExactRule", "RulesView", "SoftRuleItem", "rules", "rules_using"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,4 +84,63 @@ def rules(run: Run, relation: str | None = None, k: int = 20) -> RulesView:
 
     A run that was trained without evidence is searched for rules once, which may take a while.
     """
-    raise NotImplementedError
+    if relation is None:
+        return _view(run, k, lambda rule: True, lambda rule: True)
+    name = run.schema[relation].name
+    number = run.schema.id(name)
+    return _view(run, k, lambda rule: rule.relation == number, lambda rule: rule.head.name == name)
+
+
+def rules_using(run: Run, relation: str, k: int = 20) -> RulesView:
+    """Return the k most notable soft rules and the k best exact ones that read a relation to conclude another."""
+    name = run.schema[relation].name
+    number = run.schema.id(name)
+
+    def reads(rule: SoftRule) -> bool:
+        return rule.relation != number and any(atom.relation == number for atom in rule.body)
+
+    def has(rule: Rule) -> bool:
+        return rule.head.name != name and any(one.name == name for one in rule.relations)
+
+    return _view(run, k, reads, has)
+
+
+def _view(run: Run, k: int, soft: Callable[[SoftRule], bool], exact: Callable[[Rule], bool]) -> RulesView:
+    k = bounded("k", k, MOST_RULES)
+    chosen, whole = [one for one in _notable(run) if soft(one[0])], [one for one in _exact(run) if exact(one)]
+    return RulesView(
+        tuple(_soft_item(run, *one) for one in chosen[:k]),
+        tuple(_exact_item(one) for one in whole[:k]),
+        truncated=len(chosen) > k or len(whole) > k,
+    )
+
+
+def _notable(run: Run) -> list[tuple[SoftRule, float]]:
+    """Return all soft rules that somebody would want to read, and about how many facts each explains."""
+    return once(run, "soft rules", lambda: notable_rules(run.rules_of_facts, range(len(run.model.schema))))
+
+
+def _exact(run: Run) -> list[Rule]:
+    return once(run, "exact rules", lambda: list(run.rules()))
+
+
+def _soft_item(run: Run, rule: SoftRule, explains: float) -> SoftRuleItem:
+    one, schema = summary_of(run.rules_of_facts, rule, explains), run.model.schema
+    return SoftRuleItem(
+        without_prefixes_in(run, one.rule),
+        schema[rule.relation].name,
+        tuple(dict.fromkeys(schema[atom.relation].name for atom in rule.body)),
+        one.answers,
+        one.confidence,
+        one.right,
+        one.named,
+        one.explains,
+        tuple(without_prefixes_in(run, each) for each in one.examples),
+        without_prefixes_in(run, one.counter_example),
+    )
+
+
+def _exact_item(rule: Rule) -> ExactRule:
+    names = tuple(dict.fromkeys(one.name for one in rule.relations))
+    kind = rule.kind.name.lower()
+    return ExactRule(rule.display, rule.head.name, kind, str(rule.body), names, rule.support, rule.confidence, rule.coverage)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from relatum.api import Run
+from relatum.errors import RelatumError
+from relatum.report.study import provenance_by_section, settings_by_section
+from relatum.runs.directory import JOURNAL, SPEC, read_environment, why_no_run
+from relatum.runs.journal import HistoryPoint, TrainingHistory, read_history
+from relatum.runs.spec import Spec
 
 __all__ = ["CurvePoint", "Setting", "SettingSection", "TrainingView", "training", "training_of"]
 
@@ -68,11 +75,54 @@ class TrainingView:
     updates: int
 
 
+_POINTS = 2000  # of a curve: more do not show
+
+
 def training(folder: Path) -> TrainingView:
     """Return how the training of the run in a directory went or goes; the journal is only read."""
-    raise NotImplementedError
+    if not (folder / SPEC).exists():
+        raise RelatumError(f"{folder.name}: {why_no_run(folder)}")
+    finished = (folder / "config.json").exists()
+    spec, environment = Spec.of_run(folder / SPEC), read_environment(folder)
+    return _view(folder.resolve().name, finished, spec, environment, read_history(folder / JOURNAL))
 
 
 def training_of(run: Run) -> TrainingView:
     """Return how the training of a run went."""
-    raise NotImplementedError
+    name = Path(run.split.source).name if run.folder is None else run.folder.resolve().name
+    return _view(name, True, run.spec, run.environment, run.history)
+
+
+def _view(name: str, finished: bool, spec: Spec, environment: Mapping[str, Any], history: TrainingHistory) -> TrainingView:
+    return TrainingView(
+        name=name,
+        finished=finished,
+        epochs=history.epochs,
+        planned=int(spec.training.epochs),
+        seconds=history.seconds,
+        sessions=history.sessions,
+        losses=_points(history.losses),
+        validations=_points(history.scores),
+        best=None if history.best is None else _point(history.best),
+        settings=_sections(settings_by_section(spec.to_dict())),
+        provenance=_sections(provenance_by_section(environment)),
+        updates=len(environment.get("updates", ())),
+    )
+
+
+def _points(points: list[HistoryPoint]) -> tuple[CurvePoint, ...]:
+    """Return the points of a curve, at most so many, the last one among them."""
+    step = -(-len(points) // _POINTS) or 1
+    return tuple(map(_point, points[::-1][::step][::-1]))
+
+
+def _point(one: HistoryPoint) -> CurvePoint:
+    return CurvePoint(one.epoch, one.seconds, one.value)
+
+
+def _sections(sections: Mapping[str, Mapping[str, Any]]) -> tuple[SettingSection, ...]:
+    return tuple(SettingSection(title, _settings(settings.items())) for title, settings in sections.items())
+
+
+def _settings(settings: Iterable[tuple[str, Any]]) -> tuple[Setting, ...]:
+    return tuple(Setting(name, "" if value is None else str(value)) for name, value in settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from relatum.errors import DataError
 from relatum.joins.explanation import plan_of
 from relatum.runs.joining import has_joins, joined_rows
 from relatum.runs.query_rows import QueryRow, QueryRows
@@ -34,7 +35,13 @@ def catalog_with_views(run: Trained) -> Catalog:
 
 
 def answer_sql(
-    run: Trained, text: str, *, conjunction: str = "product", seconds: float | None = SECONDS
+    run: Trained,
+    text: str,
+    *,
+    conjunction: str = "product",
+    seconds: float | None = SECONDS,
+    rows: int = ROWS,
+    read_only: bool = False,
 ) -> QueryRows | DefinedView:
     """Return the rows that a statement selects, best first, or the view that it makes.
 
@@ -43,10 +50,14 @@ def answer_sql(
         text: one statement.
         conjunction: how the probabilities of facts become that of a row, `product` or `minimum`.
         seconds: when to stop with the best that was found; None is no limit.
+        rows: how many rows at most where the statement has no limit.
+        read_only: refuse a statement that makes a view.
     """
     from relatum.sql.parse import parse_sql  # its library is an extra, which all else does without
 
     statement = parse_sql(text, catalog_with_views(run))
+    if statement.kind == "view" and read_only:
+        raise DataError("CREATE VIEW changes the run, and here it is only read; ask the query behind AS")
     if statement.kind == "view" and statement.name is not None:
         return _define(run, statement.name, View(statement.expression, statement.columns))
     found = joined_rows(
@@ -54,16 +65,16 @@ def answer_sql(
         statement.expression,
         [str(position) for position in range(statement.expression.arity)],
         text.strip(),
-        statement.limit or ROWS,
+        statement.limit or rows,
         known=statement.known,
         least=statement.least or 0.0,
         conjunction=conjunction,
         seconds=seconds,
     )
-    rows = [_arranged(row, statement.columns, statement.positions) for row in found]
+    arranged = [_arranged(row, statement.columns, statement.positions) for row in found]
     plan = plan_of(statement.expression) if statement.kind == "explain" else ()
     return QueryRows(
-        rows,
+        arranged,
         statement.columns,
         text.strip(),
         conjunction=found.conjunction,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -28,7 +28,7 @@ from relatum.resources.names import FoundEntities
 from relatum.resources.overview import RunOverview
 from relatum.resources.quality import CalibrationView, DataQualityView, QualityView
 from relatum.resources.queries import QueryAnswers
-from relatum.resources.references import FactRef
+from relatum.resources.references import EntityRef, FactRef
 from relatum.resources.relation import DoubtfulFacts, RelationPage, RelationQuality, RelationRules
 from relatum.resources.rules import RulesView, SoftRuleItem
 from relatum.resources.training import CurvePoint, TrainingView
@@ -218,6 +218,7 @@ def _environment() -> Environment:
         "zipped": lambda first, second: list(zip(first, second, strict=True)),
         "number": number,
         "percent": lambda share, digits=1: _unbroken(percent(share, digits)),
+        "readable": _readable,
         "score": score,
         "shown": drawings.shown_name,
         "unbroken": _unbroken,
@@ -298,6 +299,14 @@ def _questions_around(fact: FactRef) -> list[str]:
     found = [(*names[:position], None, *names[position + 1 :]) for position in range(len(names))]
     written = [as_written(fact.relation) + write_arguments(arguments) for arguments in found]
     return [text for text in written if len(text) <= _LONGEST_ADDRESS]
+
+
+def _readable(text: str, entities: Iterable[EntityRef | None]) -> str:
+    """Return a question or a fact with entities as people call them; what is sent to the server keeps their names."""
+    for one in entities:
+        if one is not None:
+            text = text.replace(as_written(one.name), as_written(drawings.shown_name(one)), 1)
+    return text
 
 
 def _by_epoch(page: TrainingView) -> list[tuple[int, float | None, float | None, float]]:
