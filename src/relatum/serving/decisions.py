@@ -213,6 +213,8 @@ class _Transaction:
                 raise RequestError(503, f"the decision could not be written: {failed}") from None
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
+        if isinstance(error, sqlite3.Error):
+            raise RequestError(503, f"the decision could not be written: {error}") from None
 
 
 def _decision(row: tuple[int, str, str, str, Verdict, float | None, float]) -> Decision:
