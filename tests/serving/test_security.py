@@ -13,7 +13,7 @@ from relatum.serving.errors import RequestError
 from relatum.serving.security import POLICY, Guard
 from relatum.serving.settings import ServerSettings
 
-TOKEN = "correct-horse-battery"
+TOKEN = "correct-horse-battery"  # noqa: S105
 Message = MutableMapping[str, Any]
 
 

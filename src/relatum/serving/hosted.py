@@ -152,6 +152,9 @@ class HostedRuns(Mapping[str, HostedRun]):
             raise UnknownNameError("run", name, self._runs)
         return found
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._runs
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._runs)
 

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
+from relatum.runs.answers import Question
 from relatum.serving import pages
 from relatum.serving.decisions import Decision, Decisions, Verdict
 from relatum.serving.errors import RequestError
@@ -151,7 +152,7 @@ async def _decide(site: Site, run: str, relation: str, entities: Sequence[str], 
         if len(entities) != schema.arity:
             raise RequestError(400, f"entities: {relation} has {schema.arity}, not {len(entities)}")
         names = tuple(loaded.entities[loaded.entities.id(one)] for one in entities)
-        found = loaded.score(relation, *names)
+        found = loaded.score(Question(relation, names))
         return kept.decide(name, relation, names, cast(Verdict, verdict), found.probability)
 
     return await site.of_run(run, work)
