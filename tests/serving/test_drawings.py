@@ -8,7 +8,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from relatum.serving.drawings import MOST_FACTS, clipped, neighbourhood, probability_bar, rule_drawing, shown_name
+from relatum.serving.drawings import (
+    MOST_FACTS,
+    clipped,
+    drawn_facts,
+    neighbourhood,
+    probability_bar,
+    rule_drawing,
+    shown_name,
+)
 from support.sample_pages import entity, fact
 
 HOSTILE = ['<script>alert("x")</script>', "a\x00b\x1b[31m", "\u202eevil", "]]>", "&amp;", "x" * 5000, "😀" * 40]
@@ -68,6 +76,14 @@ def test_names_are_text_and_bounded(name: str) -> None:
 def test_no_more_facts_are_drawn_than_can_be_read() -> None:
     wide, narrow = drawn("c", *(fact("r", "c", f"e{number}") for number in range(50)))
     assert classes(wide).count("hub known") == classes(narrow).count("hub known") == MOST_FACTS
+
+
+def test_likely_predictions_are_drawn_and_known_facts_where_there_is_room() -> None:
+    known = [fact("r", "c", f"e{number}") for number in range(50)]
+    new = [fact("s", "c", f"e{number}", probability=share) for number, share in enumerate((0.01, 0.9, 0.3, 0.001))]
+    found = drawn_facts([*known, *new])
+    assert found == [*known[: MOST_FACTS - 2], new[1], new[2]]
+    assert drawn_facts(new[3:]) == new[3:]  # the likeliest, whatever it is
 
 
 def test_drawings_have_no_style_of_their_own() -> None:

@@ -183,5 +183,5 @@ def test_the_question_box_has_what_was_asked_and_an_example() -> None:
     asked = next(one for one in Outline(PAGES["shop/ask"]()).all("input") if one.get("id") == "question")
     empty = next(one for one in Outline(PAGES["shop"]()).all("input") if one.get("id") == "question")
     assert asked["value"] == "sold(people:drew, ?, ?)"
-    assert (empty["value"], empty["placeholder"]) == ("", "sold(people:drew, ?, ?)")
+    assert (empty["value"], empty["placeholder"]) == ("", "sold(drew, ?, ?)")
     assert entity("people:drew").type == "people"

@@ -15,9 +15,19 @@ from relatum.report.layered_layout import Edge, arrange
 from relatum.resources.references import EntityRef, FactRef
 from relatum.serving.neighbourhood import Hub, Layout, Node, Spoke, arrange_narrow, arrange_wide
 
-__all__ = ["MOST_FACTS", "clipped", "element", "neighbourhood", "probability_bar", "rule_drawing", "shown_name"]
+__all__ = [
+    "MOST_FACTS",
+    "clipped",
+    "drawn_facts",
+    "element",
+    "neighbourhood",
+    "probability_bar",
+    "rule_drawing",
+    "shown_name",
+]
 
-MOST_FACTS = 16  # that are drawn around an entity: more cannot be read
+MOST_FACTS = 18  # that are drawn around an entity: more cannot be read
+_MOST_PREDICTED, _LEAST = 6, 0.05  # predicted ones, and the probability that all but the likeliest of them have
 _LONGEST = {
     "wide": 17,
     "narrow": 26,
@@ -51,16 +61,23 @@ def neighbourhood(centre: EntityRef, facts: Sequence[FactRef], entity: Address, 
 
     Args:
         centre: the entity in the middle.
-        facts: known and predicted ones that hold it; the first `MOST_FACTS` are drawn.
+        facts: known and predicted ones that hold it, of which `drawn_facts` are drawn.
         entity: the address of an entity's page, by its name.
         fact: the address of a fact's page.
     """
-    chosen = list(facts)[:MOST_FACTS]
+    chosen = drawn_facts(facts)
     known = sum(one.known for one in chosen)
     name = clipped(shown_name(centre), _LONGEST["label"])
     title = f"{name}: {known} known and {len(chosen) - known} predicted facts around it"
     layouts = [arrange_wide(centre, chosen), arrange_narrow(centre, chosen)]
     return Markup("\n").join(_neighbourhood(layout, title, entity, fact) for layout in layouts)
+
+
+def drawn_facts(facts: Sequence[FactRef]) -> list[FactRef]:
+    """Return the facts that are drawn: predicted ones that are likely enough, and known ones as far as there is room."""
+    new = sorted((one for one in facts if not one.known), key=lambda one: -(one.probability or 0.0))[:_MOST_PREDICTED]
+    likely = [one for index, one in enumerate(new) if index == 0 or (one.probability or 0.0) >= _LEAST]
+    return [*[one for one in facts if one.known][: MOST_FACTS - len(likely)], *likely]
 
 
 def probability_bar(probability: float | None, known: bool) -> Markup:
@@ -167,7 +184,8 @@ def _roles(layout: Layout) -> list[Markup]:
                 roles.append(role)
         elif not layout.narrow:  # where it stands beside the relation
             anchor = "end" if hub.side > 0 else "start"
-            found.append(element("text", role, x=hub.x - 10 * hub.side, y=hub.y + 13, text_anchor=anchor, class_="role"))
+            y = hub.y + (-5 if hub.y > layout.middle.y else 13)
+            found.append(element("text", role, x=hub.x - 10 * hub.side, y=y, text_anchor=anchor, class_="role"))
     for node, roles in at_nodes.values():
         anchor, text = "end" if node.side > 0 else "start", clipped(", ".join(roles), _LONGEST["role"])
         found.append(element("text", text, x=node.x - 9 * node.side, y=node.y - 4, text_anchor=anchor, class_="role"))
@@ -185,9 +203,13 @@ def _hub(layout: Layout, hub: Hub, address: str) -> Markup:
         sure_part = element("tspan", f"  {sure}", class_="sure") if sure else None
         text = element("text", relation, tail, sure_part, x=hub.x + 10, y=hub.y + 4, class_="relation")
         return _link(address, f"{sure or 'known'}: {fact.text}", dot, text)
-    text = element("text", relation, x=hub.x, y=hub.y - 10, text_anchor="middle", class_="relation")
+    # The name grows towards the middle, on that side of the line from which the spoke bends away.
+    anchor, below = "end" if hub.side > 0 else "start", hub.y > layout.middle.y
+    y = hub.y + (16 if below else -9)
+    text = element("text", relation, x=hub.x + 6 * hub.side, y=y, text_anchor=anchor, class_="relation")
+    outward = "start" if hub.side > 0 else "end"
     beside = (
-        element("text", sure, x=hub.x + 9 * hub.side, y=hub.y + 16, text_anchor="middle", class_="sure") if sure else None
+        element("text", sure, x=hub.x + 9 * hub.side, y=hub.y + 15, text_anchor=outward, class_="sure") if sure else None
     )
     return _link(address, f"{sure or 'known'}: {fact.text}", dot, text, beside)
 

@@ -79,7 +79,7 @@ def render_home(runs: Sequence[RunCard], at: PageContext) -> str:
 
 def render_overview(page: RunOverview, at: PageContext) -> str:
     """Return a run at a glance."""
-    example = next((one.question for one in page.relations if one.question), None)
+    example = next((_readable(one.question, one.example or ()) for one in page.relations if one.question), None)
     return _page("overview.html", at, "", page=page, example=example)
 
 
@@ -106,7 +106,9 @@ def render_entity(
     neighbourhood: Neighbourhood | None = None,
 ) -> str:
     """Return an entity with its facts, what is predicted about it, entities like it, and its neighbourhood."""
-    return _page("entity.html", at, page=page, predicted=predicted, neighbourhood=neighbourhood)
+    example = next(filter(None, (_question_at(group, page.entity.name) for group in page.groups)), None)
+    shown = {"predicted": predicted, "neighbourhood": neighbourhood}
+    return _page("entity.html", at, page=page, example=example and _readable(example, [page.entity]), **shown)
 
 
 def render_relation(
@@ -119,7 +121,10 @@ def render_relation(
     missing: MissingPage | None = None,
 ) -> str:
     """Return a relation with its facts, its quality, its rules, and facts that are doubtful or likely missing."""
-    return _page("relation.html", at, page=page, quality=quality, rules=rules, doubtful=doubtful, missing=missing)
+    one = page.relation
+    example = one.question and _readable(one.question, one.example or ())
+    parts = {"quality": quality, "rules": rules, "doubtful": doubtful, "missing": missing}
+    return _page("relation.html", at, page=page, example=example, **parts)
 
 
 def render_facts(page: FactPage, at: PageContext) -> str:
@@ -209,6 +214,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "count": count,
+        "clipped": drawings.clipped,
         "duration": duration,
         "exact": lambda value: Markup("{}").format(value),  # for a field that is sent back: no character is changed
         "listed": listed,
@@ -236,7 +242,7 @@ def _environment() -> Environment:
         "roles_as_columns": lambda roles: [(role, "") for role in roles],
         "rule_drawing": _rule_drawing,
         "with_part": _with_part,
-        "most_drawn": drawings.MOST_FACTS,
+        "drawn_facts": drawings.drawn_facts,
         "address": address,
         "address_of": _address_of,
         "fact_address": _fact_address,
