@@ -60,6 +60,13 @@ def test_roles_stand_on_the_spokes() -> None:
         assert sorted(roles) == ["buyer", "item", "seller"]
 
 
+def test_different_roles_of_an_entity_stand_at_the_hubs_that_give_them() -> None:
+    wide = drawn("c", fact("r", "c", "a", roles=("x", "y")), fact("s", "a", "c", roles=("p", "q")), fact("t", "c"))[0]
+    roles = [text for text in wide.iter() if text.get("class") == "role"]
+    assert sorted(text.text or "" for text in roles) == ["p", "q", "seller", "x", "y"]
+    assert len({(text.get("x"), text.get("y")) for text in roles}) == 5
+
+
 def test_an_entity_with_several_roles_has_them_side_by_side() -> None:
     wide = drawn("c", fact("r", "c", "a", "a", roles=("x", "y", "z")))[0]
     assert [text.text for text in wide.iter() if text.get("class") == "role"] == ["x", "y, z"]

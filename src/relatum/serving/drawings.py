@@ -174,22 +174,42 @@ def _spoke(layout: Layout, spoke: Spoke) -> Markup:
 
 
 def _roles(layout: Layout) -> list[Markup]:
-    """Return the roles on spokes: at hubs on the side of the middle, and at nodes, which may have several."""
-    at_nodes, found = dict[int, tuple[Node, list[str]]](), list[Markup]()
+    """Return the roles on spokes: of the middle at its hubs, of others at their nodes.
+
+    Where facts give a node different roles, these stand at the facts' hubs instead.
+    """
+    ends = dict[int, list[Spoke]]()
     for spoke in layout.spokes:
-        hub, role = spoke.hub, clipped(spoke.role, _LONGEST["role"])
-        if spoke.end is not None:
-            roles = at_nodes.setdefault(id(spoke.end), (spoke.end, []))[1]
-            if role not in roles:
-                roles.append(role)
-        elif not layout.narrow:  # where it stands beside the relation
-            anchor = "end" if hub.side > 0 else "start"
-            y = hub.y + (-5 if hub.y > layout.middle.y else 13)
-            found.append(element("text", role, x=hub.x - 10 * hub.side, y=y, text_anchor=anchor, class_="role"))
-    for node, roles in at_nodes.values():
-        anchor, text = "end" if node.side > 0 else "start", clipped(", ".join(roles), _LONGEST["role"])
-        found.append(element("text", text, x=node.x - 9 * node.side, y=node.y - 4, text_anchor=anchor, class_="role"))
+        ends.setdefault(id(spoke.end), []).append(spoke)
+    found = list[Markup]()
+    for group in ends.values():
+        node, hubs = group[0].end, {id(spoke.hub) for spoke in group}
+        if node is None:
+            if not layout.narrow:  # where they stand beside the relations
+                found += [_inner_role(layout, spoke) for spoke in group]
+        elif len(hubs) == 1 or len({spoke.role for spoke in group}) == 1:
+            text = ", ".join(dict.fromkeys(spoke.role for spoke in group))
+            found.append(_role(text, node.x - 9 * node.side, node.y - 4, -node.side))
+        else:
+            # On that side of the spoke from which it bends away.
+            found += [
+                _role(
+                    spoke.role, spoke.hub.x + 10 * node.side, spoke.hub.y + (-5 if node.y >= spoke.hub.y else 13), node.side
+                )
+                for spoke in group
+            ]
     return found
+
+
+def _inner_role(layout: Layout, spoke: Spoke) -> Markup:
+    hub = spoke.hub
+    return _role(spoke.role, hub.x - 10 * hub.side, hub.y + (-5 if hub.y > layout.middle.y else 13), -hub.side)
+
+
+def _role(text: str, x: float, y: float, way: int) -> Markup:
+    """Return the text of a role that begins at a point and goes right (1) or left (-1)."""
+    anchor = "start" if way > 0 else "end"
+    return element("text", clipped(text, _LONGEST["role"]), x=x, y=y, text_anchor=anchor, class_="role")
 
 
 def _hub(layout: Layout, hub: Hub, address: str) -> Markup:

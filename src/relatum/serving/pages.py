@@ -45,6 +45,7 @@ __all__ = [
     "render_error",
     "render_fact",
     "render_facts",
+    "render_found",
     "render_home",
     "render_missing",
     "render_missing_relations",
@@ -162,9 +163,14 @@ def render_training(page: TrainingView, at: PageContext) -> str:
     return _page("training.html", at, "training", page=page)
 
 
-def render_error(refusal: Refusal, at: PageContext, *, question: str = "", found: FoundEntities | None = None) -> str:
-    """Return what went wrong, with the question if it was one, and entities that may have been looked for."""
-    return _page("error.html", at, refusal=refusal, question=question, found=found)
+def render_found(page: FoundEntities, at: PageContext) -> str:
+    """Return entities by a name that was typed."""
+    return _page("found.html", at, page=page, question=page.text)
+
+
+def render_error(refusal: Refusal, at: PageContext, *, question: str = "") -> str:
+    """Return what went wrong, with the question if it was one."""
+    return _page("error.html", at, refusal=refusal, question=question)
 
 
 @cache

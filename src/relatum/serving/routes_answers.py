@@ -30,6 +30,9 @@ Text = Annotated[str, Query(max_length=MOST_TEXT)]
 Count = Annotated[int, Query(ge=1, le=MOST_ANSWERS)]
 Reasons = Annotated[int, Query(ge=0, le=MOST_REASONS)]
 
+_PAGE_REASONS = 3  # rules beside each answer of a page; programs say how many they want
+_FOUND = 20  # entities by a name that stands alone in the question box
+
 
 @answers.get("/{run}/ask", include_in_schema=False)
 @answers.get("/{run}/ask.json", response_model=QuestionAnswers | QueryAnswers)
@@ -49,15 +52,27 @@ async def ask(
             raise RequestError(400, "q: a question is missing, such as sold(drew, ?, book)")
         return Response(status_code=303, headers={"location": address(site.runs[run].name)})
 
-    def work(loaded: Run) -> QuestionAnswers | QueryAnswers:
+    page = not wants_json(request)
+
+    def work(loaded: Run) -> QuestionAnswers | QueryAnswers | FoundEntities:
+        if (
+            page
+            and not any(sign in q for sign in "()[]")
+            and language_of(loaded, q) != "sql"
+            and q.strip() not in loaded.schema
+        ):
+            return find(loaded, q.strip(), _FOUND)
         if language_of(loaded, q) == "question":
-            return complete(loaded, q, k, new_only=new_only, reasons=reasons, seconds=site.seconds, coverage=coverage)
+            rules = reasons or (_PAGE_REASONS if page else 0)
+            return complete(loaded, q, k, new_only=new_only, reasons=rules, seconds=site.seconds, coverage=coverage)
         return query(loaded, q, k, new_only=new_only, seconds=site.seconds)
 
     return await site.show(request, run, work, _rendered, slow=True)
 
 
-def _rendered(found: QuestionAnswers | QueryAnswers, context: PageContext) -> str:
+def _rendered(found: QuestionAnswers | QueryAnswers | FoundEntities, context: PageContext) -> str:
+    if isinstance(found, FoundEntities):
+        return pages.render_found(found, context)
     if isinstance(found, QuestionAnswers):
         return pages.render_answers(found, context)
     return pages.render_query(found, context)
@@ -101,11 +116,11 @@ async def names(
     return Response(body, media_type=JSON)
 
 
+@answers.get("/{run}/find", include_in_schema=False)
 @answers.get("/{run}/find.json", response_model=FoundEntities)
 async def find_names(request: Request, run: str, text: Text, k: Annotated[int, Query(ge=1, le=MOST_NAMES)] = 20) -> Response:
     """Return entities by a part of their name or label, or a name that looks alike."""
-    body = await site_of(request).of_run(run, lambda loaded: json_of(find(loaded, text, k)))
-    return Response(body, media_type=JSON)
+    return await site_of(request).show(request, run, lambda loaded: find(loaded, text, k), pages.render_found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,8 @@ Given = Annotated[str, Query(max_length=MOST_TEXT)]
 Reasons = Annotated[int, Query(ge=0, le=MOST_REASONS)]
 Rules = Annotated[int, Query(ge=1, le=MOST_RULES)]
 
+_PAGE_REASONS = 2  # rules beside each fact of a page; programs say how many they want
+
 
 @relations.get("/{run}/relation/{name:path}", include_in_schema=False)
 @relations.get("/{run}/relation/{name:path}.json", response_model=RelationPage)
@@ -93,7 +95,8 @@ async def missing_facts(
         kept = site.decisions
         return pages.render_missing(page, context, None if kept is None else kept.of_relation(run, page.relation))
 
-    work = lambda loaded: missing(loaded, name, after=after, limit=limit, reasons=reasons)  # noqa: E731
+    rules = reasons or (0 if wants_json(request) else _PAGE_REASONS)
+    work = lambda loaded: missing(loaded, name, after=after, limit=limit, reasons=rules)  # noqa: E731
     return await site.show(request, run, work, render, slow=True)
 
 
