@@ -136,7 +136,12 @@ SCRIPTS = [
     "ａ／ｂ",
     "﹒﹒／",
 ]
-CONTROLS = [f"c{chr(code)}c" for code in range(1, 32) if chr(code) not in "\t\n\r"] + ["c\x7fc", "c\x80c", "c\x85c", "c\x9bc"]
+CONTROLS = [f"c{chr(code)}c" for code in range(1, 32) if chr(code) not in "\t\n\r"] + [
+    "c\x7fc",
+    "c\x80c",
+    "c\x85c",
+    "c\x9bc",
+]
 LONG = ["a" * 5_000, "é" * 3_000, "<b>" * 2_000, "/" * 4_000, "long " * 40_000, "x" * (1 << 20)]
 
 
@@ -144,7 +149,9 @@ def hostile_names(count: int = 220) -> list[str]:
     """Return names that differ, the fixed ones first and random ones behind them."""
     rng, found = random.Random(1), dict.fromkeys([*MARKUP, *PATHS, *QUOTES, *SCRIPTS, *CONTROLS, *LONG])
     while len(found) < count:
-        name = "".join(chr(rng.choice([rng.randrange(1, 128), rng.randrange(1, 0x3000)])) for _ in range(rng.randrange(1, 12)))
+        name = "".join(
+            chr(rng.choice([rng.randrange(1, 128), rng.randrange(1, 0x3000)])) for _ in range(rng.randrange(1, 12))
+        )
         if name.strip() and not set(name) & set("\t\n\r\0") and not any(unicodedata.category(c) == "Cs" for c in name):
             found[name] = None
     return [name for name in found if name.strip()]

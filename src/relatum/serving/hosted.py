@@ -100,7 +100,12 @@ class HostedRun:
         """
         before, found = self._seen, signature(self.folder)
         self._seen = found
-        if before != found or not found or found in (self._signature, self._refused) or not any(one[0] == _MODEL for one in found):
+        if (
+            before != found
+            or not found
+            or found in (self._signature, self._refused)
+            or not any(one[0] == _MODEL for one in found)
+        ):
             return False
         with self._loading:
             return self._load()
