@@ -14,12 +14,16 @@ from relatum.serving.json_text import json_of
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
+    """Has no others in it."""
+
     name: str
     value: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
+    """Has others in it."""
+
     leaves: tuple[Leaf, ...]
     best: Leaf | None
 

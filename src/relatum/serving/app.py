@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
+from relatum.serving.description import describe
 from relatum.serving.quick_answers import QuickAnswers
 from relatum.serving.responses import add_handlers
 from relatum.serving.routes_answers import answers
@@ -59,18 +60,8 @@ def inner_app(site: Site) -> FastAPI:
     add_handlers(app)
     for routes in (answers, server, decided, relations, facts):  # the first match counts, so twins come first
         app.include_router(routes)
-    _describe(app)
+    describe(app)
     return app
-
-
-def _describe(app: FastAPI) -> None:
-    """Take out of an app's description what it never answers: what cannot be used is refused with 400, in our shape."""
-    description = app.openapi()
-    for methods in description["paths"].values():
-        for operation in methods.values():
-            operation["responses"].pop("422", None)
-    for name in ("HTTPValidationError", "ValidationError"):
-        description["components"]["schemas"].pop(name, None)
 
 
 async def _watch(site: Site) -> None:

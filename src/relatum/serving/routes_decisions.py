@@ -15,7 +15,6 @@ from relatum.serving import pages
 from relatum.serving.decisions import Decision, Decisions, Verdict
 from relatum.serving.errors import RequestError
 from relatum.serving.json_text import json_of
-from relatum.serving.responses import REFUSALS
 from relatum.serving.site import HTML, JSON, Site, site_of, wants_json
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DecisionPage", "NewDecision", "Undo", "decided"]
 
-decided = APIRouter(responses=REFUSALS)
+decided = APIRouter()
 
 Token = Annotated[str, Header(alias="x-relatum-csrf", max_length=200)]
 
