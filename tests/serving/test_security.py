@@ -13,7 +13,7 @@ from relatum.serving.errors import RequestError
 from relatum.serving.security import POLICY, Guard
 from relatum.serving.settings import ServerSettings
 
-TOKEN = "correct-horse-battery"
+TOKEN = "correct-horse-battery"  # noqa: S105
 Message = MutableMapping[str, Any]
 
 
@@ -131,7 +131,7 @@ def test_a_server_that_others_can_reach_needs_a_token() -> None:
     with pytest.raises(SettingError, match="needs a token"):
         ServerSettings(host="0.0.0.0")  # noqa: S104
     with pytest.raises(SettingError, match="at least 16"):
-        ServerSettings(token="short")
+        ServerSettings(token="short")  # noqa: S106
 
 
 def open_to_all() -> ServerSettings:

@@ -146,8 +146,9 @@ def _examples(evidence: Evidence, rule: SoftRule) -> list[str]:
     facts, _ = _sample(evidence, rule.relation)
     found = []
     for number in np.flatnonzero(_right(evidence, rule, facts))[:_EXAMPLES].tolist():
-        rests = evidence.store.groundings(rule, facts[:, number])
-        found.append(f"{_written(evidence, rule.relation, facts[:, number])} <- {evidence.store.written(rule, rests[0])}")
+        if rests := evidence.store.groundings(rule, facts[:, number]):
+            fact = _written(evidence, rule.relation, facts[:, number])
+            found.append(f"{fact} <- {evidence.store.written(rule, rests[0])}")
     return found
 
 

@@ -16,7 +16,7 @@ from relatum.runs.reasons import why
 
 __all__ = ["MissingFact", "MissingPage", "missing"]
 
-_AROUND = 2000  # known facts of a relation that are varied to find new ones
+_AROUND = 500  # known facts of a relation that are varied to find new ones
 _PER_QUESTION = 5  # new answers to one question, so that the list is not all about one entity
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relatum.algebra import expanded
 from relatum.algebra.lexer import Reader
 from relatum.api import Run
 from relatum.errors import DataError, SettingError
+from relatum.reasoning.query import Query, parse_query
 from relatum.resources.answers import complete, score
 from relatum.resources.cursor import is_sql
 from relatum.resources.fact_index import known_fact
@@ -15,8 +17,9 @@ from relatum.resources.limits import MOST_ANSWERS, bounded, bounded_seconds, bou
 from relatum.resources.once import one_at_a_time
 from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
 from relatum.runs.answers import Question, parse_question
+from relatum.runs.definitions import defined_schema
 from relatum.runs.query_rows import QueryRow, QueryRows, WitnessFact
-from relatum.runs.sql_answers import answer_sql
+from relatum.runs.sql_answers import answer_sql, views_of
 from relatum.runs.trained import SECONDS
 
 __all__ = ["QueryAnswers", "QueryItem", "WitnessItem", "language_of", "query"]
@@ -106,7 +109,7 @@ def query(run: Run, text: str, k: int = 10, *, new_only: bool = False, seconds: 
         raise SettingError("new_only: SQL says it in the query, with AND NOT known")
     with one_at_a_time(run, "queries", seconds):  # what joins have found out is kept with the run
         if language == "algebra":
-            found = run.joined(text, k, new_only=new_only, seconds=seconds)
+            found = run.joined(_parsed(run, text), k, new_only=new_only, seconds=seconds)
         else:
             found = _of_sql(run, text, k, seconds)
     rows = tuple(_item(run, row) for row in found[:MOST_ANSWERS])
@@ -126,6 +129,13 @@ def query(run: Run, text: str, k: int = 10, *, new_only: bool = False, seconds: 
         truncated=found.stopped or len(found) >= k,
         plan=found.plan,
     )
+
+
+def _parsed(run: Run, text: str) -> Query:
+    """Return a query of algebra, which may also name the views that SQL has made, joins and all."""
+    views = {name: one.expression for name, one in views_of(run).items() if name not in run.schema}
+    found = parse_query(text, defined_schema(run.schema, views))
+    return Query(expanded(found.expression, views), found.arguments)
 
 
 def _of_sql(run: Run, text: str, k: int, seconds: float) -> QueryRows:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relatum.api import Run
-from relatum.resources.queries import QueryAnswers
-from relatum.resources.references import FactRef
+from relatum.errors import DataError, SettingError, UnknownNameError
+from relatum.resources.assumptions import facts_assumed, run_with
+from relatum.resources.fact_index import known_fact
+from relatum.resources.limits import MOST_ASSUMED, MOST_DEFINITIONS
+from relatum.resources.queries import QueryAnswers, WitnessItem, query
+from relatum.resources.references import FactRef, fact_ref
 from relatum.runs.trained import SECONDS
 
 __all__ = ["WhatIf", "what_if"]
@@ -18,7 +22,7 @@ class WhatIf:
     """The answers to a query if some facts were true.
 
     Attributes:
-        assumed: the facts that were taken as true.
+        assumed: the facts that were taken as true; those that were known already say where.
         definitions: the names of the relations that were defined for this query alone.
         before: the answers as the run is; None where it cannot answer without the definitions.
         after: the answers with what was assumed.
@@ -51,4 +55,29 @@ def what_if(
         new_only: leave out rows that follow from known and assumed facts.
         seconds: that each of the two searches may take.
     """
-    raise NotImplementedError
+    given = dict(definitions or {})
+    for name, count, most in (("facts", len(facts), MOST_ASSUMED), ("definitions", len(given), MOST_DEFINITIONS)):
+        if count > most:
+            raise SettingError(f"{name}: at most {most} can be given at once, not {count}")
+    assumed = facts_assumed(run, facts)
+    wider = run_with(run, assumed, given)
+    refs = tuple(fact_ref(run, *one, source=known_fact(run, *one).source or "assumed") for one in assumed)
+    new = {one.text for one in refs if one.source == "assumed"}
+    after = _marked(query(wider, text, k, new_only=new_only, seconds=seconds), new)
+    try:
+        before = query(run, text, k, new_only=new_only, seconds=seconds)
+    except (DataError, UnknownNameError):
+        if not given:
+            raise
+        before = None
+    return WhatIf(refs, tuple(given), before, after)
+
+
+def _marked(answers: QueryAnswers, assumed: set[str]) -> QueryAnswers:
+    """Return answers whose witnesses say which facts were assumed."""
+
+    def marked(one: WitnessItem) -> WitnessItem:
+        return replace(one, fact=replace(one.fact, source="assumed")) if one.fact.text in assumed else one
+
+    rows = tuple(replace(row, witness=tuple(map(marked, row.witness))) for row in answers.rows)
+    return replace(answers, rows=rows)

@@ -13,7 +13,7 @@ from relatum.runs.trained import SECONDS, Trained
 from relatum.runs.views import load_views, save_views
 from relatum.sql.catalog import Catalog, View
 
-__all__ = ["ROWS", "DefinedView", "answer_sql", "catalog_with_views"]
+__all__ = ["ROWS", "DefinedView", "answer_sql", "catalog_with_views", "define_view", "views_of"]
 
 ROWS = 100  # of a result whose query has no limit
 
@@ -29,9 +29,25 @@ class DefinedView:
 
 def catalog_with_views(run: Trained) -> Catalog:
     """Return what queries of SQL can name of a run, its views included."""
-    views = run.remembered("views", lambda: load_views(run.folder, run.model.schema))
-    catalog = catalog_of_run(run)
+    views, catalog = views_of(run), catalog_of_run(run)
     return replace(catalog, views={**catalog.views, **views}) if views else catalog
+
+
+def views_of(run: Trained) -> dict[str, View]:
+    """Return the views with joins that were made of a run."""
+    return run.remembered("views", lambda: load_views(run.folder, run.model.schema))
+
+
+def define_view(run: Trained, name: str, view: View) -> DefinedView:
+    """Keep a view with the run; what has a closed form becomes a relation, so that `complete` takes it too."""
+    if not has_joins(view.expression):
+        run.define(name, view.expression)
+        return DefinedView(name, view.columns, True)
+    views = {**views_of(run), name: view}
+    if run.folder is not None:
+        save_views(run.folder, views)
+    run.remember("views", views)
+    return DefinedView(name, view.columns, False)
 
 
 def answer_sql(
@@ -59,7 +75,7 @@ def answer_sql(
     if statement.kind == "view" and read_only:
         raise DataError("CREATE VIEW changes the run, and here it is only read; ask the query behind AS")
     if statement.kind == "view" and statement.name is not None:
-        return _define(run, statement.name, View(statement.expression, statement.columns))
+        return define_view(run, statement.name, View(statement.expression, statement.columns))
     found = joined_rows(
         run,
         statement.expression,
@@ -90,16 +106,3 @@ def _arranged(row: QueryRow, columns: tuple[str, ...], positions: tuple[int, ...
     """Return a row with the columns that the statement selects, of which two may be one in the expression."""
     values, entities, shown = (tuple(each[one] for one in positions) for each in (row.values, row.entities, row.shown))
     return replace(row, values=values, entities=entities, shown=shown, columns=columns)
-
-
-def _define(run: Trained, name: str, view: View) -> DefinedView:
-    """Keep a view with the run; what has a closed form becomes a relation, so that `complete` takes it too."""
-    if not has_joins(view.expression):
-        run.define(name, view.expression)
-        return DefinedView(name, view.columns, True)
-    views = {**run.remembered("views", lambda: load_views(run.folder, run.model.schema))}
-    views[name] = view
-    if run.folder is not None:
-        save_views(run.folder, views)
-    run.remember("views", views)
-    return DefinedView(name, view.columns, False)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
+from relatum.serving.description import describe
 from relatum.serving.quick_answers import QuickAnswers
 from relatum.serving.responses import add_handlers
 from relatum.serving.routes_answers import answers
@@ -59,6 +60,7 @@ def inner_app(site: Site) -> FastAPI:
     add_handlers(app)
     for routes in (answers, server, decided, relations, facts):  # the first match counts, so twins come first
         app.include_router(routes)
+    describe(app)
     return app
 
 

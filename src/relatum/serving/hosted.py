@@ -69,7 +69,8 @@ class HostedRun:
         self.version = 0  # how often a run was loaded
         self._run: Run | None = None
         self._signature: Signature = frozenset()
-        self._refused: Signature = frozenset()
+        self._refused: Signature = frozenset()  # of what is damaged, which is not tried again
+        self._seen: Signature = frozenset()
         self._loading = threading.Lock()
 
     @property
@@ -93,9 +94,18 @@ class HostedRun:
         return self._run
 
     def refresh(self) -> bool:
-        """Load the run again if its directory has changed and lies still; return whether there is another run now."""
-        found = signature(self.folder)
-        if not found or found in (self._signature, self._refused) or not any(one[0] == _MODEL for one in found):
+        """Load the run again if its directory has changed and lies still; return whether there is another run now.
+
+        It lies still if it is as it was when this was called before: files that are copied one by one come after each other.
+        """
+        before, found = self._seen, signature(self.folder)
+        self._seen = found
+        if (
+            before != found
+            or not found
+            or found in (self._signature, self._refused)
+            or not any(one[0] == _MODEL for one in found)
+        ):
             return False
         with self._loading:
             return self._load()
@@ -151,6 +161,9 @@ class HostedRuns(Mapping[str, HostedRun]):
         if found is None:
             raise UnknownNameError("run", name, self._runs)
         return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._runs
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._runs)

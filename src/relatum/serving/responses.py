@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -12,18 +11,14 @@ from starlette.exceptions import HTTPException
 from relatum.errors import RelatumError
 from relatum.resources.limits import MOST_TEXT
 from relatum.serving import pages
-from relatum.serving.errors import STATUSES, Refusal, RequestError, refusal_of
+from relatum.serving.errors import STATUSES, RequestError, refusal_of
 from relatum.serving.json_text import json_of
 from relatum.serving.site import HTML, JSON, site_of, wants_json
 
-__all__ = ["REFUSALS", "add_handlers", "refused"]
+__all__ = ["add_handlers", "refused"]
 
 _LOG = logging.getLogger("relatum.serving")
 _MOST_LISTED = 20
-
-REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Refusal, "description": text} for status, text in STATUSES.items()
-}
 
 
 def add_handlers(app: FastAPI) -> None:

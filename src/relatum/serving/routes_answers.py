@@ -16,7 +16,6 @@ from relatum.serving import pages
 from relatum.serving.addresses import PageContext, address
 from relatum.serving.errors import RequestError
 from relatum.serving.json_text import json_of
-from relatum.serving.responses import REFUSALS
 from relatum.serving.site import JSON, site_of, wants_json
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Count", "Text", "answers"]
 
-answers = APIRouter(responses=REFUSALS)
+answers = APIRouter()
 
 Text = Annotated[str, Query(max_length=MOST_TEXT)]
 Count = Annotated[int, Query(ge=1, le=MOST_ANSWERS)]

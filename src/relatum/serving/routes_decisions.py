@@ -10,11 +10,11 @@ from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
+from relatum.runs.answers import Question
 from relatum.serving import pages
 from relatum.serving.decisions import Decision, Decisions, Verdict
 from relatum.serving.errors import RequestError
 from relatum.serving.json_text import json_of
-from relatum.serving.responses import REFUSALS
 from relatum.serving.site import HTML, JSON, Site, site_of, wants_json
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DecisionPage", "NewDecision", "Undo", "decided"]
 
-decided = APIRouter(responses=REFUSALS)
+decided = APIRouter()
 
 Token = Annotated[str, Header(alias="x-relatum-csrf", max_length=200)]
 
@@ -151,7 +151,7 @@ async def _decide(site: Site, run: str, relation: str, entities: Sequence[str], 
         if len(entities) != schema.arity:
             raise RequestError(400, f"entities: {relation} has {schema.arity}, not {len(entities)}")
         names = tuple(loaded.entities[loaded.entities.id(one)] for one in entities)
-        found = loaded.score(relation, *names)
+        found = loaded.score(Question(relation, names))
         return kept.decide(name, relation, names, cast(Verdict, verdict), found.probability)
 
     return await site.of_run(run, work)

@@ -21,12 +21,11 @@ from relatum.serving import pages
 from relatum.serving.addresses import PageContext
 from relatum.serving.errors import RequestError
 from relatum.serving.json_text import json_of
-from relatum.serving.responses import REFUSALS
 from relatum.serving.site import JSON, Site, site_of
 
 __all__ = ["facts"]
 
-facts = APIRouter(responses=REFUSALS)
+facts = APIRouter()
 
 Name = Annotated[str, Path(max_length=MOST_TEXT)]
 GivenName = Annotated[str | None, Query(max_length=MOST_TEXT)]

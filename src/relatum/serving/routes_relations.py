@@ -27,7 +27,6 @@ from relatum.resources.training import TrainingView, training
 from relatum.serving import pages
 from relatum.serving.addresses import PageContext
 from relatum.serving.json_text import json_of
-from relatum.serving.responses import REFUSALS
 from relatum.serving.routes_facts import GivenName, Limit, Show, Token
 from relatum.serving.site import HTML, JSON, site_of, wants_json
 
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["relations"]
 
-relations = APIRouter(responses=REFUSALS)
+relations = APIRouter()
 
 Name = Annotated[str, Path(max_length=MOST_TEXT)]
 Given = Annotated[str, Query(max_length=MOST_TEXT)]

@@ -16,13 +16,12 @@ from relatum.serving import pages
 from relatum.serving.errors import RequestError
 from relatum.serving.hosted import HostedRun
 from relatum.serving.json_text import json_of
-from relatum.serving.responses import REFUSALS
 from relatum.serving.site import HTML, JSON, Site, site_of, wants_json
 from relatum.version import __version__
 
 __all__ = ["API_VERSION", "RunState", "ServerState", "Versions", "server"]
 
-server = APIRouter(responses=REFUSALS)
+server = APIRouter()
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 API_VERSION = 1  # what docs/serving.md promises for a number stays while the number stays

@@ -18,11 +18,12 @@ from relatum.serving.errors import RequestError, refusal_of
 from relatum.serving.json_text import json_of
 from relatum.serving.settings import ServerSettings, is_loopback
 
-__all__ = ["COOKIE", "POLICY", "Guard"]
+__all__ = ["COOKIE", "POLICY", "App", "Guard", "Message", "Receive", "Scope", "Send"]
 
+Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -62,9 +63,13 @@ class Guard:
                 await self._app(scope, receive, send)
             return  # there are no web sockets here
 
-        async def guarded(message: MutableMapping[str, Any]) -> None:
+        head = scope["method"] == "HEAD"
+
+        async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), *_HEADERS]
+            elif head:
+                message["body"] = b""
             await send(message)
 
         try:
@@ -75,6 +80,8 @@ class Guard:
         if entry is not None:
             await _send(guarded, 303, b"", entry)
             return
+        if head:  # answered as GET is, without the body
+            scope = {**scope, "method": "GET"}
         body = receive if scope["method"] in _SAFE else _Bounded(receive, self._settings.body_bytes)
         await self._app(scope, body, guarded)
 
@@ -151,7 +158,7 @@ class _Bounded:
     def __init__(self, receive: Receive, most: int) -> None:
         self._receive, self._left = receive, most
 
-    async def __call__(self) -> MutableMapping[str, Any]:
+    async def __call__(self) -> Message:
         message = await self._receive()
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
