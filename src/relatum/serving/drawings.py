@@ -28,14 +28,8 @@ __all__ = [
 
 MOST_FACTS = 18  # that are drawn around an entity: more cannot be read
 _MOST_PREDICTED, _LEAST = 6, 0.05  # predicted ones, and the probability that all but the likeliest of them have
-_LONGEST = {
-    "wide": 17,
-    "narrow": 26,
-    "role": 13,
-    "relation": 24,
-    "middle": 18,
-    "label": 300,
-}  # characters of a name that are drawn
+# Characters of a name that are drawn.
+_LONGEST = {"wide": 18, "narrow": 26, "role": 14, "relation": 22, "middle": 18, "label": 300}
 
 _TIP = Markup(
     '<defs><marker id="tip" viewBox="0 0 10 8" refX="10" refY="4" markerWidth="8" markerHeight="7" orient="auto">'
