@@ -33,6 +33,7 @@ from relatum.imputation.models import ColumnModels, Scores
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.answer_sets import AnswerSets
 from relatum.inference.calibration import Calibration
+from relatum.inference.candidate_sides import CandidateSides
 from relatum.inference.evaluation import Evaluation
 from relatum.inference.new_fact_calibration import NewFactCalibration
 from relatum.inference.ranking import rank
@@ -122,6 +123,7 @@ class Trained:
         self.definitions: dict[str, Expression] = {}
         self._extended: tuple[Model, Parameters] | None = None
         self._derivations: dict[str, Hypergraph] = {}
+        self.candidate_sides: CandidateSides
         self._set_definitions(dict(definitions or {}))
 
     @classmethod
@@ -394,7 +396,8 @@ class Trained:
         model, tables = self.model_with_definitions
         known = self.known_of(relation) if known is None else known
         evidence = None if relation in self.definitions else self.evidence
-        return CandidateScorer(model, tables, self.schema.id(relation), known, self.allowed_entities(relation), evidence)
+        allowed = self.allowed_entities(relation)
+        return CandidateScorer(model, tables, self.schema.id(relation), known, allowed, evidence, self.candidate_sides)
 
     def keys_of(self, relation: str) -> Keys:
         """Return the sets of positions by which no two facts of a relation are alike, where it was made from tables."""
@@ -491,6 +494,7 @@ class Trained:
     def _set_definitions(self, definitions: dict[str, Expression]) -> None:
         """Take definitions, and forget what was worked out by those before."""
         self.definitions, self._extended, self._derivations = definitions, None, {}
+        self.candidate_sides = CandidateSides()
 
     def _derived(self, relation: str) -> Hypergraph:
         """Return the facts that follow by definition; they are worked out once."""
