@@ -16,6 +16,7 @@ from relatum.cli.explain import explain
 from relatum.cli.fill import fill
 from relatum.cli.imports import import_tables
 from relatum.cli.join import join
+from relatum.cli.mcp import mcp
 from relatum.cli.paper import figures, run, tables
 from relatum.cli.predict import embeddings, predict
 from relatum.cli.queries import queries
@@ -68,6 +69,7 @@ for verb in (
     figures,
     report,
     serve,
+    mcp,
 ):
     app.command()(verb)
 app.command("import")(import_tables)

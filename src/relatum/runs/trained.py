@@ -119,7 +119,7 @@ class Trained:
             if value is not None:
                 setattr(self, name, value)
         self._remembered: dict[str, object] = {}
-        self._remembering = threading.RLock()
+        self._remembering: dict[str, threading.RLock] = {}
         self.definitions: dict[str, Expression] = {}
         self._extended: tuple[Model, Parameters] | None = None
         self._derivations: dict[str, Hypergraph] = {}
@@ -453,7 +453,8 @@ class Trained:
     def remembered(self, name: str, work_out: Callable[[], Kept]) -> Kept:
         """Return what was worked out once under a name, or is now; it is kept as long as the run is in memory."""
         if name not in self._remembered:
-            with self._remembering:  # what is worked out may itself remember something
+            # A lock for each name: what is worked out may itself remember something, and others need not wait for it.
+            with self._remembering.setdefault(name, threading.RLock()):
                 if name not in self._remembered:
                     self._remembered[name] = work_out()
         return cast(Kept, self._remembered[name])

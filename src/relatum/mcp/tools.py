@@ -1,0 +1,183 @@
+"""The tools: each is one resource of a run, read-only, with typed arguments and results and its limits in words."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, TypeVar
+
+from relatum.api import Run
+from relatum.errors import RelatumError
+from relatum.extras import optional
+from relatum.formatting import visible
+from relatum.mcp.guide import GUIDE
+from relatum.resources import answers, facts, limits, names, overview, queries, rules, what_if
+from relatum.version import __version__
+
+with optional("mcp", extra="mcp"):
+    from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.types import ToolAnnotations
+    from pydantic import Field, RootModel
+
+__all__ = ["TOOLS", "server_of"]
+
+TOOLS = ("schema", "find_entity", "facts_of", "complete", "score", "query", "explain", "rules", "what_if")
+
+_AT_WORK = 4  # calls that are worked on at the same time; others wait
+_WAIT = 60.0  # seconds that one waits at most
+
+T = TypeVar("T")
+
+Count = Annotated[int, Field(ge=1, le=limits.MOST_ANSWERS, description=f"How many: 1 to {limits.MOST_ANSWERS:,}.")]
+FewNames = Annotated[int, Field(ge=1, le=limits.MOST_NAMES, description=f"How many: 1 to {limits.MOST_NAMES}.")]
+FewRules = Annotated[int, Field(ge=1, le=limits.MOST_RULES, description=f"How many: 1 to {limits.MOST_RULES}.")]
+FewReasons = Annotated[
+    int,
+    Field(ge=0, le=limits.MOST_REASONS, description=f"Rules that speak for each new answer: 0 to {limits.MOST_REASONS}."),
+]
+Reasons = Annotated[int, Field(ge=1, le=limits.MOST_REASONS, description=f"How many rules: 1 to {limits.MOST_REASONS}.")]
+PageSize = Annotated[int, Field(ge=1, le=limits.MOST_FACTS, description=f"Facts of a page: 1 to {limits.MOST_FACTS}.")]
+Seconds = Annotated[
+    float, Field(gt=0, le=limits.MOST_SECONDS, description=f"Stop with the best found: at most {limits.MOST_SECONDS:g} s.")
+]
+Text = Annotated[str, Field(max_length=limits.MOST_TEXT)]
+NewOnly = Annotated[bool, Field(description="Leave out what is known or follows from it.")]
+
+
+def server_of(run: Run, name: str) -> MCPServer:
+    """Return a server with a tool for each thing that can be asked of a run, and a prompt that says how to use them."""
+    server = MCPServer(
+        "relatum", title=f"relatum: {visible(name)}", instructions=GUIDE, version=__version__, log_level="WARNING"
+    )
+    tools = _Tools(run)
+    for tool in TOOLS:
+        title, annotations = (
+            tool.replace("_", " ").capitalize(),
+            ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
+        )
+        server.add_tool(getattr(tools, tool), name=tool, title=title, annotations=annotations, structured_output=True)
+
+    @server.prompt(name="plan", title="Plan with a run", description="How to answer a goal step by step with these tools.")
+    def plan(goal: str) -> str:
+        return f"{GUIDE}\n\nThe relations are:\n{_relations(run)}\n\nThe goal: {goal}"
+
+    return server
+
+
+class _Tools:
+    """The tools of one run; what they say of themselves is what a planner reads."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._free = threading.BoundedSemaphore(_AT_WORK)
+
+    def schema(self) -> RootModel[overview.RunSchema]:
+        """Relations with their columns, number of facts, an example and a question to ask. Call this first."""
+        return self._answer(overview.RunSchema, lambda: overview.schema(self._run))
+
+    def find_entity(self, text: Text, k: FewNames = 10) -> RootModel[names.FoundEntities]:
+        """Entities by a part of their name or label, or a similar spelling, and the columns they stand in."""
+        return self._answer(names.FoundEntities, lambda: names.find(self._run, text, k))
+
+    def facts_of(
+        self,
+        entity: Text | None = None,
+        relation: Text | None = None,
+        role: Text | None = None,
+        after: Text | None = None,
+        limit: PageSize = 50,
+    ) -> RootModel[facts.FactPage]:
+        """Known facts of an entity, of a relation, of an entity at a role of a relation, or all; page by page.
+
+        `next` is the token to give as `after` for the next page; it is null on the last one.
+        """
+        return self._answer(
+            facts.FactPage, lambda: facts.facts_of(self._run, entity, relation, role, after=after, limit=limit)
+        )
+
+    def complete(
+        self, question: Text, k: Count = 10, new_only: NewOnly = False, reasons: FewReasons = 0, seconds: Seconds = 5.0
+    ) -> RootModel[answers.QuestionAnswers]:
+        """Answers to a fact with gaps, such as `sold(drew, ?, book)`: up to k that are known, then up to k predicted ones.
+
+        By role, `sold(seller=drew, buyer=?)`, roles that are not named may be anything. Each answer says whether it is
+        known, and how likely it is.
+        """
+        return self._answer(
+            answers.QuestionAnswers,
+            lambda: answers.complete(self._run, question, k, new_only=new_only, reasons=reasons, seconds=seconds),
+        )
+
+    def score(self, fact: Text) -> RootModel[answers.ScoredFact]:
+        """How likely a whole fact is, such as `sold(drew, alex, book)`, and whether it is known."""
+        return self._answer(answers.ScoredFact, lambda: answers.score(self._run, fact))
+
+    def query(
+        self, text: Text, k: Count = 10, new_only: NewOnly = False, seconds: Seconds = 5.0
+    ) -> RootModel[queries.QueryAnswers]:
+        """Rows that answer a query with joins, best first, each with the facts it rests on (its witness).
+
+        SQL: `SELECT s.buyer FROM sold s JOIN likes l ON s.buyer = l.person WHERE l.thing = 'tea' AND NOT known`. Algebra:
+        `project[buyer](select[item = tea](sold))`, join[2 = 0](a, b), union, difference, intersection. It only reads:
+        CREATE VIEW is refused. `proven` says that there is surely no better row; `bound` is `at least` where the search
+        was stopped early.
+        """
+        return self._answer(
+            queries.QueryAnswers, lambda: queries.query(self._run, text, k, new_only=new_only, seconds=seconds)
+        )
+
+    def explain(self, fact: Text, k: Reasons = 5) -> RootModel[answers.ExplainedFact]:
+        """What speaks for a fact and what against it: rules with the facts they rest on, objections, similar facts."""
+        return self._answer(answers.ExplainedFact, lambda: answers.explain(self._run, fact, k))
+
+    def rules(self, relation: Text | None = None, k: FewRules = 20) -> RootModel[rules.RulesView]:
+        """Rules that conclude a relation, or any: soft ones with their confidence, and exact ones between relations."""
+        return self._answer(rules.RulesView, lambda: rules.rules(self._run, relation, k))
+
+    def what_if(
+        self,
+        text: Text,
+        facts: Annotated[
+            list[Text], Field(max_length=limits.MOST_ASSUMED, description="Facts such as sold(drew, alex, book).")
+        ] = [],  # noqa: B006  # it is never changed, and the schema shows it
+        definitions: Annotated[
+            dict[str, Text],
+            Field(max_length=limits.MOST_DEFINITIONS, description="Expressions or SQL by the name of a new relation."),
+        ] = {},  # noqa: B006
+        k: Count = 10,
+        new_only: NewOnly = False,
+        seconds: Seconds = 5.0,
+    ) -> RootModel[what_if.WhatIf]:
+        """Answers to a question or query if the given facts were true and relations defined; for this call only.
+
+        `before` has the answers as the run is, `after` those with what was assumed. Facts name relations and entities that
+        the run knows.
+        """
+        return self._answer(
+            what_if.WhatIf,
+            lambda: what_if.what_if(self._run, text, facts, definitions, k, new_only=new_only, seconds=seconds),
+        )
+
+    def _answer(self, kind: type[T], work_out: Callable[[], T]) -> RootModel[T]:
+        """Return a resource as its model; a mistake of the caller is one sentence that says what to do."""
+        with self._at_work():
+            try:
+                return RootModel[kind](work_out())  # type: ignore[valid-type]  # its schema is that of the dataclass
+            except RelatumError as error:
+                raise ToolError(visible(str(error))) from None
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        if not self._free.acquire(timeout=_WAIT):
+            raise ToolError("the server is at work for others; try again in a moment")
+        try:
+            yield
+        finally:
+            self._free.release()
+
+
+def _relations(run: Run) -> str:
+    rows: list[Any] = list(overview.schema(run).relations[:100])
+    return "\n".join(f"- {one.name}({', '.join(column.role for column in one.columns)}), {one.facts} facts" for one in rows)

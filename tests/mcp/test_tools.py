@@ -1,0 +1,110 @@
+"""Every tool can be listed and called by the official client, and results are as their schemas say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+import relatum
+from mcp import Client
+from relatum import Run
+from relatum.mcp.tools import TOOLS, server_of
+from support.mcp_server import Caller
+
+
+@pytest.fixture(scope="module")
+def run(gappy_run: Path) -> Run:
+    """Return the run on a database."""
+    return relatum.open(gappy_run)
+
+
+def in_process(run: Run, work: Any) -> Any:
+    """Return what some work with a client gives that is connected to the tools in this process."""
+
+    async def main() -> Any:
+        async with Client(server_of(run, "shop")) as client:
+            return await work(client)
+
+    return anyio.run(main)
+
+
+def test_all_tools_are_listed_and_only_read(run: Run) -> None:
+    tools = in_process(run, lambda client: client.list_tools()).tools
+    assert tuple(tool.name for tool in tools) == TOOLS
+    for tool in tools:
+        assert tool.annotations.read_only_hint
+        assert tool.annotations.destructive_hint is False
+        assert tool.output_schema["type"] == "object"
+        assert tool.description
+
+
+def test_limits_are_in_the_schemas(run: Run) -> None:
+    tools = {tool.name: tool for tool in in_process(run, lambda client: client.list_tools()).tools}
+    assert tools["complete"].input_schema["properties"]["k"]["maximum"] == 1000
+    assert tools["query"].input_schema["properties"]["seconds"]["maximum"] == 30
+    assert tools["what_if"].input_schema["properties"]["facts"]["maxItems"] == 100
+    assert "1 to 500" in tools["facts_of"].input_schema["properties"]["limit"]["description"]
+
+
+def test_every_tool_answers_as_its_schema_says(run: Run) -> None:
+    async def work(client: Client) -> None:
+        call = Caller(client)
+        relations = (await call("schema"))["relations"]
+        assert {one["name"] for one in relations} == set(run.schema.names)
+        assert (await call("find_entity", text="customer 7"))["entities"][0]["entity"]["name"] == "customers:7"
+        page = await call("facts_of", relation="sales", limit=100)
+        assert page["total"] == len(set(run.table("sales")))
+        assert (await call("facts_of", relation="sales", limit=100, after=page["next"]))["facts"]
+        answers = (await call("complete", question="customers.country(3, ?)", reasons=1))["answers"]
+        assert not answers[0]["known"]
+        assert 0 < answers[0]["probability"] <= 1
+        assert (await call("score", fact="customers.city(1, Rome)"))["fact"]["known"]
+        rows = (await call("query", text="SELECT id FROM customers WHERE city = 'Paris'", k=5))["rows"]
+        assert rows[0]["witness"][0]["fact"]["source"] in ("train", "valid", "test")
+        assert (await call("explain", fact="customers.country(3, Italy)"))["scored"]["fact"]["known"] is False
+        assert (await call("rules"))["soft"]
+        found = await call("what_if", text="customers.country(3, ?)", facts=["customers.country(3, Norway)"])
+        assert found["after"]["rows"][0]["known"]
+        assert set(call.calls) == set(TOOLS)
+
+    in_process(run, work)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "text"),
+    [
+        ("complete", {"question": "customers.citty(3, ?)"}, "did you mean 'customers.city'"),
+        ("complete", {"question": "customers.city(3, ?)", "k": 5000}, "less than or equal to 1000"),
+        ("query", {"text": "CREATE VIEW x AS SELECT id FROM customers"}, "here it is only read"),
+        ("query", {"text": "(" * 50}, "brackets within each other"),
+        ("facts_of", {"entity": "customers:7", "after": "x"}, "start again without it"),
+        ("what_if", {"text": "customers.city(3, ?)", "facts": ["customers.city(3, ?)"]}, "a fact to assume names"),
+        ("what_if", {"text": "customers.city(3, ?)", "facts": ["x"] * 101}, "at most 100"),
+    ],
+)
+def test_a_mistake_is_answered_in_words(run: Run, tool: str, arguments: dict[str, Any], text: str) -> None:
+    assert text in in_process(run, lambda client: Caller(client).refusal(tool, **arguments))
+
+
+def test_the_prompt_tells_how_to_plan(run: Run) -> None:
+    found = in_process(run, lambda client: client.get_prompt("plan", {"goal": "fill all gaps"}))
+    text = found.messages[0].content.text
+    assert "fill all gaps" in text
+    assert "customers.city(id, city)" in text
+    assert all(tool in text for tool in TOOLS if tool != "rules")
+
+
+def test_nothing_of_a_run_is_changed(run: Run, gappy_run: Path) -> None:
+    before = sorted((path.name, path.stat().st_mtime_ns) for path in gappy_run.iterdir())
+
+    async def work(client: Client) -> None:
+        call = Caller(client)
+        wanted = {"text": "lives(?, France)", "definitions": {"lives": "customers.country"}}
+        assert (await call("what_if", **wanted))["after"]["rows"]
+
+    in_process(run, work)
+    assert sorted((path.name, path.stat().st_mtime_ns) for path in gappy_run.iterdir()) == before
+    assert not run.definitions
