@@ -180,7 +180,9 @@ def measured(folder: Path, seconds: int) -> Iterator[Ratio]:
         start = served.memory
         found = as_many_as_it_can(served.port, paths, CLIENTS, seconds)
         grown = served.memory / start
-        detail = f"{found.rate:.0f} a second, p50 {found.p50:.0f} ms, p99 {found.p99:.0f} ms, {found.errors} errors, {seconds} s"
+        detail = (
+            f"{found.rate:.0f} a second, p50 {found.p50:.0f} ms, p99 {found.p99:.0f} ms, {found.errors} errors, {seconds} s"
+        )
         yield Ratio(f"{CLIENTS} clients without an error", float(not found.errors), 1.0, "yes", detail)
         detail = f"{start / 1e6:.0f} MB before {CLIENTS} clients, {served.memory / 1e6:.0f} MB after"
         yield Ratio("memory within 5 %", 1.05 / grown, 1.0, "x", detail)
