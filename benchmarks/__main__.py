@@ -13,7 +13,7 @@ from benchmarks.measure import Ratio, report
 from relatum.datasets.registry import find_dataset, locate
 from relatum.errors import RelatumError
 
-FILES = ("reading", "scoring", "learning", "evidence", "everyday_queries", "pykeen_peer")
+FILES = ("reading", "scoring", "learning", "evidence", "single_questions", "everyday_queries", "pykeen_peer")
 DATASETS = {"reading": "m-fb15k", "learning": "jf17k", "evidence": "jf17k", "pykeen_peer": "wn18rr"}
 
 

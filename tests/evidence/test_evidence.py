@@ -78,8 +78,8 @@ def test_what_a_relation_never_has_twice_is_spoken_against() -> None:
 def test_questions_that_need_several_parts_are_answered_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     questions, knows = SPLIT.test.table("knows").columns, SPLIT.schema.id("knows")
     whole = Evidence(SPLIT.train, mine(SPLIT.train)).fired(knows, 1, questions)
-    monkeypatch.setattr("relatum.evidence.evidence._CELLS", 3 * len(SPLIT.entities))
-    monkeypatch.setattr("relatum.evidence.evidence._QUESTIONS", 7)
+    monkeypatch.setattr("relatum.kernels.soft_rules._QUESTIONS", 3)
+    monkeypatch.setattr("relatum.kernels.soft_rules._CAPACITY", 5)
     parts = Evidence(SPLIT.train, mine(SPLIT.train)).fired(knows, 1, questions)
     for name in ("rows", "entities", "best", "together", "counted", "value", "repeats"):
         assert np.array_equal(getattr(whole, name), getattr(parts, name))

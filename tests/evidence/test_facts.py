@@ -104,7 +104,7 @@ def test_a_path_that_leads_to_too_many_says_nothing(monkeypatch: pytest.MonkeyPa
     store = FactStore(random_graph(0))
     questions = store.columns[P]
     whole = store.found(RULES[-2], questions)
-    monkeypatch.setattr("relatum.evidence.facts._WIDEST", 2)
+    monkeypatch.setattr("relatum.evidence.facts.WIDEST", 2)
     part = store.found(RULES[-2], questions)
     assert 0 < part.counts.sum() < whole.counts.sum()
     assert part.counts.max() <= 2

@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from relatum.data.row_store import EMPTY, RowStore
+from relatum.data.row_store import EMPTY, Bins, RowStore
 from relatum.errors import DataError
 from relatum.imputation.column_model import REPEATS, BoundColumn, ColumnModel
 from relatum.imputation.contexts import Context, TableView
 from relatum.imputation.fitting import fit_column
 from relatum.imputation.paths import Path, PathReader
+from support.row_stores import store_of
 from support.shop_rows import shop
 
 CONTEXTS = (
@@ -68,3 +69,18 @@ def test_anything_else_is_refused(wrong: dict[str, object]) -> None:
     plain = fit_column(TableView(PathReader(shop(), 0), "Order"), "Payment").to_json()
     with pytest.raises(DataError):
         ColumnModel.from_json({**plain, **wrong})
+
+
+def test_what_another_row_of_a_key_has_is_closed_but_not_where_the_key_is_in_groups() -> None:
+    columns = {"shop": [str(n % 3) for n in range(30)], "day": [str(n // 15) for n in range(30)]}
+    store = store_of({"T": columns}, keys={"T": [("shop", "day")]}, whole=["day"])
+    table = store["T"]
+    bins = Bins(("0",), ("0", "1"), ("0", "1"), ("0", "1"))
+    grouped = replace(table.schema, columns=(table.schema.columns[0], replace(table.schema.columns[1], bins=bins)))
+    for schema, is_open in ((table.schema, False), (grouped, True)):
+        bound = BoundColumn(
+            TableView(PathReader(RowStore(store.names, {"T": replace(table, schema=schema)}), 0), "T"), "shop"
+        )
+        cells = table.cells[:, :1].copy()
+        cells[0] = EMPTY
+        assert bound.score(cells, None, np.array([-1])).candidates.open[:, :-1].all() == is_open

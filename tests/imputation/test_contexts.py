@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.imputation.contexts import ColumnValues, Context, Counted, TableView
 from relatum.imputation.paths import Path, PathReader
@@ -51,6 +53,19 @@ def test_neighbouring_numbers_count_as_one() -> None:
     grouped = view.grouped(Path("N"), 4, view.codes(Path("N"))[1][:, 0])
     assert grouped.tolist() == [0] * 4 + [1] * 4 + [2] * 4
     assert view.ranks(Path("V")) is None
+
+
+def test_a_year_that_refers_together_with_a_team_has_an_order_and_a_number_that_refers_alone_has_none() -> None:
+    columns = {"year": [str(1990 + n % 6) for n in range(24)], "team": [str(n % 4) for n in range(24)]}
+    store = store_of({"T": columns, "U": columns}, whole=["year", "team"])
+    refer = (TableReference(("year", "team"), "U", ("year", "team")), TableReference(("team",), "U", ("team",)))
+    table = store["T"]
+    store = replace(store, tables={**store.tables, "T": replace(table, schema=replace(table.schema, references=refer))})
+    view = TableView(PathReader(store, 0), "T")
+    ranks = view.ranks(Path("year"))
+    assert ranks is not None
+    assert ranks.tolist() == [0, 1, 2, 3, 4, 5]
+    assert view.ranks(Path("team")) is None
 
 
 def test_contexts_are_plain_data() -> None:

@@ -98,3 +98,13 @@ def test_calibrated_shares_sum_to_1_and_the_best_stay_best() -> None:
         assert (found >= 0).all()
     logit = 0.8 * np.log(0.26 / 0.74) - 0.5
     np.testing.assert_allclose(calibrated(shares, (0.8, -0.5))[:100, 0], 1 / (1 + np.exp(-logit)))
+
+
+def test_what_equal_candidates_lose_goes_to_all_other_values() -> None:
+    shares = np.full((2, 6), 0.15)
+    shares[:, -1] = 0.25, 0.0
+    shares[1] /= shares[1].sum()
+    found = calibrated(shares, (1.0, -2.0))
+    wanted = 1 / (1 + np.exp(-(np.log(0.15 / 0.85) - 2)))
+    np.testing.assert_allclose(found[0], [wanted] * 5 + [1 - 5 * wanted])
+    np.testing.assert_allclose(found[1], shares[1], atol=1e-3)  # there are no others

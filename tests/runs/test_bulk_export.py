@@ -15,7 +15,7 @@ import pytest
 
 from relatum import DataError, Run, SettingError
 from relatum.runs import bulk_completion
-from relatum.runs.bulk_completion import AnswerBlock
+from relatum.runs.answerer import AnswerBlock
 
 QUESTION = "sold(*, ?, channel, 0.25)"
 ENDINGS = ["csv", "tsv", "jsonl", "parquet", "db", "duckdb"]

@@ -9,8 +9,7 @@ import pytest
 
 import relatum
 from relatum import DataError, Run, UnknownNameError
-from relatum.runs.answers import Question
-from relatum.runs.column_answers import column_answers
+from relatum.runs.column_answers import ColumnQuestions
 from relatum.runs.filling import rows_of
 from support.shop_with_gaps import COUNTRIES, rows
 from support.small_tables import sqlite_of
@@ -27,8 +26,7 @@ def test_the_row_with_the_key_is_asked(run: Run) -> None:
     keys = [name.partition(":")[2] for name in map(rows_of(run).names.__getitem__, held.column("id").tolist())]
     right = 0
     for number in [n for n, row in enumerate(rows()["customers"]) if row[3] is None]:
-        found = column_answers(run, Question("customers.country", (keys[number], None)), 3)
-        assert found is not None
+        found = run.complete("customers.country", keys[number], None, k=3, new_only=True)
         imputed = models.answer("customers", "country", np.array([number]), most_part=2, scores=run.cell_scores)
         ids = imputed.ids[0, : len(found)].tolist()
         assert [one.entities for one in found] == [(rows_of(run).names[one],) for one in ids]
@@ -52,15 +50,9 @@ def test_names_are_looked_up_once_for_all_questions(gappy_run: Path) -> None:
 
 
 def test_a_question_without_a_key_is_none_of_these(run: Run) -> None:
-    for relation, arguments in (
-        ("customers.country", (None, "France")),
-        ("customers.country", (None, None)),
-        ("sales", ("5", None, "web")),
-        ("ratings", ("5", None)),
-        ("stock", ("north", None)),
-    ):
-        assert column_answers(run, Question(relation, arguments), 3) is None
-    assert column_answers(run, Question("seats", ("north", "3", None, "red")), 3) is not None
+    without = (("customers.country", 0), ("sales", 1), ("ratings", 1), ("stock", 1))
+    assert [ColumnQuestions.of(run, *one) for one in without] == [None] * len(without)
+    assert ColumnQuestions.of(run, "seats", 2) is not None
 
 
 def test_a_label_asks_the_same_as_the_key(run: Run) -> None:

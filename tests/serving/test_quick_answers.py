@@ -7,9 +7,12 @@ import json
 from pathlib import Path
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 
 from relatum import Run
+from relatum.errors import RelatumError
+from relatum.resources.answers import QuestionAnswers, complete, complete_each
 from relatum.serving.app import inner_app
 from relatum.serving.quick_answers import QuickAnswers
 from relatum.serving.security import App, Message
@@ -138,3 +141,34 @@ def test_answers_are_those_of_the_run(example_run: Path) -> None:
         site.close()
 
     asyncio.run(main())
+
+
+def test_questions_that_come_together_are_answered_as_each_alone(shop_run: Path) -> None:
+    run = Run.load(shop_run)
+    texts = []
+    for schema in run.schema:
+        for fact in run.table(schema.name).columns.T.tolist()[:5]:
+            for gap in range(schema.arity):
+                arguments = ", ".join("?" if at == gap else json.dumps(run.entities[one]) for at, one in enumerate(fact))
+                texts.append(f"{json.dumps(schema.name)}({arguments})")
+    texts += [texts[0].replace("?", '"nope"'), "nope(", texts[1].replace("(", "(nope, "), texts[0]]
+
+    def alone(text: str) -> object:
+        try:
+            return complete(run, text, 4)
+        except RelatumError as error:
+            return type(error), str(error)
+
+    together = [(type(one), str(one)) if isinstance(one, RelatumError) else one for one in complete_each(run, texts, 4)]
+    assert sum(isinstance(one, tuple) for one in together) == 3
+    for text, found in zip(texts, together, strict=True):
+        expected = alone(text)
+        if isinstance(found, QuestionAnswers) and isinstance(expected, QuestionAnswers):
+            # Scores of several are summed in another order: their last bits may differ.
+            values = [[(one.score, one.probability) for one in each.answers] for each in (found, expected)]
+            assert np.allclose(*values, rtol=1e-4)
+            names = [[(one.entities, one.known) for one in each.answers] for each in (found, expected)]
+            assert names[0] == names[1]
+            assert (found.question, found.truncated) == (expected.question, expected.truncated)
+        else:
+            assert found == expected

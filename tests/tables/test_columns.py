@@ -11,7 +11,7 @@ import pytest
 
 from relatum.datasets.load import load
 from relatum.tables import Imported, read
-from support.small_tables import csv_of
+from support.small_tables import csv_of, sqlite_of
 
 
 @pytest.fixture(scope="module")
@@ -299,3 +299,58 @@ def test_whole_numbers_are_entities_if_few_or_called_like_a_key_and_else_measure
     }
     assert found["user_id"] == ("entities", "called like a key: 70 values in 300 rows")
     assert found["serial_no"] == ("left out", "a value of its own in every row")
+
+
+def test_years_are_entities_in_their_order_even_if_they_are_called_like_a_key(tmp_path: Path) -> None:
+    heads = ("yearID", "seasonId", "birthYear", "year_id", "carId")
+    rows = [(1900 + n % 90, 1990 + n % 20, 1900 + n % 80, 30 * n % 2700, 1900 + n % 90) for n in range(300)]
+    found = outcomes(read(csv_of(tmp_path / "t.csv", ("id", *heads), [(n, *row) for n, row in enumerate(rows)])))
+    assert found["yearID"] == ("entities", "years in their order: 90 values in 300 rows")
+    assert found["seasonId"] == ("entities", "years in their order: 20 values in 300 rows")
+    assert found["birthYear"] == ("bins", "15 groups of equal size: 80 values in 300 rows")
+    assert found["year_id"][1].startswith("called like a key")  # no years by their numbers
+    assert found["carId"][1].startswith("called like a key")  # nor by what they are called
+    script = "CREATE TABLE t (yearID INTEGER, team TEXT, park TEXT, PRIMARY KEY (yearID, team))"
+    rows = [(1900 + n // 5, f"t{n % 5}", f"p{n % 4}") for n in range(200)]
+    assert outcomes(read(sqlite_of(tmp_path / "t.db", script, t=rows)))["yearID"] == (
+        "entities",
+        "part of the key, years in their order",
+    )
+
+
+def test_texts_of_several_words_that_most_rows_have_for_themselves_are_free(tmp_path: Path) -> None:
+    rows = [
+        (n, f"given name{n % 40 if n < 40 else n}", f"name{n % 40 if n < 40 else n}", f"sales agent {n % 20}")
+        for n in range(80)
+    ]
+    rows += [(80 + n, *rows[n][1:]) for n in range(25)]  # so that a quarter of the texts comes twice
+    found = outcomes(read(csv_of(tmp_path / "t.csv", ("id", "given", "word", "post"), rows)))
+    assert found["given"] == ("left out", "free text: 55 of 105 rows have one of their own")
+    assert found["word"] == ("entities", "repeats: 80 values in 105 rows")
+    assert found["post"] == ("entities", "repeats: 20 values in 105 rows")
+
+
+def test_amounts_are_measures_where_whole_numbers_as_many_are_entities(tmp_path: Path) -> None:
+    rows = [(n, 0.99 * (n % 13), 0.5 * (n % 12), n % 13, f"k{n % 3}") for n in range(400)]
+    found = outcomes(read(csv_of(tmp_path / "t.csv", ("id", "total", "stars", "count", "kind"), rows)))
+    assert found["total"] == ("bins", "20 groups of equal size: 13 values in 400 rows")
+    assert found["stars"] == ("entities", "repeats: 12 values in 400 rows")
+    assert found["count"] == ("entities", "repeats: 13 values in 400 rows")
+
+
+def test_times_of_day_are_known_by_their_minutes(tmp_path: Path) -> None:
+    def clock(minute: int) -> int:
+        return 100 * (minute // 60) + minute % 60
+
+    heads = ("dep_time", "sched_code", "rent", "half", "steps")
+    rows = [
+        (n, clock(n * 7 % 1440), clock(n * 35 % 1440), 300 + n * 13 % 2000, 50 * (n % 49), n % 60 + 100 * (n % 3))
+        for n in range(400)
+    ]
+    rows.append((400, 2400, None, 300, 50, 0))
+    found = outcomes(read(csv_of(tmp_path / "t.csv", ("id", *heads, "kind"), [(*row, row[0] % 3) for row in rows])))
+    assert found["dep_time"] == ("bins", "times of day (hhmm) in 20 groups of equal size: 401 values in 401 rows")
+    assert found["sched_code"][1].startswith("times of day (hhmm) in 20 groups")  # whatever it is called
+    assert found["rent"] == ("bins", "20 groups of equal size: 400 values in 401 rows")
+    assert found["half"] == ("bins", "20 groups of equal size: 49 values in 401 rows")  # as good as any number
+    assert found["steps"][1].startswith("20 groups")  # up to two hours are no times of day

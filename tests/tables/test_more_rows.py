@@ -12,7 +12,7 @@ import relatum
 from relatum.data.hypergraph import Split
 from relatum.data.row_store import EMPTY, RowStore
 from relatum.errors import DataError, UnknownNameError
-from relatum.tables.more_rows import facts_of_rows, joined_rows, read_more_rows
+from relatum.tables.more_rows import facts_of_rows, joined_rows, new_rows, read_more_rows
 from support.shop_with_gaps import NEW_CUSTOMERS, add_customers, statements
 from support.small_tables import csv_of, rows_of, sqlite_of
 
@@ -192,3 +192,17 @@ def test_a_held_out_cell_in_no_fact_stays_so_in_rows_that_moved_and_no_new_one_b
     before, now = (counted(one.cells, one.parts) for one in (store["ratings"], joined))
     assert sum(map(sum, now.values())) == sum(map(sum, before.values())) > 0
     assert all(now[row] == each for row, each in before.items() if len(now[row]) == len(each))
+
+
+def test_rows_that_the_import_did_not_have_are_new_by_key_or_by_all_cells(tmp_path: Path) -> None:
+    def found(heads: tuple[str, ...], before: list[tuple[object, ...]], now: list[tuple[object, ...]]) -> list[bool]:
+        store = relatum.read(csv_of(tmp_path / "t.csv", heads, before)).split.rows
+        assert store is not None
+        read = read_more_rows(csv_of(tmp_path / "t.csv", heads, now), store)
+        return new_rows(read["t"], store.with_names(read.names)["t"]).tolist()
+
+    keyed = [(n, f"a{n % 3}", f"b{n % 4}") for n in range(12)]
+    changed = [(5, None, "b1"), (40, "a1", "b9"), (0, "a0", "b0")]
+    assert found(("id", "a", "b"), keyed, changed) == [False, True, False]
+    loose = [(f"a{n % 3}", f"b{n % 4}") for n in range(24)]  # each comes twice
+    assert found(("a", "b"), loose, [("a0", "b0")] * 3 + [("a0", "b9")]) == [False, False, True, True]

@@ -124,3 +124,33 @@ def test_a_damaged_gzip_file_in_another_encoding_is_one_sentence(tmp_path: Path)
     path.write_bytes(path.read_bytes()[:-12])
     with pytest.raises(FormatError, match="damaged gzip"):
         read(path, encoding="latin-1")
+
+
+def test_a_first_column_without_a_name_numbers_the_rows_or_names_them(tmp_path: Path) -> None:
+    def became(first: list[str], head: str = "", **options: object) -> tuple[str, str, str, str]:
+        lines = [f"{name},{','.join(row)}\n" for name, row in zip(first, ROWS, strict=True)]
+        path = write(tmp_path / "sold.csv", f"{head},seller,buyer,item\n" + "".join(lines))
+        imported = read(path, **options)
+        column = imported.columns[0]
+        return column.column, column.outcome, column.why, str(imported.tables[0].shape)
+
+    numbers = [str(n) for n in range(len(ROWS))]
+    counts = "has no name in the header; it numbers the rows; --keep takes it"
+    assert became(numbers) == ("row", "left out", counts, "fact")
+    assert became(numbers[::-1], '""') == ("row", "left out", counts, "fact")
+    assert became(numbers, " ") == ("row", "left out", counts, "fact")
+    assert became([str(7 * n) for n in range(len(ROWS))])[1] == "left out"  # as after a filter
+    named = "has no name in the header; the key of its rows"
+    assert became(numbers, keep=["row"]) == ("row", "key", named, "entity")
+    assert became([f"r{n}" for n in numbers]) == ("row", "key", named, "entity")
+    again = became([str(n % 6) for n in range(len(ROWS))])
+    assert again == ("row", "entities", "has no name in the header; repeats: 6 values in 24 rows", "fact")
+    assert became(numbers, "id")[:2] == ("id", "key")
+
+
+def test_only_the_first_column_may_lack_a_name_and_what_it_is_called_is_free(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", ",Row,b\n" + "".join(f"{n},{n % 2},{n % 3}\n" for n in range(12)))
+    assert [one.column for one in read(path).columns] == ["row_", "Row", "b"]
+    path = write(tmp_path / "t.csv", ",a,\n1,2,3\n")
+    with pytest.raises(FormatError, match="column 3 of the header"):
+        read(path)

@@ -106,6 +106,13 @@ def test_without_a_header_columns_are_numbered(tmp_path: Path) -> None:
     assert imported.split.schema["shop"].roles == ("column_1", "column_2", "column_3")
 
 
+def test_a_first_column_without_a_name_numbers_the_rows(tmp_path: Path) -> None:
+    rows = [(None, "seller", "buyer", "item"), *((n, *row) for n, row in enumerate(ROWS))]
+    imported = read(save(tmp_path / "shop.xlsx", S=rows), plain=True)
+    assert facts(imported) == FACTS
+    assert (imported.columns[0].column, imported.columns[0].outcome) == ("row", "left out")
+
+
 def test_texts_for_null_count_in_sheets(tmp_path: Path) -> None:
     rows = [(f"a{n % 3}", "NA" if n % 4 == 0 else n % 2) for n in range(24)]
     path = save(tmp_path / "t.xlsx", S=[("a", "b"), *rows])

@@ -58,11 +58,15 @@ class AnswerIndex:
     """
 
     def __init__(self, key: Sequence[Ids], sizes: Sequence[int], answers: Ids, num_entities: int) -> None:
-        """Sort the rows; `sizes` says how many different values each column of the key can have."""
+        """Sort the rows; `sizes` says how many different values each column of the key can have.
+
+        `levels` has the columns and the ascending keys of each level, `offsets` where the answers to each key begin, and
+        `answers` all of these.
+        """
         self._sizes = tuple(sizes)
         order = row_order([*key, answers], [*self._sizes, num_entities])
-        self._answers = answers[order]
-        self._levels: list[tuple[range, Index]] = []
+        self.answers = answers[order]
+        self.levels: list[tuple[range, Index]] = []
         group, groups, index = np.zeros(len(order), np.int64), 1, 0
         while index < len(key):
             start, room = index, LARGEST_KEY // groups
@@ -71,27 +75,27 @@ class AnswerIndex:
                 room //= self._sizes[index]
                 index += 1
             first = differs_from_previous([group])
-            self._levels.append((range(start, index), group[first]))
+            self.levels.append((range(start, index), group[first]))
             group = np.cumsum(first) - 1
-            groups = len(self._levels[-1][1])
-        self._offsets = np.append(np.flatnonzero(first), len(order)).astype(np.int32)
+            groups = len(self.levels[-1][1])
+        self.offsets = np.append(np.flatnonzero(first), len(order)).astype(np.int32)
 
     def lookup(self, key: Sequence[Ids]) -> AnswerLists:
         """Return the answers to each key, one of whose columns is as long as there are questions."""
-        if not len(self._answers):
+        if not len(self.answers):
             nothing = np.zeros(len(key[0]), np.int64)
-            return AnswerLists(self._answers, nothing, nothing)
+            return AnswerLists(self.answers, nothing, nothing)
         group, found = np.zeros(len(key[0]), np.int64), np.ones(len(key[0]), np.bool_)
-        for indices, known in self._levels:
+        for indices, known in self.levels:
             for index in indices:
                 group = group * self._sizes[index] + key[index]
             wanted = group
             group = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
             found &= known[group] == wanted
-        starts = self._offsets[group].astype(np.int64)
-        return AnswerLists(self._answers, starts, np.where(found, self._offsets[group + 1] - starts, 0))
+        starts = self.offsets[group].astype(np.int64)
+        return AnswerLists(self.answers, starts, np.where(found, self.offsets[group + 1] - starts, 0))
 
     @property
     def nbytes(self) -> int:
         """The memory that the arrays take."""
-        return self._answers.nbytes + self._offsets.nbytes + sum(known.nbytes for _, known in self._levels)
+        return self.answers.nbytes + self.offsets.nbytes + sum(known.nbytes for _, known in self.levels)

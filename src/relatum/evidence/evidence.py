@@ -13,19 +13,17 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
-from relatum.evidence.facts import FactStore
+from relatum.evidence.facts import WIDEST, FactStore
 from relatum.evidence.neighbours import Neighbourhood, Neighbours
 from relatum.evidence.soft_rule import SoftRule
-from relatum.kernels.evidence import Scratch, strengths
-from relatum.kernels.filters import Bonus, excluded_part
+from relatum.kernels.filters import Bonus
+from relatum.kernels.soft_rules import RuleProgram, RuleScratch, fire
 
 __all__ = ["FEATURES", "Evidence", "Fired"]
 
 FEATURES = 7
 _OLD_FEATURES = 6  # of evidence that was written before there were neighbours
 _TOGETHER = 5  # rules whose confidences are put together
-_CELLS = 1 << 22  # of the scratch memory
-_QUESTIONS = 1 << 12  # that rules are read for at once: paths make lists of their own
 _SMALL, _LARGE = 0.003, 0.03  # confidences below which evidence counts in proportion, above which by its logarithm
 _AS_GOOD = 0.5  # of the best confidence about a position: where facts are missing, good rules look wrong
 _TINY = 0.0003  # share of what neighbours say, below which it counts in proportion
@@ -119,7 +117,8 @@ class Evidence:
         for rule in self.rules:
             self._rules.setdefault((rule.relation, rule.position), []).append(rule)
         self.neighbours = {(one.relation, one.position): Neighbours(self.store, one) for one in self.neighbourhoods}
-        self._scratches: list[Scratch] = []  # that no thread works with now
+        self._programs: dict[tuple[int, int], RuleProgram] = {}
+        self._scratches: list[RuleScratch] = []
 
     def __iter__(self) -> Iterator[SoftRule]:
         return (rule for rules in self._rules.values() for rule in rules)
@@ -134,25 +133,16 @@ class Evidence:
         Where a position never has the entity of another one, what the others hold is among it too: a club does not play
         against itself.
         """
-        rules, parts = self.about(relation, position), []
-        step = max(1, _CELLS // len(self.facts.entities))
-        for begin in range(0, questions.shape[1] if rules else 0, _QUESTIONS):
-            block = questions[:, begin : begin + _QUESTIONS]
-            lists = [
-                (self.store.found(rule, block), rule.confidence, rule.confidences, not rule.names_what_is_read)
-                for rule in rules
-            ]
-            for start in range(0, block.shape[1], step):
-                part = slice(start, min(start + step, block.shape[1]))
-                here = [(excluded_part(found, part), one, each, value) for found, one, each, value in lists]
-                scratch = self._clean(step)
-                rows, *rest = strengths(here, scratch, part.stop - start, _TOGETHER)
-                self._scratches.append(scratch)  # not if that failed: it is clean no more
-                parts.append((rows + begin + start, *rest))
-        none = np.empty(0, np.float32)
-        nothing = np.empty(0, np.int64), np.empty(0, np.int32), none, none, none, none
-        rows, entities, *strengths_found = (np.concatenate(each) for each in zip(nothing, *parts, strict=True))
-        found = Fired(rows, entities, *strengths_found, *np.zeros((2, len(rows)), np.float32))
+        rows, entities, *strengths = fire(
+            self._program(relation, position),
+            self.store.pool.arrays,
+            questions,
+            len(self.facts.entities),
+            _TOGETHER,
+            WIDEST,
+            self._scratches,
+        )
+        found = Fired(rows, entities, *strengths, *np.zeros((2, len(rows)), np.float32))
         apart, size = self.store.never_equal(relation, position), len(self.facts.entities)
         if (neighbours := self.neighbours.get((relation, position))) is not None:
             found = found.with_neighbours(*neighbours.named(questions), size)
@@ -217,12 +207,11 @@ class Evidence:
         """Return the same rules and weights, which read other facts: with more relations and entities, or in other order."""
         return Evidence.from_json(self.to_json(), facts)
 
-    def _clean(self, questions: int) -> Scratch:
-        """Return scratch memory that no other thread has; `questions` are the same in every call."""
-        try:
-            return self._scratches.pop()  # in one step: two threads never get the same
-        except IndexError:
-            return Scratch(questions, len(self.facts.entities))
+    def _program(self, relation: int, position: int) -> RuleProgram:
+        """Return the rules for a position of a relation as compiled loops read them."""
+        if (relation, position) not in self._programs:
+            self._programs[relation, position] = self.store.program(self.about(relation, position))
+        return self._programs[relation, position]
 
 
 def _weights(given: Any) -> Float64:

@@ -13,13 +13,16 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous, spread
 from relatum.data.vocabulary import Ids
+from relatum.evidence.index_pool import IndexPool
 from relatum.evidence.soft_rule import ANY, JOINED, Atom, SoftRule, constant_entity
 from relatum.kernels.evidence import TIMES
+from relatum.kernels.soft_rules import MATCH, PATH, VALUE, RuleProgram
 
-__all__ = ["FactStore", "other_answers"]
+__all__ = ["WIDEST", "FactStore", "other_answers"]
 
 _ROW = -1  # the number of a fact, where the answer of an index is no position
-_WIDEST = 300  # facts that a path may lead to from one question; what leads to more says little about each
+_TEMPLATES = {"match": MATCH, "path": PATH}
+WIDEST = 300  # facts that a path may lead to from one question; what leads to more says little about each
 
 Which = tuple[int, int, tuple[int, ...], tuple[int, ...]]  # relation, answer, positions of the key, equal positions
 
@@ -30,8 +33,8 @@ class FactStore:
 
     graph: Hypergraph
     columns: list[Ids] = field(init=False)
+    pool: IndexPool = field(default_factory=IndexPool)
     _indexes: dict[Which, AnswerIndex] = field(default_factory=dict)
-
     _never_equal: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -47,13 +50,46 @@ class FactStore:
         """
         which = (relation, answer, tuple(positions), tuple(equal))
         if which not in self._indexes:
-            columns, size = self.columns[relation], len(self.graph.entities)
-            if equal:
-                columns = columns[:, (columns[list(equal)] == columns[answer]).all(axis=0)]
-            self._indexes[which] = AnswerIndex(
-                [columns[one] for one in positions], [size] * len(positions), columns[answer], size
-            )
+            self._indexes[which] = self._index_of(which)
         return self._indexes[which].lookup(key)
+
+    def program(self, rules: Sequence[SoftRule]) -> RuleProgram:
+        """Return rules, the most confident first, as compiled loops read them from the pool."""
+        firsts, seconds = [], []
+        for rule in rules:
+            first, *rest = rule.body
+            if not rule.names_what_is_read:
+                bound = [position for position, term in enumerate(first.terms) if term != ANY]
+                firsts.append(self._pooled(first, bound[0], bound))
+            else:
+                firsts.append(self._pooled_matching(first, JOINED if rest else rule.position))
+            seconds.append(self._pooled_matching(rest[0], rule.position) if rest else (0, []))
+        return RuleProgram(
+            np.array([_TEMPLATES.get(rule.template, VALUE) for rule in rules], np.int8),
+            np.array([rule.confidence for rule in rules], np.float32),
+            np.array([rule.confidences for rule in rules], np.float32).reshape(-1, TIMES),
+            np.array([rule.answer for rule in rules], np.int64),
+            *_with_terms(firsts, 0),
+            *_with_terms(seconds, sum(len(terms) for _, terms in firsts)),
+            np.array([term for _, terms in (*firsts, *seconds) for term in terms], np.int64),
+        )
+
+    def _pooled_matching(self, atom: Atom, wanted: int) -> tuple[int, list[int]]:
+        """Return the index that `_matching` looks in, by its number in the pool, and the terms of the key."""
+        answer, *equal = atom.where(wanted)
+        bound = [position for position, term in enumerate(atom.terms) if term not in (ANY, wanted)]
+        return self._pooled(atom, answer, bound, equal)
+
+    def _pooled(self, atom: Atom, answer: int, bound: Sequence[int], equal: Sequence[int] = ()) -> tuple[int, list[int]]:
+        which = (atom.relation, answer, tuple(bound), tuple(equal))
+        return self.pool.number(which, lambda: self._index_of(which)), [atom.terms[position] for position in bound]
+
+    def _index_of(self, which: Which) -> AnswerIndex:
+        relation, answer, positions, equal = which
+        columns, size = self.columns[relation], len(self.graph.entities)
+        if equal:
+            columns = columns[:, (columns[list(equal)] == columns[answer]).all(axis=0)]
+        return AnswerIndex([columns[one] for one in positions], [size] * len(positions), columns[answer], size)
 
     def rows(self, relation: int, positions: Sequence[int], key: Sequence[Ids]) -> AnswerLists:
         """Return the numbers of the facts that hold a key at some positions."""
@@ -224,7 +260,7 @@ def _is_like(atom: Atom, facts: Ids, free: Sequence[int] = ()) -> Bool:
 def _pairs(lists: AnswerLists, questions: Int64) -> tuple[Int64, Ids]:
     """Return the pairs of a row and what was found for it, without the questions for which too much was."""
     total = np.bincount(questions, lists.counts, minlength=int(questions.max(initial=-1)) + 1)
-    counts = np.where(total[questions] <= _WIDEST, lists.counts, 0)
+    counts = np.where(total[questions] <= WIDEST, lists.counts, 0)
     return np.repeat(np.arange(len(questions)), counts), lists.pool[spread(lists.starts, counts)]
 
 
@@ -247,3 +283,9 @@ def other_answers(
         return right, np.empty(0, np.int64)
     rows, ids = known.lookup(np.full(count, relation, np.int32), facts, position).pairs()
     return right, np.setdiff1d(rows * num_entities + ids, right)
+
+
+def _with_terms(looked: Sequence[tuple[int, Sequence[int]]], start: int) -> tuple[Int64, Int64]:
+    """Return the indexes that rules look in, and where the terms of their keys begin among all, from a start on."""
+    sizes = np.array([len(terms) for _, terms in looked], np.int64)
+    return np.array([number for number, _ in looked], np.int64), np.append(0, np.cumsum(sizes)) + start

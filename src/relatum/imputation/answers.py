@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from relatum.arrays import Float64, Int64
+from relatum.arrays import Bool, Float64, Int64
 from relatum.data.vocabulary import Ids
 from relatum.imputation.column_model import FIRST, REPEATS, BoundColumn, ColumnModel, Scored
 from relatum.imputation.weights import calibrated, probabilities
 
-__all__ = ["Imputed", "Support", "answered", "logits_of", "merged"]
+__all__ = ["Imputed", "Scores", "Support", "answered", "centred", "logits_of", "merged"]
+
+Scores = Callable[[str, str, Ids, Int64], Float64]
+"""Scores by an embedding: of a table's column, for rows by their cells, int32[columns, n], of candidates by id, int64[n, c]
+(-1 is none); float64[n, c], NaN where it has none."""
 
 _LEAST = 0.05  # nats that something must add to be named
 
@@ -87,12 +92,19 @@ def answered(
     cells: Ids,
     rows: Int64 | None,
     reasons: int,
+    later: Bool | None = None,
 ) -> Imputed:
-    """Return the answers for cells whose candidates are scored, with as many reasons as wanted for each."""
+    """Return the answers for cells whose candidates are scored, with as many reasons as wanted for each.
+
+    `later` says which of them are of rows that come after all that are known.
+    """
     if not scored.candidates.values.shape[1]:  # no cell of the column that counts holds anything
         count = cells.shape[1]
         return Imputed(np.full((count, 1), -1), np.zeros((count, 1)), np.ones(count), ((),) * count if reasons else ())
-    shares = calibrated(probabilities(logits_of(model, scored, scores), scored.candidates.open), model.curve)
+    plain = probabilities(logits_of(model, scored, scores), scored.candidates.open)
+    shares = calibrated(plain, model.curve)
+    if later is not None and model.later is not None:
+        shares = np.where(later[:, None], calibrated(plain, model.later.curve), shares)
     order = np.argsort(-shares[:, :-1], 1, kind="stable")
     found = np.take_along_axis(shares[:, :-1], order, 1)
     numbers = np.where(found > 0, np.take_along_axis(scored.candidates.values, order, 1), -1)

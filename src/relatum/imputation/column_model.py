@@ -29,10 +29,28 @@ from relatum.imputation.key_order import KeyOrder
 from relatum.imputation.neighbours import Neighbours
 from relatum.imputation.paths import Path
 
-__all__ = ["FIRST", "REPEATS", "BoundColumn", "ColumnModel", "Scored"]
+__all__ = ["FIRST", "REPEATS", "BoundColumn", "ColumnModel", "Later", "Scored"]
 
 REPEATS = 2  # columns of the row that are looked at for whether values come with the same there again
 FIRST = 4  # features before those of contexts: the prior, being no candidate, the mean and the maximum over contexts
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """How sure a column is of rows that come later than all that are known.
+
+    Attributes:
+        column: the one that says which rows come later.
+        curve: slope and offset, in logits, as `ColumnModel.curve` has them for other rows.
+    """
+
+    column: str
+    curve: tuple[float, float]
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Later:
+        """Return what plain data says."""
+        return cls(str(plain["column"]), (float(plain["curve"][0]), float(plain["curve"][1])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +70,7 @@ class ColumnModel:
         sharpness: what all of that is multiplied by, by validation cells.
         embedding: the weight of an embedding's scores beside it.
         vectors: how many rows the prior counts for beside rows with similar vectors; None if these say nothing.
+        later: how sure it is of later rows; None if nothing says which these are.
     """
 
     table: str
@@ -63,6 +82,7 @@ class ColumnModel:
     sharpness: float = 1.0
     embedding: float = 0.0
     vectors: float | None = None
+    later: Later | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -76,6 +96,7 @@ class ColumnModel:
             "sharpness": self.sharpness,
             "embedding": self.embedding,
             "vectors": self.vectors,
+            "later": None if self.later is None else {"column": self.later.column, "curve": list(self.later.curve)},
         }
 
     @classmethod
@@ -92,13 +113,15 @@ class ColumnModel:
                 float(plain["sharpness"]),
                 float(plain["embedding"]),
                 None if plain.get("vectors") is None else float(plain["vectors"]),
+                None if plain.get("later") is None else Later.from_json(plain["later"]),
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             raise DataError("not the model of a column") from None
         short = FIRST + len(found.contexts) + 2 + len(found.copies)
         if len(found.weights) == short and found.vectors is None:  # as it was written before repeats were looked at
             found = replace(found, weights=np.append(found.weights, np.zeros(REPEATS)))
-        numbers = np.array([*found.weights, *found.curve, found.sharpness, found.embedding, found.vectors or 1.0])
+        curves = [*found.curve, *(() if found.later is None else found.later.curve)]
+        numbers = np.array([*found.weights, *curves, found.sharpness, found.embedding, found.vectors or 1.0])
         parents = all(one.parent is None or 0 <= one.parent < index for index, one in enumerate(found.contexts))
         if (
             len(found.weights) != short + REPEATS + (found.vectors is not None)
@@ -141,7 +164,9 @@ class BoundColumn:
         self._taken: list[Counted] = []
         for key in view.schema.keys:
             paths = tuple(Path(one) for one in key if one != column)
-            if len(paths) == len(key) - 1 > 0 and all(view.schema.has(one) for one in key):
+            # Rows in one group of values may well be alike in the rest of the key.
+            whole = all(view.schema.has(one) and view.schema.column(one).bins is None for one in key)
+            if len(paths) == len(key) - 1 > 0 and whole:
                 self._taken.append(Counted(view, Context(paths, (1,) * len(paths)), self.values))
 
     @cached_property

@@ -101,6 +101,19 @@ class TableView:
             self._paths[path] = codes, found
         return self._paths[path]
 
+    def take_paths(self, other: TableView, column: str) -> None:
+        """Take over where paths lead from a view of the same rows but for one column, as far as that plays no part."""
+        for path, found in other._paths.items():
+            passed, at = {path.column} if not path.references else set(), self.table
+            tables = []
+            for index in path.references:
+                reference = self.store[at].schema.references[index]
+                passed |= set(reference.columns) if at == self.table else set()
+                at = reference.table
+                tables.append(at)
+            if path.back is None and column not in passed and self.table not in tables:
+                self._paths[path] = found
+
     def end_of(self, path: Path) -> str:
         """Return the table that a path ends in."""
         at = self.table if path.back is None else path.back[0]
@@ -112,7 +125,9 @@ class TableView:
         """Return the rank of each number of a path, if its values have an order and are not names of rows."""
         if path not in self._orders:
             schema = self.store[self.end_of(path)].schema
-            names = [*(one.columns for one in schema.references), *(key for key in schema.keys if len(key) == 1)]
+            single = [one.columns for one in schema.references if len(one.columns) == 1]
+            # Of a key of several columns each may be a year or a count: these alone name no row.
+            names = [*single, *(key for key in schema.keys if len(key) == 1)]
             ids = self.codes(path)[0].first_values
             ordered = len(ids) <= _ORDERED and not any(path.column in columns for columns in names)
             order = order_of(self.store, schema.column(path.column), ids) if ordered else None

@@ -8,22 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from relatum.arrays import Float64, Int64
+from relatum.arrays import Bool, Float64, Int64
 from relatum.data.row_store import EMPTY, RowStore, RowTable
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, UnknownNameError
-from relatum.imputation.answers import Imputed, answered, centred, merged
+from relatum.imputation.answers import Imputed, Scores, answered, centred, merged
 from relatum.imputation.column_model import BoundColumn, ColumnModel
 from relatum.imputation.contexts import TableView
 from relatum.imputation.fitting import fit_column
+from relatum.imputation.later_rows import time_column, with_later
 from relatum.imputation.paths import PathReader
 from relatum.imputation.weights import best_of, fit_curve, fit_weights, probabilities
 
 __all__ = ["ColumnModels", "Scores", "columns_to_fill", "fit_columns", "weigh_embedding"]
-
-Scores = Callable[[str, str, Ids, Int64], Float64]
-"""Scores by an embedding: of a table's column, for rows by their cells, int32[columns, n], of candidates by id, int64[n, c]
-(-1 is none); float64[n, c], NaN where it has none."""
 
 _FORMAT = 1
 _KEPT = 4  # columns whose counts are kept
@@ -75,12 +72,14 @@ def weigh_embedding(
 ) -> ColumnModels:
     """Return models whose sharpness, and the weight of an embedding beside them, are fitted on validation cells.
 
-    That is quick beside fitting the models, which do not know of an embedding.
+    How sure they are of later rows is fitted on the latest ones. That is quick beside fitting the models, which do not know
+    of an embedding.
     """
     found = ColumnModels(models.store)
+    times = {table: time_column(models.store, table) for table in {table for table, _ in models.models}}
     for (table, column), model in models.models.items():
         weighed = model if scores is None else _by_validation(models.store, found.view(table, 1), model, scores)
-        found.models[table, column] = weighed
+        found.models[table, column] = with_later(models.store, found.view(table, 1), weighed, times[table], scores)
         advance(1)
     return found
 
@@ -197,6 +196,7 @@ class ColumnModels:
         most_part: int = 0,
         scores: Scores | None = None,
         reasons: int = 0,
+        later: Bool | None = None,
     ) -> Imputed:
         """Return what cells of a column may hold, of rows of the store by number or of any rows by their cells.
 
@@ -210,6 +210,7 @@ class ColumnModels:
             most_part: 0 for train cells only, 1 with validation cells, 2 with all.
             scores: those of the embedding that the models were fitted with.
             reasons: how much of what speaks for the best answer is returned, at most, for each cell.
+            later: bool[n], which rows come later than all whose cell is known; by default none.
         """
         model = self.models.get((table, column))
         if model is None:
@@ -241,7 +242,8 @@ class ColumnModels:
             scored = bound.score(cells[:, part], here, own[part])
             ids = np.append(bound.values.ids, -1)[scored.candidates.values]
             by_score = scores(table, column, cells[:, part], ids) if scores is not None and model.embedding else None
-            parts.append(answered(model, bound, scored, by_score, cells[:, part], here, reasons))
+            after = None if later is None else later[part]
+            parts.append(answered(model, bound, scored, by_score, cells[:, part], here, reasons, after))
         return merged(parts)
 
     def _column(self, model: ColumnModel, most_part: int) -> BoundColumn:

@@ -118,7 +118,8 @@ def fit_curve(
 def calibrated(shares: Float64, curve: tuple[float, float]) -> Float64:
     """Return shares[m, c + 1] with those of the best by a curve and the others in proportion; the best stay best.
 
-    Where the best would fall behind another in that way, all come nearer to equal shares instead.
+    Where the best would fall behind another in that way, all candidates lose the same part of their shares to the values
+    that are none of them; where there are no others, all come nearer to equal shares instead.
     """
     if curve == (1.0, 0.0) or shares.shape[1] < 2:
         return shares
@@ -136,6 +137,9 @@ def calibrated(shares: Float64, curve: tuple[float, float]) -> Float64:
     room = np.maximum(share - equal[every, best], _EDGE)
     part = np.clip((share - wanted) / room, 0.0, 1 - _EDGE)[:, None]
     found = np.where(behind[:, None], (1 - part) * shares + part * equal, found)
+    less = shares * (wanted / np.where(share > 0, share, 1.0))[:, None]
+    less[:, -1] = 1 - less[:, :-1].sum(1)
+    found = np.where((behind & (shares[:, -1] > 0) & (wanted <= share))[:, None], less, found)
     return np.asarray(found / found.sum(1, keepdims=True))
 
 

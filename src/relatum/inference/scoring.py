@@ -6,9 +6,9 @@ out. A score that is not a finite number is an error that names the relation; it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 import torch
@@ -20,13 +20,19 @@ from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Ids
 from relatum.errors import NumericError
+from relatum.inference.candidate_sides import CandidateSides
+from relatum.kernels.compact_side import CompactSide
 from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_pairs, excluded_part, nothing_excluded
 from relatum.memory import budget
 from relatum.models.base import Model, Parameters
+from relatum.models.ops import one_torch_thread
 
 __all__ = ["CandidateScorer", "EvidenceSource", "count_better", "score", "top"]
 
+Kept = TypeVar("Kept")
+
 _FACTS = 1 << 12  # that are scored at once: memory is bounded
+_SINGLE = 16  # questions that are asked one by one; more of them share the work of packing candidates
 
 
 class EvidenceSource(Protocol):
@@ -126,6 +132,7 @@ class CandidateScorer:
         known: the facts that are left out.
         allowed: for each position the allowed entities, ascending; None allows all.
         evidence: what is added to the model's scores.
+        sides: candidate sides that were kept from earlier questions about these very candidates.
     """
 
     def __init__(
@@ -136,10 +143,13 @@ class CandidateScorer:
         known: KnownAnswers | None = None,
         allowed: Sequence[Ids | None] | None = None,
         evidence: EvidenceSource | None = None,
+        sides: CandidateSides | None = None,
     ) -> None:
+        self._kept_sides = sides
         self.model, self.tables, self.relation, self.known, self.evidence = model, tables, relation, known, evidence
         self._allowed = allowed or [None] * model.schema[relation].arity
         self._position = -1
+        self._last: dict[str, tuple[tuple[int, bytes], object]] = {}
 
     def entities(self, position: int) -> Ids:
         """Return the allowed entities of a position, ascending."""
@@ -167,17 +177,13 @@ class CandidateScorer:
         excluded: Excluded = (
             self._excluded(position, self.answers(position, questions)) if known else nothing_excluded(questions.shape[1])
         )
-        found, scores = top(
-            self.model,
-            self.tables if tables is None else tables,
-            self.relation,
-            torch.from_numpy(questions.astype(np.int64)),
-            position,
-            k,
-            excluded,
-            self._side(position),
-            self._bonus(position, questions),
-        )
+        given, bonus = torch.from_numpy(questions.astype(np.int64)), self._bonus(position, questions)
+        packed = self._packed(position) if tables is None and 0 < questions.shape[1] <= _SINGLE else None
+        if packed is not None:
+            found, scores = self._top_of_packed(packed, position, given, k, excluded, bonus)
+        else:
+            own = self.tables if tables is None else tables
+            found, scores = top(self.model, own, self.relation, given, position, k, excluded, self._side(position), bonus)
         indices, allowed = found.numpy(force=True), self._allowed[position]
         entities = indices if allowed is None else np.append(allowed, -1)[indices]  # where there is none it stays -1
         return entities.astype(np.int32), scores.numpy(force=True)
@@ -212,7 +218,7 @@ class CandidateScorer:
         columns = torch.from_numpy(questions.astype(np.int64))[:, torch.from_numpy(rows)]
         columns[position] = torch.from_numpy(entities.astype(np.int64))
         found = score(self.model, self.tables, torch.full((len(rows),), self.relation), columns).numpy(force=True)
-        bonus = None if self.evidence is None else self.evidence.bonus(self.relation, position, questions)
+        bonus = self._evidence(position, questions)
         if bonus is None or not len(bonus.pool):
             return found
         named_in, named = AnswerLists(bonus.pool, bonus.starts, bonus.counts).pairs()
@@ -229,13 +235,36 @@ class CandidateScorer:
             self._position = position
         return self._candidates
 
+    def _packed(self, position: int) -> CompactSide | None:
+        """Return the candidate side of a position as it was kept, packed, or None."""
+        if self._kept_sides is None:
+            return None
+        combine = self.model.combine(self.tables)
+        with _naming(self.model.schema[self.relation]):
+            return self._kept_sides.side((self.relation, position), lambda: combine.compact(self._side(position)))
+
+    def _top_of_packed(
+        self, side: CompactSide, position: int, questions: Tensor, k: int, excluded: Excluded, bonus: Bonus | None
+    ) -> tuple[Tensor, Tensor]:
+        allowed, relation = self._allowed[position], torch.tensor(self.relation)
+
+        def rows(indices: Int64) -> Tensor:
+            ids = torch.from_numpy(indices if allowed is None else allowed[indices].astype(np.int64))
+            with one_torch_thread():  # so few that waking others takes longer
+                return self.model.candidates(self.tables, relation, position, ids)
+
+        queries = self.model.queries(self.tables, relation.expand(questions.shape[1]), questions, position)
+        with _naming(self.model.schema[self.relation]):
+            return self.model.combine(self.tables).top_of_compact(queries, side, rows, k, excluded, bonus)
+
     def answers(self, position: int, questions: Ids) -> AnswerLists:
         """Return the known answers to questions, int32[arity, n]."""
-        count = questions.shape[1]
-        if self.known is None:
+        count, known = questions.shape[1], self.known
+        if known is None:
             nothing = nothing_excluded(count)
             return AnswerLists(nothing.pool, nothing.starts, nothing.counts)
-        return self.known.lookup(np.full(count, self.relation, np.int32), questions, position)
+        relations = np.full(count, self.relation, np.int32)
+        return self._of_last("known", position, questions, lambda: known.lookup(relations, questions, position))
 
     def _excluded(self, position: int, answers: AnswerLists) -> Excluded:
         """Return known answers as indices among the allowed entities; others are no candidates."""
@@ -246,13 +275,29 @@ class CandidateScorer:
 
     def _bonus(self, position: int, questions: Ids) -> Bonus | None:
         """Return what evidence adds to the scores of candidates, by their indices among the allowed entities."""
-        bonus = None if self.evidence is None else self.evidence.bonus(self.relation, position, questions)
+        bonus = self._evidence(position, questions)
         if bonus is None or self._allowed[position] is None:
             return bonus
         lists = AnswerLists(bonus.pool, bonus.starts, bonus.counts)
         rows, indices, there = self._among_allowed(position, lists)
         kept = excluded_pairs(rows, indices, len(lists))
         return Bonus(kept.pool, kept.starts, kept.counts, bonus.values[there])
+
+    def _evidence(self, position: int, questions: Ids) -> Bonus | None:
+        """Return what evidence adds to the scores of entities."""
+        if self.evidence is None:
+            return None
+        evidence = self.evidence
+        return self._of_last("bonus", position, questions, lambda: evidence.bonus(self.relation, position, questions))
+
+    def _of_last(self, name: str, position: int, questions: Ids, read: Callable[[], Kept]) -> Kept:
+        """Return what is read about questions; where the same few are asked about several times in a row, once."""
+        if questions.shape[1] > _SINGLE:
+            return read()
+        given, last = (position, questions.tobytes()), self._last.get(name)
+        if last is None or last[0] != given:
+            last = self._last[name] = given, read()
+        return cast(Kept, last[1])
 
     def _among_allowed(self, position: int, lists: AnswerLists) -> tuple[Int64, Int64, Bool]:
         """Return pairs of a question and an entity that is allowed, by its index among these, and which pairs they are."""

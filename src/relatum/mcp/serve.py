@@ -58,8 +58,8 @@ def serve_http(run: Run, name: str, *, host: str = "127.0.0.1", port: int = 8322
         sys.stderr.write(f"relatum: clients send the header Authorization: Bearer {token}\n")
     names = [host, "127.0.0.1", "localhost", "[::1]"] if is_loopback(host) else [host if ":" not in host else f"[{host}]"]
     hosts = [f"{one}:{port}" for one in dict.fromkeys(names)]
-    origins = [f"http://{one}" for one in hosts]
-    security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+    allowed = {"allowed_hosts": hosts, "allowed_origins": [f"http://{one}" for one in hosts]}
+    security = TransportSecuritySettings.model_validate(allowed)
     if host in ("0.0.0.0", "::"):  # noqa: S104  # every address has a name of its own; the token keeps others out
         security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app: Any = server_of(run, name).streamable_http_app(

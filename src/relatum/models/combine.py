@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from relatum.data.sorting import spread
+from relatum.kernels.compact_side import CompactSide
 from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part
 from relatum.memory import budget
 from relatum.models.ops import as_array, backend_for, minimum_scores, pair_scores, sigma_sums
@@ -109,6 +110,22 @@ class Combine(ABC):
 
         Where fewer than k are left after the exclusions, the index is -1 and the score -inf.
         """
+
+    def compact(self, candidates: Tensor) -> CompactSide | None:
+        """Return a candidate side packed for queries that come one at a time; None where nothing is gained by that."""
+        return None
+
+    def top_of_compact(
+        self,
+        queries: Tensor,
+        side: CompactSide,
+        rows: Callable[[Ints], Tensor],
+        k: int,
+        excluded: Excluded,
+        bonus: Bonus | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Return what `top` does, to the bit, from a side that was packed; `rows` returns some of the candidates."""
+        raise NotImplementedError(f"{type(self).__name__} packs no candidate sides")
 
 
 class MatrixCombine(Combine):
@@ -238,6 +255,30 @@ class WindowedSigma(Combine):
         plan = windowed_sigmoid.plan(c, tanh=self.sigma == "tanh")
         indices, sums = windowed_sigmoid.top(plan, q, c, k, excluded, self._of_sums(bonus))
         return torch.from_numpy(indices), self.factor * torch.from_numpy(sums)
+
+    def compact(self, candidates: Tensor) -> CompactSide | None:
+        """Return the side packed, for the sigmoid on the CPU; None where a window has too wide a range."""
+        if self.sigma != "sigmoid" or backend_for(candidates) != "numba":
+            return None
+        from relatum.kernels import compact_side
+
+        return compact_side.compact(as_array(candidates))
+
+    def top_of_compact(
+        self,
+        queries: Tensor,
+        side: CompactSide,
+        rows: Callable[[Ints], Tensor],
+        k: int,
+        excluded: Excluded,
+        bonus: Bonus | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Return the best by the kernel of packed sides."""
+        from relatum.kernels import compact_side
+
+        more = self._of_sums(bonus)
+        found = compact_side.top(side, lambda ids: as_array(rows(ids)), as_array(queries), k, excluded, more)
+        return torch.from_numpy(found[0]), self.factor * torch.from_numpy(found[1])
 
     def _of_sums(self, bonus: Bonus | None) -> Bonus | None:
         """Return a bonus of scores as one of the sums that kernels count in."""

@@ -17,6 +17,7 @@ from relatum.runs.reasons import why
 __all__ = ["MissingFact", "MissingPage", "missing"]
 
 _AROUND = 500  # known facts of a relation that are varied to find new ones
+_ROWS = 20_000  # of a table whose gaps are looked at
 _PER_QUESTION = 5  # new answers to one question, so that the list is not all about one entity
 
 
@@ -87,8 +88,22 @@ def missing(run: Run, relation: str, *, after: str | None = None, limit: int = 2
 
 
 def _found(run: Run, relation: str) -> tuple[Prediction, ...]:
-    """Return the likeliest new facts of a relation, varied from so many known ones."""
+    """Return the likeliest new facts of a relation: those that fill the gaps of a column, or vary known ones."""
+    if run.columns is not None and run.schema[relation].arity == 2 and (0,) in run.keys_of(relation):
+        rows = run.allowed_entities(relation)[0]
+        if rows is not None and len(rows) <= _ROWS:
+            return _gaps(run, relation)
     return tuple(predict(run, [relation], MOST_MISSING, around=_AROUND, per_question=_PER_QUESTION)[relation])
+
+
+def _gaps(run: Run, relation: str) -> tuple[Prediction, ...]:
+    """Return what most likely stands in the empty cells of a column; a row that has a value there lacks none."""
+    found = [
+        Prediction(relation, one.entities, one.score, one.probability, 1, one.roles)
+        for one in run.complete_each(relation, "*", None, k=1, new_only=True, all_entities=True)
+    ]
+    found.sort(key=lambda one: (-(one.probability or 0.0), one.entities))
+    return tuple(found[:MOST_MISSING])
 
 
 def _item(run: Run, one: Prediction, reasons: int) -> MissingFact:

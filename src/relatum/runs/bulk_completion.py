@@ -2,58 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
-import numpy as np
-
-from relatum.arrays import Float32, Float64, Int64
-from relatum.data.answer_index import AnswerLists
-from relatum.data.hypergraph import Block, Hypergraph
-from relatum.data.keyed_answers import SettledQuestions
-from relatum.data.known_answers import KnownAnswers
-from relatum.data.vocabulary import Ids
-from relatum.inference.answer_sample import RIVALS, Rivals, rivals_of
-from relatum.inference.scoring import CandidateScorer
 from relatum.models.ops import one_torch_thread
 from relatum.progress import progress
+from relatum.runs.answerer import AnswerBlock, Answerer
 from relatum.runs.answers import Suggestion, Suggestions, field_names
-from relatum.runs.column_answers import ColumnQuestions
 from relatum.runs.each_question import Combinations, EachQuestion
-from relatum.runs.probabilities import block_probabilities
 from relatum.runs.trained import Trained
 from relatum.settings import whole_number
 
-__all__ = ["AnswerBlock", "answer_blocks", "columns_of", "complete_each", "suggestions_of"]
+__all__ = ["answer_blocks", "columns_of", "complete_each", "suggestions_of"]
 
 _CELLS = 1 << 22  # candidates of all questions of a block
 _QUESTIONS = 1 << 11  # of a block at most
-
-
-class AnswerBlock(NamedTuple):
-    """Answers to the questions of a block, question by question, the known ones first, and of each sort the best first.
-
-    Attributes:
-        questions: how many questions were answered, some of them perhaps by nothing.
-        facts: int32[arity, n], the answers with the entities of their questions.
-        ranks: of each answer among those to its question, from 1; known ones and new ones are counted apart.
-        scores: theirs.
-        probabilities: theirs, or None where there were no facts to calibrate with.
-        sources: the split part that holds each already, by its number; -1 for those that are new.
-    """
-
-    questions: int
-    facts: Ids
-    ranks: Int64
-    scores: Float32
-    probabilities: Float64 | None
-    sources: Int64
-
-    @classmethod
-    def empty(cls, arity: int) -> AnswerBlock:
-        """Return a block of no answers to no questions."""
-        none = np.empty(0, np.int64)
-        return cls(0, np.empty((arity, 0), np.int32), none, np.empty(0, np.float32), None, none)
 
 
 def answer_blocks(
@@ -79,13 +41,13 @@ def answer_blocks(
         most: answer the first questions only, at most so many.
     """
     k = whole_number("k", k)
-    answerer = _Answerer(run, question.relation.name, question.position, k, new_only=new_only)
-    size = max(1, min(_QUESTIONS, _CELLS // max(answerer.width, answerer.scorer.count(question.position))))
+    answerer = Answerer.of(run, question.relation.name, question.position)
+    size = max(1, min(_QUESTIONS, _CELLS // max(answerer.width(k), answerer.scorer.count(question.position))))
     total = len(combinations) if most is None else min(len(combinations), most)
     with progress("answering questions", total) as advance:
         for questions in combinations.parts(size, most):
             with one_torch_thread():
-                block = answerer.answered(questions)
+                block = answerer.answered(questions, k, new_only=new_only)
             advance(block.questions)
             yield block
 
@@ -120,132 +82,3 @@ def suggestions_of(run: Trained, question: EachQuestion, block: AnswerBlock) -> 
 def columns_of(question: EachQuestion) -> list[int]:
     """Return the positions that answers are written with: those that vary, and behind them the open one."""
     return [*question.varying, question.position]
-
-
-class _Answerer:
-    """What answers questions about a relation at one open position: known answers as they are, new ones as keys let them."""
-
-    def __init__(self, run: Trained, relation: str, position: int, k: int, *, new_only: bool) -> None:
-        self._run, self._position, self._k = run, position, k
-        self.scorer = run.scorer(relation)
-        self._new = run.scorer_of_new_facts(relation) if run.keys_of(relation) else self.scorer
-        self._settled = SettledQuestions(run.table(relation).columns, run.keys_of(relation), position, len(run.entities))
-        self._column = ColumnQuestions.of(run, relation, position)
-        self._parts = [] if new_only else _known_parts(run, relation)
-        self.width = min(max(k, RIVALS), max(self.scorer.count(position), RIVALS))
-
-    def answered(self, questions: Ids) -> AnswerBlock:
-        """Return the answers to the questions of a block, int32[arity, n]."""
-        position, parts = self._position, self._parts
-        sides = self._sides(questions)
-        rows, ranks, answers, found = (np.concatenate([getattr(one, name) for one in sides]) for name in _Ranked._fields[:4])
-        likely = None if sides[0].probabilities is None else np.concatenate([_certain(one) for one in sides])
-        sources = np.full(len(rows), -1, np.int64)
-        facts = questions[:, rows]
-        facts[position] = answers
-        if parts:
-            among = slice(None, len(sides[0].rows))
-            sources[among] = _sources(self.scorer.relation, parts, position, facts[:, among])
-        order = np.argsort(rows, kind="stable")  # what is known stays before what is new
-        return AnswerBlock(
-            questions.shape[1],
-            facts[:, order],
-            ranks[order],
-            found[order],
-            None if likely is None else likely[order],
-            sources[order],
-        )
-
-    def _sides(self, questions: Ids) -> list[_Ranked]:
-        """Return the known answers to questions, unless only new ones are wanted, and the new ones."""
-        run, position, k = self._run, self._position, self._k
-        opened = np.flatnonzero(~self._settled.among(questions))
-        rivals = None
-        if self._column is not None:
-            new = self._of_column(questions[:, opened], self._column)
-        else:
-            entities, scores = self._new.top(position, questions[:, opened], self.width)
-            best, counts = slice(None, RIVALS), self._new.answers(position, questions[:, opened]).counts
-            rivals = Rivals(scores[:, best].astype(np.float64), entities[:, best], counts)
-            new = _ranked(run, self._new, position, rivals, entities[:, :k], scores[:, :k], known=False)
-        new = new._replace(rows=opened[new.rows])
-        if not self._parts:
-            return [new]
-        if rivals is None or self._new is not self.scorer:
-            rivals = rivals_of(self.scorer, position, questions)
-        held = _best_known(self.scorer, position, questions, self.scorer.answers(position, questions), k)
-        return [_ranked(run, self.scorer, position, rivals, *held, known=True), new]
-
-    def _of_column(self, questions: Ids, column: ColumnQuestions) -> _Ranked:
-        """Return the most probable values of a column of a table, by the probabilities that cells are filled with."""
-        entities, likely = column.best(questions, self._k)
-        rows, columns = np.nonzero(entities >= 0)
-        scores = self.scorer.answer_scores(self._position, questions, rows, entities[rows, columns])
-        return _Ranked(rows, columns + 1, entities[rows, columns], scores, likely[rows, columns])
-
-
-class _Ranked(NamedTuple):
-    """Answers to questions: which question, their ranks, the entities, their scores and probabilities."""
-
-    rows: Int64
-    ranks: Int64
-    entities: Ids
-    scores: Float32
-    probabilities: Float64 | None
-
-
-def _certain(side: _Ranked) -> Float64:
-    return np.empty(0) if side.probabilities is None else side.probabilities
-
-
-def _ranked(
-    run: Trained,
-    scorer: CandidateScorer,
-    position: int,
-    rivals: Rivals,
-    entities: Ids,
-    scores: Float32,
-    *,
-    known: bool,
-) -> _Ranked:
-    """Return answers, [n, m] with -1 for none and best first; new ones by probability, as `complete` has them."""
-    likely = block_probabilities(run, scorer, position, rivals, entities, scores, known=known)
-    if likely is not None and not known:
-        order = np.argsort(np.where(entities < 0, np.inf, -likely), axis=1, kind="stable")
-        entities, scores = np.take_along_axis(entities, order, 1), np.take_along_axis(scores, order, 1)
-        likely = np.take_along_axis(likely, order, 1)
-    rows, columns = np.nonzero(entities >= 0)
-    there = rows, columns
-    return _Ranked(rows, columns + 1, entities[there], scores[there], None if likely is None else likely[there])
-
-
-def _best_known(scorer: CandidateScorer, position: int, questions: Ids, known: AnswerLists, k: int) -> tuple[Ids, Float32]:
-    """Return the k best known answers to each question and their scores, [n, at most k]; -1 and minus infinity for none."""
-    rows, entities = known.pairs()
-    scores = scorer.answer_scores(position, questions, rows, entities)
-    order = np.lexsort((entities, -scores, rows))
-    ranks = np.arange(len(rows)) - (np.cumsum(known.counts) - known.counts)[rows]  # rows ascend before and after
-    kept = ranks < k
-    shape = questions.shape[1], min(k, int(known.counts.max(initial=0)))
-    best, found = np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
-    where = rows[kept], ranks[kept]
-    best[where], found[where] = entities[order[kept]], scores[order[kept]]
-    return best, found
-
-
-def _sources(relation: int, parts: Sequence[KnownAnswers], position: int, facts: Ids) -> Int64:
-    """Return the number of the first part that holds each of these facts, int32[arity, n]."""
-    found, relations = np.full(facts.shape[1], -1, np.int64), np.full(facts.shape[1], relation, np.int32)
-    for number, part in reversed(list(enumerate(parts))):
-        found[part.lookup(relations, facts, position).contain(facts[position])] = number
-    return found
-
-
-def _known_parts(run: Trained, relation: str) -> list[KnownAnswers]:
-    """Return what each split part knows of a relation."""
-    found = []
-    for graph in run.split.parts.values():
-        columns = graph.table(relation).columns
-        block = Block(np.full(columns.shape[1], run.schema.id(relation), np.int32), columns)
-        found.append(KnownAnswers(Hypergraph(run.entities, run.model.schema, [block])))
-    return found

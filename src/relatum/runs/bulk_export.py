@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from relatum.data.vocabulary import Ids
-from relatum.runs.bulk_completion import AnswerBlock, answer_blocks, columns_of
+from relatum.runs.answerer import AnswerBlock
+from relatum.runs.bulk_completion import answer_blocks, columns_of
 from relatum.runs.each_question import Combinations, EachQuestion
 from relatum.runs.trained import Trained
 from relatum.tables.table import Column, Table, Value, free_name

@@ -9,10 +9,9 @@ from relatum.data.row_store import EMPTY, RowStore, TableColumn, TableSchema
 from relatum.data.vocabulary import Ids
 from relatum.imputation.answers import Imputed
 from relatum.imputation.models import ColumnModels
-from relatum.runs.answers import Answer, Question
 from relatum.runs.trained import Trained
 
-__all__ = ["ColumnQuestions", "column_answers"]
+__all__ = ["ColumnQuestions"]
 
 _ALL_PARTS = 2
 
@@ -88,19 +87,3 @@ class ColumnQuestions:
         if rows is not None:
             return self._models.answer(table, column, rows, most_part=_ALL_PARTS, scores=scores)
         return self._models.answer(table, column, cells=cells, most_part=_ALL_PARTS, scores=scores)
-
-
-def column_answers(run: Trained, question: Question, k: int) -> list[Answer] | None:
-    """Return the k most probable answers to a question about a column of a table; None if it is no such question."""
-    if len(question.open) != 1 or question.free:
-        return None
-    (position,) = question.open
-    column = ColumnQuestions.of(run, question.relation, position)
-    if column is None:
-        return None
-    questions = run.entities_of(question)
-    found, likely = column.best(questions, k)
-    entities = found[0][found[0] >= 0]
-    scores = run.scorer(question.relation).answer_scores(position, questions, np.zeros(len(entities), np.int64), entities)
-    rows = zip(entities.tolist(), scores.tolist(), likely[0].tolist(), strict=False)
-    return [Answer((run.entities[one],), score, chances, None) for one, score, chances in rows]

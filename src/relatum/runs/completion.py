@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,17 +20,19 @@ from relatum.errors import DataError
 from relatum.inference.answer_sets import Limit
 from relatum.inference.completion import EXHAUSTIVE_LIMIT, best_facts
 from relatum.inference.scoring import CandidateScorer
+from relatum.models.ops import one_torch_thread
 from relatum.models.reale import ReAlE
 from relatum.reasoning.closed_form import require_reale
 from relatum.reasoning.query import Query
+from relatum.runs.answerer import Answerer
 from relatum.runs.answers import Answer, Answers, FactScore, Question, field_names
-from relatum.runs.column_answers import ColumnQuestions, column_answers
+from relatum.runs.column_answers import ColumnQuestions
 from relatum.runs.covering_sets import column_covering_set, covering_set, require_promise
 from relatum.runs.probabilities import answer_probabilities, fact_probabilities
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
 
-__all__ = ["complete", "score"]
+__all__ = ["complete", "complete_many", "score"]
 
 _BEAM = 256
 
@@ -74,16 +77,16 @@ def complete(
     reasons, limit = isinstance(run.model, ReAlE) and beam is None, None
     if reasons and (question.free or question.relation in run.definitions):
         found = _by_reasoning(run, question, k, new_only, seconds)
+    elif _has_one_gap(run, question) and coverage is None and beam is None:
+        (found,) = _at_one_position(run, question.relation, question.open[0], given, k, new_only=new_only)
     else:
         facts, sources = _known_facts(run, question, given)
         known = [] if new_only else _known_answers(run, question, facts, sources, k)
-        if coverage is not None:
-            new, limit = (
-                ([], None) if _is_settled(run, question, facts) else _covering(run, question, given, facts, coverage)
-            )
-        else:
-            by_column = [] if _is_settled(run, question, facts) else column_answers(run, question, k)
-            new = _new_answers(run, question, given, facts, k, beam) if by_column is None else by_column
+        new: list[Answer] = []
+        if not _is_settled(run, question, facts) and coverage is not None:
+            new, limit = _covering(run, question, given, facts, coverage)
+        elif not _is_settled(run, question, facts):
+            new = _new_answers(run, question, given, facts, k, beam)
         found = known + new
     return Answers((replace(one, roles=roles) for one in found), question, roles, limit)
 
@@ -96,6 +99,45 @@ def score(run: Trained, question: Question) -> FactScore:
     scores, sources = _scores(scorer, columns), _known_facts(run, question, columns)[1]
     (one,) = _answers(run, question, scorer, columns, scores, sources)
     return FactScore(str(question), one.score, one.probability, _percentile(scorer, columns), one.source)
+
+
+def complete_many(
+    run: Trained, questions: Sequence[Question], k: int = 10, *, new_only: bool = False, seconds: float = SECONDS
+) -> list[Answers]:
+    """Return the answers to each of several questions, as `complete` does: those about one position are answered at once."""
+    k, found = whole_number("k", k), dict[int, Answers]()
+    groups: dict[tuple[str, int], list[int]] = {}
+    for number, question in enumerate(questions):
+        if _has_one_gap(run, question):
+            groups.setdefault((question.relation, question.open[0]), []).append(number)
+        else:
+            found[number] = complete(run, question, k, new_only=new_only, seconds=seconds)
+    for (relation, position), numbers in groups.items():
+        given = np.concatenate([run.entities_of(questions[number]) for number in numbers], axis=1)
+        roles = field_names(run.schema[relation], [position])
+        answered = _at_one_position(run, relation, position, given, k, new_only=new_only)
+        for number, answers in zip(numbers, answered, strict=True):
+            found[number] = Answers((replace(one, roles=roles) for one in answers), questions[number], roles)
+    return [found[number] for number in range(len(questions))]
+
+
+def _has_one_gap(run: Trained, question: Question) -> bool:
+    """Return whether a question asks for one position of a stored relation, and gives all others."""
+    return len(question.open) == 1 and not question.free and question.relation not in run.definitions
+
+
+def _at_one_position(
+    run: Trained, relation: str, position: int, given: Ids, k: int, *, new_only: bool
+) -> list[list[Answer]]:
+    """Return the best known and new answers to questions, int32[arity, n], with one open position."""
+    with one_torch_thread():  # as where many questions are answered: what torch adds up has the same bits
+        block = Answerer.of(run, relation, position).answered(given, k, new_only=new_only)
+    names, parts = run.entities, [*run.split.parts, None]
+    likely = [None] * len(block.ranks) if block.probabilities is None else block.probabilities.tolist()
+    rows = zip(block.facts[position].tolist(), block.scores.tolist(), likely, block.sources.tolist(), strict=True)
+    answers = [Answer((names[entity],), score, chance, parts[source]) for entity, score, chance, source in rows]
+    bounds = np.searchsorted(block.rows, np.arange(given.shape[1] + 1)).tolist()
+    return [answers[start:stop] for start, stop in itertools.pairwise(bounds)]
 
 
 def _by_reasoning(run: Trained, question: Question, k: int, new_only: bool, seconds: float) -> list[Answer]:

@@ -12,12 +12,13 @@ from relatum.data.row_store import EMPTY, RowStore, RowTable, TableColumn
 from relatum.errors import DataError, UnknownNameError
 from relatum.formatting import percent
 from relatum.imputation.answers import Imputed, Support
+from relatum.imputation.later_rows import come_later
 from relatum.imputation.models import ColumnModels
 from relatum.progress import progress
 from relatum.runs.column_scores import embedding_scores
 from relatum.runs.fills import Fill, Fills
 from relatum.runs.trained import Trained
-from relatum.tables.more_rows import joined_rows, read_more_rows
+from relatum.tables.more_rows import joined_rows, new_rows, read_more_rows
 from relatum.tables.table import Value
 from relatum.tables.values import value_of
 
@@ -52,7 +53,7 @@ def fill(
         min_probability: leave cells empty that are less sure.
     """
     rows = rows_of(run)
-    models, read = models_of(run), rows
+    models, read, before = models_of(run), rows, rows
     if source is not None:
         read = read_more_rows(source, rows, tables)
         rows = joined_rows(rows, read, run.split)
@@ -61,11 +62,16 @@ def fill(
     wanted = wanted_columns(rows, models, tables, columns)
     labels, scores = Labels(rows), embedding_scores(run.model, run.tables, rows)
     found: list[Fill] = []
+    new = {}
+    if source is not None:
+        before = before.with_names(rows.names)
+        new = {name: new_rows(table, before[name]) for name, table in read.with_names(rows.names).tables.items()}
     gaps = {one: np.flatnonzero(rows[one[0]].column(one[1])[: len(read[one[0]])] == EMPTY) for one in wanted}
     with progress("filling cells", sum(map(len, gaps.values()))) as advance:
         for (table, column), empty in gaps.items():
             if len(empty):
-                imputed = models.answer(table, column, empty, most_part=_ALL_PARTS, scores=scores, reasons=1)
+                later = come_later(rows, models.models[table, column], empty, new[table][empty] if table in new else None)
+                imputed = models.answer(table, column, empty, most_part=_ALL_PARTS, scores=scores, reasons=1, later=later)
                 found += _fills(rows, labels, table, column, empty, imputed, min_probability)
                 advance(len(empty))
     return Fills(found, run.name)

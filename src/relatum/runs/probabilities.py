@@ -171,8 +171,11 @@ def _chances(
     count, width = rivals.entities.shape
     among = (rivals.entities.reshape(count, *[1] * (entities.ndim - 1), width) == entities[..., None]).any(-1)
     arguments = scorer.relation, position, scores.astype(np.float64)
+    if not known.any():
+        return calibration.new(*arguments, rivals, among, share)
     without = rivals._replace(known=np.maximum(rivals.known - 1, 0))
-    return np.where(known, calibration.truth(*arguments, without, among), calibration.new(*arguments, rivals, among, share))
+    as_true = calibration.truth(*arguments, without, among)
+    return as_true if known.all() else np.where(known, as_true, calibration.new(*arguments, rivals, among, share))
 
 
 def _by_score(run: Trained, scorer: CandidateScorer, facts: Ids, scores: Float32) -> Float64 | None:

@@ -33,6 +33,7 @@ from relatum.imputation.models import ColumnModels, Scores
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.answer_sets import AnswerSets
 from relatum.inference.calibration import Calibration
+from relatum.inference.candidate_sides import CandidateSides
 from relatum.inference.evaluation import Evaluation
 from relatum.inference.new_fact_calibration import NewFactCalibration
 from relatum.inference.ranking import rank
@@ -118,10 +119,11 @@ class Trained:
             if value is not None:
                 setattr(self, name, value)
         self._remembered: dict[str, object] = {}
-        self._remembering = threading.RLock()
+        self._remembering: dict[str, threading.RLock] = {}
         self.definitions: dict[str, Expression] = {}
         self._extended: tuple[Model, Parameters] | None = None
         self._derivations: dict[str, Hypergraph] = {}
+        self.candidate_sides: CandidateSides
         self._set_definitions(dict(definitions or {}))
 
     @classmethod
@@ -394,7 +396,8 @@ class Trained:
         model, tables = self.model_with_definitions
         known = self.known_of(relation) if known is None else known
         evidence = None if relation in self.definitions else self.evidence
-        return CandidateScorer(model, tables, self.schema.id(relation), known, self.allowed_entities(relation), evidence)
+        allowed = self.allowed_entities(relation)
+        return CandidateScorer(model, tables, self.schema.id(relation), known, allowed, evidence, self.candidate_sides)
 
     def keys_of(self, relation: str) -> Keys:
         """Return the sets of positions by which no two facts of a relation are alike, where it was made from tables."""
@@ -450,7 +453,8 @@ class Trained:
     def remembered(self, name: str, work_out: Callable[[], Kept]) -> Kept:
         """Return what was worked out once under a name, or is now; it is kept as long as the run is in memory."""
         if name not in self._remembered:
-            with self._remembering:  # what is worked out may itself remember something
+            # A lock for each name: what is worked out may itself remember something, and others need not wait for it.
+            with self._remembering.setdefault(name, threading.RLock()):
                 if name not in self._remembered:
                     self._remembered[name] = work_out()
         return cast(Kept, self._remembered[name])
@@ -491,6 +495,7 @@ class Trained:
     def _set_definitions(self, definitions: dict[str, Expression]) -> None:
         """Take definitions, and forget what was worked out by those before."""
         self.definitions, self._extended, self._derivations = definitions, None, {}
+        self.candidate_sides = CandidateSides()
 
     def _derived(self, relation: str) -> Hypergraph:
         """Return the facts that follow by definition; they are worked out once."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
 
 from relatum.errors import RelatumError
-from relatum.resources.answers import complete
+from relatum.resources.answers import complete_each
 from relatum.resources.limits import MOST_ANSWERS, MOST_TEXT
 from relatum.resources.queries import language_of
 from relatum.serving.batching import Batcher
@@ -66,16 +66,12 @@ class QuickAnswers:
 
     def _answer(self, sort: Sort, questions: Sequence[str]) -> list[bytes | Exception | None]:
         run, k, new_only = sort
-        found: list[bytes | Exception | None] = []
-        for question in questions:
-            try:
-                if language_of(run, question) != "question":
-                    found.append(None)
-                else:
-                    found.append(json_of(complete(run, question, k, new_only=new_only, seconds=self._seconds)))
-            except Exception as error:
-                found.append(error)
-        return found
+        are_questions = [language_of(run, one) == "question" for one in questions]
+        wanted = [one for one, is_question in zip(questions, are_questions, strict=True) if is_question]
+        answers = iter(complete_each(run, wanted, k, new_only=new_only, seconds=self._seconds) if wanted else ())
+        # What is no question but a query goes the long way.
+        found = [next(answers) if is_question else None for is_question in are_questions]
+        return [one if one is None or isinstance(one, RelatumError) else json_of(one) for one in found]
 
 
 def _wanted(query: bytes) -> tuple[str, int, bool] | None:

@@ -94,7 +94,8 @@ def is_code(numbers: Int64, others: Mapping[str, Int64]) -> Code | None:
 
 
 def _may_be_code(profile: Profile) -> bool:
-    return profile.kind == "number" and profile.is_whole and _FEW < profile.distinct <= profile.present / _REPEATS
+    counts = profile.kind == "number" and profile.is_whole and not profile.is_times
+    return counts and _FEW < profile.distinct <= profile.present / _REPEATS
 
 
 def _sample(workspace: Workspace, staged: Staged, columns: Sequence[str], rows: int) -> dict[str, Int64]:

@@ -21,6 +21,7 @@ from relatum.progress import progress
 from relatum.tables.cells import CellColumn, cell_columns, number_cells, read_labels
 from relatum.tables.codes import find_codes
 from relatum.tables.columns import ColumnPlan, plan_columns
+from relatum.tables.composite_keys import with_composite_key
 from relatum.tables.dependencies import find_dependencies
 from relatum.tables.engine import Workspace
 from relatum.tables.facts import HeldOutCells, TableFacts, facts_of, one_part_per_fact, relations_of, split_of
@@ -111,14 +112,19 @@ class _Import:
         tables = {name: table for name, (_, table) in sources.items()}
         self._choices = Choices(tables, options)
         EntityTypes(tables, self._choices)  # refuses foreign keys that lead nowhere before anything is read
-        staged = [
-            with_found_key(stage(workspace, *sources[name], number, self._choices), self._choices.links)
-            for number, name in enumerate(self._choices.tables)
-        ]
+        staged = [self._stage(number, name) for number, name in enumerate(self._choices.tables)]
         self._tables = {**tables, **{one.table.name: one.table for one in staged}}
         self._identity = EntityTypes(self._tables, self._choices)
         self.offers = self._link(staged)
         self._planned = [self._plan(one) for one in staged]
+
+    def _stage(self, number: int, name: str) -> Staged:
+        """Return a table brought into the workspace, with a key that is declared or found, if there is any."""
+        staged = stage(self._workspace, *self._sources[name], number, self._choices)
+        staged = with_found_key(staged, self._choices.links, self._choices.keep)
+        if name in self._choices.columns:
+            return staged
+        return with_composite_key(self._workspace, staged, self._choices.links)
 
     def _link(self, staged: list[Staged]) -> list[LinkOffer]:
         """Return which columns could be linked; by option those that surely can be are, and are no offers any more."""

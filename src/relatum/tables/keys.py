@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from relatum.tables.engine import Workspace
@@ -38,16 +38,21 @@ class LinkOffer:
         return f"--link {full_name(self.column)}={full_name(self.target)}"
 
 
-def with_found_key(staged: Staged, linked: Iterable[ColumnRef] = ()) -> Staged:
+def with_found_key(staged: Staged, linked: Iterable[ColumnRef] = (), kept: Container[ColumnRef] = ()) -> Staged:
     """Return a table with a primary key: its own, or a column that has a value of its own in every row and looks like one.
 
-    That is one called so, such as `id`, or the first column. A column that refers to another one, by a foreign key or as
-    one of those `linked`, is taken for the key only if it is called so: in few rows what is linked may well occur once.
+    That is one called so, such as `id`, or the first column, but no number without a name unless it is one of those `kept`.
+    A column that refers to another one, by a foreign key or as one of those `linked`, is taken for the key only if it is
+    called so: in few rows what is linked may well occur once.
     """
     table = staged.table
     if table.primary_key or table.is_facts or staged.rows < 2:
         return staged
-    able = [name for name, profile in staged.profiles.items() if profile.could_be_key and profile.words <= 2]
+    able = [
+        name
+        for name, profile in staged.profiles.items()
+        if profile.could_be_key and profile.words <= 2 and (not _numbers_rows(staged, name) or (table.name, name) in kept)
+    ]
     refer = {column for reference in table.references for column in reference.columns}
     refer |= {column for name, column in linked if name == table.name}
     own = [name for name in able if name.lower() in ("id", f"{table.name}_id".lower(), f"{table.name}id".lower())]
@@ -55,6 +60,11 @@ def with_found_key(staged: Staged, linked: Iterable[ColumnRef] = ()) -> Staged:
     called = [name for name in able if is_called_like_key(name) and name not in refer]
     chosen = next(iter([*own, *first, *called]), None)
     return staged if chosen is None else replace(staged, table=replace(table, primary_key=(chosen,)))
+
+
+def _numbers_rows(staged: Staged, name: str) -> bool:
+    """Return whether a column is the first of a file, has no name, and holds numbers, as data frames write them."""
+    return staged.table.column(name).is_nameless and staged.profiles[name].is_whole
 
 
 def link_offers(workspace: Workspace, tables: Iterable[Staged], identity: EntityTypes) -> list[LinkOffer]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relatum.arrays import Int64
+from relatum.arrays import Bool, Int64
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.row_store import RowStore, RowTable, TableColumn, TableSchema
 from relatum.data.schema import RelationSchema, Schema
@@ -21,7 +21,7 @@ from relatum.tables.open import open_sources
 from relatum.tables.options import Choices, ImportOptions
 from relatum.tables.staging import stage
 
-__all__ = ["facts_of_rows", "joined_rows", "read_more_rows", "relations_in"]
+__all__ = ["facts_of_rows", "joined_rows", "new_rows", "read_more_rows", "relations_in"]
 
 
 def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> RowStore:
@@ -88,22 +88,36 @@ def joined_rows(old: RowStore, new: RowStore, split: Split) -> RowStore:
     return replace(kept, tables=tables, sources=new.sources)
 
 
-def _with_others(read: RowTable, before: RowTable, relations: Schema) -> RowTable:
-    """Return rows that were read, and behind them those from before that are not among them: by key, else by all cells.
+def new_rows(read: RowTable, before: RowTable) -> Bool:
+    """Return which rows that were read now the import did not have, both over the same names: by key, else by all cells."""
+    theirs, own = _groups(read, before)
+    new: Bool = _numbers(theirs) >= np.bincount(own, minlength=len(theirs) + len(own))[theirs]
+    return new
 
-    A cell that is in no relation is held out in a row that was read again if it was before: no fact says so.
-    """
+
+def _groups(read: RowTable, before: RowTable) -> tuple[Int64, Int64]:
+    """Return numbers for rows that were read and rows from before, equal where these are known by the same cells."""
     schema = read.schema
     keys = (key for key in schema.keys if all(schema.has(name) and schema.column(name).bins is None for name in key))
     indices = [schema.index(name) for name in next(keys, [one.name for one in schema.columns])]
     cells = np.concatenate([before.cells[indices], read.cells[indices]], axis=1)
     _, groups = np.unique(cells, axis=1, return_inverse=True)
-    own, theirs = groups[: len(before)], groups[len(before) :]
+    groups = groups.reshape(-1)
+    return groups[len(before) :], groups[: len(before)]
+
+
+def _with_others(read: RowTable, before: RowTable, relations: Schema) -> RowTable:
+    """Return rows that were read, and behind them those from before that are not among them: by key, else by all cells.
+
+    A cell that is in no relation is held out in a row that was read again if it was before: no fact says so.
+    """
+    schema, count = read.schema, len(read) + len(before)
+    theirs, own = _groups(read, before)
     numbers, again = _numbers(own), _numbers(theirs)  # as many of those that are alike as were read are the same ones
-    others = np.flatnonzero(numbers >= np.bincount(theirs, minlength=len(groups))[own])
+    others = np.flatnonzero(numbers >= np.bincount(theirs, minlength=count)[own])
     parts = read.parts.copy()
     same, now, then = np.intersect1d(  # the rows that are the same, and where they are now and were then
-        theirs * len(groups) + again, own * len(groups) + numbers, assume_unique=True, return_indices=True
+        theirs * count + again, own * count + numbers, assume_unique=True, return_indices=True
     )
     free = [number for number, one in enumerate(schema.columns) if _relation_of(one, schema) not in relations]
     for number in free if len(same) else ():

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from relatum.tables.source import Kind
 
-__all__ = ["Profile", "is_called_like_code", "is_called_like_key"]
+__all__ = ["Profile", "is_called_like_code", "is_called_like_key", "is_called_like_year"]
 
 _KEY_NAMES = re.compile(r"(.*[_ ])?(id|key|code|nr|no|uuid|guid)|.*(Id|ID|Key|Code)")
 _CODES = re.compile(r"(?i)(.*[_ .])?(zip|zip_?code|postcode|postal_?code|plz|phone|fax|sku|isbn|ean|upc|barcode|fips|naics)")
+_YEARS = re.compile(r"(?i:(.*[_ .])?(year|yr|season))([_ .]?(?i:id|key|nr|no))?|.*[a-z](Year|Season)(ID|Id|Key)?")
+_FIRST_YEAR, _LAST_YEAR = 1500, 2200  # that a number can be
 
 
 def is_called_like_key(column: str) -> bool:
@@ -21,6 +23,11 @@ def is_called_like_key(column: str) -> bool:
 def is_called_like_code(column: str) -> bool:
     """Return whether numbers of a column are codes by what it is called: as keys are, or `zip`, `ship_postcode`, `isbn`."""
     return is_called_like_key(column) or _CODES.fullmatch(column) is not None
+
+
+def is_called_like_year(column: str) -> bool:
+    """Return whether a column is called after years: `year`, `yearID`, `birth_year`, `season`."""
+    return _YEARS.fullmatch(column) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,10 @@ class Profile:
         distinct: how many different values there are.
         words: how many words these have on average, where they are text.
         length: how many characters.
+        single: how many of the different values one row alone has, where they are text.
+        least: the least number, where they are numbers.
+        greatest: the greatest number.
+        is_times: whether they are times of day, written as hours and minutes in one number: 5, 2359.
     """
 
     kind: Kind
@@ -44,6 +55,10 @@ class Profile:
     distinct: int
     words: float = 1.0
     length: float = 0.0
+    single: int = 0
+    least: float | None = None
+    greatest: float | None = None
+    is_times: bool = False
 
     @property
     def present(self) -> int:
@@ -59,3 +74,10 @@ class Profile:
     def could_be_key(self) -> bool:
         """Whether every row has a whole number or a text of its own."""
         return self.is_unique and not self.nulls and (self.is_whole or self.kind == "text")
+
+    @property
+    def could_be_years(self) -> bool:
+        """Whether all are whole numbers such as years are."""
+        if not self.is_whole or self.least is None or self.greatest is None:
+            return False
+        return self.least >= _FIRST_YEAR and self.greatest <= _LAST_YEAR

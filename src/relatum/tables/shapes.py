@@ -85,7 +85,7 @@ def _chosen(
     if key is None:
         listed = " and ".join(table.primary_key)
         if len(table.primary_key) > 1:
-            return "fact", f"its key is {listed}"
+            return "fact", f"its key is {listed}{', found in its values' * table.is_key_found}"
         return "fact", f"its key {listed} is left out or in groups" if listed else "no column is a key"
     referring = identity.referred.get((table.name, key), [])
     others = sorted({other for other, _ in referring})
@@ -110,6 +110,8 @@ def _roles(
 ) -> tuple[list[str], dict[str, str]]:
     """Return the columns that are part of the n-ary facts, and why others are not."""
     refer = {name for name in taken if (table.name, name) in identity.refers or name in table.primary_key}
+    if table.is_key_found:  # what a key that is declared names belongs to a fact even in groups
+        refer = {name for name in refer if not plans[name].bins}
     sure = {(one.columns[0], one.determines) for one in dependencies if one.share == 1.0 and len(one.columns) == 1}
     able, notes = [], {}
     for name in taken:
@@ -122,7 +124,7 @@ def _roles(
         elif name in gappy:
             notes[name] = "too many gaps for a part of a fact"
         elif name not in refer and plans[name].bins:
-            notes[name] = "a measure"
+            notes[name] = "part of the key, in groups" if name in table.primary_key else "a measure"
         elif name not in refer and key is not None and profile.distinct > _FEW:
             notes[name] = f"more than {_FEW} values"
         else:

@@ -32,11 +32,15 @@ def kind_of(duckdb_type: str) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class SourceColumn:
-    """A column as its source declares it; `type` is the source's own word, empty where it has none."""
+    """A column as its source declares it; `type` is the source's own word, empty where it has none.
+
+    `is_nameless` says that it is the first of a file whose header has no name for it, and is called `row` instead.
+    """
 
     name: str
     type: str
     kind: Kind
+    is_nameless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class SourceTable:
         is_positional: its columns have no names but their places.
         is_readable: its rows may be read; what refers to it is the same either way.
         unique_keys: columns no two rows have the same values in, but for NULL: each key but the primary one.
+        is_key_found: the primary key is of several columns, and was found in the values.
     """
 
     name: str
@@ -62,6 +67,7 @@ class SourceTable:
     is_positional: bool = False
     is_readable: bool = True
     unique_keys: tuple[tuple[str, ...], ...] = ()
+    is_key_found: bool = False
 
     def column(self, name: str) -> SourceColumn:
         """Return the column called `name`."""

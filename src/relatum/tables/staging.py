@@ -17,6 +17,9 @@ __all__ = ["Staged", "distinct_together", "stage"]
 _FRACTIONS = ("FLOAT", "DOUBLE", "DECIMAL")
 _COPIED = 1 << 22  # cells up to which cleaned values are copied: to read a view of many columns again and again is slow
 _WORDS_OF = 10_000  # values of a column of text whose words are counted
+# Whole numbers are times of day if they are up to 2400 and none ends in 60 to 99. Of other numbers two in five would: of as
+# many different ones some surely do. They have hours and minutes, and are not 50 or 100 apart.
+_TIMES, _HOURS, _MINUTES = 32, 6, 4  # different values that there are at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +67,14 @@ def stage(workspace: Workspace, source: Source, table: SourceTable, number: int,
     for index, (column, (name, kind)) in enumerate(zip(seen, described, strict=True)):
         present, is_whole = found[2 * index : 2 * index + 2]
         # One at a time: sets of values of many columns at once may not fit.
-        values = f"SELECT DISTINCT {name} FROM {view} WHERE {name} IS NOT NULL"  # noqa: S608
-        distinct = workspace.one(f"SELECT count(*) FROM ({values})", table.name)[0]  # noqa: S608
+        values = f"SELECT {name}, count(*) AS times FROM {view} WHERE {name} IS NOT NULL GROUP BY 1"  # noqa: S608
+        distinct, single, least, greatest = workspace.one(_values(values, name, kind), table.name)
         words, length = _words(workspace, values, name, table.name) if kind.startswith("VARCHAR") else (1.0, 0.0)
         view_columns[column.name], types[column.name] = name, kind
-        profiles[column.name] = Profile(kind_of(kind), is_whole, rows, rows - present, distinct, words, length)
+        is_times = is_whole and distinct > _TIMES and _are_times(workspace, values, name, (least, greatest), table.name)
+        profiles[column.name] = Profile(
+            kind_of(kind), is_whole, rows, rows - present, distinct, words, length, single, least, greatest, is_times
+        )
     return Staged(table, view, view_columns, types, profiles, unread, rows)
 
 
@@ -86,6 +92,24 @@ def _counts(column: str, duckdb_type: str) -> tuple[str, str]:
     if duckdb_type.startswith(_FRACTIONS):
         whole = f"coalesce(bool_and({column} = floor({column})), false)"
     return f"count({column})", whole
+
+
+def _values(values: str, column: str, duckdb_type: str) -> str:
+    """Return the query for how many different values there are, how many come once, and the least and greatest number."""
+    ends = ("NULL", "NULL")
+    if kind_of(duckdb_type) == "number":
+        ends = (f"CAST(min({column}) AS DOUBLE)", f"CAST(max({column}) AS DOUBLE)")
+    return f"SELECT count(*), count(*) FILTER (times = 1), {', '.join(ends)} FROM ({values})"  # noqa: S608
+
+
+def _are_times(workspace: Workspace, values: str, column: str, ends: tuple[float, float], what: str) -> bool:
+    """Return whether whole numbers are times of day, as 2359 for one minute to midnight."""
+    if ends[0] < 0 or ends[1] > 2400:
+        return False
+    hours, minutes = f"CAST({column} AS INTEGER) // 100", f"CAST({column} AS INTEGER) % 100"
+    counts = f"count(DISTINCT {hours}), count(DISTINCT {minutes})"
+    found = workspace.one(f"SELECT max({minutes}), {counts} FROM ({values})", what)  # noqa: S608
+    return bool(found[0] < 60 and found[1] >= _HOURS and found[2] >= _MINUTES)
 
 
 def _words(workspace: Workspace, values: str, column: str, what: str) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from relatum.errors import DataError, FormatError
 from relatum.tables.engine import BATCH, Workspace, WorkspaceError, literal
 from relatum.tables.source import SourceColumn, SourceTable
 from relatum.tables.table import Table, free_name
-from relatum.tables.text_form import TextForm, header_fault, is_gzip, numbered, text_chunks
+from relatum.tables.text_form import TextForm, header_fault, is_gzip, numbered, text_chunks, with_row_name
 from relatum.tables.values import infer_types
 
 __all__ = ["DelimitedSource", "JsonFactsSource", "write_csv", "write_json_lines", "write_tsv"]
@@ -35,11 +35,14 @@ class DelimitedSource:
         self._workspace, self._path, self._name = workspace, path, name
         self._form = form or TextForm()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._delimiter, self._header = _read_header(path, self._form)
+        self._delimiter, header = _read_header(path, self._form)
+        self._header = with_row_name(header)
+        self._nameless = self._header[:1] if header != self._header else []
 
     def tables(self) -> list[SourceTable]:
         """Return the only table."""
-        return [SourceTable(self._name, tuple(SourceColumn(name, "", "unknown") for name in self._header))]
+        columns = (SourceColumn(name, "", "unknown", name in self._nameless) for name in self._header)
+        return [SourceTable(self._name, tuple(columns))]
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Read the whole file as text; then numbers and dates are found."""
@@ -95,7 +98,7 @@ def _read_header(path: Path, form: TextForm) -> tuple[str, list[str]]:
         raise FormatError(path, 1, f"only one column: {what} are set apart by {by}; set delimiter to another")
     if not form.header:
         return delimiter, numbered(len(names))
-    if fault := header_fault(names):
+    if fault := header_fault(with_row_name(names)):
         raise FormatError(path, 1, fault)
     return delimiter, names
 

@@ -14,8 +14,9 @@ from typing import IO
 
 from relatum.data.vocabulary import fault_of
 from relatum.errors import FormatError, SettingError, UnknownNameError
+from relatum.tables.table import free_name
 
-__all__ = ["DELIMITERS", "TextForm", "header_fault", "is_gzip", "numbered", "text_chunks"]
+__all__ = ["DELIMITERS", "TextForm", "header_fault", "is_gzip", "numbered", "text_chunks", "with_row_name"]
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 _ESCAPED = {"\\t": "\t"}  # as it comes from a shell
@@ -75,6 +76,13 @@ class TextForm:
 def numbered(width: int) -> list[str]:
     """Return the names of columns that have none of their own."""
     return [f"column_{number}" for number in range(1, width + 1)]
+
+
+def with_row_name(names: Sequence[str]) -> list[str]:
+    """Return the names of a header, the first of them `row` if it is blank: data frames write row names so."""
+    if len(names) < 2 or names[0].strip():
+        return list(names)
+    return [free_name("row", names[1:]), *names[1:]]
 
 
 def header_fault(names: Sequence[str]) -> str | None:

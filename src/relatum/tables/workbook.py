@@ -14,7 +14,7 @@ from relatum.errors import DataError, FormatError
 from relatum.extras import optional
 from relatum.tables.engine import BATCH, Batch, Workspace
 from relatum.tables.source import SourceColumn, SourceTable
-from relatum.tables.text_form import header_fault, numbered
+from relatum.tables.text_form import header_fault, numbered, with_row_name
 from relatum.tables.values import infer_types
 from relatum.tables.workbook_copy import checked_copy
 
@@ -39,6 +39,7 @@ class WorkbookSource:
         self.location = str(path)
         self._workspace, self._path, self._has_header = workspace, path, header
         self._error = python_calamine.CalamineError
+        self._nameless: dict[str, str] = {}  # by sheet, what a first column without a name is called
         self._folder = tempfile.TemporaryDirectory(prefix="relatum-", ignore_cleanup_errors=True)
         try:
             copy = Path(self._folder.name) / "copy.xlsx"
@@ -62,7 +63,8 @@ class WorkbookSource:
         for name, sheet in self._sheets.items():
             found = self._columns[sheet]
             names = found if isinstance(found, list) else []
-            columns = tuple(SourceColumn(column, "", "unknown") for column in names if column)
+            nameless = self._nameless.get(sheet)
+            columns = tuple(SourceColumn(column, "", "unknown", column == nameless) for column in names if column)
             tables.append(SourceTable(name, columns, is_readable=isinstance(found, list)))
         return tables
 
@@ -106,6 +108,9 @@ class WorkbookSource:
             first, *others = (row for _, row in islice(_rows(rows), _SCAN))
         names = [(_text(value) or "").strip() for value in first]
         used = [any(row[index] != "" for row in others) for index in range(len(names))]
+        if used[0] and with_row_name(names) != names:
+            names = with_row_name(names)
+            self._nameless[sheet] = names[0]
         for position, (name, is_used) in enumerate(zip(names, used, strict=True), start=1):
             if not name and is_used:
                 return self._fault(sheet, f"column {position} has values and no name in the first row")

@@ -1,0 +1,189 @@
+"""The best candidates of single queries, from a candidate side that was packed once, in half the memory.
+
+Packing the exponentials of all candidates takes many times longer than meeting one query, and reading them, four bytes a
+window, longer than computing with them. Here they are packed once, in two bytes each: five bits of exponent and eleven of
+mantissa, without a sign, for they are positive. Sums over these are a little off, but by a known amount at most: whatever
+may be among the best is then summed again exactly, by the kernel of `windowed_sigmoid`, so that what comes out has its very
+bits.
+
+Rounding to eleven bits changes an exponential by 2^-12 of itself at most, and a sigmoid by a quarter of that at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from relatum.kernels import parallel, windowed_sigmoid
+from relatum.kernels.filters import Bonus, Excluded, no_bonus
+from relatum.kernels.jit import TILE, exact, exponentials
+from relatum.kernels.windowed_sigmoid import Plan
+
+__all__ = ["CompactSide", "compact", "top"]
+
+Floats = npt.NDArray[np.float32]
+Halves = npt.NDArray[np.uint16]
+Ints = npt.NDArray[np.int64]
+
+_WIDEST = 11.0  # half the range of a window: beyond, exponentials do not fit in five bits of exponent
+_MANTISSA = 11
+_SHIFT = 23 - _MANTISSA
+_LOWEST = 111 << 23  # the bits of 2^-16, below which nothing is
+_HALF_STEP = 1 << (_SHIFT - 1)
+_TILES = 16  # in a part at least
+_F = np.float32
+_ZERO, _HALF, _ONE = _F(0), _F(0.5), _F(1)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CompactSide:
+    """A candidate side that is packed for queries that come one at a time.
+
+    Attributes:
+        plan: how the exact kernel computes these candidates.
+        tiles: their exponentials, uint16[tiles, windows, TILE], windows in the order of the plan.
+        size: how many candidates there are.
+        error: by how much a sum can be off at most.
+    """
+
+    plan: Plan
+    tiles: Halves
+    size: int
+    error: float
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        return self.tiles.nbytes
+
+
+def compact(candidates: Floats) -> CompactSide | None:
+    """Return candidates [C, W] packed, for sigmoids; None where a window has a range that is too wide for that."""
+    plan, (size, windows) = windowed_sigmoid.plan(candidates), candidates.shape
+    if not size or not windows or plan.half.max() > _WIDEST:
+        return None
+    tiles = np.empty((-(-size // TILE), windows, TILE), np.uint16)
+    ranges = parallel.cuts(len(tiles), _TILES)
+    parallel.run(lambda n: _pack(candidates, plan.order, plan.centre, *ranges[n], tiles), len(ranges))
+    # The second term is for the float32 in which both kernels add up terms within one half, windows / 4 times.
+    return CompactSide(plan, tiles, size, windows * 2.0 ** -(_MANTISSA + 3) + (windows + 8) ** 2 * 2.0**-24)
+
+
+def top(
+    side: CompactSide, rows: Callable[[Ints], Floats], queries: Floats, k: int, excluded: Excluded, bonus: Bonus | None
+) -> tuple[Ints, Floats]:
+    """Return what `windowed_sigmoid.top` does, to the bit.
+
+    Args:
+        side: the candidates.
+        rows: returns the exact sides of some of them, [n, W].
+        queries: [Q, W].
+        k: how many candidates.
+        excluded: those that are left out, for each query.
+        bonus: what is added to the sums.
+    """
+    ids, sums = np.full((len(queries), k), -1, np.int64), np.full((len(queries), k), -np.inf, np.float32)
+    more, packed = no_bonus(len(queries)) if bonus is None else bonus, side.plan.query_side(queries)
+    totals = np.empty(len(side.tiles) * TILE, np.float32)
+    ranges = parallel.cuts(len(side.tiles), _TILES)
+    for q in range(len(queries)):
+        query = packed[q]
+        parallel.run(lambda n, query=query: _sum_tiles(side.tiles, query, *ranges[n], totals), len(ranges))  # type: ignore[misc]
+        whole = totals[: side.size]
+        named = slice(more.starts[q], more.starts[q] + more.counts[q])
+        out = excluded.pool[excluded.starts[q] : excluded.starts[q] + excluded.counts[q]]
+        whole[more.pool[named]] += more.values[named]
+        whole[out] = -np.inf
+        chosen = _within(whole, k, 2 * side.error)
+        if not len(chosen):
+            continue
+        exact_sums = windowed_sigmoid.forward(side.plan, queries[q : q + 1], rows(chosen))[0]
+        _add_bonus(exact_sums, chosen, more.pool[named], more.values[named])
+        order = np.argsort(-exact_sums, kind="stable")[:k]
+        ids[q, : len(order)], sums[q, : len(order)] = chosen[order], exact_sums[order]
+    return ids, sums
+
+
+def _within(totals: Floats, k: int, margin: float) -> Ints:
+    """Return which totals, ascending by index, may be among the k best, if each is off by half of a margin at most."""
+    bar = _worst_of_best(totals, np.full(min(k, len(totals)), -np.inf, np.float32)) if k < len(totals) else -np.inf
+    # A bonus can be large beside a sum, and then a float32 of both is rounded more.
+    slack = margin + 4 * float(np.spacing(np.float32(np.abs(bar)))) if np.isfinite(bar) else 0.0
+    found: Ints = np.flatnonzero((totals >= bar - slack) & (totals > -np.inf))
+    return found
+
+
+def _add_bonus(sums: Floats, chosen: Ints, pool: npt.NDArray[np.int32], values: Floats) -> None:
+    """Add what some candidates, ascending, score more to the sums of those that were chosen, ascending too."""
+    if len(pool):
+        where = np.minimum(np.searchsorted(pool, chosen), len(pool) - 1)
+        sums += np.where(pool[where] == chosen, values[where], _ZERO)
+
+
+@exact
+def _worst_of_best(totals, best):  # type: ignore[no-untyped-def]
+    """Return the last of the best totals, as many as `best` has room for."""
+    last = len(best) - 1
+    for index in range(len(totals)):
+        if totals[index] > best[last]:
+            slot = last
+            while slot > 0 and totals[index] > best[slot - 1]:
+                best[slot] = best[slot - 1]
+                slot -= 1
+            best[slot] = totals[index]
+    return best[last]
+
+
+@exact
+def _pack(candidates, order, centre, first, last, tiles):  # type: ignore[no-untyped-def]
+    """Fill tiles first..last; lanes beyond the last candidate hold x = 0."""
+    x, bits = np.empty(TILE, np.float32), np.empty(TILE, np.int32)
+    raw = x.view(np.int32)
+    for t in range(first, last):
+        columns = candidates[t * TILE : (t + 1) * TILE].T
+        for j in range(len(order)):
+            column, middle, out = columns[order[j]], centre[j], tiles[t, j]
+            for e in range(len(column)):
+                x[e] = -(column[e] - middle)
+            for e in range(len(column), TILE):
+                x[e] = _ZERO
+            exponentials(x, bits)
+            for e in range(TILE):
+                out[e] = np.uint16((raw[e] - np.int32(_LOWEST) + np.int32(_HALF_STEP)) >> np.int32(_SHIFT))
+
+
+@exact
+def _sum_tiles(tiles, query, first, last, totals):  # type: ignore[no-untyped-def]
+    """Fill totals of tiles first..last with the sums of sigmoid - 1/2 of one query, each a little off."""
+    windows = len(query)
+    fours = windows // 4 * 4
+    bits, total = np.empty((4, TILE), np.int32), np.empty(TILE, np.float32)
+    value = bits.view(np.float32)
+    for t in range(first, last):
+        for e in range(TILE):
+            total[e] = _ZERO
+        for j in range(0, fours, 4):
+            a, b, c, d = query[j], query[j + 1], query[j + 2], query[j + 3]
+            for i in range(4):
+                row = tiles[t, j + i]
+                for e in range(TILE):
+                    bits[i, e] = (np.int32(row[e]) << np.int32(_SHIFT)) + np.int32(_LOWEST)
+            for e in range(TILE):
+                u = a * value[0, e]
+                v = b * value[1, e]
+                uv = u * v
+                x = c * value[2, e]
+                y = d * value[3, e]
+                xy = x * y
+                total[e] += (_ONE - uv) / (_ONE + (u + v) + uv) + (_ONE - xy) / (_ONE + (x + y) + xy)
+        for j in range(fours, windows):
+            row = tiles[t, j]
+            for e in range(TILE):
+                bits[0, e] = (np.int32(row[e]) << np.int32(_SHIFT)) + np.int32(_LOWEST)
+            for e in range(TILE):
+                total[e] += _ONE / (_ONE + query[j] * value[0, e]) - _HALF
+        for e in range(TILE):
+            totals[t * TILE + e] = total[e]

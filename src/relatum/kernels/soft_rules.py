@@ -1,0 +1,290 @@
+"""What soft rules name for questions, in one compiled loop over questions, rules and facts.
+
+The rules of one position of a relation are a `RuleProgram`: arrays that say in which index each rule looks, and with which
+of the given entities. Rule by rule `relatum.evidence.facts.FactStore.found` finds the same, for many questions at once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from relatum.kernels import parallel
+from relatum.kernels.evidence import TIMES
+from relatum.kernels.jit import exact, strict_inline
+
+__all__ = ["MATCH", "PATH", "VALUE", "PooledIndexes", "RuleProgram", "RuleScratch", "fire"]
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.int32]
+Named = tuple[Ints, Ids, Floats, Floats, Floats, Floats]
+
+MATCH, PATH, VALUE = 0, 1, 2  # a fact names the answer; two that are joined do; the answer is a value if there is a fact
+_JOINED = -2  # the term of a key that is the joined entity; a constant entity e is the term -3 - e
+_CAPACITY = 4096  # pairs of a question and a candidate that there is room for at first
+_QUESTIONS = 64  # in a part at least
+_ONE = np.float32(1)
+
+
+class PooledIndexes(NamedTuple):
+    """Many indexes of answers in a few arrays. Index number i is found so.
+
+    Attributes:
+        levels: int64[n + 1]: its levels are levels[i] to levels[i + 1]; the last number is where the next would begin.
+        widths: how many columns of a key each level takes.
+        bounds: int64[levels + 1]: the keys of a level are keys[bounds[l] : bounds[l + 1]], ascending.
+        keys: those of all levels.
+        offset_starts: where the offsets of an index begin.
+        offsets: where the answers to each key begin, from the first answer of the index; and where the last ones end.
+        answer_starts: where the answers of an index begin.
+        answers: those of all indexes.
+    """
+
+    levels: Ints
+    widths: Ints
+    bounds: Ints
+    keys: Ints
+    offset_starts: Ints
+    offsets: Ids
+    answer_starts: Ints
+    answers: Ids
+
+
+class RuleProgram(NamedTuple):
+    """The rules of one position of a relation, the most confident first, as arrays.
+
+    Attributes:
+        templates: MATCH, PATH or VALUE of each.
+        confidences: of each.
+        by_times: its confidence by how many facts name a candidate, [rules, TIMES].
+        answers: the term that a rule of values names.
+        first: the index that each looks in first, by its number in the pool.
+        first_terms: where its key begins among the terms, and where that of the next does, [rules + 1].
+        second: the index that a path looks in then.
+        second_terms: as of the first.
+        terms: those of all keys: a position of the question, the joined entity, or a constant.
+    """
+
+    templates: npt.NDArray[np.int8]
+    confidences: Floats
+    by_times: Floats
+    answers: Ints
+    first: Ints
+    first_terms: Ints
+    second: Ints
+    second_terms: Ints
+    terms: Ints
+
+
+class RuleScratch:
+    """What rules have said so far about the candidates of a question; clean between questions."""
+
+    def __init__(self, candidates: int, widest: int) -> None:
+        self.times = np.zeros(candidates, np.uint8)
+        self.best, self.doubt, self.counted, self.value = np.zeros((4, candidates), np.float32)
+        self.touched, self.found = np.empty(candidates, np.int32), np.empty(widest, np.int32)
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[np.generic], ...]:
+        """What loops take."""
+        return self.times, self.best, self.doubt, self.counted, self.value, self.touched, self.found
+
+
+def fire(
+    program: RuleProgram,
+    indexes: PooledIndexes,
+    questions: Ids,
+    candidates: int,
+    most: int,
+    widest: int,
+    scratches: list[RuleScratch],
+) -> Named:
+    """Return the candidates that rules name: question, candidate, and four confidences; 0 where no such rule names it.
+
+    They are, of rules that read an answer from facts, that of the best one, that of several together, and that of several by
+    how many facts name the candidate; and that of the best rule that names a value. Ordered by question and candidate.
+
+    Args:
+        program: the rules.
+        indexes: where they look.
+        questions: int32[arity, n].
+        candidates: how many entities there are; a question may hold others, about which facts say nothing.
+        most: of how many rules that name a candidate, the most confident, the confidences are put together.
+        widest: facts that a path may lead to from one question at most; one that leads to more says nothing.
+        scratches: of earlier calls, clean; one is taken by each part of the work, and given back.
+    """
+    columns = np.ascontiguousarray(questions.T)
+    ranges = parallel.cuts(len(columns), _QUESTIONS)
+    parts: list[Named | None] = [None] * len(ranges)
+
+    def work(number: int) -> None:
+        try:
+            scratch = scratches.pop()  # of one thread at a time
+        except IndexError:
+            scratch = RuleScratch(candidates, widest)
+        parts[number] = _part(program, indexes, columns, *ranges[number], candidates, most, scratch)
+        scratches.append(scratch)
+
+    parallel.run(work, len(ranges))
+    whole = [one for one in parts if one is not None]
+    if len(whole) == 1:
+        return whole[0]
+    none = np.empty(0, np.float32)
+    nothing = np.empty(0, np.int64), np.empty(0, np.int32), none, none, none, none
+    rows, ids, best, together, counted, value = (np.concatenate(each) for each in zip(nothing, *whole, strict=True))
+    return rows, ids, best, together, counted, value
+
+
+def _part(
+    program: RuleProgram,
+    indexes: PooledIndexes,
+    columns: Ids,
+    first: int,
+    last: int,
+    candidates: int,
+    most: int,
+    scratch: RuleScratch,
+) -> Named:
+    """Return what rules name for questions first..last."""
+    capacity, found = _CAPACITY, list[Named]()
+    while first < last:
+        rows, ids, strengths = (
+            np.empty(capacity, np.int64),
+            np.empty(capacity, np.int32),
+            np.empty((4, capacity), np.float32),
+        )
+        reached, count = _fire(
+            *program, *indexes, columns, first, last, candidates, most, *scratch.arrays, rows, ids, strengths
+        )
+        found.append((rows[:count], ids[:count], *strengths[:, :count]))
+        capacity = capacity * 2 if reached == first else capacity  # there was no room for what one question has
+        first = reached
+    if len(found) == 1:
+        return found[0]
+    whole = [np.concatenate(each) for each in zip(*found, strict=True)]
+    return whole[0], whole[1], whole[2], whole[3], whole[4], whole[5]
+
+
+@strict_inline
+def _entity(term, question, joined):  # type: ignore[no-untyped-def]
+    """Return the entity that a term is."""
+    if term >= 0:
+        return np.int64(question[term])
+    return np.int64(joined) if term == _JOINED else np.int64(_JOINED - 1 - term)
+
+
+@strict_inline
+def _find(levels, widths, bounds, keys, offset_starts, offsets, answer_starts, index, terms, first, question, joined, size):  # type: ignore[no-untyped-def]
+    """Return where the answers to a key begin in the pool, and how many they are."""
+    group = np.int64(0)
+    at = first
+    for level in range(levels[index], levels[index + 1]):
+        for _ in range(widths[level]):
+            entity = _entity(terms[at], question, joined)
+            if entity < 0 or entity >= size:
+                return np.int64(0), np.int64(0)
+            group = group * size + entity
+            at += 1
+        low, high = bounds[level], bounds[level + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if keys[middle] < group:
+                low = middle + 1
+            else:
+                high = middle
+        if low == bounds[level + 1] or keys[low] != group:
+            return np.int64(0), np.int64(0)
+        group = low - bounds[level]
+    start = offset_starts[index] + group
+    return answer_starts[index] + offsets[start], np.int64(offsets[start + 1] - offsets[start])
+
+
+@strict_inline
+def _take(pool, start, count, confidence, by_times, most, times, best, doubt, counted, value, touched, seen):  # type: ignore[no-untyped-def]
+    """Note what one rule finds, ascending; return how many candidates were found by any rule yet."""
+    index, end = start, start + count
+    while index < end:
+        candidate = pool[index]
+        facts = 0
+        while index < end and pool[index] == candidate:
+            facts += 1
+            index += 1
+        if times[candidate] == 0:
+            if value[candidate] == 0:
+                touched[seen] = candidate
+                seen += 1
+            best[candidate] = confidence
+            doubt[candidate] = _ONE
+            counted[candidate] = _ONE
+        if times[candidate] < most:
+            times[candidate] += 1
+            doubt[candidate] *= _ONE - confidence
+            counted[candidate] *= _ONE - by_times[min(facts, TIMES) - 1]
+    return seen
+
+
+@exact
+def _fire(  # type: ignore[no-untyped-def]
+    templates, confidences, by_times, answers_of, first_index, first_terms, second_index, second_terms, terms,
+    levels, widths, bounds, keys, offset_starts, offsets, answer_starts, pool,
+    questions, begin, end, size, most, times, best, doubt, counted, value, touched, found, rows, ids, strengths,
+):  # fmt: skip
+    """Fill what rules name for questions begin..end, as far as there is room; return the next question, and the count."""
+    count = 0
+    for q in range(begin, end):
+        question, seen = questions[q], 0
+        for r in range(len(templates)):
+            start, many = _find(
+                levels, widths, bounds, keys, offset_starts, offsets, answer_starts,
+                first_index[r], terms, first_terms[r], question, 0, size,
+            )  # fmt: skip
+            if many == 0:
+                continue
+            if templates[r] == MATCH:
+                seen = _take(
+                    pool, start, many, confidences[r], by_times[r], most,
+                    times, best, doubt, counted, value, touched, seen,
+                )  # fmt: skip
+            elif templates[r] == VALUE:
+                named = _entity(answers_of[r], question, 0)
+                if 0 <= named < size and value[named] == 0:
+                    if times[named] == 0:
+                        touched[seen] = named
+                        seen += 1
+                    value[named] = confidences[r]
+            elif many <= len(found):
+                total = 0
+                for index in range(start, start + many):
+                    there, more = _find(
+                        levels, widths, bounds, keys, offset_starts, offsets, answer_starts,
+                        second_index[r], terms, second_terms[r], question, pool[index], size,
+                    )  # fmt: skip
+                    if total + more <= len(found):
+                        for other in range(more):
+                            found[total + other] = pool[there + other]
+                    total += more
+                if 0 < total <= len(found):
+                    found[:total].sort()
+                    seen = _take(
+                        found, 0, total, confidences[r], by_times[r], most,
+                        times, best, doubt, counted, value, touched, seen,
+                    )  # fmt: skip
+        room = count + seen <= len(rows)
+        touched[:seen].sort()
+        for index in range(seen):
+            candidate = touched[index]
+            if room:
+                rows[count], ids[count] = q, candidate
+                strengths[0, count] = best[candidate] if times[candidate] > 0 else 0
+                strengths[1, count] = _ONE - doubt[candidate] if times[candidate] > 0 else 0
+                strengths[2, count] = _ONE - counted[candidate] if times[candidate] > 0 else 0
+                strengths[3, count] = value[candidate]
+                count += 1
+            times[candidate] = 0
+            value[candidate] = 0
+        if not room:
+            return q, count
+    return end, count

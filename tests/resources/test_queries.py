@@ -1,0 +1,135 @@
+"""A query is answered in whichever language it is written, with the facts that each row rests on."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+import relatum
+from relatum import DataError, Run, SettingError
+from relatum.resources.once import BusyError, once, one_at_a_time
+from relatum.resources.queries import language_of, query
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("SELECT buyer FROM sold", "sql"),
+        ("sold(drew, ?, book)", "question"),
+        ("sold", "algebra"),
+        ("select[item = tea](sold)", "algebra"),
+        ("(sold)(drew, ?, book)", "algebra"),
+        ("", "algebra"),
+    ],
+)
+def test_the_language_is_known_by_the_text(example: Run, text: str, language: str) -> None:
+    assert language_of(example, text) == language
+
+
+def test_the_three_languages_agree_on_what_is_known(example: Run) -> None:
+    texts = (
+        "SELECT buyer FROM sold WHERE seller = 'drew' AND item = 'book' AND known",
+        "select[seller = drew](select[item = book](sold))",
+        "sold(drew, ?, book)",
+    )
+    for text in texts:
+        found = query(example, text, 20)
+        assert found.columns == ("buyer",)
+        assert {row.values[0].name for row in found.rows if row.known} == {"alex"}
+        assert all(row.witness[0].fact.text == f"sold(drew, {row.values[0].name}, book)" for row in found.rows)
+
+
+def test_a_row_is_as_likely_as_its_witness(example: Run) -> None:
+    for row in query(example, "join[2 = 1](sold, buyer)", 40).rows:
+        together = 1.0
+        for one in row.witness:
+            assert one.fact.probability is not None
+            together *= one.fact.probability
+        assert row.probability == pytest.approx(together)
+        assert row.known == all(one.fact.known for one in row.witness)
+
+
+def test_a_whole_fact_is_one_row(example: Run) -> None:
+    found = query(example, "sold(drew, alex, book)")
+    assert (found.columns, found.rows[0].known) == (("seller", "buyer", "item"), True)
+
+
+def test_only_new_rows_can_be_wanted(example: Run) -> None:
+    assert not any(row.known for row in query(example, "sold", 5, new_only=True).rows)
+    with pytest.raises(SettingError, match="AND NOT known"):
+        query(example, "SELECT buyer FROM sold", new_only=True)
+
+
+def test_what_was_left_out_is_flagged(example: Run) -> None:
+    assert query(example, "sold", 3).truncated
+    assert not query(example, "SELECT buyer FROM sold WHERE seller = 'drew' AND known", 50).truncated
+
+
+def test_a_plan_is_shown_where_it_is_wanted(example: Run) -> None:
+    assert query(example, "EXPLAIN SELECT buyer FROM sold WHERE seller = 'drew'", 3).plan
+
+
+def test_views_of_sql_can_be_used_in_algebra(example_run: Path, tmp_path: Path) -> None:
+    run = relatum.open(example_run).save(tmp_path / "run")
+    run.sql("CREATE VIEW pairs AS SELECT s.seller, b.person FROM sold s JOIN buyer b ON s.item = b.item")
+    by_algebra = query(run, "project[0](pairs)", 50)
+    by_sql = query(run, "SELECT seller FROM pairs", 50)
+    assert {row.values for row in by_algebra.rows if row.known} == {row.values for row in by_sql.rows if row.known}
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("CREATE VIEW x AS SELECT buyer FROM sold", DataError),
+        ("DROP TABLE sold", DataError),
+        ("SELECT byer FROM sold", DataError),
+        ("sould(a, ?)", DataError),
+        ("project[0](sould)", DataError),
+        ("project[0](sold", DataError),
+        ("((((", DataError),
+        ("SELECT " + "(" * 60 + "1", DataError),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(example: Run, text: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        query(example, text)
+    assert not example.definitions
+
+
+def test_one_who_waits_too_long_is_refused(example: Run) -> None:
+    with one_at_a_time(example, "tests", 1.0), pytest.raises(BusyError, match="try again"):
+        run_in_thread(lambda: one_at_a_time(example, "tests", 0.01).__enter__())
+    with one_at_a_time(example, "tests", 0.01):
+        pass
+
+
+def run_in_thread(work: object) -> None:
+    """Do something in another thread, and raise what it raises."""
+    caught: list[BaseException] = []
+
+    def main() -> None:
+        try:
+            work()  # type: ignore[operator]
+        except BaseException as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=main)
+    thread.start()
+    thread.join()
+    if caught:
+        raise caught[0]
+
+
+def test_what_is_costly_is_worked_out_once(example: Run) -> None:
+    calls: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: once(example, "tests of once", lambda: calls.append(1) or len(calls)))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert calls == [1]

@@ -1,0 +1,75 @@
+"""What is assumed counts for one question alone, and says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from relatum import DataError, Run, SettingError, UnknownNameError
+from relatum.resources.plain import plain
+from relatum.resources.what_if import what_if
+
+
+def test_an_assumed_fact_is_known_for_the_question(example: Run) -> None:
+    found = what_if(example, "sold(drew, ?, book)", ["sold(drew, joe, book)"])
+    assert found.before is not None
+    assert "joe" not in {row.values[0].name for row in found.before.rows if row.known}
+    (row,) = (one for one in found.after.rows if one.values[0].name == "joe")
+    assert row.known
+    assert row.witness[0].fact.source == "assumed"
+    assert found.assumed[0].source == "assumed"
+
+
+def test_a_fact_that_is_known_stays_what_it_is(example: Run) -> None:
+    found = what_if(example, "sold(drew, ?, book)", ["sold(drew, alex, book)"])
+    assert found.assumed[0].source in ("train", "valid", "test")
+    assert found.before == found.after
+
+
+def test_an_assumed_cell_changes_what_the_rest_of_the_row_says(tables: Run) -> None:
+    for city, country in (("Paris", "France"), ("Oslo", "Norway")):
+        found = what_if(tables, "customers.country(3, ?)", [f"customers.city(3, {city})"], new_only=True)
+        assert found.after.rows[0].values[0].name == f"customers.country:{country}"
+
+
+def test_definitions_are_for_the_question_alone(example: Run) -> None:
+    found = what_if(example, "purchase(alex, ?, ?)", definitions={"purchase": "permute[1, 0, 2](sold)"})
+    assert found.before is None
+    assert {row.values[0].name for row in found.after.rows if row.known} == {
+        fact[0] for fact in set(example.table("sold")) if fact[1] == "alex"
+    }
+    joined = {"pairs": "project[0, 3](join[2 = 1](sold, buyer))"}
+    for text in ("pairs", "SELECT * FROM pairs"):
+        assert what_if(example, text, definitions=joined).after.rows
+    assert not example.definitions
+    with pytest.raises(DataError):
+        what_if(example, "purchase")
+
+
+def test_nothing_is_kept(example: Run, example_run: Path) -> None:
+    before = sorted((path.name, path.stat().st_mtime_ns) for path in example_run.iterdir())
+    facts = plain(what_if(example, "sold", ["sold(drew, joe, book)"], {"likes": "SELECT buyer, item FROM sold"}))
+    assert facts
+    assert ("sold", "drew", "joe", "book") not in set(example.stored)
+    assert sorted((path.name, path.stat().st_mtime_ns) for path in example_run.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("facts", "definitions", "error"),
+    [
+        (["sold(drew, ?, book)"], {}, DataError),
+        (["sold(drew, nobody, book)"], {}, UnknownNameError),
+        (["sould(drew, joe, book)"], {}, UnknownNameError),
+        (["sold(drew, joe, book)"] * 101, {}, SettingError),
+        ([], {"sold": "buyer"}, DataError),
+        ([], {"x": "project[0](sould)"}, DataError),
+        ([], {"x": "DROP TABLE sold"}, DataError),
+        ([], {f"x{n}": "sold" for n in range(11)}, SettingError),
+    ],
+)
+def test_what_cannot_be_assumed_is_refused(
+    example: Run, facts: list[str], definitions: dict[str, str], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        what_if(example, "sold(drew, ?, book)", facts, definitions)
