@@ -111,6 +111,12 @@ def test_long_relations_that_begin_alike_stay_two_boxes() -> None:
     assert len(list(image.iter("rect"))) == 2
 
 
+def test_a_long_relation_with_dots_is_drawn_by_its_last_parts() -> None:
+    for image in drawn("c", fact("base.contractbridge.tournament_standings", "c", "a"), fact("people.marriage", "c", "b")):
+        shown = [(one.text or "").strip() for one in image.iter("text") if one.get("class") == "relation"]
+        assert sorted(shown) == ["people.marriage", "…tournament_standings"]
+
+
 def test_rules_of_a_relation_about_itself_are_not_drawn() -> None:
     assert rule_drawing([("r", ("r",), 0.5)], str) == ""
 

@@ -28,14 +28,8 @@ __all__ = [
 
 MOST_FACTS = 18  # that are drawn around an entity: more cannot be read
 _MOST_PREDICTED, _LEAST = 6, 0.05  # predicted ones, and the probability that all but the likeliest of them have
-_LONGEST = {
-    "wide": 17,
-    "narrow": 26,
-    "role": 13,
-    "relation": 24,
-    "middle": 18,
-    "label": 300,
-}  # characters of a name that are drawn
+# Characters of a name that are drawn.
+_LONGEST = {"wide": 18, "narrow": 26, "role": 14, "relation": 22, "middle": 18, "label": 300}
 
 _TIP = Markup(
     '<defs><marker id="tip" viewBox="0 0 10 8" refX="10" refY="4" markerWidth="8" markerHeight="7" orient="auto">'
@@ -112,10 +106,8 @@ def rule_drawing(rules: Sequence[tuple[str, Sequence[str], float]], relation: Ad
             best[source, head] = max(confidence, best.get((source, head), 0.0))
     if not best:
         return Markup("")
-    longest = _LONGEST["relation"]
-    names = {
-        clipped(name, longest) + "\u200b" * index: name for index, name in enumerate(sorted({n for k in best for n in k}))
-    }
+    relations = sorted({name for pair in best for name in pair})
+    names = {_relation(name) + "\u200b" * index: name for index, name in enumerate(relations)}
     short = {name: box for box, name in names.items()}  # boxes of two long names that begin alike stay two
     picture = arrange([Edge(short[a], short[b], percent(confidence, 0)) for (a, b), confidence in best.items()])
     parts = [
@@ -216,7 +208,7 @@ def _hub(layout: Layout, hub: Hub, address: str) -> Markup:
     fact, state = hub.fact, "known" if hub.fact.known else "predicted"
     sure = "" if fact.known or fact.probability is None else percent(fact.probability, 0)
     dot = element("rect", x=hub.x - 4.5, y=hub.y - 4.5, width=9, height=9, rx=2, class_=f"hub {state}")
-    relation = clipped(fact.relation, _LONGEST["relation"])
+    relation = _relation(fact.relation)
     if layout.narrow:
         roles = [spoke.role for spoke in layout.spokes if spoke.hub is hub and spoke.end is None]
         tail = element("tspan", f"  {clipped(', '.join(roles), _LONGEST['role'])}", class_="role")
@@ -241,6 +233,15 @@ def _node(layout: Layout, node: Node, address: str) -> Markup:
     anchor = "start" if node.side > 0 else "end"
     text = element("text", short, x=node.x + 9 * node.side, y=node.y + 4, text_anchor=anchor, class_="entity")
     return _link(address, name, dot, text)
+
+
+def _relation(name: str) -> str:
+    """Return the name of a relation as it is drawn: of a long one with dots, the last parts, which tell most."""
+    whole, longest = visible(name), _LONGEST["relation"]
+    shown = whole
+    while len(shown) > longest - (shown != whole) and "." in shown:
+        shown = shown.partition(".")[2]
+    return clipped(shown if shown == whole else f"…{shown}", longest)
 
 
 def _middle(layout: Layout) -> Markup:

@@ -273,10 +273,12 @@ def _unbroken(text: str) -> str:
 def _name(name: str, longest: int = _LONGEST) -> Markup:
     """Return a name from the data: its direction of writing stays its own, and a very long one is shortened."""
     short = _shortened(name, longest)
-    words = re.split(r"(?<=[_./|(:])(?=[^_./|(:])", short) if len(short) > _BREAKABLE else [short]
+    if len(short) <= _BREAKABLE:
+        return Markup("<bdi>{}</bdi>").format(visible(short))
+    words = re.split(r"(?<=[_./|(:])(?=[^_./|(:])", short)
     shown = Markup("<wbr>").join(escape(visible(word)) for word in words)
     title = "" if short == name else Markup(' title="{}"').format(visible(_shortened(name, 1000)))
-    return Markup("<bdi{}>{}</bdi>").format(title, shown)
+    return Markup('<bdi class="long"{}>{}</bdi>').format(title, shown)
 
 
 def _shortened(name: str, longest: int = _LONGEST) -> str:

@@ -43,23 +43,39 @@ for (const menu of document.querySelectorAll("details.switch")) {
 }
 
 // A section that names an address is replaced by the section of that page; where that fails, its link is still there.
+// Return whether it is to be tried again: the server goes on working on what took it too long.
 async function load(section) {
-  section.setAttribute("aria-busy", "true");
   const note = section.querySelector(".waiting .soft");
+  section.setAttribute("aria-busy", "true");
   if (note) note.textContent = "Working on it …";
+  let again = false;
   try {
     const answer = await fetch(section.dataset.load, { headers: { accept: "text/html" } });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const found = page.getElementById(section.id);
-    if (!answer.ok || !found || found.dataset.load) {
-      throw new Error(page.querySelector(".message")?.textContent ?? "It could not be worked out.");
+    if (answer.ok && found && !found.dataset.load) {
+      section.replaceWith(document.adoptNode(found));
+      return false;
     }
-    section.replaceWith(document.adoptNode(found));
-  } catch (error) {
-    section.removeAttribute("aria-busy");
-    if (note) note.textContent = error.message;
+    again = answer.status === 503;
+    const message = page.querySelector(".message")?.textContent ?? "It could not be worked out.";
+    if (note) note.textContent = again ? "Still working on it …" : message;
+  } catch {
+    if (note) note.textContent = "The server cannot be reached.";
   }
+  section.removeAttribute("aria-busy");
+  return again;
 }
 
 // One after the other, so that a page never takes more than its share of the server.
-for (const section of document.querySelectorAll("[data-load]")) await load(section);
+let waiting = [...document.querySelectorAll("[data-load]")];
+for (let pause = 4000; waiting.length && pause < 100_000; pause *= 2) {
+  const left = [];
+  for (const section of waiting) if (await load(section)) left.push(section);
+  waiting = left;
+  if (waiting.length) await new Promise((resolve) => setTimeout(resolve, pause));
+}
+for (const section of waiting) {
+  const note = section.querySelector(".waiting .soft");
+  if (note) note.textContent = "It takes longer than the server allows.";
+}
