@@ -19,7 +19,7 @@ setup: $(STAMP)  ## Make .venv and install relatum with its development tools
 $(STAMP): pyproject.toml constraints.txt
 	@$(RECENT)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench,dev,excel,frames,io,mysql,plot,postgres,sql,tune]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench,dev,excel,frames,io,mcp,mysql,plot,postgres,serve,sql,tune]'
 	@touch $@
 
 demo: $(STAMP)  ## Show what relatum does, in a minute

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import anyio
 import pytest
+from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from mcp import Client
 from relatum.mcp.serve import is_loopback
 from relatum.mcp.tools import TOOLS
 from support.command_line import Relatum

@@ -7,9 +7,9 @@ from typing import Any
 
 import anyio
 import pytest
+from mcp import Client
 
 import relatum
-from mcp import Client
 from relatum import Run
 from relatum.mcp.tools import TOOLS, server_of
 from support.mcp_server import Caller

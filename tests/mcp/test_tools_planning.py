@@ -8,8 +8,8 @@ from typing import Any
 
 import anyio
 import pytest
-
 from mcp import Client
+
 from support.mcp_server import Caller, http_server
 from support.shop_with_gaps import COUNTRIES, rows
 

@@ -160,7 +160,7 @@ def test_questions_that_come_together_are_answered_as_each_alone(shop_run: Path)
             return type(error), str(error)
 
     together = [(type(one), str(one)) if isinstance(one, RelatumError) else one for one in complete_each(run, texts, 4)]
-    assert sum(isinstance(one, tuple) for one in together) == 3
+    assert sum(isinstance(one, tuple) for one in together) >= 3
     for text, found in zip(texts, together, strict=True):
         expected = alone(text)
         if isinstance(found, QuestionAnswers) and isinstance(expected, QuestionAnswers):

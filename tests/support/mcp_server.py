@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-from mcp.types import TextContent
-
 from mcp import Client
+from mcp.types import TextContent
 
 
 def command(run: Path, *options: str) -> list[str]:
