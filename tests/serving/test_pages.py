@@ -174,6 +174,12 @@ def test_a_query_of_several_lines_stands_in_the_box_in_one() -> None:
     assert 'value="SELECT a FROM b"' in page
 
 
+def test_headings_call_entities_as_people_do_and_links_name_them_whole() -> None:
+    page = PAGES["shop/explain"]()
+    assert '<h1 class="code"><bdi>sold(drew, chair, book)</bdi></h1>' in page
+    assert 'href="/shop/ask?q=sold%28people%3Adrew%2C+items%3Achair%2C+%3F%29"' in page
+
+
 def test_the_edition_of_static_files_is_in_their_addresses() -> None:
     assert re.fullmatch(r"[0-9a-f]{12}", pages.static_edition())
     assert f'href="/-/static/explorer.css?v={pages.static_edition()}"' in PAGES[""]()

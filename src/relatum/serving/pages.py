@@ -75,7 +75,7 @@ class RunCard:
 
 def render_home(runs: Sequence[RunCard], at: PageContext) -> str:
     """Return the list of runs."""
-    return _page("home.html", at, runs=runs)
+    return _page("home.html", at, runs=runs, twin="/runs.json")
 
 
 def render_overview(page: RunOverview, at: PageContext) -> str:
@@ -140,7 +140,7 @@ def render_missing(page: MissingPage, at: PageContext, decided: Mapping[tuple[st
 
 def render_missing_relations(page: RunOverview, at: PageContext) -> str:
     """Return the relations of which facts may be missing."""
-    return _page("missing_relations.html", at, "missing", page=page)
+    return _page("missing_relations.html", at, "missing", page=page, twin=address(at.run, "schema", json=True))
 
 
 def render_decisions(decisions: Sequence[Decision], at: PageContext) -> str:
@@ -165,7 +165,8 @@ def render_training(page: TrainingView, at: PageContext) -> str:
 
 def render_found(page: FoundEntities, at: PageContext) -> str:
     """Return entities by a name that was typed."""
-    return _page("found.html", at, page=page, question=page.text)
+    twin = address(at.run, "find", json=True, text=page.text)
+    return _page("found.html", at, page=page, question=page.text, twin=twin)
 
 
 def render_error(refusal: Refusal, at: PageContext, *, question: str = "") -> str:
@@ -183,7 +184,7 @@ def static_edition() -> str:
 
 
 def _page(template: str, at: PageContext, section: str | None = None, /, **shown: Any) -> str:
-    given = {"at": at, "section": section, "question": "", "example": None, **shown}
+    given = {"at": at, "section": section, "question": "", "example": None, "twin": at.twin, **shown}
     return _environment().get_template(template).render(given)
 
 
