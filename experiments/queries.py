@@ -1,5 +1,8 @@
 """See how well a run answers queries: hard and full-hard answers by shape, beside facts alone and a beam of 512.
 
+Full-hard answers need every fact predicted. Where known facts count 1, answers that rest on some of them stand above; the
+way `predicted` lets known facts count nothing, and is the one for full-hard answers, as `exact` is for all hard ones.
+
     python experiments/queries.py RUN QUERIES [--name jf17k] [--out results/queries.json] [--shape 2p] [--width 512]
 
 QUERIES is what `relatum queries` wrote for the data of the run. The beam predicts every fact, known or not, as CQD does, by
@@ -25,8 +28,8 @@ from relatum.files import atomic_file
 from relatum.joins.facts import FactTruths
 from relatum.kernels.parallel import threads
 from relatum.querysets import load_queries
-from relatum.runs.join_truths import CAP, FLOOR, RunTruths
-from relatum.runs.query_quality import RankedQuery, known_before, rank_query, ranks_of, summed_up
+from relatum.runs.join_truths import CAP, RunTruths
+from relatum.runs.query_quality import RANKED_FLOOR, RankedQuery, known_before, rank_query, ranks_of, summed_up
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.beam_search import PredictedTruths, beam_answers
@@ -48,11 +51,13 @@ def main() -> None:
     given = parser.parse_args()
     run, queries = relatum.open(given.run), load_queries(given.queries)
     known = known_before(run, queries)
-    ours, facts, predicted = RunTruths(run, known), FactTruths(known), PredictedTruths(run, known)
+    ours, facts, predicted = RunTruths(run, known, floor=RANKED_FLOOR), FactTruths(known), PredictedTruths(run, known)
     wanted = [query for query in queries if not given.shape or query.shape in given.shape]
-    ways: dict[str, list[RankedQuery]] = {"exact": [], "facts": [], "beam": []}
+    ways: dict[str, list[RankedQuery]] = {"exact": [], "predicted": [], "facts": [], "beam": []}
     for number, query in enumerate(wanted, start=1):
         ways["exact"].append(rank_query(ours, query, seconds=given.seconds))
+        if query.full_hard:
+            ways["predicted"].append(rank_query(ours, query, seconds=given.seconds, predicted_alone=True))
         ways["facts"].append(rank_query(facts, query))
         if query.shape not in ("1e-n", "2f-n"):  # several variables are decided by one fact, which a beam does not do
             began = time.perf_counter()
@@ -63,7 +68,7 @@ def main() -> None:
     row: dict[str, Any] = {
         "run": {"model": run.spec.model, "settings": run.spec.to_dict(), "seed": run.spec.seed},
         "queries": {"part": queries.part, "seed": queries.seed, "count": len(wanted), "checksums": dict(queries.checksums)},
-        "settings": {"cap": CAP, "floor": FLOOR, "seconds": given.seconds, "beam": given.width},
+        "settings": {"cap": CAP, "floor": RANKED_FLOOR, "seconds": given.seconds, "beam": given.width},
         "relatum": __version__,
         "torch": torch.__version__,
         "numpy": np.__version__,

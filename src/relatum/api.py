@@ -268,7 +268,13 @@ class Run(Trained):
         return Predictions(ranked, chosen)
 
     def joined(
-        self, query: str | Query, k: int = 10, *, new_only: bool = False, seconds: float | None = SECONDS
+        self,
+        query: str | Query,
+        k: int = 10,
+        *,
+        new_only: bool = False,
+        seconds: float | None = SECONDS,
+        coverage: float | None = None,
     ) -> QueryRows:
         """Return the k best rows that answer a query of relational algebra with any operation, joins included.
 
@@ -277,18 +283,27 @@ class Run(Trained):
             k: how many rows, known and predicted together.
             new_only: leave out those that follow from what is known already.
             seconds: when to stop with the best that was found; None is no limit.
+            coverage: the share of sets of new rows that hold the missing one, for a query with one predicted link.
         """
-        return joined_query(self, self.parsed(query), k, new_only=new_only, seconds=seconds)
+        return joined_query(self, self.parsed(query), k, new_only=new_only, seconds=seconds, coverage=coverage)
 
-    def sql(self, text: str, *, conjunction: str = "product", seconds: float | None = SECONDS) -> QueryRows | DefinedView:
+    def sql(
+        self,
+        text: str,
+        *,
+        conjunction: str = "product",
+        seconds: float | None = SECONDS,
+        coverage: float | None = None,
+    ) -> QueryRows | DefinedView:
         """Return the rows that a query of SQL selects, known or predicted, best first; or the view that it makes.
 
         Args:
             text: such as `SELECT buyer FROM sold WHERE seller = 'drew' AND NOT known`; see `docs/sql.md`.
             conjunction: how the probabilities of facts become that of a row: their `product`, or the `minimum` of them.
             seconds: when to stop with the best that was found; None is no limit.
+            coverage: the share of sets of new rows that hold the missing one, for a query with one predicted link.
         """
-        return answer_sql(self, text, conjunction=conjunction, seconds=seconds)
+        return answer_sql(self, text, conjunction=conjunction, seconds=seconds, coverage=coverage)
 
     def __getitem__(self, name: str) -> BoundExpression:
         """Return a relation, stored or defined, to ask algebra of: `run["sold"].project(0).complete()`."""

@@ -67,3 +67,9 @@ def test_a_mistake_is_one_line_and_leaves_nothing(
     assert reason in err
     assert err.count("\n") == 1
     assert not (tmp_path / "queries").exists()
+
+
+def test_predicted_facts_alone_need_queries(run: Relatum, example_run: Path) -> None:
+    code, out, err = run("evaluate", str(example_run), "--predicted-alone")
+    assert (code, out) == (2, "")
+    assert "--predicted-alone: is about queries; name them with --queries DIR" in err

@@ -70,3 +70,18 @@ def test_a_query_is_read_from_anywhere(
         code, _, err = run("sql", str(gappy_run), *arguments)
         assert code == 2
         assert said in err
+
+
+def test_a_coverage_is_promised_and_one_that_cannot_be_is_refused(run: Relatum, gappy_run: Path) -> None:
+    query = "SELECT country FROM customers WHERE id = 3"
+    code, out, err = run("sql", str(gappy_run), query, "--coverage", "0.9")
+    assert (code, err) == (0, "")
+    assert "a set of 1 answers" in out
+    assert "90 % of such sets hold the missing answer" in out
+    code, out, _ = run("query", str(gappy_run), "(customers.country)(3, ?)", "--coverage", "0.9", "--json")
+    assert code == 0
+    assert json.loads(out)["coverage"]["coverage"] == 0.9
+    code, out, err = run("sql", str(gappy_run), "SELECT country FROM customers", "--coverage", "0.9")
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "coverage needs a value at every other position" in err

@@ -89,3 +89,23 @@ def test_facts_that_are_held_out_are_not_known(small: relatum.Run) -> None:
         fact = np.array([[small.entities.id(one)] for one in entities], np.int32)
         assert not truths.known(name, fact)[0]
         assert truths.values(name, 0, fact)[0] <= CAP
+
+
+def test_without_known_facts_only_what_is_predicted_counts(small: relatum.Run) -> None:
+    truths = RunTruths(small)
+    alone = truths.without_known()
+    for schema in small.schema:
+        facts = np.array(list(itertools.product(range(SIZE), repeat=schema.arity)), np.int32).T
+        known = truths.known(schema.name, facts)
+        assert (alone.known(schema.name, facts) == known).all()
+        for position in range(schema.arity):
+            whole = truths.values(schema.name, position, facts)
+            np.testing.assert_array_equal(alone.values(schema.name, position, facts), np.where(known, 0.0, whole))
+            ranked = alone.best(schema.name, position, facts[:, :1], SIZE)
+            listed = np.repeat(facts[:, :1], ranked.entities.shape[1], axis=1)
+            listed[position] = ranked.entities[0]
+            there = ranked.entities[0] >= 0
+            assert not truths.known(schema.name, listed[:, there]).any()
+        np.testing.assert_array_equal(
+            alone.fact_values(schema.name, facts), np.where(known, 0.0, truths.fact_values(schema.name, facts))
+        )

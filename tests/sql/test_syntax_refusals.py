@@ -38,6 +38,7 @@ SHOP = shop()
 AGGREGATES = """
 SELECT ¶COUNT(*) FROM sold | COUNT(...) is not there
 SELECT ¶count(seller) FROM sold | COUNT(...) is not there
+SELECT ¶expected_count(*) FROM sold | expected_count(...) is not there: the probabilities of rows do not add up
 SELECT ¶SUM(item) FROM sold | SUM(...) is not there
 SELECT ¶AVG(item) FROM sold | AVG(...) is not there
 SELECT ¶MIN(item) FROM sold | MIN(...) is not there

@@ -13,6 +13,7 @@ from relatum.cli.columns import show_both_splits, show_columns
 from relatum.cli.explain import reasons_of, say_reason, where
 from relatum.cli.options import Append, FullNames, Json, Replace, RunFolder, To
 from relatum.cli.output import print_json, print_table, say
+from relatum.cli.promise import say_promise
 from relatum.cli.query_quality import show_query_quality
 from relatum.errors import SettingError
 from relatum.formatting import number, percent
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from relatum.api import Run
     from relatum.inference.calibration import Reliability
     from relatum.inference.ranking import Metrics
-    from relatum.runs.answers import Answer, Answers, Question
+    from relatum.runs.answers import Answer, Question
 
 __all__ = ["complete", "evaluate", "score"]
 
@@ -47,6 +48,10 @@ def evaluate(
     queries: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Answer the queries that `relatum queries` wrote, shape by shape.")
     ] = None,
+    predicted_alone: Annotated[
+        bool,
+        typer.Option("--predicted-alone", help="With --queries: known facts count nothing, as full-hard answers need it."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Rank held-out facts among all entities: MRR and Hit@k, filtered by all known facts, with ties at their mean rank."""
@@ -64,8 +69,10 @@ def evaluate(
     if "column" in keys and len(keys) > 1:
         raise SettingError("--by column: judges cells, not ranks; ask for it alone")
     loaded = Run.load(run)
+    if predicted_alone and queries is None:
+        raise SettingError("--predicted-alone: is about queries; name them with --queries DIR")
     if queries is not None:
-        show_query_quality(loaded, queries, json=json)
+        show_query_quality(loaded, queries, predicted_alone=predicted_alone, json=json)
         return
     if both_splits:
         if split != "test" or raw or by != "arity":
@@ -182,7 +189,7 @@ def complete(
     rows = [row for row, _ in _rows(loaded, parsed, answers.new[:most])]
     print_table(f"{question}, new", ("", *heads, *ends), rows, ends, drop=("score",))
     if coverage is not None:
-        _say_promise(answers, len(rows), coverage)
+        say_promise(answers.limit, len(answers.new), coverage, len(rows))
     for answer, found in reasons.items():
         shown = ", ".join(loaded.shown(parsed.relation, answer.entities, parsed.open))
         say(f"{shown}:" + ("" if found else " no rule speaks for it, the embedding alone does"))
@@ -225,25 +232,6 @@ def _rows(run: Run, question: Question, answers: list[Answer]) -> Iterator[tuple
     for rank, one in enumerate(answers, start=1):
         shown = run.shown(question.relation, one.entities, question.open)
         yield (str(rank), *shown, f"{one.score:.3f}", percent(one.probability)), one
-
-
-def _say_promise(answers: Answers, shown: int, coverage: float) -> None:
-    """Print what a set of answers holds, and what is promised of such sets."""
-    count = len(answers.new)
-    if answers.limit is None:
-        say("the given entities hold a key that a known fact has, so no answer is missing, and nothing is promised")
-        return
-    if not count:
-        say(
-            f"the set is empty: with so unlikely a best answer, the question is among the {100 * (1 - coverage):.4g} % "
-            "that may be missed; a higher --coverage answers more of these"
-        )
-    else:
-        say(
-            f"a set of {count:,} answers"
-            + (f", of which {shown:,} are shown (-k {count} shows all)" if shown < count else "")
-        )
-    say(str(answers.limit))
 
 
 def _plain(run: Run, answer: Answer) -> dict[str, Any]:

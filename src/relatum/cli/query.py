@@ -46,6 +46,13 @@ def query(
         float, typer.Option(min=0, help="Stop after this many seconds with the best answers found so far; 0 is no limit.")
     ] = 5.0,
     explain: Annotated[bool, typer.Option("--explain", help="Show the value of each part of the query, and why.")] = False,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="With one predicted link: the smallest set of new rows that holds the missing one so often, such as 0.9.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Answer a relational-algebra query: every answer is known, or predicted with its degree of truth."""
@@ -54,10 +61,13 @@ def query(
 
     loaded = Run.load(run)
     parsed = loaded.parsed(text)
-    if has_joins(parsed.expression):
+    if coverage is not None and mode is Mode.closed:
+        raise SettingError("--mode closed: no coverage is promised by the closed form; leave it out")
+    if has_joins(parsed.expression) or coverage is not None:
         if mode is Mode.closed:
             raise SettingError("--mode closed: joins have no closed form; leave it out")
-        show_rows(loaded.joined(parsed, k, new_only=new, seconds=seconds or None), seconds, why=explain, json=json)
+        rows = loaded.joined(parsed, k, new_only=new, seconds=seconds or None, coverage=coverage)
+        show_rows(rows, seconds, why=explain, json=json)
         return
     found = loaded.query(text, k, mode.value, new_only=new, seconds=seconds or None)
     reasons = [loaded.explain(found.query, answer) for answer in found.answers] if explain else []

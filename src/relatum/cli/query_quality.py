@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 __all__ = ["show_query_quality"]
 
 
-def show_query_quality(run: Run, folder: Path, *, json: bool) -> None:
+def show_query_quality(run: Run, folder: Path, *, predicted_alone: bool, json: bool) -> None:
     """Print how well the hard answers to queries are ranked."""
     from relatum.querysets import load_queries
     from relatum.runs.query_quality import evaluate_queries
 
     queries = load_queries(folder)
-    found = evaluate_queries(run, queries)
+    found = evaluate_queries(run, queries, predicted_alone=predicted_alone)
     if json:
-        print_json({"queries": str(folder), "part": queries.part, "shapes": [one.to_dict() for one in found]})
+        whole = {"queries": str(folder), "part": queries.part, "predicted_alone": predicted_alone}
+        print_json({**whole, "shapes": [one.to_dict() for one in found]})
         return
     numbers = ("queries", "MRR", "Hit@10", "full-hard", "full-hard MRR", "median s", "proven")
     rows = [
@@ -43,4 +44,5 @@ def show_query_quality(run: Run, folder: Path, *, json: bool) -> None:
     say(
         f"hard answers need a {queries.part} fact, full-hard ones nothing else; facts of {before} are known. "
         "Each is ranked among all that are no answer"
+        + (", by predicted facts alone: what rests on a known fact comes last" if predicted_alone else "")
     )

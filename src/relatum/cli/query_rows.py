@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from relatum.cli.output import print_json, print_table, say
+from relatum.cli.promise import say_promise
 from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ def show_rows(found: QueryRows, seconds: float, *, why: bool, json: bool) -> Non
         print_table(found.query, heads, rows, ("probability",), below="because" if why else None)
     known = sum(row.known for row in found)
     say(f"{count(len(found), 'row')}: {known} known, {len(found) - known} predicted")
-    if any(not row.known for row in found):
+    if found.coverage is not None:
+        say_promise(found.limit, len(found) - known, found.coverage, len(found) - known)
+    elif any(not row.known for row in found):
         together = "the product of their probabilities" if found.conjunction == "product" else "the least likely of them"
         say(
             f"a row is as likely as the facts it rests on together: {together}. "

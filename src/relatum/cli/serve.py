@@ -57,10 +57,12 @@ def serve(
         import uvicorn
     with optional("fastapi", extra="serve"):
         from relatum.serving.app import create_app
+    import torch
 
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)
     settings = ServerSettings(host, port, token, tuple(allow_host or ()), decisions, seconds, threads, waiting)
+    torch.set_num_threads(1)  # requests run beside each other; its threads would spin against the kernels'
     app = create_app(runs, settings)
     listening = _listen(host, port)
     address = _address(host, listening.getsockname()[1]) + (f"/?token={token}" if token else "/")
@@ -91,7 +93,6 @@ def _listen(host: str, port: int) -> socket.socket:
         text = error.strerror or str(error)
         raise RelatumError(f"{host}:{port}: cannot listen there: {text}; choose another with --port or --host") from None
     listening.listen(_BACKLOG)
-    listening.set_inheritable(True)
     return listening
 
 

@@ -34,6 +34,13 @@ def sql(
     seconds: Annotated[
         float, typer.Option(min=0, help="Stop after this many seconds with the best rows found so far; 0 is no limit.")
     ] = 5.0,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="With one predicted link: the smallest set of new rows that holds the missing one so often, such as 0.9.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Answer a query of SQL over what is known and what is missing: every row is known, or predicted with a probability."""
@@ -42,7 +49,7 @@ def sql(
     from relatum.runs.query_rows import QueryRows
 
     loaded = Run.load(run)
-    found = loaded.sql(query, conjunction="minimum" if minimum else "product", seconds=seconds or None)
+    found = loaded.sql(query, conjunction="minimum" if minimum else "product", seconds=seconds or None, coverage=coverage)
     if not isinstance(found, QueryRows):
         if json:
             print_json({"view": found.name, "columns": list(found.columns), "relation": found.is_relation})

@@ -97,10 +97,18 @@ def best_answers(
 
 
 def ranked_answers(
-    expression: Expression, truths: Truths, conjunction: str = "product", limit: Limit | None = None
+    expression: Expression,
+    truths: Truths,
+    conjunction: str = "product",
+    limit: Limit | None = None,
+    *,
+    negated: Truths | None = None,
 ) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Yield the answers to an expression and their values, best first, arguments as of `best_answers`."""
-    work = Work(truths, conjunction_by(conjunction), limit or Limit())
+    """Yield the answers to an expression and their values, best first, arguments as of `best_answers`.
+
+    `negated` is what facts are worth where they must not hold; None is the same.
+    """
+    work = Work(truths, conjunction_by(conjunction), limit or Limit(), negated=negated)
     for entities, found, _ in _ranked(work, alternatives_of(expression)):
         yield entities, found.value
 

@@ -50,12 +50,14 @@ class Work:
         conjoin: how that becomes the value of several facts.
         limit: when to stop.
         least: the value below which nothing is looked for.
+        negated: what facts are worth where they must not hold; None is the same.
     """
 
     truths: Truths
     conjoin: Conjoin
     limit: Limit
     least: float = 0.0
+    negated: Truths | None = None
     _entities: dict[str, int] = field(default_factory=dict)
 
     def entity(self, name: str) -> int:
@@ -63,6 +65,10 @@ class Work:
         if name not in self._entities:
             self._entities[name] = self.truths.entity(name)
         return self._entities[name]
+
+    def within_negation(self) -> Work:
+        """Return the same for what must not hold, of which what is unlikely counts too."""
+        return replace(self, truths=self.negated or self.truths, least=0.0)
 
     def facts(self, terms: Sequence[Term], rows: Sequence[Mapping[int, int]]) -> Ids:
         """Return terms under some assignments, int32[terms, n]; a variable without one is 0, which is not looked at."""
@@ -257,7 +263,7 @@ class _Node:
 
 def negated_values(work: Work, negation: Negation, rows: Sequence[Assignment]) -> Float64:
     """Return how likely it is that what is negated holds, under each of some assignments."""
-    work = replace(work, least=0.0)  # what is unlikely counts too where it must not hold
+    work = work.within_negation()
     found = np.zeros(len(rows))
     given = negation.variables
     for inner in negation.alternatives:
@@ -277,7 +283,7 @@ def negated_values(work: Work, negation: Negation, rows: Sequence[Assignment]) -
 
 def against(work: Work, negation: Negation, row: Assignment) -> tuple[Conjunction, Assignment] | None:
     """Return what speaks most for that which is negated: the alternative, and its assignment; None if nothing does."""
-    work = replace(work, least=0.0)
+    work = work.within_negation()
     found: list[tuple[float, Conjunction, Assignment]] = []
     for inner in negation.alternatives:
         if _are_equal(work, inner.equal, [row]).all():

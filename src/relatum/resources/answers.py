@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relatum.algebra.lexer import as_written
 from relatum.api import Run
 from relatum.errors import DataError, RelatumError
 from relatum.evidence.reasons import Reason
 from relatum.resources.fact_index import known_fact
 from relatum.resources.limits import MOST_ANSWERS, MOST_REASONS, bounded, bounded_seconds, bounded_text
-from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
+from relatum.resources.references import EntityRef, FactRef, entity_refs, fact_ref, role_names
 from relatum.runs.answers import Answer, Answers, Question, parse_question
 from relatum.runs.completion import complete_many
 from relatum.runs.reasons import why, without_prefixes
@@ -262,13 +263,16 @@ class _Filler:
 
     def __init__(self, run: Run, question: Question) -> None:
         self._run, self.question = run, question
-        roles = role_names(run, question.relation)
+        self._roles = roles = role_names(run, question.relation)
+        self._ref = entity_refs(run)
         self.open_roles = tuple(roles[position] for position in question.open)
         self._arguments: list[str | None] = [
             None if name is None else run.entities[entity]
             for name, entity in zip(question.arguments, run.entities_of(question)[:, 0].tolist(), strict=True)
         ]
-        self.given = tuple(None if name is None else entity_ref(run, name) for name in self._arguments)
+        self.given = tuple(None if name is None else self._ref(name) for name in self._arguments)
+        self._head = as_written(question.relation)
+        self._written = ["" if name is None else _written(name) for name in self._arguments]
 
     def filled(self, found: Answers, k: int, reasons: int = 0, *, covering: bool = False) -> QuestionAnswers:
         """Return answers as they are shown; `covering` says that the new ones are a set that holds the missing one."""
@@ -289,37 +293,53 @@ class _Filler:
 
     def _item(self, answer: Answer, reasons: int) -> AnswerItem:
         run, question = self._run, self.question
-        entities = tuple(entity_ref(run, name) for name in answer.entities)
-        fact = self._fact(answer)
+        entities, source = tuple(map(self._ref, answer.entities)), answer.source
+        fact = self._rest(answer) if question.free else self._whole(entities, answer)
         found: Sequence[Reason] = ()
-        if reasons and not answer.known:
+        if reasons and source is None:
             whole = fact_question(fact)
             if len(question.open) == 1:
                 found = why(run, whole, reasons, question.open[0])
             found = found or why(run, whole, reasons)  # what names other entities of the fact speaks for it, too
         listed = tuple(reason_item(run, one) for one in found)
-        return AnswerItem(entities, fact, answer.probability, answer.known, answer.source, answer.score, listed)
+        return AnswerItem(entities, fact, answer.probability, source is not None, source, answer.score, listed)
 
-    def _fact(self, answer: Answer) -> FactRef:
-        """Return the fact that an answer makes; where positions are free, what is left of it."""
+    def _whole(self, entities: Sequence[EntityRef], answer: Answer) -> FactRef:
+        """Return the fact that an answer makes, as `fact_ref` would: here are many, of which most is the same."""
+        filled, written = list(self.given), self._written.copy()
+        for position, one in zip(self.question.open, entities, strict=True):
+            filled[position], written[position] = one, _written(one.name)
+        return FactRef(
+            self.question.relation,
+            tuple(filled),  # type: ignore[arg-type]  # nothing is open any more
+            self._roles,
+            f"{self._head}({', '.join(written)})",
+            answer.source is not None,
+            1.0 if answer.source is not None else answer.probability,
+            answer.source,
+        )
+
+    def _rest(self, answer: Answer) -> FactRef:
+        """Return what is left of the fact that an answer makes, where positions are free."""
         relation, filled = self.question.relation, list(self._arguments)
         for position, name in zip(self.question.open, answer.entities, strict=True):
             filled[position] = name
-        if not self.question.free:
-            names = [name for name in filled if name is not None]
-            return fact_ref(self._run, relation, names, probability=answer.probability, source=answer.source)
         kept = [position for position in range(len(filled)) if position not in self.question.free]
-        roles = role_names(self._run, relation)
-        shown = Question(relation, tuple(filled), self.question.free, roles)
+        shown = Question(relation, tuple(filled), self.question.free, self._roles)
         return FactRef(
             relation,
-            tuple(entity_ref(self._run, filled[position] or "") for position in kept),
-            tuple(roles[position] for position in kept),
+            tuple(self._ref(filled[position] or "") for position in kept),
+            tuple(self._roles[position] for position in kept),
             str(shown),
             answer.known,
             1.0 if answer.known else answer.probability,
             answer.source,
         )
+
+
+def _written(name: str) -> str:
+    """Return the name of an entity as an argument: one that is called `?` is no open position."""
+    return as_written(name, quote=name == "?")
 
 
 def _names(run: Run, question: Question) -> list[str]:

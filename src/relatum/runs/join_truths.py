@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -23,10 +24,12 @@ from relatum.inference.scoring import CandidateScorer, score
 from relatum.joins.truths import BestFacts, Ranked
 from relatum.memory import budget
 from relatum.models.ops import one_torch_thread
+from relatum.models.reale import ReAlE
 from relatum.reasoning.query import Query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.column_truths import ColumnTruths
 from relatum.runs.trained import Trained
+from relatum.runs.tried_facts import tried_facts
 from relatum.time_limit import Limit
 
 __all__ = ["CAP", "FLOOR", "RunTruths"]
@@ -64,6 +67,13 @@ class RunTruths:
         self._settled: dict[tuple[str, int], SettledQuestions | None] = {}
         self._rivals: OrderedDict[tuple[str, int, bytes], tuple[Float64, Ids, int]] = OrderedDict()
         self._lock = threading.Lock()  # several threads may ask at once
+        self._known_count = True
+
+    def without_known(self) -> RunTruths:
+        """Return the same with what is predicted alone: a known fact counts nothing. What was looked up is shared."""
+        found = copy.copy(self)
+        found._known_count = False
+        return found
 
     @property
     def size(self) -> int:
@@ -80,6 +90,8 @@ class RunTruths:
         number, count = self._run.schema.id(relation), questions.shape[1]
         lists = self._known.lookup(np.full(count, number, np.int32), questions, position)
         found, likely, rest = self._new(relation, position, questions, max(k, RIVALS))
+        if not self._known_count:
+            return Ranked(found, likely, rest)
         known = np.minimum(lists.counts, k)
         width = int(known.max(initial=0))
         entities, values = np.full((count, width + found.shape[1]), -1, np.int32), np.zeros((count, width + found.shape[1]))
@@ -111,7 +123,7 @@ class RunTruths:
     def values(self, relation: str, position: int, facts: Ids) -> Float64:
         """Return the values of facts as answers at a position."""
         known = self.known(relation, facts)
-        found = known.astype(np.float64)
+        found = (known & self._known_count).astype(np.float64)
         others = np.flatnonzero(~known & self._is_allowed(relation, facts))
         if not len(others):
             return found
@@ -136,11 +148,26 @@ class RunTruths:
     def best_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Limit) -> BestFacts:
         """Return the best facts that hold given entities, known ones first; by what the model says alone."""
         facts = self._facts.table(relation).columns
+        facts = facts if self._known_count else facts[:, :0]
         for column, entity in enumerate(given):
             if entity is not None:
                 facts = facts[:, facts[column] == entity]
         if facts.shape[1] >= k:
             return BestFacts(facts, np.ones(facts.shape[1]), self._cap)
+        if isinstance(self._run.model, ReAlE):
+            new, proven = self._reasoned_facts(relation, given, k, limit)
+        else:
+            table = self._facts.table(relation).columns
+            new, proven = tried_facts(self._run, self._known, table, relation, given, k, limit)
+        values = self.fact_values(relation, new)
+        order = np.argsort(-values, kind="stable")
+        rest = self._cap if not proven else float(values.min()) if len(values) >= k else 0.0
+        return BestFacts(
+            np.concatenate([facts, new[:, order]], axis=1), np.append(np.ones(facts.shape[1]), values[order]), rest
+        )
+
+    def _reasoned_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Limit) -> tuple[Ids, bool]:
+        """Return the best facts that are not known, int32[arity, found], and whether they surely are; by bounds of ReAlE."""
         names = self._run.entities
         arguments = tuple(None if entity is None else names[entity] for entity in given)
         query = Query(Relation(self._run.model.schema[relation]), arguments)
@@ -150,12 +177,7 @@ class RunTruths:
             new[column] = 0 if entity is None else entity
         for number, one in enumerate(found):
             new[query.open, number] = [names.id(name) for name in one.entities]
-        values = self.fact_values(relation, new)
-        order = np.argsort(-values, kind="stable")
-        rest = self._cap if not found.proven else float(values.min()) if len(found) >= k else 0.0
-        return BestFacts(
-            np.concatenate([facts, new[:, order]], axis=1), np.append(np.ones(facts.shape[1]), values[order]), rest
-        )
+        return new, found.proven
 
     def fact_values(self, relation: str, facts: Ids) -> Float64:
         """Return the values of facts that answer no question: known or, by what the model says alone, likely.
@@ -164,7 +186,7 @@ class RunTruths:
         """
         number, known = self._run.model.schema.id(relation), self.known(relation, facts)
         if self._run.calibration is None or not facts.shape[1]:
-            return known.astype(np.float64)
+            return (known & self._known_count).astype(np.float64)
         scores = score(
             self._run.model,
             self._run.tables,
@@ -176,7 +198,7 @@ class RunTruths:
         candidates = max(scorer.count(position) for position in range(len(facts)))
         likely = self._counted(sigmoid(logits - np.log(max(1, candidates))))
         open_ = self._is_allowed(relation, facts) & ~self._is_taken(relation, facts)
-        return np.where(known, 1.0, np.where(open_, likely, 0.0))
+        return np.where(known, float(self._known_count), np.where(open_, likely, 0.0))
 
     @cached_property
     def _reasoner(self) -> Reasoner:

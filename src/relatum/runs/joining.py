@@ -9,13 +9,14 @@ from relatum.algebra.column_types import column_types_of
 from relatum.algebra.node import post_order
 from relatum.data.schema import RelationSchema
 from relatum.errors import SettingError
-from relatum.joins.answering import JoinAnswer, JoinAnswers, best_answers, holds, judged
+from relatum.joins.answering import JoinAnswers, best_answers, holds, judged
 from relatum.joins.facts import FactTruths
 from relatum.joins.truths import conjunction_by
 from relatum.progress import progress
 from relatum.reasoning.query import Query
+from relatum.runs.covered_rows import covered_rows
 from relatum.runs.join_truths import CAP, FLOOR, RunTruths
-from relatum.runs.query_rows import QueryRow, QueryRows, WitnessFact
+from relatum.runs.query_rows import QueryRows, row_of
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
 from relatum.sql.catalog import columns_of
@@ -80,13 +81,21 @@ def joined_rows(
     follow = holds(expression, facts, [one.entities for one in found.answers])
     types = column_types_of(expression, run.split.column_types)
     prefixes = ["" if one is None else one.prefix for one in types]
-    rows = [_row(run, one, tuple(columns), prefixes, is_known) for one, is_known in zip(found.answers, follow, strict=True)]
+    rows = [
+        row_of(run, one, tuple(columns), prefixes, is_known) for one, is_known in zip(found.answers, follow, strict=True)
+    ]
     whole, stopped = found.proven, found.stopped
     return QueryRows(rows, columns, query, conjunction=conjunction, cap=CAP, floor=FLOOR, proven=whole, stopped=stopped)
 
 
 def joined_query(
-    run: Trained, query: Query, k: int = 10, *, new_only: bool = False, seconds: float | None = SECONDS
+    run: Trained,
+    query: Query,
+    k: int = 10,
+    *,
+    new_only: bool = False,
+    seconds: float | None = SECONDS,
+    coverage: float | None = None,
 ) -> QueryRows:
     """Return the k best rows that answer a query of relational algebra with joins, those that are known among them.
 
@@ -96,6 +105,8 @@ def joined_query(
         k: how many rows.
         new_only: leave out those that follow from what is known already.
         seconds: when to stop with the best that was found; None is no limit.
+        coverage: the share of sets of new rows that hold the missing one, for queries with one predicted link; all rows of
+            the set are returned, and `QueryRows.promise` says if what is so.
     """
     expression = query.expression
     for position, name in enumerate(query.arguments):
@@ -104,6 +115,8 @@ def joined_query(
     open_ = query.open or list(range(expression.arity))
     whole = expression if len(open_) == expression.arity else expression.project(*open_)
     columns = columns_of(RelationSchema("query", whole.arity, whole.roles))
+    if coverage is not None:
+        return covered_rows(run, whole, columns, str(query), coverage, new_only=new_only, seconds=seconds)
     known = False if new_only else None
     return joined_rows(run, whole, columns, str(query), k, known=known, seconds=seconds)
 
@@ -116,20 +129,3 @@ def run_truths(run: Trained) -> RunTruths:
 def fact_truths(run: Trained) -> FactTruths:
     """Return what a run knows."""
     return run.remembered("facts", lambda: FactTruths(run.stored, run.known))
-
-
-def _row(run: Trained, answer: JoinAnswer, columns: tuple[str, ...], prefixes: Sequence[str], known: bool) -> QueryRow:
-    names = run.entities
-    entities = tuple(names[one] for one in answer.entities)
-    values = tuple(name.removeprefix(prefix) for name, prefix in zip(entities, prefixes, strict=True))
-    witness = []
-    for fact in answer.witness:
-        called = tuple(names[one] for one in fact.entities)
-        shown = run.shown(fact.relation, called)
-        witness.append(WitnessFact(fact.relation, called, fact.value, fact.known, fact.negated, shown))
-    labels = tuple(run.labels.of(name) for name in entities)
-    shown = tuple(
-        value if label is None or label == value else f"{label} ({value})"
-        for value, label in zip(values, labels, strict=True)
-    )
-    return QueryRow(values, entities, answer.value, known, answer.proven, tuple(witness), columns, shown)

@@ -24,9 +24,20 @@ from relatum.runs.join_truths import RunTruths
 from relatum.runs.trained import Trained
 from relatum.time_limit import Limit
 
-__all__ = ["QUALITY_COLUMNS", "RankedQuery", "ShapeQuality", "evaluate_queries", "known_before", "rank_query", "summed_up"]
+__all__ = [
+    "QUALITY_COLUMNS",
+    "RANKED_FLOOR",
+    "RankedQuery",
+    "ShapeQuality",
+    "evaluate_queries",
+    "known_before",
+    "rank_query",
+    "ranks_of",
+    "summed_up",
+]
 
 _DEEPEST = 1000  # answers that are looked at; those further down share the ranks that are left
+RANKED_FLOOR = 0.0  # facts below the usual floor count here: an unlikely answer can still be likelier than all others
 _SECONDS = 20.0
 
 Ranking = Callable[[GradedQuery], list[tuple[tuple[int, ...], float]]]  # the best answers to a query, and their values
@@ -87,7 +98,12 @@ QUALITY_COLUMNS: dict[str, type] = {
 
 
 def evaluate_queries(
-    run: Trained, queries: QuerySet, *, conjunction: str = "product", seconds: float | None = _SECONDS
+    run: Trained,
+    queries: QuerySet,
+    *,
+    conjunction: str = "product",
+    seconds: float | None = _SECONDS,
+    predicted_alone: bool = False,
 ) -> Records[ShapeQuality]:
     """Return how well a run answers queries, shape by shape, and on the whole.
 
@@ -96,12 +112,13 @@ def evaluate_queries(
         queries: the queries, over the facts that the run was trained on.
         conjunction: how the probabilities of facts become that of an answer, `product` or `minimum`.
         seconds: that a query may take; what was found by then counts.
+        predicted_alone: whether known facts count nothing: what rests on one is then not in the way of full-hard answers.
     """
-    truths = RunTruths(run, known_before(run, queries))
+    truths = RunTruths(run, known_before(run, queries), floor=RANKED_FLOOR)
     with progress("queries", len(queries)) as advance:
         ranked = []
         for query in queries:
-            ranked.append(rank_query(truths, query, conjunction, seconds))
+            ranked.append(rank_query(truths, query, conjunction, seconds, predicted_alone))
             advance(1)
     return summed_up(ranked, f"{queries.part} queries")
 
@@ -119,13 +136,18 @@ def known_before(run: Trained, queries: QuerySet) -> Hypergraph:
 
 
 def rank_query(
-    truths: Truths, query: GradedQuery, conjunction: str = "product", seconds: float | None = None
+    truths: Truths,
+    query: GradedQuery,
+    conjunction: str = "product",
+    seconds: float | None = None,
+    predicted_alone: bool = False,
 ) -> RankedQuery:
-    """Return the ranks of the hard answers to a query by the best answers to it."""
+    """Return the ranks of the hard answers to a query by the best answers to it, arguments as of `evaluate_queries`."""
     began, limit = time.perf_counter(), Limit(seconds)
     easy, hard = ({tuple(map(truths.entity, one)) for one in part} for part in (query.easy, query.hard))
     listed, waiting, wrong, least = [], set(hard), 0, 0.0
-    for entities, value in ranked_answers(query.expression, truths, conjunction, limit):
+    new = truths.without_known() if predicted_alone and isinstance(truths, RunTruths) else truths
+    for entities, value in ranked_answers(query.expression, new, conjunction, limit, negated=truths):
         listed.append((entities, value))
         if entities in waiting:
             waiting.discard(entities)

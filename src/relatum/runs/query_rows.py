@@ -8,9 +8,12 @@ from typing import Any
 
 from relatum.algebra.lexer import as_written
 from relatum.formatting import percent
+from relatum.inference.answer_sets import Limit
+from relatum.joins.answering import JoinAnswer
 from relatum.records import Records
+from relatum.runs.trained import Trained
 
-__all__ = ["QueryRow", "QueryRows", "WitnessFact"]
+__all__ = ["QueryRow", "QueryRows", "WitnessFact", "row_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,8 @@ class QueryRows(Records[QueryRow]):
         proven: whether there are surely no better rows.
         stopped: whether the time was over before that was certain.
         plan: how the query was answered, line by line, where that was wanted.
+        coverage: the share of sets of new rows that hold the missing one, where that was wanted.
+        limit: what is promised then, and what it rests on; None where no row can be missing.
     """
 
     def __init__(
@@ -106,10 +111,18 @@ class QueryRows(Records[QueryRow]):
         proven: bool,
         stopped: bool,
         plan: tuple[str, ...] = (),
+        coverage: float | None = None,
+        limit: Limit | None = None,
     ) -> None:
         super().__init__(rows, {**dict.fromkeys(columns, str), "probability": float, "known": bool}, query)
         self.query, self.conjunction, self.cap, self.floor = query, conjunction, cap, floor
         self.proven, self.stopped, self.plan = proven, stopped, plan
+        self.coverage, self.limit = coverage, limit
+
+    @property
+    def promise(self) -> str | None:
+        """How often the new rows hold the missing one, and if what is so; None where nothing is promised."""
+        return None if self.limit is None else str(self.limit)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as plain data."""
@@ -117,4 +130,24 @@ class QueryRows(Records[QueryRow]):
         whole = {name: getattr(self, name) for name in names}
         if self.plan:
             whole["plan"] = list(self.plan)
+        if self.coverage is not None:
+            whole["coverage"] = None if self.limit is None else self.limit.to_dict()
         return {**whole, "rows": [row.to_json() for row in self]}
+
+
+def row_of(run: Trained, answer: JoinAnswer, columns: tuple[str, ...], prefixes: Sequence[str], known: bool) -> QueryRow:
+    """Return an answer to a query as a row, whose values are those of the tables without the prefixes of entity types."""
+    names = run.entities
+    entities = tuple(names[one] for one in answer.entities)
+    values = tuple(name.removeprefix(prefix) for name, prefix in zip(entities, prefixes, strict=True))
+    witness = []
+    for fact in answer.witness:
+        called = tuple(names[one] for one in fact.entities)
+        shown = run.shown(fact.relation, called)
+        witness.append(WitnessFact(fact.relation, called, fact.value, fact.known, fact.negated, shown))
+    labels = tuple(run.labels.of(name) for name in entities)
+    shown = tuple(
+        value if label is None or label == value else f"{label} ({value})"
+        for value, label in zip(values, labels, strict=True)
+    )
+    return QueryRow(values, entities, answer.value, known, answer.proven, tuple(witness), columns, shown)

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 
 from relatum.errors import DataError
 from relatum.joins.explanation import plan_of
+from relatum.runs.covered_rows import covered_rows
 from relatum.runs.joining import has_joins, joined_rows
 from relatum.runs.query_rows import QueryRow, QueryRows
 from relatum.runs.sql_catalog import catalog_of_run
 from relatum.runs.trained import SECONDS, Trained
 from relatum.runs.views import load_views, save_views
 from relatum.sql.catalog import Catalog, View
+from relatum.sql.statement import Statement
 
 __all__ = ["ROWS", "DefinedView", "answer_sql", "catalog_with_views", "define_view", "views_of"]
 
@@ -58,6 +60,7 @@ def answer_sql(
     seconds: float | None = SECONDS,
     rows: int = ROWS,
     read_only: bool = False,
+    coverage: float | None = None,
 ) -> QueryRows | DefinedView:
     """Return the rows that a statement selects, best first, or the view that it makes.
 
@@ -68,6 +71,7 @@ def answer_sql(
         seconds: when to stop with the best that was found; None is no limit.
         rows: how many rows at most where the statement has no limit.
         read_only: refuse a statement that makes a view.
+        coverage: the share of sets of new rows that hold the missing one, for queries with one predicted link.
     """
     from relatum.sql.parse import parse_sql  # its library is an extra, which all else does without
 
@@ -75,18 +79,33 @@ def answer_sql(
     if statement.kind == "view" and read_only:
         raise DataError("CREATE VIEW changes the run, and here it is only read; ask the query behind AS")
     if statement.kind == "view" and statement.name is not None:
+        if coverage is not None:
+            raise DataError(f"{text.strip()}: coverage is for a query, not for a view; leave it out")
         return define_view(run, statement.name, View(statement.expression, statement.columns))
-    found = joined_rows(
-        run,
-        statement.expression,
-        [str(position) for position in range(statement.expression.arity)],
-        text.strip(),
-        statement.limit or rows,
-        known=statement.known,
-        least=statement.least or 0.0,
-        conjunction=conjunction,
-        seconds=seconds,
-    )
+    names = [str(position) for position in range(statement.expression.arity)]
+    if coverage is not None:
+        _require_whole_set(statement, text.strip())
+        found = covered_rows(
+            run,
+            statement.expression,
+            names,
+            text.strip(),
+            coverage,
+            new_only=statement.known is False,
+            seconds=seconds,
+        )
+    else:
+        found = joined_rows(
+            run,
+            statement.expression,
+            names,
+            text.strip(),
+            statement.limit or rows,
+            known=statement.known,
+            least=statement.least or 0.0,
+            conjunction=conjunction,
+            seconds=seconds,
+        )
     arranged = [_arranged(row, statement.columns, statement.positions) for row in found]
     plan = plan_of(statement.expression) if statement.kind == "explain" else ()
     return QueryRows(
@@ -99,7 +118,21 @@ def answer_sql(
         proven=found.proven,
         stopped=found.stopped,
         plan=plan,
+        coverage=found.coverage,
+        limit=found.limit,
     )
+
+
+def _require_whole_set(statement: Statement, text: str) -> None:
+    """Refuse what would cut rows out of a set of which something is promised."""
+    cut = {
+        "LIMIT": statement.limit is not None,
+        "known": statement.known is True,
+        "probability": statement.least is not None,
+    }
+    for word, there in cut.items():
+        if there:
+            raise DataError(f"{text}: coverage is about whole sets, which {word} would cut; leave one of them out")
 
 
 def _arranged(row: QueryRow, columns: tuple[str, ...], positions: tuple[int, ...]) -> QueryRow:

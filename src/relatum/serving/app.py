@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
+from relatum.resources.prepare import prepare
 from relatum.serving.description import describe
 from relatum.serving.quick_answers import QuickAnswers
 from relatum.serving.responses import add_handlers
@@ -69,7 +70,7 @@ async def _watch(site: Site) -> None:
     seconds = site.settings.reload_seconds
     for hosted in site.runs.values():
         try:
-            await asyncio.to_thread(hosted.run)
+            await asyncio.to_thread(lambda one: prepare(one.run()), hosted)
         except Exception as error:  # the request that needs the run says the same
             _LOG.warning("%s: %s", hosted.name, error)
     while seconds:

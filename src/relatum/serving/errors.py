@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from relatum.errors import NumericError, RelatumError, StoreError, UnknownNameError
 from relatum.formatting import visible
+from relatum.resources.once import BusyError
 
-__all__ = ["STATUSES", "Refusal", "RequestError", "refusal_of", "text_of"]
+__all__ = ["STATUSES", "Refusal", "RequestError", "refusal_of", "retry_after", "text_of"]
 
 _LONGEST = 500  # characters of a message: what it quotes may be long
 
@@ -61,6 +62,13 @@ class RequestError(Exception):
         self.status, self.error, self.errors, self.retry_after = status, error, tuple(errors), retry_after
 
 
+def retry_after(error: Exception) -> int | None:
+    """Return the seconds after which a request that was refused may be sent again; None if that will not help."""
+    if isinstance(error, RequestError):
+        return error.retry_after
+    return 1 if isinstance(error, BusyError) else None
+
+
 def text_of(message: str) -> str:
     """Return a message as one line of bounded length, without characters that do something to a terminal."""
     line = visible(" ".join(message.split()))
@@ -72,6 +80,8 @@ def refusal_of(error: Exception) -> Refusal:
     if isinstance(error, RequestError):
         found = tuple(map(text_of, error.errors or (error.error,)))
         return Refusal(False, text_of(error.error), found, error.status)
+    if isinstance(error, BusyError):
+        return _one(503, str(error))
     if isinstance(error, UnknownNameError):
         return _one(404, str(error), error.nearest)
     if isinstance(error, RelatumError) and not isinstance(error, NumericError | StoreError):

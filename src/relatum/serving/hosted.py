@@ -9,13 +9,11 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from relatum.api import Run
 from relatum.errors import RelatumError, SettingError, UnknownNameError
+from relatum.resources.prepare import prepare
 from relatum.serving.errors import RequestError
-
-if TYPE_CHECKING:
-    from relatum.api import Run
 
 __all__ = ["HostedRun", "HostedRuns", "require_run", "signature"]
 
@@ -100,12 +98,9 @@ class HostedRun:
         """
         before, found = self._seen, signature(self.folder)
         self._seen = found
-        if (
-            before != found
-            or not found
-            or found in (self._signature, self._refused)
-            or not any(one[0] == _MODEL for one in found)
-        ):
+        if before != found or found in (frozenset(), self._signature, self._refused):
+            return False
+        if not any(name == _MODEL for name, *_ in found):
             return False
         with self._loading:
             return self._load()
@@ -119,6 +114,8 @@ class HostedRun:
         began = time.monotonic()
         try:
             run = _whole_run(self.folder)
+            if self._run is not None:  # while it serves, there is time to build what the new one needs
+                prepare(run)
         except (RelatumError, OSError) as error:
             self._refused, self.problem = before, f"what is in its directory cannot be loaded: {error}"
             _LOG.warning("%s: %s", self.name, self.problem)
@@ -182,8 +179,6 @@ def require_run(folder: Path) -> None:
 
 def _whole_run(folder: Path) -> Run:
     """Return a run with all that its directory holds in memory, so that a later replacement of a file changes nothing."""
-    from relatum.api import Run
-
     run = Run.load(folder)
     for part in _PARTS:
         getattr(run, part)

@@ -15,7 +15,7 @@ from relatum.resources.answers import complete_each
 from relatum.resources.limits import MOST_ANSWERS, MOST_TEXT
 from relatum.resources.queries import language_of
 from relatum.serving.batching import Batcher
-from relatum.serving.errors import RequestError, refusal_of
+from relatum.serving.errors import RequestError, refusal_of, retry_after
 from relatum.serving.hosted import HostedRun
 from relatum.serving.json_text import json_of
 from relatum.serving.security import App, Receive, Scope, Send
@@ -61,7 +61,7 @@ class QuickAnswers:
             body = await self._batcher.ask((hosted.run(), k, new_only), question)
         except (RelatumError, RequestError) as error:
             refusal = refusal_of(error)
-            return refusal.status, json_of(refusal), getattr(error, "retry_after", None)
+            return refusal.status, json_of(refusal), retry_after(error)
         return None if body is None else (200, body, None)
 
     def _answer(self, sort: Sort, questions: Sequence[str]) -> list[bytes | Exception | None]:
@@ -91,9 +91,9 @@ def _wanted(query: bytes) -> tuple[str, int, bool] | None:
     return (question, k, new_only) if plain else None
 
 
-async def _send(send: Send, status: int, body: bytes, retry_after: int | None) -> None:
+async def _send(send: Send, status: int, body: bytes, seconds: int | None) -> None:
     headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
-    if retry_after is not None:
-        headers.append((b"retry-after", b"%d" % retry_after))
+    if seconds is not None:
+        headers.append((b"retry-after", b"%d" % seconds))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from relatum.errors import RelatumError
 from relatum.resources.limits import MOST_TEXT
 from relatum.serving import pages
-from relatum.serving.errors import STATUSES, RequestError, refusal_of
+from relatum.serving.errors import STATUSES, RequestError, refusal_of, retry_after
 from relatum.serving.json_text import json_of
 from relatum.serving.site import HTML, JSON, site_of, wants_json
 
@@ -46,7 +46,7 @@ async def _handled(request: Request, error: Exception) -> Response:
 def refused(request: Request, error: Exception) -> Response:
     """Return the refusal that an error becomes."""
     refusal = refusal_of(error)
-    seconds = error.retry_after if isinstance(error, RequestError) else None
+    seconds = retry_after(error)
     headers = {} if seconds is None else {"retry-after": str(seconds)}
     if wants_json(request) or request.scope["path"].startswith("/-/") or request.method == "POST":
         return Response(json_of(refusal), refusal.status, headers, JSON)

@@ -296,6 +296,9 @@ def _function(token: Token, before: Token | None, refusals: Refusals) -> SqlErro
     word = token.word
     if word in _AGGREGATES:
         return refusals.at(token.start, f"{word}(...) is not there: rows cannot be counted or summed up")
+    if word == "EXPECTED_COUNT":
+        reason = "the probabilities of rows do not add up to how many there are, as was measured (docs/sql.md)"
+        return refusals.at(token.start, f"{token.text}(...) is not there: {reason}")
     if word in _REFUSED:
         return refusals.at(token.start, _REFUSED[word])
     if before is not None and before.word in ("AS", "WITH", "VIEW"):
