@@ -22,6 +22,7 @@ from relatum.cli.predict import embeddings, predict
 from relatum.cli.queries import queries
 from relatum.cli.report import report
 from relatum.cli.rules import rules
+from relatum.cli.serve import serve
 from relatum.cli.sql import sql
 from relatum.cli.synth import synth
 from relatum.cli.train import train
@@ -67,6 +68,7 @@ for verb in (
     tables,
     figures,
     report,
+    serve,
     mcp,
 ):
     app.command()(verb)

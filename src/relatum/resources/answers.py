@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relatum.algebra.lexer import as_written
 from relatum.api import Run
-from relatum.errors import DataError
+from relatum.errors import DataError, RelatumError
 from relatum.evidence.reasons import Reason
 from relatum.resources.fact_index import known_fact
 from relatum.resources.limits import MOST_ANSWERS, MOST_REASONS, bounded, bounded_seconds, bounded_text
-from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
-from relatum.runs.answers import Answer, Question, parse_question
+from relatum.resources.references import EntityRef, FactRef, entity_refs, fact_ref, role_names
+from relatum.runs.answers import Answer, Answers, Question, parse_question
+from relatum.runs.completion import complete_many
 from relatum.runs.reasons import why, without_prefixes
 from relatum.runs.trained import SECONDS
 
@@ -24,6 +26,7 @@ __all__ = [
     "SimilarFactItem",
     "answered",
     "complete",
+    "complete_each",
     "explain",
     "fact_question",
     "reason_item",
@@ -186,14 +189,37 @@ def answered(
 ) -> QuestionAnswers:
     """Return the answers to a question that was read already; what `complete` takes."""
     found = run.complete(parsed, k=k, new_only=new_only, seconds=seconds, coverage=coverage)
-    known, new = found.known[:k], found.new if coverage is None else found.new[:MOST_ANSWERS]
-    filler = _Filler(run, parsed)
-    explained = reasons if not parsed.free and parsed.relation not in run.definitions else 0
-    answers = tuple(filler.item(one, explained) for one in (*known, *new))
-    truncated = len(known) == k or (len(new) == k if coverage is None else len(found.new) > len(new))
-    return QuestionAnswers(
-        str(parsed), parsed.relation, filler.given, filler.open_roles, answers, truncated=truncated, promise=found.promise
-    )
+    return _Filler(run, parsed).filled(found, k, reasons, covering=coverage is not None)
+
+
+def complete_each(
+    run: Run, questions: Sequence[str], k: int = 10, *, new_only: bool = False, seconds: float = SECONDS
+) -> list[QuestionAnswers | RelatumError]:
+    """Return what `complete` gives for each of several questions, or the error; those about one position go together."""
+    bounded("k", k, MOST_ANSWERS)
+    found: list[QuestionAnswers | RelatumError | None] = [None] * len(questions)
+    fillers: dict[int, _Filler] = {}
+    for number, text in enumerate(questions):
+        try:
+            parsed = parse_question(bounded_text(text, "the question"), run.schema)
+            if len(parsed.open) == 1 and not parsed.free:
+                fillers[number] = _Filler(run, parsed)
+            else:
+                found[number] = answered(run, parsed, k, new_only=new_only, seconds=bounded_seconds(seconds))
+        except RelatumError as error:
+            found[number] = error
+    try:
+        given = [one.question for one in fillers.values()]
+        answers = complete_many(run, given, k, new_only=new_only, seconds=bounded_seconds(seconds))
+        for (number, filler), one in zip(fillers.items(), answers, strict=True):
+            found[number] = filler.filled(one, k)
+    except RelatumError as error:
+        if len(fillers) > 1:  # one of them is at fault; which one shows when each is answered alone
+            for number in fillers:
+                (found[number],) = complete_each(run, [questions[number]], k, new_only=new_only, seconds=seconds)
+        else:
+            found[next(iter(fillers))] = error
+    return [one for one in found if one is not None]
 
 
 def score(run: Run, fact: str) -> ScoredFact:
@@ -236,48 +262,84 @@ class _Filler:
     """Turns the answers to one question into items."""
 
     def __init__(self, run: Run, question: Question) -> None:
-        self._run, self._question = run, question
-        roles = role_names(run, question.relation)
+        self._run, self.question = run, question
+        self._roles = roles = role_names(run, question.relation)
+        self._ref = entity_refs(run)
         self.open_roles = tuple(roles[position] for position in question.open)
         self._arguments: list[str | None] = [
             None if name is None else run.entities[entity]
             for name, entity in zip(question.arguments, run.entities_of(question)[:, 0].tolist(), strict=True)
         ]
-        self.given = tuple(None if name is None else entity_ref(run, name) for name in self._arguments)
+        self.given = tuple(None if name is None else self._ref(name) for name in self._arguments)
+        self._head = as_written(question.relation)
+        self._written = ["" if name is None else _written(name) for name in self._arguments]
 
-    def item(self, answer: Answer, reasons: int) -> AnswerItem:
-        run, question = self._run, self._question
-        entities = tuple(entity_ref(run, name) for name in answer.entities)
-        fact = self._fact(answer)
+    def filled(self, found: Answers, k: int, reasons: int = 0, *, covering: bool = False) -> QuestionAnswers:
+        """Return answers as they are shown; `covering` says that the new ones are a set that holds the missing one."""
+        question = self.question
+        known, new = found.known[:k], found.new[:MOST_ANSWERS] if covering else found.new
+        explained = reasons if not question.free and question.relation not in self._run.definitions else 0
+        answers = tuple(self._item(one, explained) for one in (*known, *new))
+        truncated = len(known) == k or (len(found.new) > len(new) if covering else len(new) == k)
+        return QuestionAnswers(
+            str(question),
+            question.relation,
+            self.given,
+            self.open_roles,
+            answers,
+            truncated=truncated,
+            promise=found.promise,
+        )
+
+    def _item(self, answer: Answer, reasons: int) -> AnswerItem:
+        run, question = self._run, self.question
+        entities, source = tuple(map(self._ref, answer.entities)), answer.source
+        fact = self._rest(answer) if question.free else self._whole(entities, answer)
         found: Sequence[Reason] = ()
-        if reasons and not answer.known:
+        if reasons and source is None:
             whole = fact_question(fact)
             if len(question.open) == 1:
                 found = why(run, whole, reasons, question.open[0])
             found = found or why(run, whole, reasons)  # what names other entities of the fact speaks for it, too
         listed = tuple(reason_item(run, one) for one in found)
-        return AnswerItem(entities, fact, answer.probability, answer.known, answer.source, answer.score, listed)
+        return AnswerItem(entities, fact, answer.probability, source is not None, source, answer.score, listed)
 
-    def _fact(self, answer: Answer) -> FactRef:
-        """Return the fact that an answer makes; where positions are free, what is left of it."""
-        relation, filled = self._question.relation, list(self._arguments)
-        for position, name in zip(self._question.open, answer.entities, strict=True):
+    def _whole(self, entities: Sequence[EntityRef], answer: Answer) -> FactRef:
+        """Return the fact that an answer makes, as `fact_ref` would: here are many, of which most is the same."""
+        filled, written = list(self.given), self._written.copy()
+        for position, one in zip(self.question.open, entities, strict=True):
+            filled[position], written[position] = one, _written(one.name)
+        return FactRef(
+            self.question.relation,
+            tuple(filled),  # type: ignore[arg-type]  # nothing is open any more
+            self._roles,
+            f"{self._head}({', '.join(written)})",
+            answer.source is not None,
+            1.0 if answer.source is not None else answer.probability,
+            answer.source,
+        )
+
+    def _rest(self, answer: Answer) -> FactRef:
+        """Return what is left of the fact that an answer makes, where positions are free."""
+        relation, filled = self.question.relation, list(self._arguments)
+        for position, name in zip(self.question.open, answer.entities, strict=True):
             filled[position] = name
-        if not self._question.free:
-            names = [name for name in filled if name is not None]
-            return fact_ref(self._run, relation, names, probability=answer.probability, source=answer.source)
-        kept = [position for position in range(len(filled)) if position not in self._question.free]
-        roles = role_names(self._run, relation)
-        shown = Question(relation, tuple(filled), self._question.free, roles)
+        kept = [position for position in range(len(filled)) if position not in self.question.free]
+        shown = Question(relation, tuple(filled), self.question.free, self._roles)
         return FactRef(
             relation,
-            tuple(entity_ref(self._run, filled[position] or "") for position in kept),
-            tuple(roles[position] for position in kept),
+            tuple(self._ref(filled[position] or "") for position in kept),
+            tuple(self._roles[position] for position in kept),
             str(shown),
             answer.known,
             1.0 if answer.known else answer.probability,
             answer.source,
         )
+
+
+def _written(name: str) -> str:
+    """Return the name of an entity as an argument: one that is called `?` is no open position."""
+    return as_written(name, quote=name == "?")
 
 
 def _names(run: Run, question: Question) -> list[str]:

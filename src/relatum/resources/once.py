@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from relatum.api import Run
 from relatum.errors import RelatumError
+
+if TYPE_CHECKING:
+    from relatum.api import Run
 
 __all__ = ["BusyError", "is_there", "once", "one_at_a_time"]
 

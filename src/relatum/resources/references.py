@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relatum.algebra.lexer import as_written, write_arguments
@@ -10,7 +10,7 @@ from relatum.api import Run
 from relatum.errors import DataError, UnknownNameError
 from relatum.resources.once import once
 
-__all__ = ["EntityRef", "FactRef", "entity_named", "entity_ref", "entity_types", "fact_ref", "role_names"]
+__all__ = ["EntityRef", "FactRef", "entity_named", "entity_ref", "entity_refs", "entity_types", "fact_ref", "role_names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,23 @@ def entity_types(run: Run) -> tuple[str, ...]:
 
 def entity_ref(run: Run, name: str) -> EntityRef:
     """Return the reference to an entity by its whole name."""
-    types = entity_types(run)
-    own = next((one for one in types if name.startswith(f"{one}:")), None) if types else None
-    return EntityRef(name, run.labels.of(name), own)
+    return entity_refs(run)(name)
+
+
+def entity_refs(run: Run) -> Callable[[str], EntityRef]:
+    """Return what makes references to entities of a run, where there are many to make."""
+    types, label = entity_types(run), run.labels.of
+    prefixes = [(f"{one}:", one) for one in types]
+
+    def ref(name: str) -> EntityRef:
+        own = None
+        for prefix, one in prefixes:
+            if name.startswith(prefix):
+                own = one
+                break
+        return EntityRef(name, label(name), own)
+
+    return ref
 
 
 def fact_ref(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import cached_property
@@ -65,6 +66,7 @@ class RunTruths:
         self._columns: dict[str, ColumnTruths | None] = {}
         self._settled: dict[tuple[str, int], SettledQuestions | None] = {}
         self._rivals: OrderedDict[tuple[str, int, bytes], tuple[Float64, Ids, int]] = OrderedDict()
+        self._lock = threading.Lock()  # several threads may ask at once
         self._known_count = True
 
     def without_known(self) -> RunTruths:
@@ -220,15 +222,19 @@ class RunTruths:
     def _scorer(self, relation: str, position: int) -> CandidateScorer:
         """Return what scores candidates at a position; as many are kept as fit in memory, with their candidate sides."""
         key = relation, position
-        if key not in self._scorers:
-            keyed = bool(self._run.keys_of(relation))
-            self._scorers[key] = (
-                self._run.scorer_of_new_facts(relation, self._given) if keyed else self._run.scorer(relation, self._known)
-            )
-        self._scorers.move_to_end(key)
-        while len(self._scorers) > max(2, budget() // self._side):
-            self._scorers.popitem(last=False)
-        return self._scorers[key]
+        with self._lock:
+            found = self._scorers.get(key)
+            if found is None:
+                keyed = bool(self._run.keys_of(relation))
+                found = self._scorers[key] = (
+                    self._run.scorer_of_new_facts(relation, self._given)
+                    if keyed
+                    else self._run.scorer(relation, self._known)
+                )
+            self._scorers.move_to_end(key)
+            while len(self._scorers) > max(2, budget() // self._side):
+                self._scorers.popitem(last=False)
+        return found
 
     def _column(self, relation: str) -> ColumnTruths | None:
         """Return what fills the cells of a relation that is a column of a table; with facts held out nothing does."""
@@ -260,19 +266,22 @@ class RunTruths:
         return found
 
     def _remember(self, relation: str, position: int, questions: Ids, rivals: Rivals) -> None:
-        for number, key in enumerate(_keys(relation, position, questions)):
-            self._rivals[key] = rivals.scores[number], rivals.entities[number], int(rivals.known[number])
-        while len(self._rivals) > max(_REMEMBERED, questions.shape[1]):
-            self._rivals.popitem(last=False)
+        with self._lock:
+            for number, key in enumerate(_keys(relation, position, questions)):
+                self._rivals[key] = rivals.scores[number], rivals.entities[number], int(rivals.known[number])
+            while len(self._rivals) > max(_REMEMBERED, questions.shape[1]):
+                self._rivals.popitem(last=False)
 
     def _rivals_of(self, relation: str, position: int, questions: Ids) -> Rivals:
         """Return the best candidates of questions, of which many were asked before."""
         keys = _keys(relation, position, questions)
         remembered = [self._rivals.get(key) for key in keys]
-        missing = [number for number, one in enumerate(remembered) if one is None]
-        if missing:
+        # More than once only where another thread has put so many others in that these are forgotten by now.
+        while missing := [number for number, one in enumerate(remembered) if one is None]:
             self._new(relation, position, questions[:, missing], RIVALS)
-        found = [self._rivals[key] if one is None else one for key, one in zip(keys, remembered, strict=True)]
+            for number in missing:
+                remembered[number] = self._rivals.get(keys[number])
+        found = [one for one in remembered if one is not None]
         return Rivals(
             np.stack([scores for scores, _, _ in found]),
             np.stack([entities for _, entities, _ in found]),

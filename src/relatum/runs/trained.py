@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -118,6 +119,7 @@ class Trained:
             if value is not None:
                 setattr(self, name, value)
         self._remembered: dict[str, object] = {}
+        self._remembering: dict[str, threading.RLock] = {}
         self.definitions: dict[str, Expression] = {}
         self._extended: tuple[Model, Parameters] | None = None
         self._derivations: dict[str, Hypergraph] = {}
@@ -424,15 +426,17 @@ class Trained:
     @property
     def model_with_definitions(self) -> tuple[Model, Parameters]:
         """The model and its tables with a relation more for each definition."""
-        if self._extended is None:
-            self._extended = self.model, self.tables
+        found = self._extended
+        if found is None:
+            found = self.model, self.tables
             if self.definitions:
                 forms = {
                     schema: closed_form(self.definitions[schema.name], self.model, self.tables).form
                     for schema in list(self.schema)[len(self.model.schema) :]
                 }
-                self._extended = extended(require_reale(self.model), self.tables, forms)
-        return self._extended
+                found = extended(require_reale(self.model), self.tables, forms)
+            self._extended = found  # only when it is whole: another thread may look meanwhile
+        return found
 
     def probabilities(self, relation: str, columns: Tensor, scores: Float64) -> Float64 | None:
         """Return how probable facts, int64[arity, n], are: by scores, or by the exact value of the relation's definition."""
@@ -449,7 +453,10 @@ class Trained:
     def remembered(self, name: str, work_out: Callable[[], Kept]) -> Kept:
         """Return what was worked out once under a name, or is now; it is kept as long as the run is in memory."""
         if name not in self._remembered:
-            self._remembered[name] = work_out()
+            # A lock for each name: what is worked out may itself remember something, and others need not wait for it.
+            with self._remembering.setdefault(name, threading.RLock()):
+                if name not in self._remembered:
+                    self._remembered[name] = work_out()
         return cast(Kept, self._remembered[name])
 
     def remember(self, name: str, value: object) -> None:

@@ -1,1 +1,1 @@
-"""The server: pages and JSON about runs over HTTP."""
+"""A run as a server: pages for people and, at the same addresses, JSON for programs; it only reads."""

@@ -1,0 +1,222 @@
+"""What a person has decided about predicted facts, in a small SQLite file: the one thing that a server writes.
+
+The file is a log: a decision is never changed, and undoing one notes when. A decision that was acknowledged is on disk: the
+file is in WAL mode and each commit waits for the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from relatum.errors import DataError, RelatumError
+from relatum.serving.errors import RequestError
+
+__all__ = ["Decision", "Decisions", "Verdict"]
+
+Verdict = Literal["accept", "reject"]
+
+_FORMAT, _VERSION = 0x52454C44, 1  # "RELD", in the header of the file, where SQLite has a number for its user
+_UNWRITABLE = ("\t", "\n", "\r", "\0")  # what a name in a file of facts cannot have
+_PAGE = 1000  # decisions that are listed at once
+_TABLE = """
+CREATE TABLE decisions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    run TEXT NOT NULL,
+    relation TEXT NOT NULL,
+    entities TEXT NOT NULL,
+    verdict TEXT NOT NULL CHECK (verdict IN ('accept', 'reject')),
+    probability REAL,
+    decided REAL NOT NULL,
+    undone REAL
+) STRICT;
+CREATE TABLE secret (value TEXT NOT NULL) STRICT;
+CREATE UNIQUE INDEX standing ON decisions (run, relation, entities) WHERE undone IS NULL;
+"""
+_COLUMNS = "id, run, relation, entities, verdict, probability, decided"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided about a fact.
+
+    Attributes:
+        id: its number, by which it can be undone.
+        run: the run that predicted the fact.
+        relation: the relation of the fact.
+        entities: the entities of the fact.
+        verdict: `accept` or `reject`.
+        probability: how likely the fact was when it was decided on.
+        decided: when, in seconds since 1970.
+    """
+
+    id: int
+    run: str
+    relation: str
+    entities: tuple[str, ...]
+    verdict: Verdict
+    probability: float | None
+    decided: float
+
+
+class Decisions:
+    """The decisions in a file, which is created if it is not there.
+
+    `secret` is what a form must send that decides: a page of another site cannot know it. It is in the file, so that all
+    processes of a server have the same one.
+
+    Args:
+        path: the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._lock = path, threading.Lock()
+        try:
+            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
+            self._open()
+        except sqlite3.Error as error:
+            raise RelatumError(f"{path}: cannot be used as a file of decisions: {error}") from None
+
+    def _open(self) -> None:
+        run = self._connection.execute
+        (number,), (version,) = run("PRAGMA application_id").fetchone(), run("PRAGMA user_version").fetchone()
+        tables = run("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        if (number, version) != (_FORMAT, _VERSION) and (tables or number or version):
+            raise RelatumError(f"{self.path}: is a database, but not one of decisions; name another file")
+        run("PRAGMA journal_mode = WAL")
+        run("PRAGMA synchronous = FULL")
+        run("PRAGMA trusted_schema = OFF")
+        if not tables:
+            # Another process may be doing the same: whoever comes second finds the table.
+            run("BEGIN IMMEDIATE")
+            if not run("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+                for statement in _TABLE.split(";\n"):
+                    if statement.strip():
+                        run(statement)
+                run("INSERT INTO secret (value) VALUES (?)", (secrets.token_urlsafe(32),))
+                run(f"PRAGMA application_id = {_FORMAT}")
+                run(f"PRAGMA user_version = {_VERSION}")
+            run("COMMIT")
+        self.secret: str = run("SELECT value FROM secret").fetchone()[0]
+
+    def decide(
+        self, run: str, relation: str, entities: tuple[str, ...], verdict: Verdict, probability: float | None = None
+    ) -> Decision:
+        """Return a decision about a fact, which is on disk by then; it replaces the one that stood."""
+        for name in (relation, *entities):
+            if any(one in name for one in _UNWRITABLE):
+                raise DataError(f"{name!r}: a name with a tab or a line break cannot be written to a file of facts")
+        if verdict not in ("accept", "reject"):
+            raise DataError(f"verdict: must be accept or reject, not {verdict!r}")
+        written, now = json.dumps(entities, ensure_ascii=False), time.time()
+        with self._lock, self._writing():
+            self._connection.execute(
+                "UPDATE decisions SET undone = ? WHERE run = ? AND relation = ? AND entities = ? AND undone IS NULL",
+                (now, run, relation, written),
+            )
+            added = self._connection.execute(
+                "INSERT INTO decisions (run, relation, entities, verdict, probability, decided) VALUES (?, ?, ?, ?, ?, ?)",
+                (run, relation, written, verdict, probability, now),
+            )
+        return Decision(int(added.lastrowid or 0), run, relation, entities, verdict, probability, now)
+
+    def undo(self, run: str, decision: int) -> Decision:
+        """Return the decision that does not stand any more."""
+        with self._lock, self._writing():
+            found = self._connection.execute(
+                f"SELECT {_COLUMNS} FROM decisions WHERE run = ? AND id = ? AND undone IS NULL",  # noqa: S608
+                (run, decision),
+            ).fetchone()
+            if found is None:
+                raise DataError(f"there is no decision {decision} on {run} that stands")
+            self._connection.execute("UPDATE decisions SET undone = ? WHERE id = ?", (time.time(), decision))
+        return _decision(found)
+
+    def standing(self, run: str, *, before: int | None = None, limit: int = _PAGE) -> list[Decision]:
+        """Return decisions on a run that stand, the latest first; `before` a number, to go on from there."""
+        most = 2**63 - 1 if before is None else before
+        with self._lock:
+            found = self._connection.execute(
+                f"SELECT {_COLUMNS} FROM decisions WHERE run = ? AND undone IS NULL AND id < ? ORDER BY id DESC LIMIT ?",  # noqa: S608
+                (run, most, min(limit, _PAGE)),
+            ).fetchall()
+        return [_decision(row) for row in found]
+
+    def of_relation(self, run: str, relation: str) -> dict[tuple[str, ...], Decision]:
+        """Return the decisions on a relation's facts that stand, by the entities of the fact."""
+        with self._lock:
+            found = self._connection.execute(
+                f"SELECT {_COLUMNS} FROM decisions WHERE run = ? AND relation = ? AND undone IS NULL",  # noqa: S608
+                (run, relation),
+            ).fetchall()
+        return {one.entities: one for one in map(_decision, found)}
+
+    def counts(self, run: str) -> dict[str, int]:
+        """Return how many facts of a run were accepted and how many rejected."""
+        with self._lock:
+            found = self._connection.execute(
+                "SELECT verdict, count(*) FROM decisions WHERE run = ? AND undone IS NULL GROUP BY verdict", (run,)
+            ).fetchall()
+        return {"accept": 0, "reject": 0, **dict(found)}
+
+    def accepted(self, run: str) -> Iterator[str]:
+        """Yield the accepted facts of a run as lines of a file that `relatum update` reads, in the order of decisions."""
+        last = 0
+        while True:
+            with self._lock:
+                found = self._connection.execute(
+                    f"SELECT {_COLUMNS} FROM decisions WHERE run = ? AND verdict = 'accept' AND undone IS NULL AND id > ? "  # noqa: S608
+                    "ORDER BY id LIMIT ?",
+                    (run, last, _PAGE),
+                ).fetchall()
+            for one in map(_decision, found):
+                yield "\t".join((one.relation, *one.entities)) + "\n"
+                last = one.id
+            if len(found) < _PAGE:
+                return
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    def _writing(self) -> _Transaction:
+        return _Transaction(self._connection)
+
+
+class _Transaction:
+    """A transaction that no other process can write beside; it is whole or nothing."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as failed:  # such as another process that writes for too long
+            raise RequestError(503, f"the decision could not be written: {failed}", retry_after=1) from None
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None:
+            try:
+                self._connection.execute("COMMIT")
+                return
+            except sqlite3.Error as failed:  # such as a full disk
+                self._connection.execute("ROLLBACK")
+                raise RequestError(503, f"the decision could not be written: {failed}") from None
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        if isinstance(error, sqlite3.Error):
+            raise RequestError(503, f"the decision could not be written: {error}") from None
+
+
+def _decision(row: tuple[int, str, str, str, Verdict, float | None, float]) -> Decision:
+    number, run, relation, entities, verdict, probability, decided = row
+    return Decision(number, run, relation, tuple(json.loads(entities)), verdict, probability, decided)

@@ -1,0 +1,268 @@
+"""Drawings as SVG: the facts around an entity, soft rules between relations, probabilities and curves.
+
+They have no style of their own, as the page's policy allows none: the style sheet gives them colours, by day and by night.
+What can be opened is a link. Beside each drawing the page has a table that says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from markupsafe import Markup, escape
+
+from relatum.formatting import percent, visible
+from relatum.report.layered_layout import Edge, arrange
+from relatum.resources.references import EntityRef, FactRef
+from relatum.serving.neighbourhood import Hub, Layout, Node, Spoke, arrange_narrow, arrange_wide
+
+__all__ = [
+    "MOST_FACTS",
+    "clipped",
+    "drawn_facts",
+    "element",
+    "neighbourhood",
+    "probability_bar",
+    "rule_drawing",
+    "shown_name",
+]
+
+MOST_FACTS = 18  # that are drawn around an entity: more cannot be read
+_MOST_PREDICTED, _LEAST = 6, 0.05  # predicted ones, and the probability that all but the likeliest of them have
+# Characters of a name that are drawn.
+_LONGEST = {"wide": 18, "narrow": 26, "role": 14, "relation": 22, "middle": 18, "label": 300}
+
+_TIP = Markup(
+    '<defs><marker id="tip" viewBox="0 0 10 8" refX="10" refY="4" markerWidth="8" markerHeight="7" orient="auto">'
+    '<path d="M0 0 L10 4 L0 8 z"/></marker></defs>'
+)
+
+Address = Callable[[str], str]
+
+
+def shown_name(entity: EntityRef) -> str:
+    """Return what people call an entity: its label, or else its name without the prefix of its type."""
+    return entity.label or entity.name.removeprefix(f"{entity.type}:" if entity.type else "") or entity.name
+
+
+def clipped(text: str, longest: int) -> str:
+    """Return a text of at most so many characters, with an ellipsis where it was cut, and nothing that acts in it."""
+    shown = visible(text)
+    return shown if len(shown) <= longest else f"{shown[: longest - 1].rstrip()}…"
+
+
+def neighbourhood(centre: EntityRef, facts: Sequence[FactRef], entity: Address, fact: Callable[[FactRef], str]) -> Markup:
+    """Return the facts around an entity, drawn twice: for a wide and for a narrow screen, of which the page shows one.
+
+    Args:
+        centre: the entity in the middle.
+        facts: known and predicted ones that hold it, of which `drawn_facts` are drawn.
+        entity: the address of an entity's page, by its name.
+        fact: the address of a fact's page.
+    """
+    chosen = drawn_facts(facts)
+    known = sum(one.known for one in chosen)
+    name = clipped(shown_name(centre), _LONGEST["label"])
+    title = f"{name}: {known} known and {len(chosen) - known} predicted facts around it"
+    layouts = [arrange_wide(centre, chosen), arrange_narrow(centre, chosen)]
+    return Markup("\n").join(_neighbourhood(layout, title, entity, fact) for layout in layouts)
+
+
+def drawn_facts(facts: Sequence[FactRef]) -> list[FactRef]:
+    """Return the facts that are drawn: predicted ones that are likely enough, and known ones as far as there is room."""
+    new = sorted((one for one in facts if not one.known), key=lambda one: -(one.probability or 0.0))[:_MOST_PREDICTED]
+    likely = [one for index, one in enumerate(new) if index == 0 or (one.probability or 0.0) >= _LEAST]
+    return [*[one for one in facts if one.known][: MOST_FACTS - len(likely)], *likely]
+
+
+def probability_bar(probability: float | None, known: bool) -> Markup:
+    """Return a probability as a bar that is filled from the left; the number stands beside it."""
+    share = 0.0 if probability is None else min(max(probability, 0.0), 1.0)
+    back = element("rect", x=0, y=0, width=100, height=8, rx=4, class_="track")
+    width = max(100 * share, 2.5) if share else 0
+    front = element("rect", x=0, y=0, width=width, height=8, rx=min(4, width / 2), class_="known" if known else "predicted")
+    return element(
+        "svg",
+        back,
+        front if width else None,
+        class_="probability",
+        viewBox="0 0 100 8",
+        preserveAspectRatio="none",
+        width=100,
+        height=8,
+        aria_hidden="true",
+    )
+
+
+def rule_drawing(rules: Sequence[tuple[str, Sequence[str], float]], relation: Address) -> Markup:
+    """Return soft rules as arrows from the relations of their bodies to those of their heads.
+
+    Args:
+        rules: each the relation of its head, those of its body, and its confidence.
+        relation: the address of a relation's page.
+    """
+    best = dict[tuple[str, str], float]()
+    for head, body, confidence in rules:
+        for source in set(body) - {head}:  # an arrow from a relation to itself says little and is hard to follow
+            best[source, head] = max(confidence, best.get((source, head), 0.0))
+    if not best:
+        return Markup("")
+    relations = sorted({name for pair in best for name in pair})
+    names = {_relation(name) + "\u200b" * index: name for index, name in enumerate(relations)}
+    short = {name: box for box, name in names.items()}  # boxes of two long names that begin alike stay two
+    picture = arrange([Edge(short[a], short[b], percent(confidence, 0)) for (a, b), confidence in best.items()])
+    parts = [
+        Markup(
+            '<defs><marker id="tip" viewBox="0 0 10 8" refX="10" refY="4" markerWidth="8" markerHeight="7" orient="auto">'
+        )
+        + Markup('<path d="M0 0 L10 4 L0 8 z"/></marker></defs>')
+    ]
+    for arrow in picture.arrows:
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow.points)
+        parts.append(element("polyline", points=points, class_="arrow", marker_end="url(#tip)"))
+        parts.append(element("text", arrow.edge.label, x=arrow.label[0], y=arrow.label[1], class_="role"))
+    for box in picture.boxes:
+        inside = element("rect", x=box.x, y=box.y, width=box.width, height=box.height, rx=6, class_="box")
+        x, y = box.x + box.width / 2, box.y + box.height / 2 + 4
+        text = element("text", box.name.rstrip("\u200b"), x=x, y=y, text_anchor="middle", class_="relation")
+        parts.append(_link(relation(names[box.name]), names[box.name], inside, text))
+    title = "Relations as boxes, with arrows from those that a soft rule reads to the one that it speaks for"
+    return _drawing("graph", title, picture.width, picture.height, parts)
+
+
+def element(name: str, /, *children: str | None, **attributes: str | float | None) -> Markup:
+    """Return an element; text is escaped unless it is markup, None is left out, and `class_` is the attribute `class`."""
+    given = Markup("").join(
+        Markup(' {}="{}"').format(key.removesuffix("_").replace("_", "-"), _attribute(value))
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return Markup("<{0}{1}>{2}</{0}>").format(name, given, Markup("").join(escape(one) for one in children if one))
+
+
+def _neighbourhood(layout: Layout, title: str, entity: Address, fact: Callable[[FactRef], str]) -> Markup:
+    parts = [_spoke(layout, spoke) for spoke in layout.spokes]
+    parts += _roles(layout)
+    parts += [_hub(layout, hub, fact(hub.fact)) for hub in layout.hubs]
+    parts += [_node(layout, node, entity(node.entity.name)) for node in layout.nodes]
+    parts.append(_middle(layout))
+    return _drawing(f"neighbourhood {'narrow' if layout.narrow else 'wide'}", title, layout.width, layout.height, parts)
+
+
+def _spoke(layout: Layout, spoke: Spoke) -> Markup:
+    hub, end, state = spoke.hub, spoke.end, "known" if spoke.hub.fact.known else "predicted"
+    if layout.narrow:
+        if end is None:
+            x, y = layout.middle.x, layout.middle.y
+            path = f"M{x:.1f},{y:.1f}V{hub.y - 14:.1f}Q{x:.1f},{hub.y:.1f} {x + 14:.1f},{hub.y:.1f}H{hub.x:.1f}"
+        else:
+            path = (
+                f"M{hub.x:.1f},{hub.y:.1f}V{end.y - 10:.1f}Q{hub.x:.1f},{end.y:.1f} {hub.x + 10:.1f},{end.y:.1f}H{end.x:.1f}"
+            )
+        return element("path", d=path, class_=f"spoke {state}")
+    x, y = (layout.middle.x, layout.middle.y) if end is None else (end.x, end.y)
+    bend = (x + hub.x) / 2
+    path = f"M{x:.1f},{y:.1f}C{bend:.1f},{y:.1f} {bend:.1f},{hub.y:.1f} {hub.x:.1f},{hub.y:.1f}"
+    return element("path", d=path, class_=f"spoke {state}")
+
+
+def _roles(layout: Layout) -> list[Markup]:
+    """Return the roles on spokes: of the middle at its hubs, of others at their nodes.
+
+    Where facts give a node different roles, these stand at the facts' hubs instead.
+    """
+    ends = dict[int, list[Spoke]]()
+    for spoke in layout.spokes:
+        ends.setdefault(id(spoke.end), []).append(spoke)
+    found = list[Markup]()
+    for group in ends.values():
+        node, hubs = group[0].end, {id(spoke.hub) for spoke in group}
+        if node is None:
+            if not layout.narrow:  # where they stand beside the relations
+                found += [_inner_role(layout, spoke) for spoke in group]
+        elif len(hubs) == 1 or len({spoke.role for spoke in group}) == 1:
+            text = ", ".join(dict.fromkeys(spoke.role for spoke in group))
+            found.append(_role(text, node.x - 9 * node.side, node.y - 4, -node.side))
+        else:
+            # On that side of the spoke from which it bends away.
+            found += [
+                _role(
+                    spoke.role, spoke.hub.x + 10 * node.side, spoke.hub.y + (-5 if node.y >= spoke.hub.y else 13), node.side
+                )
+                for spoke in group
+            ]
+    return found
+
+
+def _inner_role(layout: Layout, spoke: Spoke) -> Markup:
+    hub = spoke.hub
+    return _role(spoke.role, hub.x - 10 * hub.side, hub.y + (-5 if hub.y > layout.middle.y else 13), -hub.side)
+
+
+def _role(text: str, x: float, y: float, way: int) -> Markup:
+    """Return the text of a role that begins at a point and goes right (1) or left (-1)."""
+    anchor = "start" if way > 0 else "end"
+    return element("text", clipped(text, _LONGEST["role"]), x=x, y=y, text_anchor=anchor, class_="role")
+
+
+def _hub(layout: Layout, hub: Hub, address: str) -> Markup:
+    fact, state = hub.fact, "known" if hub.fact.known else "predicted"
+    sure = "" if fact.known or fact.probability is None else percent(fact.probability, 0)
+    dot = element("rect", x=hub.x - 4.5, y=hub.y - 4.5, width=9, height=9, rx=2, class_=f"hub {state}")
+    relation = _relation(fact.relation)
+    if layout.narrow:
+        roles = [spoke.role for spoke in layout.spokes if spoke.hub is hub and spoke.end is None]
+        tail = element("tspan", f"  {clipped(', '.join(roles), _LONGEST['role'])}", class_="role")
+        sure_part = element("tspan", f"  {sure}", class_="sure") if sure else None
+        text = element("text", relation, tail, sure_part, x=hub.x + 10, y=hub.y + 4, class_="relation")
+        return _link(address, f"{sure or 'known'}: {fact.text}", dot, text)
+    # The name grows towards the middle, on that side of the line from which the spoke bends away.
+    anchor, below = "end" if hub.side > 0 else "start", hub.y > layout.middle.y
+    y = hub.y + (16 if below else -9)
+    text = element("text", relation, x=hub.x + 6 * hub.side, y=y, text_anchor=anchor, class_="relation")
+    outward = "start" if hub.side > 0 else "end"
+    beside = (
+        element("text", sure, x=hub.x + 9 * hub.side, y=hub.y + 15, text_anchor=outward, class_="sure") if sure else None
+    )
+    return _link(address, f"{sure or 'known'}: {fact.text}", dot, text, beside)
+
+
+def _node(layout: Layout, node: Node, address: str) -> Markup:
+    dot = element("circle", cx=node.x, cy=node.y, r=3.6, class_="node")
+    name = shown_name(node.entity)
+    short = clipped(name, _LONGEST["narrow" if layout.narrow else "wide"])
+    anchor = "start" if node.side > 0 else "end"
+    text = element("text", short, x=node.x + 9 * node.side, y=node.y + 4, text_anchor=anchor, class_="entity")
+    return _link(address, name, dot, text)
+
+
+def _relation(name: str) -> str:
+    """Return the name of a relation as it is drawn: of a long one with dots, the last parts, which tell most."""
+    whole, longest = visible(name), _LONGEST["relation"]
+    shown = whole
+    while len(shown) > longest - (shown != whole) and "." in shown:
+        shown = shown.partition(".")[2]
+    return clipped(shown if shown == whole else f"…{shown}", longest)
+
+
+def _middle(layout: Layout) -> Markup:
+    node = layout.middle
+    text = clipped(shown_name(node.entity), 34 if layout.narrow else _LONGEST["middle"])
+    width = 7.6 * len(text) + 26
+    x = 4.0 if layout.narrow else node.x - width / 2
+    box = element("rect", x=x, y=node.y - 16, width=width, height=32, rx=16, class_="middle")
+    label = element("text", text, x=x + width / 2, y=node.y + 4.5, text_anchor="middle", class_="middle")
+    return element("g", box, label)
+
+
+def _link(address: str, label: str, *parts: Markup | None) -> Markup:
+    short = clipped(label, _LONGEST["label"])
+    return element("a", element("title", short), *parts, href=address, aria_label=short)
+
+
+def _drawing(kind: str, title: str, width: float, height: float, parts: Sequence[Markup]) -> Markup:
+    size = f"0 0 {width:g} {height:g}"
+    return element("svg", *parts, class_=kind, viewBox=size, width=width, height=height, role="group", aria_label=title)
+
+
+def _attribute(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")

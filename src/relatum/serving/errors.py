@@ -1,0 +1,96 @@
+"""What went wrong with a request, in one shape for programs and pages alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relatum.errors import NumericError, RelatumError, StoreError, UnknownNameError
+from relatum.formatting import visible
+from relatum.resources.once import BusyError
+
+__all__ = ["STATUSES", "Refusal", "RequestError", "refusal_of", "retry_after", "text_of"]
+
+_LONGEST = 500  # characters of a message: what it quotes may be long
+
+STATUSES = {
+    400: "the request cannot be used as it is",
+    401: "a token is needed",
+    403: "the request comes from another site, or is forged",
+    404: "a name that is not there, with the nearest ones that are",
+    405: "this address is not for this method",
+    409: "the run has no model yet, or decisions are not kept",
+    413: "the body is too long",
+    414: "the address is too long",
+    421: "the server does not go by this name",
+    500: "the server is at fault",
+    503: "too much is at work, or the answer takes too long",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What went wrong with a request.
+
+    Attributes:
+        ok: false; an answer that has this field and is false is a refusal.
+        error: one sentence: what, where, what to do.
+        errors: each thing that is wrong, where there are several; else the same sentence.
+        status: the status of HTTP.
+        nearest: names that are there, where one was given that is not.
+    """
+
+    ok: bool
+    error: str
+    errors: tuple[str, ...]
+    status: int
+    nearest: tuple[str, ...] = ()
+
+
+class RequestError(Exception):
+    """A request that is refused with a status of its own.
+
+    Args:
+        status: the status of HTTP.
+        error: one sentence.
+        errors: each thing that is wrong, where there are several.
+        retry_after: seconds after which the request may be sent again.
+    """
+
+    def __init__(self, status: int, error: str, errors: Sequence[str] = (), retry_after: int | None = None) -> None:
+        super().__init__(error)
+        self.status, self.error, self.errors, self.retry_after = status, error, tuple(errors), retry_after
+
+
+def retry_after(error: Exception) -> int | None:
+    """Return the seconds after which a request that was refused may be sent again; None if that will not help."""
+    if isinstance(error, RequestError):
+        return error.retry_after
+    return 1 if isinstance(error, BusyError) else None
+
+
+def text_of(message: str) -> str:
+    """Return a message as one line of bounded length, without characters that do something to a terminal."""
+    line = visible(" ".join(message.split()))
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """Return what an error says to the one who sent the request; of what is not theirs to mend, only that it happened."""
+    if isinstance(error, RequestError):
+        found = tuple(map(text_of, error.errors or (error.error,)))
+        return Refusal(False, text_of(error.error), found, error.status)
+    if isinstance(error, BusyError):
+        return _one(503, str(error))
+    if isinstance(error, UnknownNameError):
+        return _one(404, str(error), error.nearest)
+    if isinstance(error, RelatumError) and not isinstance(error, NumericError | StoreError):
+        return _one(400, str(error))
+    if isinstance(error, RelatumError):
+        return _one(500, str(error))
+    return _one(500, "the server failed; its log says why")
+
+
+def _one(status: int, error: str, nearest: Sequence[str] = ()) -> Refusal:
+    text = text_of(error)
+    return Refusal(False, text, (text,), status, tuple(name[:_LONGEST] for name in nearest))

@@ -1,0 +1,187 @@
+"""The runs that a server shows: loaded whole, replaced whole when their directory is, or not at all."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from relatum.api import Run
+from relatum.errors import RelatumError, SettingError, UnknownNameError
+from relatum.resources.prepare import prepare
+from relatum.serving.errors import RequestError
+
+__all__ = ["HostedRun", "HostedRuns", "require_run", "signature"]
+
+Signature = frozenset[tuple[str, int, int, int]]
+
+_LOG = logging.getLogger("relatum.serving")
+# What is written while a run is trained, or about it, and is no part of what is loaded.
+_IGNORED = frozenset({"journal.jsonl", "checkpoint.safetensors", ".lock", "README.md", "report.html"})
+_MODEL, _SPEC = "config.json", "spec.toml"
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_PARTS = (
+    "spec",
+    "split",
+    "calibration",
+    "answer_calibration",
+    "new_fact_calibration",
+    "evidence",
+    "columns",
+    "answer_sets",
+    "events",
+    "environment",
+)
+
+
+def signature(folder: Path) -> Signature:
+    """Return what tells whether the files of a run have changed: the name, number, size and time of each."""
+    found = set()
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name not in _IGNORED and not entry.name.endswith(".tmp") and entry.is_file():
+                    status = entry.stat()
+                    found.add((entry.name, status.st_ino, status.st_size, status.st_mtime_ns))
+    except OSError:  # it is being replaced
+        return frozenset()
+    return frozenset(found)
+
+
+class HostedRun:
+    """A run that a server shows under a name.
+
+    Args:
+        name: the name in addresses.
+        folder: the run directory, whose model may be yet to come.
+    """
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self.folder = name, folder
+        self.loaded_at: float | None = None
+        self.problem: str | None = None  # why what is on disk now is not what is served
+        self.version = 0  # how often a run was loaded
+        self._run: Run | None = None
+        self._signature: Signature = frozenset()
+        self._refused: Signature = frozenset()  # of what is damaged, which is not tried again
+        self._seen: Signature = frozenset()
+        self._loading = threading.Lock()
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether there is a run to ask."""
+        return self._run is not None
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model to load: training has finished."""
+        return (self.folder / _MODEL).exists()
+
+    def run(self) -> Run:
+        """Return the run; the first caller loads it, and others wait for that."""
+        if self._run is None:
+            with self._loading:
+                if self._run is None:
+                    self._load()
+        if self._run is None:
+            raise RequestError(409, f"{self.name}: {self.problem}")
+        return self._run
+
+    def refresh(self) -> bool:
+        """Load the run again if its directory has changed and lies still; return whether there is another run now.
+
+        It lies still if it is as it was when this was called before: files that are copied one by one come after each other.
+        """
+        before, found = self._seen, signature(self.folder)
+        self._seen = found
+        if before != found or found in (frozenset(), self._signature, self._refused):
+            return False
+        if not any(name == _MODEL for name, *_ in found):
+            return False
+        with self._loading:
+            return self._load()
+
+    def _load(self) -> bool:
+        """Load what is on disk; if that is damaged, or changes meanwhile, what was there before stays."""
+        before = signature(self.folder)
+        if not self.has_model:
+            self.problem = "training has not finished; what there is to see is its training"
+            return False
+        began = time.monotonic()
+        try:
+            run = _whole_run(self.folder)
+            if self._run is not None:  # while it serves, there is time to build what the new one needs
+                prepare(run)
+        except (RelatumError, OSError) as error:
+            self._refused, self.problem = before, f"what is in its directory cannot be loaded: {error}"
+            _LOG.warning("%s: %s", self.name, self.problem)
+            return False
+        if signature(self.folder) != before:  # torn: some of it is old and some new; it is tried again
+            return False
+        self._run, self._signature, self._refused, self.problem = run, before, frozenset(), None
+        self.version += 1
+        self.loaded_at = time.time()
+        _LOG.info("%s: loaded in %.1f seconds", self.name, time.monotonic() - began)
+        return True
+
+
+class HostedRuns(Mapping[str, HostedRun]):
+    """The runs of a server by name, in the order in which they were given.
+
+    Args:
+        folders: run directories; each is called as its directory is, and a second one of that name gets a number.
+    """
+
+    def __init__(self, folders: Iterable[Path]) -> None:
+        self._runs: dict[str, HostedRun] = {}
+        for folder in folders:
+            name = self._free_name(folder)
+            self._runs[name] = HostedRun(name, folder)
+        if not self._runs:
+            raise SettingError("there is no run to serve; name a run directory")
+
+    def _free_name(self, folder: Path) -> str:
+        called = folder.resolve().name
+        plain = called if _PLAIN.fullmatch(called) else re.sub(r"[^A-Za-z0-9_]+", "-", called).strip("-") or "run"
+        plain = plain.removesuffix(".json")
+        name, number = plain, 2
+        while name in self._runs:
+            name, number = f"{plain}-{number}", number + 1
+        return name
+
+    def __getitem__(self, name: str) -> HostedRun:
+        found = self._runs.get(name)
+        if found is None:
+            raise UnknownNameError("run", name, self._runs)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._runs
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+
+def require_run(folder: Path) -> None:
+    """Refuse a directory that is neither a run nor one that is being trained."""
+    if not (folder / _MODEL).exists() and not (folder / _SPEC).exists():
+        from relatum.runs.directory import why_no_run
+
+        raise RelatumError(f"{folder}: {why_no_run(folder)}")
+
+
+def _whole_run(folder: Path) -> Run:
+    """Return a run with all that its directory holds in memory, so that a later replacement of a file changes nothing."""
+    run = Run.load(folder)
+    for part in _PARTS:
+        getattr(run, part)
+    if list(run.split.entities) != list(run.entities) or list(run.split.schema) != list(run.model.schema):
+        raise RelatumError(f"{folder}: its facts and its model are not of one run")
+    return run

@@ -1,0 +1,72 @@
+"""How a server is set up: where it listens, who may speak to it, and how much at once."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from relatum.errors import SettingError
+
+__all__ = ["ServerSettings", "is_loopback"]
+
+_SHORTEST_TOKEN = 16  # characters
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach a host."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """How a server is set up.
+
+    Attributes:
+        host: the address that it listens on.
+        port: the port; 0 takes a free one.
+        token: what a client must show; None lets everyone in, which only a loopback address may.
+        allowed_hosts: more names that it goes by, such as that of a reverse proxy.
+        decisions: the file that decisions are kept in; None keeps none, and nothing is ever written.
+        seconds: that an answer may take.
+        threads: that work on answers.
+        waiting: requests that are taken at once, at work or waiting; more are refused with 503.
+        body_bytes: that a body may have.
+        address_bytes: that an address may have, with what follows its question mark.
+        reload_seconds: how often the directories of runs are looked at; 0 never looks.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8321
+    token: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
+    decisions: Path | None = None
+    seconds: float = 5.0
+    threads: int = 4
+    waiting: int = 256
+    body_bytes: int = 1 << 16
+    address_bytes: int = 1 << 15
+    reload_seconds: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.token is None and not is_loopback(self.host):
+            raise SettingError(f"host: {self.host} can be reached from other machines, which needs a token: give --token")
+        if self.token is not None and (len(self.token) < _SHORTEST_TOKEN or not self.token.isascii()):
+            raise SettingError(f"token: must have at least {_SHORTEST_TOKEN} characters, all of them ASCII")
+        if not 0 < self.seconds <= 3600:
+            raise SettingError(f"seconds: must be above 0 and at most 3600, not {self.seconds}")
+        if self.threads < 1 or self.waiting < 1:
+            raise SettingError("threads and waiting: must be at least 1")
+
+    def names(self) -> frozenset[str]:
+        """Return the names that the server goes by, in small letters."""
+        own = {"localhost", "127.0.0.1", "[::1]", *(name.lower() for name in self.allowed_hosts)}
+        if not is_loopback(self.host):
+            own |= {self.host.lower(), socket.gethostname().lower(), socket.getfqdn().lower()}
+        return frozenset(own)

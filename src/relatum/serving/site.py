@@ -1,0 +1,120 @@
+"""What all addresses of a server share: its runs, the threads that work on answers, decisions, and how answers go out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from relatum.serving.addresses import PageContext
+from relatum.serving.decisions import Decisions
+from relatum.serving.errors import RequestError
+from relatum.serving.hosted import HostedRun, HostedRuns
+from relatum.serving.json_text import json_of
+from relatum.serving.settings import ServerSettings
+from relatum.serving.workers import Workers
+from relatum.version import __version__
+
+if TYPE_CHECKING:
+    from relatum.api import Run
+
+__all__ = ["HTML", "JSON", "Site", "site_of", "wants_json"]
+
+HTML, JSON = "text/html; charset=utf-8", "application/json"
+
+_Found = TypeVar("_Found")
+_INSIDE = 0.8  # of the time of a request, for the search for answers: then they are what was found by then
+_MOST_INSIDE = 30.0  # seconds
+
+
+class Site:
+    """A server's runs and all that addresses share.
+
+    Args:
+        folders: the run directories.
+        settings: those of the server.
+    """
+
+    def __init__(self, folders: Iterable[Path], settings: ServerSettings) -> None:
+        self.settings, self.runs = settings, HostedRuns(folders)
+        self.decisions = None if settings.decisions is None else Decisions(settings.decisions)
+        self.workers = Workers(settings.threads, settings.waiting, settings.seconds)
+        # What may take seconds has threads of its own, so that quick answers do not wait behind it.
+        self.slow_workers = Workers(settings.threads, max(1, settings.waiting // 4), settings.seconds)
+
+    @property
+    def seconds(self) -> float:
+        """How long the search for answers may take."""
+        return min(_MOST_INSIDE, _INSIDE * self.settings.seconds)
+
+    async def of_run(self, name: str, work: Callable[[Run], _Found], *, slow: bool = False) -> _Found:
+        """Return what some work gives on a run, in a thread; a run that is not loaded yet is waited for."""
+        hosted = self.runs[name]
+        return await self.threads_for(hosted, slow=slow).run(lambda: work(hosted.run()))
+
+    def threads_for(self, hosted: HostedRun, *, slow: bool) -> Workers:
+        """Return the threads for some work on a run; while it is being loaded, those for slow work."""
+        return self.slow_workers if slow or not hosted.is_loaded else self.workers
+
+    def require_decisions(self) -> Decisions:
+        """Return the decisions; refuse where none are kept."""
+        if self.decisions is None:
+            raise RequestError(409, "decisions are not kept; start the server with --decisions FILE")
+        return self.decisions
+
+    def context(self, request: Request, run: str = "") -> PageContext:
+        """Return what a page shows beside its resource."""
+        path, query = request.scope["path"], request.scope["query_string"].decode("latin-1")
+        twin = (request.scope.get("raw_path") or path.encode()).decode("latin-1").partition("?")[0] + ".json"
+        number_of = None
+        if run and self.runs[run].is_loaded:
+            number_of = self.runs[run].run().entities.id
+        return PageContext(
+            run,
+            tuple(self.runs),
+            __version__,
+            twin + (f"?{query}" if query else ""),
+            self.decisions is not None,
+            "" if self.decisions is None else self.decisions.secret,
+            number_of,
+        )
+
+    async def show(
+        self,
+        request: Request,
+        run: str,
+        work: Callable[[Run], _Found],
+        render: Callable[[_Found, PageContext], str],
+        *,
+        slow: bool = False,
+    ) -> Response:
+        """Return a resource of a run as JSON or as a page, by the address; both are written in a thread."""
+        if wants_json(request):
+            return Response(await self.of_run(run, lambda loaded: json_of(work(loaded)), slow=slow), media_type=JSON)
+
+        def page(loaded: Run) -> bytes:
+            return render(work(loaded), self.context(request, run)).encode("utf-8", "replace")
+
+        return Response(await self.of_run(run, page, slow=slow), media_type=HTML)
+
+    def close(self) -> None:
+        """Stop working and close the decisions."""
+        self.workers.close()
+        self.slow_workers.close()
+        if self.decisions is not None:
+            self.decisions.close()
+
+
+def site_of(request: Request) -> Site:
+    """Return the site that a request is sent to."""
+    site: Site = request.app.state.site
+    return site
+
+
+def wants_json(request: Request) -> bool:
+    """Return whether an address is that of JSON."""
+    path: str = request.scope["path"]
+    return path.endswith(".json")

@@ -1,0 +1,95 @@
+"""Threads that work on answers: so many at once, so many waiting, each within its time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from relatum.serving.errors import RequestError
+
+__all__ = ["Workers"]
+
+_Found = TypeVar("_Found")
+
+_RETRY_AFTER = 1  # seconds
+
+
+class Workers:
+    """A pool of threads that takes so much work at once and refuses more.
+
+    A thread cannot be stopped from outside. Work that takes too long is answered with a refusal, but counts as taken until
+    it ends; that it ends is up to the limits of time inside.
+
+    Args:
+        threads: that work.
+        most: pieces of work that are taken at once, at work or waiting.
+        seconds: after which a caller gets a refusal.
+    """
+
+    def __init__(self, threads: int, most: int, seconds: float) -> None:
+        self.threads, self.most, self.seconds = threads, most, seconds
+        self.taken = 0  # only the event loop writes it
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="relatum-answer")
+
+    async def run(self, work: Callable[[], _Found]) -> _Found:
+        """Return what some work gives; it runs in a thread, and an error that it raises is raised here."""
+        return await self.start(work)
+
+    def start(self, work: Callable[[], _Found]) -> asyncio.Future[_Found]:
+        """Return the future of some work; what is too much at once is refused here and now."""
+        if self.taken >= self.most:
+            raise self.too_many()
+        loop = asyncio.get_running_loop()
+        found: asyncio.Future[_Found] = loop.create_future()
+        clock = loop.call_later(self.seconds, self.expire, found)
+
+        def deliver(value: _Found | None, error: BaseException | None) -> None:
+            self.taken -= 1
+            clock.cancel()
+            if found.done():  # it took too long, or the client has hung up
+                return
+            if error is not None:
+                found.set_exception(error)
+            else:
+                found.set_result(value)  # type: ignore[arg-type]
+
+        def run() -> None:
+            value, error = None, None
+            try:
+                if not found.done():  # it may have waited for longer than it has
+                    value = work()
+            except BaseException as raised:
+                error = raised
+            self.deliver(loop, deliver, value, error)
+
+        self.taken += 1
+        self._pool.submit(run)
+        return found
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Let a thread do some work, whatever is taken already; who calls this has counted it."""
+        self._pool.submit(work)
+
+    @staticmethod
+    def deliver(loop: asyncio.AbstractEventLoop, callback: Callable[..., None], *values: object) -> None:
+        """Let the event loop call something, from a thread; a server that has stopped meanwhile needs it no more."""
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(callback, *values)
+
+    @staticmethod
+    def too_many() -> RequestError:
+        """Return the refusal of what is too much at once."""
+        return RequestError(503, "too many requests are at work; try again in a second", retry_after=_RETRY_AFTER)
+
+    def expire(self, found: asyncio.Future[_Found]) -> None:
+        """Refuse an answer that has taken too long."""
+        if not found.done():
+            text = f"the answer takes longer than {self.seconds:g} seconds; ask for less, or start the server with --seconds"
+            found.set_exception(RequestError(503, text, retry_after=_RETRY_AFTER))
+
+    def close(self) -> None:
+        """Take no more work; what is at work ends by itself."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

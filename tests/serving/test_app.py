@@ -1,0 +1,171 @@
+"""What a client gets from a server: pages and their twins, refusals in one shape, and answers within limits."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from relatum.serving.settings import ServerSettings
+from support.served import Client, Got, served
+
+PAGES = [
+    "/example",
+    "/example/ask?q=sold(drew,%20%3F,%20book)",
+    "/example/ask?q=project%5B0%5D(sold)",
+    "/example/explain?fact=sold(drew,%20alex,%20book)",
+    "/example/entity/drew",
+    "/example/entity?name=drew",
+    "/example/relation/sold",
+    "/example/relation?name=sold",
+    "/example/facts",
+    "/example/facts?relation=sold&limit=3",
+    "/example/missing/sold",
+    "/example/rules",
+    "/example/quality",
+    "/example/training",
+    "/example/decisions",
+]
+
+
+def is_refusal(got: Got, status: int) -> bool:
+    """Return whether an answer is a refusal in the one shape."""
+    content = got.json
+    assert set(content) == {"ok", "error", "errors", "status", "nearest"}
+    assert content["ok"] is False
+    assert "\n" not in content["error"]
+    assert content["errors"]
+    return got.status == content["status"] == status
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_has_a_twin_at_the_same_address(client: Client, path: str) -> None:
+    page = client.get(path)
+    assert page.status == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    where, mark, query = path.partition("?")
+    twin = client.get(f"{where}.json{mark}{query}")
+    assert (twin.status, twin.headers["content-type"]) == (200, "application/json")
+    assert twin.json
+    linked = re.search(r'<link rel="alternate" type="application/json" href="([^"]+)"', page.text)
+    assert linked is not None
+    assert client.get(linked[1].replace("&amp;", "&")).body == twin.body
+
+
+def test_parts_that_take_long_are_worked_out_where_they_are_wanted(client: Client) -> None:
+    for path, parts in (
+        ("/example/entity/drew", ("predicted", "neighbourhood")),
+        ("/example/relation/sold", ("quality", "rules", "doubtful", "missing")),
+        ("/example/quality", ("data",)),
+    ):
+        short = client.get(path).text
+        for part in parts:
+            assert f'data-load="{path}?show={part}"' in short
+            whole = client.get(f"{path}?show={part}")
+            assert whole.status == 200
+            assert f'data-load="{path}?show={part}"' not in whole.text
+
+
+def test_what_is_wrong_is_refused_in_one_shape(client: Client) -> None:
+    assert is_refusal(client.get("/nope.json"), 404)
+    assert is_refusal(client.get("/example/nope.json"), 404)
+    assert is_refusal(client.get("/example/entity/drwe.json"), 404)
+    assert client.get("/example/entity/drwe.json").json["nearest"][0] == "drew"
+    assert client.get("/exampel.json").json["nearest"] == ["example"]
+    assert is_refusal(client.get("/example/ask.json?q=sold("), 400)
+    assert is_refusal(client.get("/example/facts.json?limit=0&after=x"), 400)
+    assert is_refusal(client.get("/example/facts.json?after=nope"), 400)
+    assert is_refusal(client.get("/example/entity.json"), 400)
+    assert is_refusal(client.get("/example/entity.json?number=99999"), 404)
+    assert is_refusal(client.get("/example/ask.json", method="DELETE"), 405)
+    assert is_refusal(client.get("/example/ask.json?q=" + "a" * 40_000), 414)
+    assert is_refusal(client.post("/example/what_if.json", {"q": 1}), 400)
+    page = client.get("/example/entity/drwe")
+    assert page.status == 404
+    assert "did you mean" in page.text
+    assert client.get("/nope/at/all").status == 404
+
+
+def test_head_is_get_without_a_body(client: Client) -> None:
+    for path in ("/example", "/example.json", "/example/ask.json?q=sold(drew,%20%3F,%20book)", "/-/static/explorer.css"):
+        whole, head = client.get(path), client.get(path, method="HEAD")
+        assert (head.status, head.body) == (200, b"")
+        assert head.headers["content-length"] == str(len(whole.body))
+
+
+def test_the_server_describes_itself(client: Client, shop_run: Path) -> None:
+    state = client.get("/-/health").json
+    assert state["ok"]
+    assert [one["name"] for one in state["runs"]] == [shop_run.name, "example"]
+    assert client.get("/-/versions").json["api"] == 1
+    assert [one["run"] for one in client.get("/-/schema").json] == [shop_run.name, "example"]
+    described = client.get("/-/openapi.json").json["paths"]
+    for path in ("/{run}.json", "/{run}/ask.json", "/{run}/entity/{name}.json", "/-/health.json"):
+        assert "422" not in described[path]["get"]["responses"]
+    front = client.get("/").text
+    assert 'href="/example"' in front
+
+
+def test_facts_go_from_page_to_page_by_tokens(client: Client) -> None:
+    seen, after, pages = [], "", 0
+    while True:
+        page = client.get(f"/example/facts.json?relation=sold&limit=3{after}").json
+        seen += [one["text"] for one in page["facts"]]
+        pages += 1
+        if page["next"] is None:
+            break
+        after = f"&after={page['next']}"
+    assert len(seen) == len(set(seen)) == page["total"] > 3
+    assert pages == -(-page["total"] // 3)
+    stolen = client.get(f"/example/facts.json?relation=bought&limit=3{after}")
+    assert is_refusal(stolen, 400)
+
+
+def test_more_than_there_is_room_for_is_refused_and_the_state_still_answers(example_run: Path) -> None:
+    with served([example_run], ServerSettings(seconds=60.0, threads=1, waiting=2)) as client:
+        client.get("/example.json")
+        path = "/example/ask.json?q=sold(%3F,%20%3F,%20%3F)&k=500"
+        start = threading.Barrier(12)
+
+        def ask(_: int) -> Got:
+            start.wait()
+            return client.get(path)
+
+        with ThreadPoolExecutor(12) as pool:
+            found = list(pool.map(ask, range(12)))
+        statuses = {one.status for one in found}
+        assert statuses <= {200, 503}
+        assert 200 in statuses
+        for one in found:
+            if one.status == 503:
+                assert is_refusal(one, 503)
+                assert one.headers["retry-after"] == "1"
+        assert 503 in statuses
+        assert client.get("/-/health").json["at_work"] == 0
+        assert client.get(path).status == 200
+
+
+def test_what_takes_too_long_is_refused(example_run: Path) -> None:
+    with served([example_run], ServerSettings(seconds=0.001)) as client:
+        while not client.get("/-/health").json["ok"]:
+            pass
+        got = client.get("/example/ask.json?q=sold(%3F,%20%3F,%20%3F)&k=900")
+        assert is_refusal(got, 503)
+        assert "longer than 0.001 seconds" in got.json["error"]
+
+
+def test_a_run_that_is_still_trained_shows_its_training(example_run: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(example_run, tmp_path / "training"))
+    (folder / "config.json").unlink()
+    with served([folder]) as client:
+        assert is_refusal(client.get("/training.json"), 409)
+        view = client.get("/training/training.json").json
+        assert not view["finished"]
+        assert view["losses"]
+        assert client.get("/training/training").status == 200
+        assert client.get("/").status == 200
+        assert client.get("/-/health").json["ok"] is False

@@ -1,0 +1,139 @@
+"""Drawings: links to all that is drawn, dashes for what is predicted, names as text, and no style of their own."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import pytest
+
+from relatum.serving.drawings import (
+    MOST_FACTS,
+    clipped,
+    drawn_facts,
+    neighbourhood,
+    probability_bar,
+    rule_drawing,
+    shown_name,
+)
+from support.sample_pages import entity, fact
+
+HOSTILE = ['<script>alert("x")</script>', "a\x00b\x1b[31m", "\u202eevil", "]]>", "&amp;", "x" * 5000, "😀" * 40]
+
+
+def drawn(centre: str, *facts: object) -> list[ElementTree.Element]:
+    """Return the wide and the narrow drawing as they are parsed."""
+    image = neighbourhood(entity(centre), facts, lambda name: f"/entity/{quote(name)}", lambda one: "/fact")  # type: ignore[arg-type]
+    return list(ElementTree.fromstring(f"<both>{image}</both>"))  # noqa: S314 - what we wrote ourselves
+
+
+def classes(image: ElementTree.Element) -> list[str]:
+    return [one.get("class", "") for one in image.iter()]
+
+
+def test_every_entity_and_every_fact_is_a_link() -> None:
+    for image in drawn("c", fact("r", "c", "a"), fact("s", "b", "c", probability=0.7)):
+        links = [(one.get("href"), one.get("aria-label")) for one in image.iter("a")]
+        assert sorted(links) == [
+            ("/entity/a", "a"),
+            ("/entity/b", "b"),
+            ("/fact", "70 %: s(b, c)"),
+            ("/fact", "known: r(c, a)"),
+        ]
+        assert image.get("role") == "group"
+        assert image.get("aria-label") == "c: 1 known and 1 predicted facts around it"
+
+
+def test_what_is_predicted_is_dashed_and_has_its_probability() -> None:
+    for image in drawn("c", fact("r", "c", "a"), fact("s", "b", "c", probability=0.7)):
+        found = classes(image)
+        assert (found.count("spoke known"), found.count("spoke predicted")) == (2, 2)
+        assert (found.count("hub known"), found.count("hub predicted")) == (1, 1)
+        assert [one.text.strip() for one in image.iter() if one.get("class") == "sure"] == ["70 %"]
+
+
+def test_roles_stand_on_the_spokes() -> None:
+    one = fact("sold", "drew", "alex", "book", roles=("seller", "buyer", "item"))
+    for image in drawn("drew", one):
+        roles = [(text.text or "").strip() for text in image.iter() if text.get("class") == "role"]
+        assert sorted(roles) == ["buyer", "item", "seller"]
+
+
+def test_different_roles_of_an_entity_stand_at_the_hubs_that_give_them() -> None:
+    wide = drawn("c", fact("r", "c", "a", roles=("x", "y")), fact("s", "a", "c", roles=("p", "q")), fact("t", "c"))[0]
+    roles = [text for text in wide.iter() if text.get("class") == "role"]
+    assert sorted(text.text or "" for text in roles) == ["p", "q", "seller", "x", "y"]
+    assert len({(text.get("x"), text.get("y")) for text in roles}) == 5
+
+
+def test_an_entity_with_several_roles_has_them_side_by_side() -> None:
+    wide = drawn("c", fact("r", "c", "a", "a", roles=("x", "y", "z")))[0]
+    assert [text.text for text in wide.iter() if text.get("class") == "role"] == ["x", "y, z"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_text_and_bounded(name: str) -> None:
+    for image in drawn(name, fact(name, name, f"{name} too"), fact(name, name, "b", probability=0.5)):
+        tags = {one.tag for one in image.iter()}
+        assert tags <= {"svg", "a", "title", "path", "rect", "circle", "text", "tspan", "g"}
+        assert all(len(one.text or "") <= 80 for one in image.iter("text"))
+
+
+def test_no_more_facts_are_drawn_than_can_be_read() -> None:
+    wide, narrow = drawn("c", *(fact("r", "c", f"e{number}") for number in range(50)))
+    assert classes(wide).count("hub known") == classes(narrow).count("hub known") == MOST_FACTS
+
+
+def test_likely_predictions_are_drawn_and_known_facts_where_there_is_room() -> None:
+    known = [fact("r", "c", f"e{number}") for number in range(50)]
+    new = [fact("s", "c", f"e{number}", probability=share) for number, share in enumerate((0.01, 0.9, 0.3, 0.001))]
+    found = drawn_facts([*known, *new])
+    assert found == [*known[: MOST_FACTS - 2], new[1], new[2]]
+    assert drawn_facts(new[3:]) == new[3:]  # the likeliest, whatever it is
+
+
+def test_drawings_have_no_style_of_their_own() -> None:
+    both = neighbourhood(entity("c"), [fact("r", "c", "a")], str, lambda one: one.text)
+    rules = rule_drawing([("r", ("s", "t"), 0.5), ("s", ("s",), 0.9)], str)
+    for image in (both, rules, probability_bar(0.3, known=False)):
+        assert not re.search(r"style|onload|<script|javascript:|fill=|stroke=", image)
+
+
+def test_rules_are_arrows_from_what_they_read() -> None:
+    image = ElementTree.fromstring(rule_drawing([("r", ("s", "t"), 0.5), ("r", ("s",), 0.9)], lambda name: f"/{name}"))  # noqa: S314
+    assert sorted(one.get("href", "") for one in image.iter("a")) == ["/r", "/s", "/t"]
+    assert sorted(one.text or "" for one in image.iter("text") if one.get("class") == "role") == ["50 %", "90 %"]
+
+
+def test_long_relations_that_begin_alike_stay_two_boxes() -> None:
+    image = ElementTree.fromstring(rule_drawing([("x" * 90 + "a", ("x" * 90 + "b",), 0.5)], lambda name: f"/{name}"))  # noqa: S314
+    assert len(list(image.iter("rect"))) == 2
+
+
+def test_a_long_relation_with_dots_is_drawn_by_its_last_parts() -> None:
+    for image in drawn("c", fact("base.contractbridge.tournament_standings", "c", "a"), fact("people.marriage", "c", "b")):
+        shown = [(one.text or "").strip() for one in image.iter("text") if one.get("class") == "relation"]
+        assert sorted(shown) == ["people.marriage", "…tournament_standings"]
+
+
+def test_rules_of_a_relation_about_itself_are_not_drawn() -> None:
+    assert rule_drawing([("r", ("r",), 0.5)], str) == ""
+
+
+@pytest.mark.parametrize(("probability", "width"), [(0.5, 50), (1.0, 100), (2.0, 100), (0.0001, 2.5)])
+def test_a_bar_is_as_wide_as_its_probability(probability: float, width: float) -> None:
+    bar = ElementTree.fromstring(probability_bar(probability, known=True))  # noqa: S314
+    assert float(bar[1].get("width", "0")) == width
+    assert bar.get("aria-hidden") == "true"
+
+
+def test_a_bar_without_a_probability_is_empty() -> None:
+    assert "predicted" not in probability_bar(None, known=False)
+
+
+def test_an_entity_is_called_by_its_label_or_without_the_prefix_of_its_type() -> None:
+    assert shown_name(entity("people:drew")) == "drew"
+    assert shown_name(entity("people:17", "Drew")) == "Drew"
+    assert shown_name(entity("people:")) == "people:"
+    assert clipped("abcdef", 4) == "abc…"

@@ -1,0 +1,185 @@
+"""What must not pass is refused, and every answer carries what browsers are to keep to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import pytest
+
+from relatum.errors import SettingError
+from relatum.serving.errors import RequestError
+from relatum.serving.security import POLICY, Guard
+from relatum.serving.settings import ServerSettings
+
+TOKEN = "correct-horse-battery"  # noqa: S105
+Message = MutableMapping[str, Any]
+
+
+class Reply:
+    """What a guard has sent."""
+
+    def __init__(self) -> None:
+        self.status, self.body = 0, b""
+        self.headers: dict[str, str] = {}
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self.headers = {name.decode(): value.decode() for name, value in message["headers"]}
+        else:
+            self.body += message.get("body", b"")
+
+
+async def _inner(
+    scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
+) -> None:
+    body = b""
+    while scope["method"] == "POST":
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            break
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"x-own", b"1")]})
+    await send({"type": "http.response.body", "body": b"passed " + body})
+
+
+def ask(
+    settings: ServerSettings | None = None,
+    method: str = "GET",
+    path: str = "/",
+    query: bytes = b"",
+    body: list[bytes] | None = None,
+    host: str | None = "127.0.0.1:8321",
+    **headers: str,
+) -> Reply:
+    """Return what a request gets; headers are written with _ for -."""
+    given = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    if host is not None:
+        given += [(b"host", host.encode())] * (2 if headers.pop("host_twice", None) else 1)
+    parts = list(body or [b""])
+    reply = Reply()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
+
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query,
+        "headers": given,
+    }
+    asyncio.run(Guard(_inner, settings or ServerSettings())(scope, receive, reply))
+    return reply
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:1234", "127.0.0.1", "127.0.0.1:8321", "[::1]", "[::1]:8321", "rel.example:443"]
+)
+def test_names_that_the_server_goes_by_pass(host: str) -> None:
+    assert ask(ServerSettings(allowed_hosts=("Rel.Example",)), host=host).status == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        None,
+        "",
+        "evil.example",
+        "evil.example:8321",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "evil.example#localhost",
+        "localhost:80:evil",
+        "192.168.0.7:8321",  # of another machine: this one listens on loopback only
+        "127.0.0.1 ",
+        "[::1",
+    ],
+)
+def test_another_name_is_refused_as_by_dns_rebinding(host: str | None) -> None:
+    reply = ask(host=host)
+    assert reply.status in (400, 421)
+    assert b'"ok":false' in reply.body
+    assert b"passed" not in reply.body
+
+
+def test_two_hosts_are_refused() -> None:
+    assert ask(host="127.0.0.1", host_twice="yes").status == 400
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("source", ["http://evil.example", "null", "http://127.0.0.1:9999", "https://[::1", "http://"])
+def test_a_request_of_another_site_is_refused(method: str, source: str) -> None:
+    assert ask(method=method, origin=source).status == 403
+
+
+def test_a_request_of_a_page_of_its_own_passes() -> None:
+    assert ask(method="POST", origin="http://127.0.0.1:8321").status == 200
+    assert ask(method="POST", sec_fetch_site="same-origin").status == 200
+    assert ask(sec_fetch_site="cross-site").status == 200  # a link on another page may lead here
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "anything"])
+def test_a_form_of_another_site_is_refused_even_without_its_name(site: str) -> None:
+    assert ask(method="POST", sec_fetch_site=site).status == 403
+
+
+def test_a_server_that_others_can_reach_needs_a_token() -> None:
+    with pytest.raises(SettingError, match="needs a token"):
+        ServerSettings(host="0.0.0.0")  # noqa: S104
+    with pytest.raises(SettingError, match="at least 16"):
+        ServerSettings(token="short")  # noqa: S106
+
+
+def open_to_all() -> ServerSettings:
+    return ServerSettings(host="0.0.0.0", token=TOKEN)  # noqa: S104
+
+
+def test_without_the_token_nothing_passes() -> None:
+    settings = open_to_all()
+    for given in ({}, {"authorization": "Bearer wrong"}, {"authorization": TOKEN}, {"cookie": "relatum_token=wrong"}):
+        reply = ask(settings, **given)
+        assert reply.status == 401
+        assert reply.headers["www-authenticate"] == "Bearer"
+    assert ask(settings, query=b"token=wrong").status == 401
+    assert ask(settings, method="POST", query=b"token=" + TOKEN.encode()).status == 401
+
+
+def test_the_token_passes_as_bearer_and_as_cookie() -> None:
+    settings = open_to_all()
+    assert ask(settings, authorization=f"Bearer {TOKEN}").status == 200
+    assert ask(settings, cookie=f"a=b; relatum_token={TOKEN}").status == 200
+    assert ask(settings, host="192.168.0.7:8321", authorization=f"bearer {TOKEN}").status == 200
+    assert ask(settings, host="evil.example", authorization=f"Bearer {TOKEN}").status == 421
+
+
+def test_a_token_in_the_address_becomes_a_cookie_and_leaves_the_address() -> None:
+    reply = ask(open_to_all(), path="/run/ask", query=f"q=a%26b&token={TOKEN}".encode())
+    assert reply.status == 303
+    assert reply.headers["location"] == "/run/ask?q=a%26b"
+    assert reply.headers["set-cookie"] == f"relatum_token={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
+    away = ask(open_to_all(), path="//evil.example/", query=f"token={TOKEN}".encode())
+    assert away.headers["location"] == "/evil.example/"  # never another host
+
+
+def test_what_is_too_long_is_refused() -> None:
+    settings = ServerSettings(body_bytes=10, address_bytes=100)
+    assert ask(settings, query=b"q=" + b"a" * 200).status == 414
+    assert ask(settings, method="POST", content_length="11").status == 413
+    assert ask(settings, method="POST", content_length="-1").status == 413
+    assert ask(settings, method="POST", content_length="9" * 4000).status == 413
+    assert ask(settings, method="POST", body=[b"12345", b"67890"]).body == b"passed 1234567890"
+    with pytest.raises(RequestError, match="too long"):  # the app that reads the body answers with it
+        ask(settings, method="POST", body=[b"12345", b"678901"])
+
+
+def test_every_answer_carries_what_browsers_are_to_keep_to() -> None:
+    for reply in (ask(), ask(host="evil.example")):
+        assert reply.headers["content-security-policy"] == POLICY
+        assert reply.headers["x-content-type-options"] == "nosniff"
+        assert reply.headers["referrer-policy"] == "same-origin"
+    assert ask().headers["x-own"] == "1"
+    assert "unsafe" not in POLICY

@@ -1,0 +1,74 @@
+"""Work runs in threads, so much at once and no more, each piece within its time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from relatum.serving.errors import RequestError
+from relatum.serving.workers import Workers
+
+
+def test_work_gives_what_it_returns_or_raises() -> None:
+    async def main() -> None:
+        workers = Workers(2, 4, 5.0)
+        assert await workers.run(lambda: threading.current_thread().name.startswith("relatum-answer"))
+        with pytest.raises(ZeroDivisionError):
+            await workers.run(lambda: 1 // 0)
+        assert workers.taken == 0
+        workers.close()
+
+    asyncio.run(main())
+
+
+def test_what_is_too_much_is_refused_at_once_and_taken_when_there_is_room() -> None:
+    async def main() -> None:
+        workers, gate = Workers(1, 2, 5.0), threading.Event()
+        held = [workers.start(gate.wait) for _ in range(2)]
+        with pytest.raises(RequestError, match="too many requests") as caught:
+            workers.start(gate.wait)
+        assert (caught.value.status, caught.value.retry_after) == (503, 1)
+        gate.set()
+        await asyncio.gather(*held)
+        assert await workers.run(lambda: 7) == 7
+        workers.close()
+
+    asyncio.run(main())
+
+
+def test_what_takes_too_long_is_refused_but_counts_until_it_ends() -> None:
+    async def main() -> None:
+        workers, gate = Workers(1, 1, 0.05), threading.Event()
+        began = time.monotonic()
+        with pytest.raises(RequestError, match=r"longer than 0\.05 seconds"):
+            await workers.run(gate.wait)
+        assert time.monotonic() - began < 2
+        assert workers.taken == 1
+        with pytest.raises(RequestError, match="too many"):
+            workers.start(gate.wait)
+        gate.set()
+        while workers.taken:
+            await asyncio.sleep(0.01)
+        assert await workers.run(lambda: 1) == 1
+        workers.close()
+
+    asyncio.run(main())
+
+
+def test_work_whose_client_has_given_up_is_not_begun() -> None:
+    async def main() -> None:
+        workers, gate, began = Workers(1, 8, 5.0), threading.Event(), []
+        first = workers.start(gate.wait)
+        second = workers.start(lambda: began.append(1))
+        second.cancel()
+        gate.set()
+        await first
+        while workers.taken:
+            await asyncio.sleep(0.01)
+        assert began == []
+        workers.close()
+
+    asyncio.run(main())
