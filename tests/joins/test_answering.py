@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 import numpy as np
@@ -15,7 +15,7 @@ from relatum.errors import DataError
 from relatum.joins.answering import JoinAnswers, best_answers, judged
 from relatum.joins.conjunction import alternatives_of
 from relatum.joins.tree import is_tree
-from relatum.joins.truths import conjunction_by
+from relatum.joins.truths import BestFacts, conjunction_by
 from relatum.time_limit import Limit
 from support.dense_truths import DenseTruths, random_query, whole_truth
 
@@ -78,6 +78,21 @@ def test_a_limit_of_time_gives_what_was_found_and_says_so() -> None:
     assert found.stopped
     assert not found.proven
     assert all(not one.proven for one in found.answers)
+
+
+class NeverProven(DenseTruths):
+    """Truths whose best facts may always be followed by better ones, as where a look at them was cut off."""
+
+    def best_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Limit) -> BestFacts:
+        return super().best_facts(relation, given, k, limit)._replace(rest=1.0)
+
+
+def test_a_search_that_proves_nothing_ends_with_its_time() -> None:
+    truths = random_truths(random.Random(1))
+    either = RELATIONS[4].join(RELATIONS[5], {0: 0, 1: 1}).project(0, 1)
+    found = best_answers(either, NeverProven(truths.size, truths.arrays), 5, limit=Limit(0.2))
+    assert found.stopped
+    assert not found.proven
 
 
 def test_what_cannot_hold_has_no_answers_and_too_many_alternatives_are_refused() -> None:

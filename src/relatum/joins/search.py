@@ -126,6 +126,9 @@ class Search:
             while self._heap and len(ready) < batch and self._heap[0][3].depth == depth:
                 node = heapq.heappop(self._heap)[3]
                 if node.here < node.rest:  # others that extend the same assignment may be better
+                    if self._work.limit.reached():  # a look that is cut off promises as much again, for ever
+                        self._push(node)
+                        break
                     self._push(_Node(depth, node.rows, node.values, at=node.at))
                     self._deepen(node)
                     continue
