@@ -10,6 +10,7 @@ import pytest
 from relatum.serving import pages
 from relatum.serving.addresses import PageContext
 from relatum.serving.errors import Refusal
+from relatum.serving.templating import static_edition
 from support.sample_pages import entity, sample_pages
 
 PAGES = sample_pages()
@@ -174,9 +175,15 @@ def test_a_query_of_several_lines_stands_in_the_box_in_one() -> None:
     assert 'value="SELECT a FROM b"' in page
 
 
+def test_headings_call_entities_as_people_do_and_links_name_them_whole() -> None:
+    page = PAGES["shop/explain"]()
+    assert '<h1 class="code"><bdi>sold(drew, chair, book)</bdi></h1>' in page
+    assert 'href="/shop/ask?q=sold%28people%3Adrew%2C+items%3Achair%2C+%3F%29"' in page
+
+
 def test_the_edition_of_static_files_is_in_their_addresses() -> None:
-    assert re.fullmatch(r"[0-9a-f]{12}", pages.static_edition())
-    assert f'href="/-/static/explorer.css?v={pages.static_edition()}"' in PAGES[""]()
+    assert re.fullmatch(r"[0-9a-f]{12}", static_edition())
+    assert f'href="/-/static/explorer.css?v={static_edition()}"' in PAGES[""]()
 
 
 def test_the_question_box_has_what_was_asked_and_an_example() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from urllib.parse import quote
 
@@ -121,6 +123,16 @@ def test_every_link_of_an_entity_and_of_a_relation_leads_somewhere(visit: Visit)
     assert len(here) > 40
     failed = {one: status for one in sorted(here) if (status := visit.context.request.get(visit.server + one).status) != 200}
     assert failed == {}
+
+
+def test_every_page_has_a_twin_in_json(visit: Visit) -> None:
+    for path in PATHS:
+        page = visit.context.request.get(visit.server + path).text()
+        found = re.search(r'<link rel="alternate" type="application/json" href="([^"]+)">', page)
+        assert found, path
+        twin = visit.context.request.get(visit.server + unescape(found[1]))
+        assert (twin.status, twin.headers["content-type"]) == (200, "application/json"), path
+        assert twin.json() is not None
 
 
 def test_a_question_is_asked_by_keyboard_with_names_completed(visit: Visit) -> None:
