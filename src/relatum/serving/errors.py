@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relatum.errors import NumericError, RelatumError, StoreError, UnknownNameError
@@ -75,19 +75,19 @@ def text_of(message: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
-def refusal_of(error: Exception) -> Refusal:
-    """Return what an error says to the one who sent the request; of what is not theirs to mend, only that it happened."""
+def refusal_of(error: Exception, shown: Callable[[str], str] = str) -> Refusal:
+    """Return what an error says to the one who sent the request; of what is not theirs to mend, only that it happened.
+
+    `shown` makes of a message what a client may see.
+    """
     if isinstance(error, RequestError):
         found = tuple(map(text_of, error.errors or (error.error,)))
         return Refusal(False, text_of(error.error), found, error.status)
-    if isinstance(error, BusyError):
-        return _one(503, str(error))
     if isinstance(error, UnknownNameError):
-        return _one(404, str(error), error.nearest)
-    if isinstance(error, RelatumError) and not isinstance(error, NumericError | StoreError):
-        return _one(400, str(error))
+        return _one(404, shown(str(error)), error.nearest)
     if isinstance(error, RelatumError):
-        return _one(500, str(error))
+        status = 503 if isinstance(error, BusyError) else 500 if isinstance(error, NumericError | StoreError) else 400
+        return _one(status, shown(str(error)))
     return _one(500, "the server failed; its log says why")
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from relatum.api import Run
 from relatum.errors import RelatumError, SettingError, UnknownNameError
 from relatum.resources.prepare import prepare
+from relatum.runs.sql_answers import views_of
 from relatum.serving.errors import RequestError
 
 __all__ = ["HostedRun", "HostedRuns", "require_run", "signature"]
@@ -91,6 +92,10 @@ class HostedRun:
             raise RequestError(409, f"{self.name}: {self.problem}")
         return self._run
 
+    def without_path(self, text: str) -> str:
+        """Return a text in which the run is called by its name: where it lies is not for clients."""
+        return text.replace(str(self.folder), self.name)
+
     def refresh(self) -> bool:
         """Load the run again if its directory has changed and lies still; return whether there is another run now.
 
@@ -117,7 +122,10 @@ class HostedRun:
             if self._run is not None:  # while it serves, there is time to build what the new one needs
                 prepare(run)
         except (RelatumError, OSError) as error:
-            self._refused, self.problem = before, f"what is in its directory cannot be loaded: {error}"
+            self._refused, self.problem = (
+                before,
+                f"what is in its directory cannot be loaded: {self.without_path(str(error))}",
+            )
             _LOG.warning("%s: %s", self.name, self.problem)
             return False
         if signature(self.folder) != before:  # torn: some of it is old and some new; it is tried again
@@ -182,6 +190,7 @@ def _whole_run(folder: Path) -> Run:
     run = Run.load(folder)
     for part in _PARTS:
         getattr(run, part)
+    views_of(run)
     if list(run.split.entities) != list(run.entities) or list(run.split.schema) != list(run.model.schema):
         raise RelatumError(f"{folder}: its facts and its model are not of one run")
     return run

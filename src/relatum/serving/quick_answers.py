@@ -41,6 +41,7 @@ class QuickAnswers:
 
     def __init__(self, app: App, site: Site) -> None:
         self._app, self._runs, self._seconds = app, dict(site.runs), site.seconds
+        self._shown = site.shown
         self._batcher: Batcher[Sort, str, bytes | None] = Batcher(site.workers, self._answer)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,7 +61,7 @@ class QuickAnswers:
         try:
             body = await self._batcher.ask((hosted.run(), k, new_only), question)
         except (RelatumError, RequestError) as error:
-            refusal = refusal_of(error)
+            refusal = refusal_of(error, self._shown)
             return refusal.status, json_of(refusal), retry_after(error)
         return None if body is None else (200, body, None)
 

@@ -45,12 +45,12 @@ async def _handled(request: Request, error: Exception) -> Response:
 
 def refused(request: Request, error: Exception) -> Response:
     """Return the refusal that an error becomes."""
-    refusal = refusal_of(error)
+    site = site_of(request)
+    refusal = refusal_of(error, site.shown)
     seconds = retry_after(error)
     headers = {} if seconds is None else {"retry-after": str(seconds)}
     if wants_json(request) or request.scope["path"].startswith("/-/") or request.method == "POST":
         return Response(json_of(refusal), refusal.status, headers, JSON)
-    site = site_of(request)
     run = request.path_params.get("run", "")
     context = site.context(request, run if run in site.runs else "")
     question = request.query_params.get("q", "")[:MOST_TEXT]

@@ -59,6 +59,12 @@ class Site:
         """Return the threads for some work on a run; while it is being loaded, those for slow work."""
         return self.slow_workers if slow or not hosted.is_loaded else self.workers
 
+    def shown(self, text: str) -> str:
+        """Return a message as clients may see it, without the paths of runs."""
+        for hosted in self.runs.values():
+            text = hosted.without_path(text)
+        return text
+
     def require_decisions(self) -> Decisions:
         """Return the decisions; refuse where none are kept."""
         if self.decisions is None:
