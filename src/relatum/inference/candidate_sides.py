@@ -11,7 +11,7 @@ from relatum.memory import free
 
 __all__ = ["CandidateSides"]
 
-_SHARE = 8  # of the memory that is free
+_SHARE = 4  # of the memory that is free
 
 Key = tuple[int, int]  # relation, position
 
@@ -22,7 +22,7 @@ class CandidateSides:
     A side is packed when it is wanted for the second time: a single question is answered sooner without.
 
     Args:
-        most: how many bytes they may take together; by default an eighth of what is free when the first one is packed.
+        most: how many bytes they may take together; by default a quarter of what is free when the first one is packed.
     """
 
     def __init__(self, most: int | None = None) -> None:

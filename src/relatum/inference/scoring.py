@@ -148,7 +148,7 @@ class CandidateScorer:
         self._kept_sides = sides
         self.model, self.tables, self.relation, self.known, self.evidence = model, tables, relation, known, evidence
         self._allowed = allowed or [None] * model.schema[relation].arity
-        self._position = -1
+        self._side_of_last: tuple[int, Tensor] | None = None
         self._last: dict[str, tuple[tuple[int, bytes], object]] = {}
 
     def entities(self, position: int) -> Ids:
@@ -227,13 +227,18 @@ class CandidateScorer:
         where = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
         return found + np.where(pairs[where] == wanted, bonus.values[where], np.float32(0))
 
+    def forget(self) -> None:
+        """Forget the candidate side of the last position, which takes much memory in a scorer that is kept."""
+        self._side_of_last = None
+
     def _side(self, position: int) -> Tensor:
-        if position != self._position:
+        last = self._side_of_last
+        if last is None or last[0] != position:
             allowed = self._allowed[position]
             ids = None if allowed is None else torch.from_numpy(allowed.astype(np.int64))
-            self._candidates = self.model.candidates(self.tables, torch.tensor(self.relation), position, ids)
-            self._position = position
-        return self._candidates
+            side = self.model.candidates(self.tables, torch.tensor(self.relation), position, ids)
+            last = self._side_of_last = position, side
+        return last[1]
 
     def _packed(self, position: int) -> CompactSide | None:
         """Return the candidate side of a position as it was kept, packed, or None."""

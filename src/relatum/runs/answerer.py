@@ -74,6 +74,8 @@ class Answerer:
         """Return the k best known answers, unless these are not wanted, and the k best new ones, to questions."""
         position = self._position
         sides = self._sides(questions, k, new_only=new_only)
+        self.scorer.forget()  # what is kept of a position is its packed side, as far as there is memory
+        self._new.forget()
         rows, ranks, answers, found = (np.concatenate([getattr(one, name) for one in sides]) for name in _Ranked._fields[:4])
         likely = None if sides[0].probabilities is None else np.concatenate([_certain(one) for one in sides])
         sources = np.full(len(rows), -1, np.int64)

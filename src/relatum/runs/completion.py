@@ -135,7 +135,7 @@ def _at_one_position(
     names, parts = run.entities, [*run.split.parts, None]
     likely = [None] * len(block.ranks) if block.probabilities is None else block.probabilities.tolist()
     rows = zip(block.facts[position].tolist(), block.scores.tolist(), likely, block.sources.tolist(), strict=True)
-    answers = [Answer((names[entity],), score, chance, parts[source]) for entity, score, chance, source in rows]
+    answers = [Answer((names[entity],), score, probability, parts[source]) for entity, score, probability, source in rows]
     bounds = np.searchsorted(block.rows, np.arange(given.shape[1] + 1)).tolist()
     return [answers[start:stop] for start, stop in itertools.pairwise(bounds)]
 

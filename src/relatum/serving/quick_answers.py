@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
 
 from relatum.errors import RelatumError
+from relatum.kernels import parallel
 from relatum.resources.answers import complete_each
 from relatum.resources.limits import MOST_ANSWERS, MOST_TEXT
 from relatum.resources.queries import language_of
+from relatum.serving.answer_cache import AnswerCache
 from relatum.serving.batching import Batcher
 from relatum.serving.errors import RequestError, refusal_of, retry_after
 from relatum.serving.hosted import HostedRun
@@ -42,6 +44,7 @@ class QuickAnswers:
     def __init__(self, app: App, site: Site) -> None:
         self._app, self._runs, self._seconds = app, dict(site.runs), site.seconds
         self._shown = site.shown
+        self._caches = {name: AnswerCache() for name in self._runs}
         self._batcher: Batcher[Sort, str, bytes | None] = Batcher(site.workers, self._answer)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,18 +61,25 @@ class QuickAnswers:
 
     async def _found(self, hosted: HostedRun, question: str, k: int, new_only: bool) -> tuple[int, bytes, int | None] | None:
         """Return status and body of an answer, and when to try again; None where the long way must be taken."""
+        run, cache = hosted.run(), self._caches[hosted.name]
+        if (kept := cache.get(run, (question, k, new_only))) is not None:
+            return 200, kept, None
         try:
-            body = await self._batcher.ask((hosted.run(), k, new_only), question)
+            body = await self._batcher.ask((run, k, new_only), question)
         except (RelatumError, RequestError) as error:
             refusal = refusal_of(error, self._shown)
             return refusal.status, json_of(refusal), retry_after(error)
-        return None if body is None else (200, body, None)
+        if body is None:
+            return None
+        cache.put(run, (question, k, new_only), body)
+        return 200, body, None
 
     def _answer(self, sort: Sort, questions: Sequence[str]) -> list[bytes | Exception | None]:
         run, k, new_only = sort
         are_questions = [language_of(run, one) == "question" for one in questions]
         wanted = [one for one, is_question in zip(questions, are_questions, strict=True) if is_question]
-        answers = iter(complete_each(run, wanted, k, new_only=new_only, seconds=self._seconds) if wanted else ())
+        with parallel.single_threaded():  # others work beside it; handing over parts of so little costs more than it gains
+            answers = iter(complete_each(run, wanted, k, new_only=new_only, seconds=self._seconds) if wanted else ())
         # What is no question but a query goes the long way.
         found = [next(answers) if is_question else None for is_question in are_questions]
         return [one if one is None or isinstance(one, RelatumError) else json_of(one) for one in found]

@@ -23,7 +23,7 @@ _FEW_FRACTIONS = 12  # the same of numbers with decimals: ratings and rates have
 _REPEATS = 2  # times that these occur on average, at least
 _OWN_TEXT = 0.9  # the share of different values from which on a text is taken to be free
 _MANY_WORDS = 6  # on average, from which on a text is taken to be free
-_SEVERAL_WORDS, _OWN_ROWS = 1.5, 0.5  # the same where more than this share of rows has a text that no other row has
+_SEVERAL_WORDS, _OWN_ROWS = 2.5, 0.5  # the same where more than this share of rows has a text that no other row has
 _MOST_BINS, _LEAST_BINS, _IN_A_BIN = 20, 3, 20
 
 Outcome = Literal["key", "entities", "bins", "label", "left out"]
