@@ -320,7 +320,7 @@ def test_years_are_entities_in_their_order_even_if_they_are_called_like_a_key(tm
 
 def test_texts_of_several_words_that_most_rows_have_for_themselves_are_free(tmp_path: Path) -> None:
     rows = [
-        (n, f"given name{n % 40 if n < 40 else n}", f"name{n % 40 if n < 40 else n}", f"sales agent {n % 20}")
+        (n, f"a given name{n % 40 if n < 40 else n}", f"name{n % 40 if n < 40 else n}", f"sales agent {n % 20}")
         for n in range(80)
     ]
     rows += [(80 + n, *rows[n][1:]) for n in range(25)]  # so that a quarter of the texts comes twice
