@@ -48,7 +48,7 @@ bench: $(BENCH)/.installed  ## Measure speed and memory as ratios, in .venv-benc
 $(BENCH)/.installed: pyproject.toml constraints.txt
 	@$(RECENT)
 	$(PYTHON) -m venv $(BENCH)
-	$(BENCH)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
+	$(BENCH)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[bench,serve]'
 	@touch $@
 
 clean:  ## Remove .venv, .venv-bench and everything made

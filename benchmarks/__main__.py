@@ -13,8 +13,8 @@ from benchmarks.measure import Ratio, report
 from relatum.datasets.registry import find_dataset, locate
 from relatum.errors import RelatumError
 
-FILES = ("reading", "scoring", "learning", "evidence", "single_questions", "everyday_queries", "pykeen_peer")
-DATASETS = {"reading": "m-fb15k", "learning": "jf17k", "evidence": "jf17k", "pykeen_peer": "wn18rr"}
+FILES = ("reading", "scoring", "learning", "evidence", "single_questions", "everyday_queries", "serving", "pykeen_peer")
+DATASETS = {"reading": "m-fb15k", "learning": "jf17k", "evidence": "jf17k", "serving": "jf17k", "pykeen_peer": "wn18rr"}
 
 
 def missing(files: list[str]) -> list[str]:
@@ -24,6 +24,8 @@ def missing(files: list[str]) -> list[str]:
         found.append("PyKEEN is missing: install it with pip install 'relatum[bench]', or use make bench")
     if "scoring" in files and not any(map(shutil.which, ("c++", "g++", "clang++"))):
         found.append("a C++ compiler is missing: install one, for example with apt-get install g++")
+    if "serving" in files and shutil.which("wrk") is None:
+        found.append("wrk is missing: install it, for example with apt-get install wrk")
     for name in filter(None, map(DATASETS.get, files)):
         try:
             locate(find_dataset(name))
