@@ -26,9 +26,14 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         display.close()
 
 
-def silence() -> None:
-    """Show nothing from now on, in this process: a server works on many things at once, for people who are elsewhere."""
+@contextmanager
+def silence() -> Iterator[None]:
+    """Show no progress within this: a server works on many things at once, for people who are elsewhere."""
     _silenced.append(True)
+    try:
+        yield
+    finally:
+        _silenced.pop()
 
 
 _announced: set[str] = set()

@@ -16,9 +16,13 @@ import numpy as np
 from kernels_known import bonus_of
 from numba.core.dispatcher import Dispatcher
 
-from relatum import kernels
+from relatum import Hypergraph, RelationSchema, Schema, Vocabulary, kernels
+from relatum.data.hypergraph import Block
+from relatum.evidence.facts import FactStore
+from relatum.evidence.soft_rule import ANY, JOINED, Atom, SoftRule
 from relatum.kernels import (
     answer_loss,
+    compact_side,
     evidence,
     filters,
     jit,
@@ -32,6 +36,7 @@ from relatum.kernels import (
     reference,
     rows,
     shares,
+    soft_rules,
     windowed_sigmoid,
     windowed_sigmoid_loops,
     windows,
@@ -161,7 +166,7 @@ def sum_sigmoids() -> None:
                     assert np.array_equal(found, reference.count_better(sums + more, targets, lists))
 
 
-@walks(evidence.count_right, evidence.strengths)
+@walks(evidence.count_right)
 def hear_evidence() -> None:
     for queries, candidates in itertools.product(QUERIES, (0, 1, 5)):
         for found, lists in all_known(queries, candidates):
@@ -169,11 +174,39 @@ def hear_evidence() -> None:
             for own in (answers, np.full(queries, -1, np.int32)):
                 right, named = evidence.count_right(found, answers, filters.nothing_excluded(queries), own)
                 assert right.sum() <= named.sum() <= sum(map(len, lists))
-            shares = np.full(evidence.TIMES, 0.5, np.float32)
-            scratch = evidence.Scratch(queries, candidates)
-            rules = [(found, 0.5, shares, False), (found, 0.4, shares, True), (found, 0.25, shares, False)]
-            rows, *_ = evidence.strengths(rules, scratch, queries, 1)
-            assert len(rows) == sum(map(len, lists))
+
+
+@walks(compact_side.compact, compact_side.top)
+def pack_candidates() -> None:
+    for queries, candidates, width in itertools.product(QUERIES, (*SIZES, 16 * TILE + 1), (0, 1, 2, 7)):
+        a, c = drawn(queries, width), drawn(candidates, width)
+        side = compact_side.compact(c)
+        assert (side is None) == (not candidates or not width)
+        if side is not None:
+            sums = windowed_sigmoid.forward(side.plan, a, c)
+            for excluded, lists in all_known(queries, candidates):
+                for k in (1, candidates, candidates + 3):
+                    check_top(compact_side.top(side, c.__getitem__, a, k, excluded, None), sums, k, lists)
+
+
+@walks(soft_rules.fire)
+def fire_rules() -> None:
+    for size, facts in itertools.product((1, 5), (0, 1, 30)):
+        values = np.random.default_rng(facts).integers(0, size, (2, facts)).astype(np.int32)
+        graph = Hypergraph(Vocabulary([f"e{one}" for one in range(size)]), Schema([RelationSchema("r", 2)]), [])
+        if facts:
+            graph = Hypergraph(graph.entities, graph.schema, [Block(np.zeros(facts, np.int32), values)])
+        store = FactStore(graph)
+        rules = [
+            SoftRule(0, 1, (Atom(0, (1, 0)),), 1),
+            SoftRule(0, 1, (Atom(0, (0, ANY)),), 0),
+            SoftRule(0, 1, (Atom(0, (0, JOINED)), Atom(0, (JOINED, 1))), 1),
+        ]
+        for count, widest in itertools.product(QUERIES, (1, 300)):
+            questions = np.array([range(-1, count - 1), [0] * count], np.int32).reshape(2, count)
+            for some in (rules, []):
+                named = soft_rules.fire(store.program(some), store.pool.arrays, questions, size, 1, widest, [])
+                assert len({len(one) for one in named}) == 1
 
 
 @walks(shares.count_shares)

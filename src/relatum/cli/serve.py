@@ -12,6 +12,7 @@ import typer
 from relatum.cli.output import say
 from relatum.errors import RelatumError
 from relatum.extras import optional
+from relatum.progress import silence
 
 __all__ = ["serve"]
 
@@ -78,7 +79,8 @@ def serve(
         timeout_graceful_shutdown=5,
         backlog=_BACKLOG,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    with silence():
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 def _listen(host: str, port: int) -> socket.socket:

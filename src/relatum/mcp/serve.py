@@ -30,9 +30,8 @@ _BODY = 1 << 20  # bytes of a request
 
 def serve_stdio(run: Run, name: str) -> None:
     """Answer on standard output what comes in on standard input, until that ends; nothing else is written there."""
-    silence()
     server = server_of(run, name)
-    with contextlib.suppress(KeyboardInterrupt):
+    with silence(), contextlib.suppress(KeyboardInterrupt):
         server.run("stdio")
 
 
@@ -50,7 +49,6 @@ def serve_http(run: Run, name: str, *, host: str = "127.0.0.1", port: int = 8322
         import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
 
-    silence()
     if token is not None and (len(token) < 8 or not token.isascii() or not token.isprintable()):
         raise SettingError("--token: must be at least 8 printable characters of ASCII")
     if token is None and not is_loopback(host):
@@ -74,7 +72,8 @@ def serve_http(run: Run, name: str, *, host: str = "127.0.0.1", port: int = 8322
         app = _with_token(app, token)
     sys.stderr.write(f"relatum: serving {name} at http://{hosts[0]}{PATH}\n")
     sys.stderr.flush()
-    uvicorn.run(app, host=host, port=port, log_level="warning")
+    with silence():
+        uvicorn.run(app, host=host, port=port, log_level="warning")
 
 
 def is_loopback(host: str) -> bool:

@@ -111,10 +111,11 @@ class Combine(ABC):
         Where fewer than k are left after the exclusions, the index is -1 and the score -inf.
         """
 
+    @abstractmethod
     def compact(self, candidates: Tensor) -> CompactSide | None:
         """Return a candidate side packed for queries that come one at a time; None where nothing is gained by that."""
-        return None
 
+    @abstractmethod
     def top_of_compact(
         self,
         queries: Tensor,
@@ -125,7 +126,6 @@ class Combine(ABC):
         bonus: Bonus | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Return what `top` does, to the bit, from a side that was packed; `rows` returns some of the candidates."""
-        raise NotImplementedError(f"{type(self).__name__} packs no candidate sides")
 
 
 class MatrixCombine(Combine):
@@ -142,6 +142,22 @@ class MatrixCombine(Combine):
     ) -> tuple[Tensor, Tensor]:
         """Return the best of matrices of scores."""
         return _top_by_matrix(self, queries, candidates, k, excluded, bonus)
+
+    def compact(self, candidates: Tensor) -> CompactSide | None:
+        """Return None: a product of matrices reads candidates as they are."""
+        return None
+
+    def top_of_compact(
+        self,
+        queries: Tensor,
+        side: CompactSide,
+        rows: Callable[[Ints], Tensor],
+        k: int,
+        excluded: Excluded,
+        bonus: Bonus | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Refuse a side that was never packed."""
+        raise TypeError(f"{type(self).__name__} packs no candidate sides")
 
 
 @torch.no_grad()
