@@ -11,7 +11,7 @@ from relatum.memory import free
 
 __all__ = ["CandidateSides"]
 
-_SHARE = 4  # of the memory that is free
+_SHARE, _MOST = 16, 1 << 30  # of the memory that is free, and bytes at most
 
 Key = tuple[int, int]  # relation, position
 
@@ -22,7 +22,8 @@ class CandidateSides:
     A side is packed when it is wanted for the second time: a single question is answered sooner without.
 
     Args:
-        most: how many bytes they may take together; by default a quarter of what is free when the first one is packed.
+        most: how many bytes they may take together; by default a sixteenth of what is free when the first one is packed, and
+            a gigabyte at most.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -63,7 +64,7 @@ class CandidateSides:
 
     def _keep(self, key: Key, side: CompactSide | None) -> None:
         if self.most is None:
-            self.most = free() // _SHARE
+            self.most = min(free() // _SHARE, _MOST)
         size = 0 if side is None else side.nbytes
         if size > self.most:
             return

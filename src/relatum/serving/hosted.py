@@ -12,6 +12,7 @@ from pathlib import Path
 
 from relatum.api import Run
 from relatum.errors import RelatumError, SettingError, UnknownNameError
+from relatum.memory import free
 from relatum.resources.prepare import prepare
 from relatum.runs.sql_answers import views_of
 from relatum.serving.errors import RequestError
@@ -23,6 +24,7 @@ Signature = frozenset[tuple[str, int, int, int]]
 _LOG = logging.getLogger("relatum.serving")
 # What is written while a run is trained, or about it, and is no part of what is loaded.
 _IGNORED = frozenset({"journal.jsonl", "checkpoint.safetensors", ".lock", "README.md", "report.html"})
+_SHARE = 4  # of the memory that is free, for the packed candidate sides of a run
 _MODEL, _SPEC = "config.json", "spec.toml"
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _PARTS = (
@@ -188,6 +190,7 @@ def require_run(folder: Path) -> None:
 def _whole_run(folder: Path) -> Run:
     """Return a run with all that its directory holds in memory, so that a later replacement of a file changes nothing."""
     run = Run.load(folder)
+    run.candidate_sides.most = free() // _SHARE
     for part in _PARTS:
         getattr(run, part)
     views_of(run)
