@@ -21,7 +21,7 @@ from relatum.runs.journal import TrainingHistory
 from relatum.runs.trained import Trained
 from relatum.version import __version__
 
-__all__ = ["report_page", "write_report"]
+__all__ = ["finalized", "report_page", "unbroken", "write_report"]
 
 _LONGEST = 96  # characters of a name that are shown; the whole name is in its title
 _BREAKABLE = 24  # characters of a name that stand in one line
@@ -52,7 +52,7 @@ def _environment() -> Environment:
         loader=PackageLoader(__package__ or "relatum.report"),
         autoescape=True,
         extensions=["jinja2.ext.do"],
-        finalize=_finalized,
+        finalize=finalized,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -60,14 +60,14 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "count": count,
-        "duration": lambda seconds: _unbroken(duration(seconds)),
+        "duration": lambda seconds: unbroken(duration(seconds)),
         "listed": listed,
         "name": name_of,
         "number": number,
-        "percent": lambda share, digits=1: _unbroken(percent(share, digits)),
+        "percent": lambda share, digits=1: unbroken(percent(share, digits)),
         "score": score,
         "shortened": shortened,
-        "unbroken": _unbroken,
+        "unbroken": unbroken,
     }
     environment.globals |= {
         "around": AROUND,
@@ -81,12 +81,12 @@ def _environment() -> Environment:
     return environment
 
 
-def _finalized(value: Any) -> Any:
+def finalized(value: Any) -> Any:
     """Return what a template puts out: markup as it is, anything else as text whose control characters can be seen."""
     return value if isinstance(value, Markup) else visible(str(value))
 
 
-def _unbroken(text: str) -> str:
+def unbroken(text: str) -> str:
     """Return a text that stays on one line."""
     return text.replace(" ", "\u00a0")
 

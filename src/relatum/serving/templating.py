@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from relatum.algebra.lexer import as_written, write_arguments
 from relatum.formatting import count, duration, listed, number, percent, score, visible
 from relatum.report import charts
+from relatum.report.page import finalized, unbroken
 from relatum.resources.entity import FactGroup, Neighbourhood
 from relatum.resources.quality import CalibrationView
 from relatum.resources.references import EntityRef, FactRef
@@ -72,7 +73,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader(__package__ or "relatum.serving"),
         autoescape=True,
-        finalize=_finalized,
+        finalize=finalized,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -88,11 +89,11 @@ def _environment() -> Environment:
         "tuple": tuple,
         "zipped": lambda first, second: list(zip(first, second, strict=True)),
         "number": number,
-        "percent": lambda share, digits=1: _unbroken(percent(share, digits)),
+        "percent": lambda share, digits=1: unbroken(percent(share, digits)),
         "readable": readable,
         "score": score,
         "shown": drawings.shown_name,
-        "unbroken": _unbroken,
+        "unbroken": unbroken,
     }
     environment.globals |= {
         "bar": charts.bar,
@@ -117,16 +118,6 @@ def _environment() -> Environment:
         "static": lambda file: f"/-/static/{file}?v={static_edition()}",
     }
     return environment
-
-
-def _finalized(value: Any) -> Any:
-    """Return what a template puts out: markup as it is, anything else as text whose control characters can be seen."""
-    return value if isinstance(value, Markup) else visible(str(value))
-
-
-def _unbroken(text: str) -> str:
-    """Return a text that stays on one line."""
-    return text.replace(" ", "\u00a0")
 
 
 def _name(name: str, longest: int = _LONGEST) -> Markup:
