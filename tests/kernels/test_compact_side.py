@@ -45,15 +45,26 @@ def test_no_sum_is_further_off_than_is_stated(windows: int, spread: float, shift
     exact = reference.sigma_sums(q.astype(np.float64), c.astype(np.float64), tanh=False) - windows / 2
     totals = np.empty(len(side.tiles) * TILE, np.float32)
     for query, sums in zip(side.plan.query_side(q), exact, strict=True):
-        compact_side._sum_tiles(side.tiles, query, 0, len(side.tiles), totals)
+        compact_side._sum_tiles(side.tiles, side.lowest, side.steps, query, 0, len(side.tiles), totals)
         off = np.abs(totals[:300] - sums).max()
-        assert off <= side.error
-        assert shift or spread < 1 or windows < 50 or off > side.error / 1000, "the bound says something"
+        assert off <= side.error(query)
+        assert shift or spread < 1 or windows < 50 or off > side.error(query) / 100, "the bound says something"
+
+
+def test_values_far_from_zero_keep_within_the_codes() -> None:
+    q, c = sides(3, 2, 300, 6, 1e-4)
+    c += np.float32(5000)  # what is left of their differences is rounding
+    q -= np.float32(5000)
+    side = compact_side.compact(c)
+    assert side is not None
+    found = compact_side.top(side, lambda ids: c[ids], q, 20, nothing_excluded(2), None)
+    for one, other in zip(found, windowed_sigmoid.top(side.plan, q, c, 20, nothing_excluded(2)), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_range_that_is_too_wide_is_not_packed() -> None:
-    assert compact_side.compact(np.array([[-11.5], [11.5]], np.float32)) is None
-    assert compact_side.compact(np.array([[-10.9], [10.9]], np.float32)) is not None
+    assert compact_side.compact(np.array([[-12.5], [12.5]], np.float32)) is None
+    assert compact_side.compact(np.array([[-11.9], [11.9]], np.float32)) is not None
     assert compact_side.compact(np.empty((0, 3), np.float32)) is None
 
 

@@ -1,12 +1,13 @@
-"""The best candidates of single queries, from a candidate side that was packed once, in half the memory.
+"""The best candidates of single queries, from a candidate side that was packed once, in a quarter of the memory.
 
 Packing the exponentials of all candidates takes many times longer than meeting one query, and reading them, four bytes a
-window, longer than computing with them. Here they are packed once, in two bytes each: five bits of exponent and eleven of
-mantissa, without a sign, for they are positive. Sums over these are a little off, but by a known amount at most: whatever
-may be among the best is then summed again exactly, by the kernel of `windowed_sigmoid`, so that what comes out has its very
-bits.
+window, longer than computing with them. Here they are packed once, in one byte each: the range of a window is cut into 255
+steps that are even in the bits of a float32, which are nearly even in its logarithm. Sums over these are a little off, but by
+a known amount at most: whatever may be among the best is then summed again exactly, by the kernel of `windowed_sigmoid`, so
+that what comes out has its very bits.
 
-Rounding to eleven bits changes an exponential by 2^-12 of itself at most, and a sigmoid by a quarter of that at most.
+Half a step of s bits changes an exponential by s / 2^24 of itself at most, and a sigmoid by that times its slope. Most windows
+of a query lie where the slope is far below its largest, a quarter, for every candidate there is: so the bound is a query's own.
 """
 
 from __future__ import annotations
@@ -25,14 +26,11 @@ from relatum.kernels.windowed_sigmoid import Plan
 __all__ = ["CompactSide", "compact", "top"]
 
 Floats = npt.NDArray[np.float32]
-Halves = npt.NDArray[np.uint16]
+Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
-_WIDEST = 11.0  # half the range of a window: beyond, exponentials do not fit in five bits of exponent
-_MANTISSA = 11
-_SHIFT = 23 - _MANTISSA
-_LOWEST = 111 << 23  # the bits of 2^-16, below which nothing is
-_HALF_STEP = 1 << (_SHIFT - 1)
+_CODES = 255
+_SLACK = 64  # bits that the exponential here may be off from that of numpy, several times over
 _TILES = 16  # in a part at least
 _F = np.float32
 _ZERO, _HALF, _ONE = _F(0), _F(0.5), _F(1)
@@ -44,32 +42,47 @@ class CompactSide:
 
     Attributes:
         plan: how the exact kernel computes these candidates.
-        tiles: their exponentials, uint16[tiles, windows, TILE], windows in the order of the plan.
+        tiles: codes of their exponentials, uint8[tiles, windows, TILE], windows in the order of the plan.
+        lowest: the bits of the exponential that has code 0, int32[windows].
+        steps: how many bits the next code is above it, int32[windows].
         size: how many candidates there are.
-        error: by how much a sum can be off at most.
     """
 
     plan: Plan
-    tiles: Halves
+    tiles: Bytes
+    lowest: npt.NDArray[np.int32]
+    steps: npt.NDArray[np.int32]
     size: int
-    error: float
 
     @property
     def nbytes(self) -> int:
         """The memory that it takes."""
         return self.tiles.nbytes
 
+    def error(self, query: Floats) -> float:
+        """Return by how much the sum of a query, as `Plan.query_side` gives it, and any candidate can be off at most."""
+        relative = self.steps * 2.0**-24 * 1.001  # a code is found in float32, and may be the second nearest
+        nearest = np.maximum(np.abs(np.log(query.astype(np.float64))) - self.plan.half - relative, 0.0)
+        below = np.exp(-nearest)
+        slopes = below / (1 + below) ** 2  # of the sigmoid, where it is steepest for this query
+        # The last term is for the float32 in which both kernels add up terms within one half, windows / 4 times.
+        return float((relative * slopes).sum()) + (len(query) + 8) ** 2 * 2.0**-24
+
 
 def compact(candidates: Floats) -> CompactSide | None:
     """Return candidates [C, W] packed, for sigmoids; None where a window has a range that is too wide for that."""
     plan, (size, windows) = windowed_sigmoid.plan(candidates), candidates.shape
-    if not size or not windows or plan.half.max() > _WIDEST:
+    if not size or not windows or plan.half.max() > windowed_sigmoid.PAIRED:
         return None
-    tiles = np.empty((-(-size // TILE), windows, TILE), np.uint16)
+    rounding = 4 * np.spacing(np.abs(plan.centre) + plan.half)  # of a value less the centre: it may leave the range by that
+    slack = (_SLACK + np.ceil(2.0**23 * rounding)).astype(np.int32)
+    lowest, highest = (np.exp(sign * plan.half).view(np.int32) + sign * slack for sign in (-1, 1))
+    steps = -(-(highest - lowest) // _CODES)
+    tiles = np.empty((-(-size // TILE), windows, TILE), np.uint8)
     ranges = parallel.cuts(len(tiles), _TILES)
-    parallel.run(lambda n: _pack(candidates, plan.order, plan.centre, *ranges[n], tiles), len(ranges))
-    # The second term is for the float32 in which both kernels add up terms within one half, windows / 4 times.
-    return CompactSide(plan, tiles, size, windows * 2.0 ** -(_MANTISSA + 3) + (windows + 8) ** 2 * 2.0**-24)
+    limits = plan.order, plan.centre, lowest, (1 / steps).astype(np.float32)
+    parallel.run(lambda n: _pack(candidates, *limits, *ranges[n], tiles), len(ranges))
+    return CompactSide(plan, tiles, lowest, steps, size)
 
 
 def top(
@@ -88,16 +101,16 @@ def top(
     ids, sums = np.full((len(queries), k), -1, np.int64), np.full((len(queries), k), -np.inf, np.float32)
     more, packed = no_bonus(len(queries)) if bonus is None else bonus, side.plan.query_side(queries)
     totals = np.empty(len(side.tiles) * TILE, np.float32)
-    ranges = parallel.cuts(len(side.tiles), _TILES)
+    ranges, packed_side = parallel.cuts(len(side.tiles), _TILES), (side.tiles, side.lowest, side.steps)
     for q in range(len(queries)):
         query = packed[q]
-        parallel.run(lambda n, query=query: _sum_tiles(side.tiles, query, *ranges[n], totals), len(ranges))  # type: ignore[misc]
+        parallel.run(lambda n, query=query: _sum_tiles(*packed_side, query, *ranges[n], totals), len(ranges))  # type: ignore[misc]
         whole = totals[: side.size]
         named = slice(more.starts[q], more.starts[q] + more.counts[q])
         out = excluded.pool[excluded.starts[q] : excluded.starts[q] + excluded.counts[q]]
         whole[more.pool[named]] += more.values[named]
         whole[out] = -np.inf
-        chosen = _within(whole, k, 2 * side.error)
+        chosen = _within(whole, k, 2 * side.error(query))
         if not len(chosen):
             continue
         exact_sums = windowed_sigmoid.forward(side.plan, queries[q : q + 1], rows(chosen))[0]
@@ -138,7 +151,7 @@ def _worst_of_best(totals, best):  # type: ignore[no-untyped-def]
 
 
 @exact
-def _pack(candidates, order, centre, first, last, tiles):  # type: ignore[no-untyped-def]
+def _pack(candidates, order, centre, lowest, rates, first, last, tiles):  # type: ignore[no-untyped-def]
     """Fill tiles first..last; lanes beyond the last candidate hold x = 0."""
     x, bits = np.empty(TILE, np.float32), np.empty(TILE, np.int32)
     raw = x.view(np.int32)
@@ -151,12 +164,13 @@ def _pack(candidates, order, centre, first, last, tiles):  # type: ignore[no-unt
             for e in range(len(column), TILE):
                 x[e] = _ZERO
             exponentials(x, bits)
+            low, rate = lowest[j], rates[j]
             for e in range(TILE):
-                out[e] = np.uint16((raw[e] - np.int32(_LOWEST) + np.int32(_HALF_STEP)) >> np.int32(_SHIFT))
+                out[e] = np.uint8(np.int32(np.float32(raw[e] - low) * rate + _HALF))
 
 
 @exact
-def _sum_tiles(tiles, query, first, last, totals):  # type: ignore[no-untyped-def]
+def _sum_tiles(tiles, lowest, steps, query, first, last, totals):  # type: ignore[no-untyped-def]
     """Fill totals of tiles first..last with the sums of sigmoid - 1/2 of one query, each a little off."""
     windows = len(query)
     fours = windows // 4 * 4
@@ -168,9 +182,9 @@ def _sum_tiles(tiles, query, first, last, totals):  # type: ignore[no-untyped-de
         for j in range(0, fours, 4):
             a, b, c, d = query[j], query[j + 1], query[j + 2], query[j + 3]
             for i in range(4):
-                row = tiles[t, j + i]
+                row, low, step = tiles[t, j + i], lowest[j + i], steps[j + i]
                 for e in range(TILE):
-                    bits[i, e] = (np.int32(row[e]) << np.int32(_SHIFT)) + np.int32(_LOWEST)
+                    bits[i, e] = np.int32(row[e]) * step + low
             for e in range(TILE):
                 u = a * value[0, e]
                 v = b * value[1, e]
@@ -180,9 +194,9 @@ def _sum_tiles(tiles, query, first, last, totals):  # type: ignore[no-untyped-de
                 xy = x * y
                 total[e] += (_ONE - uv) / (_ONE + (u + v) + uv) + (_ONE - xy) / (_ONE + (x + y) + xy)
         for j in range(fours, windows):
-            row = tiles[t, j]
+            row, low, step = tiles[t, j], lowest[j], steps[j]
             for e in range(TILE):
-                bits[0, e] = (np.int32(row[e]) << np.int32(_SHIFT)) + np.int32(_LOWEST)
+                bits[0, e] = np.int32(row[e]) * step + low
             for e in range(TILE):
                 total[e] += _ONE / (_ONE + query[j] * value[0, e]) - _HALF
         for e in range(TILE):
