@@ -6,9 +6,11 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from relatum import DataError, Hypergraph, Split
 from relatum.arrays import Bool, Float64, Int64
+from relatum.inference import answer_calibration
 from relatum.inference.answer_calibration import AnswerCalibration, fit_answer_calibration
 from relatum.inference.answer_sample import RIVALS, Answered, Rivals
 from relatum.inference.calibration import Reliability
@@ -124,3 +126,13 @@ def test_plain_data_says_it_and_anything_else_is_refused() -> None:
 
 def test_without_questions_there_is_none() -> None:
     assert fit_answer_calibration([], SPLIT) is None
+
+
+def test_log_odds_are_those_that_weights_were_fitted_with() -> None:
+    rng = np.random.default_rng(4)
+    weights, scores = rng.normal(size=6), 3 * rng.normal(size=(20, RIVALS))
+    scores[3, 5:] = -1e6  # as where there are fewer rivals
+    known = np.arange(20) % 4
+    fitted_with = answer_calibration._logits(*map(torch.from_numpy, (np.tile(weights, (20, 1)), scores, known))).numpy()
+    found = answer_calibration._logits_at(weights, scores, scores, np.ones(scores.shape, np.bool_), known)
+    np.testing.assert_allclose(found, fitted_with, rtol=1e-9, atol=1e-9)

@@ -12,6 +12,7 @@ the truth is known is an estimate or an assumption, `observed`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -122,13 +123,9 @@ class AnswerCalibration:
             rivals: of each question.
             among: whether an answer is one of its rivals, shaped as scores.
         """
-        group, count = int(self.starts[relation]) + position, len(rivals.known)
-        weights = torch.from_numpy(np.tile(self.weights[group], (count, 1)))
-        standard, others = (
-            torch.from_numpy(_finite((_wide(one) - self.centres[group]) / self.scale)) for one in (scores, rivals.scores)
-        )
-        inside, known = torch.from_numpy(_wide(among)), torch.from_numpy(rivals.known)
-        logits = _logits(weights, standard, others, inside, known).numpy()
+        group = int(self.starts[relation]) + position
+        standard, others = (_finite((_wide(one) - self.centres[group]) / self.scale) for one in (scores, rivals.scores))
+        logits = _logits_at(self.weights[group], standard, others, _wide(among), rivals.known)
         curved = np.where((rivals.known > 0)[:, None], *(_curved(curve, logits) for curve in self.curves[::-1]))
         return sigmoid(curved).reshape(scores.shape)
 
@@ -198,8 +195,7 @@ def fit_answer_calibration(
     with one_torch_thread():
         standard = _finite((scores - centres[group][:, None]) / scale)
         weights = _fitted(group, standard, right, known, weight, count)
-        rows = torch.from_numpy(weights[group]), torch.from_numpy(standard), torch.from_numpy(standard)
-        logits = _logits(*rows, None, torch.from_numpy(known)).numpy()
+        logits = _logits(*map(torch.from_numpy, (weights[group], standard, known))).numpy()
     unanswered, answered = (
         _curve(logits[some], right[some], np.where(standard[some] > _NOWHERE, weight[some, None], 0.0), _SUREST * most)
         for some, most in ((known == 0, 1.0), (known > 0, valid))
@@ -271,7 +267,7 @@ def _fitted(group: Int64, scores: Float64, right: Bool, known: Int64, weight: Fl
 
     def loss() -> Tensor:
         optimizer.zero_grad()
-        logits = _logits((common + own)[numbers], standard, standard, None, times)
+        logits = _logits((common + own)[numbers], standard, times)
         cost = (heavy * torch.nn.functional.softplus(torch.where(truth, -logits, logits))).sum()
         cost = cost + _OWN * own.square().sum() + _ALL * (common - begin).square().sum()
         cost.backward()  # type: ignore[no-untyped-call]
@@ -282,19 +278,35 @@ def _fitted(group: Int64, scores: Float64, right: Bool, known: Int64, weight: Fl
     return found
 
 
-def _logits(weights: Tensor, scores: Tensor, rivals: Tensor, among: Tensor | None, known: Tensor) -> Tensor:
-    """Return the log-odds of answers, [n, m], for weights[n, terms], standard scores[n, m] and those of rivals[n, RIVALS].
+def _logits(weights: Tensor, scores: Tensor, known: Tensor) -> Tensor:
+    """Return the log-odds of rivals as answers, [n, RIVALS], for weights[n, terms] and standard scores[n, RIVALS].
 
-    An answer that is among its rivals, as all are where that is None, does not compete with itself. The log-odds grow with
-    the score of an answer, whatever the weights are.
+    None competes with itself. The log-odds grow with the score of an answer, whatever the weights are.
     """
     temperature, contrast, level, offset, unanswered, answers = weights.unbind(1)
     heat = torch.exp(temperature)[:, None]
-    against = (heat * scores - torch.logsumexp(heat * rivals, 1)[:, None]).clamp_max(_APART)
+    against = (heat * scores - torch.logsumexp(heat * scores, 1)[:, None]).clamp_max(_APART)
     others = torch.log(-torch.expm1(against.clamp_max(-_NEXT_TO_ONE)))  # the logarithm of their share
-    apart = against - (others if among is None else torch.where(among, others, 0.0))
+    apart = against - others
     linear = offset + torch.where(known == 0, unanswered, answers * torch.log1p(known.double()))
     return torch.exp(contrast)[:, None] * apart + torch.nn.functional.softplus(level)[:, None] * scores + linear[:, None]
+
+
+def _logits_at(weights: Float64, scores: Float64, rivals: Float64, among: Bool, known: Int64) -> Float64:
+    """Return what `_logits` does, for the weights[terms] of one position and any answers, [n, m].
+
+    Without a gradient it takes a third of the time. An answer that is among its rivals does not compete with itself.
+    """
+    temperature, contrast, level, offset, unanswered, answers = weights.tolist()
+    heat = math.exp(temperature)
+    warm = heat * rivals
+    highest = warm.max(1, keepdims=True)
+    total = highest + np.log(np.exp(warm - highest).sum(1, keepdims=True))
+    against = np.minimum(heat * scores - total, _APART)
+    others = np.log(-np.expm1(np.minimum(against, -_NEXT_TO_ONE)))
+    apart = against - np.where(among, others, 0.0)
+    linear = offset + np.where(known == 0, unanswered, answers * np.log1p(known))
+    return np.asarray(math.exp(contrast) * apart + float(np.logaddexp(0.0, level)) * scores + linear[:, None])
 
 
 def _answered(rivals: Rivals, shaped: Float64) -> Bool:
