@@ -1,8 +1,8 @@
 """A server under load: from its start to the first page, its answers at a fixed rate, as many as it can, and its memory.
 
-python -m benchmarks.serving [RUN] [--seconds 60] measures a run, by default one on JF17K that is trained for an epoch first.
-Questions differ: each is a fact of the run with one position open, in random order. Those that were asked before are
-answered from what was sent; so what was never asked before is measured apart.
+python -m benchmarks.serving [RUN] [--seconds 60] [--processes 1] measures a run, by default one on JF17K after an
+epoch of training. Questions differ: each is a fact of the run with one position open, in random order. Those that were asked
+before are answered from what was sent; so what was never asked before is measured apart.
 """
 
 from __future__ import annotations
@@ -42,24 +42,37 @@ class Served:
     front: float
     page: float
 
+    def _numbers(self) -> list[int]:
+        """Return those of the process and of its children."""
+        own = self.process.pid
+        return [own, *map(int, Path(f"/proc/{own}/task/{own}/children").read_text().split())]
+
     @property
     def memory(self) -> int:
-        """The resident memory in bytes."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return 1024 * int(re.findall(r"VmRSS:\s+(\d+)", status)[0])
+        """The resident memory in bytes; what processes share counts once."""
+        texts = [Path(f"/proc/{number}/smaps_rollup").read_text() for number in self._numbers()]
+        return 1024 * sum(int(re.findall(r"\nPss:\s+(\d+)", text)[0]) for text in texts)
 
     @property
     def cpu(self) -> float:
         """The seconds of processors that it has taken."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        stats = [Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split() for number in self._numbers()]
+        return sum(int(fields[11]) + int(fields[12]) for fields in stats) / os.sysconf("SC_CLK_TCK")
+
+    def wait_until_packed(self) -> None:
+        """Wait until the candidates of all positions that there is memory for are packed, and it rests."""
+        before = -1.0
+        while self.cpu - before > 0.1:
+            before = self.cpu
+            time.sleep(2)
 
 
 @contextmanager
-def server(folder: Path) -> Iterator[Served]:
+def server(folder: Path, processes: int) -> Iterator[Served]:
     """Yield a server of a run, started as people start it."""
     began = time.perf_counter()
     command = [sys.executable, "-m", "relatum", "serve", str(folder), "--port", "0", "--seconds", "30"]
+    command += ["--processes", str(processes)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None
@@ -161,14 +174,15 @@ def _milliseconds(found: tuple[str, str]) -> float:
     return float(found[0]) * {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4}[found[1]]
 
 
-def measured(folder: Path, seconds: int) -> Iterator[Ratio]:
+def measured(folder: Path, seconds: int, processes: int = 1) -> Iterator[Ratio]:
     """Measure a run: each figure once, on a server of its own process that has answered some questions already."""
     every = paths_of(folder)
     paths, new = every[:QUESTIONS], every[QUESTIONS:] or every
-    with server(folder) as served:
+    with server(folder, processes) as served:
         yield Ratio("front page", 4.0 / served.front, 0.25, "x", f"{served.front:.2f} s from relatum serve, of 4 s", 1.0)
         yield Ratio("page of the run", 4.0 / served.page, 0.1, "x", f"{served.page:.2f} s from relatum serve, of 4 s", 1.0)
-        for path in [*paths, *(f"{path}&new_only=false" for path in paths)]:  # sides are packed the second time
+        served.wait_until_packed()
+        for path in paths:
             get(served.port, path)
         short = max(5, seconds // 3)
         first = at_a_rate(served.port, new, short)
@@ -218,8 +232,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path)
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--processes", type=int, default=1)
     given = parser.parse_args()
-    for one in measured(given.run, given.seconds):
+    for one in measured(given.run, given.seconds, given.processes):
         print(f"{one.name}: {one.detail}{'' if one.value >= (one.aim or one.floor) else '  (misses its aim)'}", flush=True)
 
 

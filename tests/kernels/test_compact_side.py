@@ -45,7 +45,8 @@ def test_no_sum_is_further_off_than_is_stated(windows: int, spread: float, shift
     exact = reference.sigma_sums(q.astype(np.float64), c.astype(np.float64), tanh=False) - windows / 2
     totals = np.empty(len(side.tiles) * TILE, np.float32)
     for query, sums in zip(side.plan.query_side(q), exact, strict=True):
-        compact_side._sum_tiles(side.tiles, side.lowest, side.steps, query, 0, len(side.tiles), totals)
+        start = side.tiles, side.lowest, side.steps, query
+        compact_side._sum_tiles(*start, 0, len(side.tiles), totals)
         off = np.abs(totals[:300] - sums).max()
         assert off <= side.error(query)
         assert shift or spread < 1 or windows < 50 or off > side.error(query) / 100, "the bound says something"

@@ -83,12 +83,13 @@ def test_a_server_that_is_killed_while_clients_decide(
     missed = 0
     for _ in range(count(1, 10)):
         command = [sys.executable, "-m", "relatum", "serve", str(example_run), "--port", "0", "--decisions", str(path)]
+        command += ["--seconds", "60"]  # the first answer may wait for kernels that are compiled
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
             port = int(server.stdout.readline().split("http://127.0.0.1:")[1].split("/")[0])
             timer = threading.Timer(rng.uniform(0.1, 1.0), server.kill)
+            connection = HTTPConnection("127.0.0.1", port, timeout=60)
             try:
-                connection = HTTPConnection("127.0.0.1", port, timeout=60)
                 connection.request("GET", "/example/decisions.json")
                 csrf = json.loads(connection.getresponse().read())["csrf"]
                 fact = _facts(connection)
@@ -105,6 +106,7 @@ def test_a_server_that_is_killed_while_clients_decide(
             except (OSError, HTTPException):
                 timer.join()
             finally:
+                connection.close()
                 timer.cancel()
                 server.kill()
         whole(path)

@@ -12,7 +12,6 @@ import typer
 from relatum.cli.output import say
 from relatum.errors import RelatumError
 from relatum.extras import optional
-from relatum.progress import silence
 
 __all__ = ["serve"]
 
@@ -42,8 +41,15 @@ def serve(
         typer.Option(metavar="FILE", help="Let people accept or reject predicted facts, and keep that in this SQLite file."),
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.1, max=3600, help="How long an answer may take.")] = 5.0,
-    threads: Annotated[int, typer.Option(min=1, max=64, help="How many threads work on answers.")] = 4,
+    threads: Annotated[int, typer.Option(min=1, max=64, help="How many threads of a process work on answers.")] = 2,
     waiting: Annotated[int, typer.Option(min=1, max=100_000, help="How many requests are taken at once.")] = 256,
+    processes: Annotated[
+        int, typer.Option(min=1, max=256, help="How many processes answer; they share the port and packed candidates.")
+    ] = 1,
+    candidate_memory: Annotated[
+        float | None,
+        typer.Option(metavar="GB", min=0, help="Memory for packed candidates; by default a third of what is free."),
+    ] = None,
 ) -> None:
     """Serve runs on this machine: a page for each entity, relation and question, and the same as JSON.
 
@@ -54,33 +60,31 @@ def serve(
 
     for folder in runs:
         require_run(folder)
-    with optional("uvicorn", extra="serve"):
-        import uvicorn
-    with optional("fastapi", extra="serve"):
-        from relatum.serving.app import create_app
-    import torch
+    with optional("uvicorn", extra="serve"), optional("fastapi", extra="serve"):
+        from relatum.serving.processes import Served
 
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)
-    settings = ServerSettings(host, port, token, tuple(allow_host or ()), decisions, seconds, threads, waiting)
-    torch.set_num_threads(1)  # requests run beside each other; its threads would spin against the kernels'
-    app = create_app(runs, settings)
+    most = None if candidate_memory is None else int(candidate_memory * 1e9)
+    settings = ServerSettings(
+        host,
+        port,
+        token,
+        tuple(allow_host or ()),
+        decisions,
+        seconds,
+        threads,
+        waiting,
+        candidate_bytes=most,
+        processes=processes,
+    )
+    served = Served(runs, settings)
     listening = _listen(host, port)
     address = _address(host, listening.getsockname()[1]) + (f"/?token={token}" if token else "/")
     say(f"serving {', '.join(map(str, runs))} at {address} (stop with Ctrl-C)")
     if open_page:
         typer.launch(address)
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=5,
-        backlog=_BACKLOG,
-    )
-    with silence():
-        uvicorn.Server(config).run(sockets=[listening])
+    served.run(listening)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -2,12 +2,13 @@
 
 Packing the exponentials of all candidates takes many times longer than meeting one query, and reading them, four bytes a
 window, longer than computing with them. Here they are packed once, in one byte each: the range of a window is cut into 255
-steps that are even in the bits of a float32, which are nearly even in its logarithm. Sums over these are a little off, but by
-a known amount at most: whatever may be among the best is then summed again exactly, by the kernel of `windowed_sigmoid`, so
-that what comes out has its very bits.
+steps, even in the bits of a float32, nearly even in its logarithm. Sums over these are a little off, but by no more
+than is known: whatever may be among the best is then summed again exactly, by the kernel of `windowed_sigmoid`, so that what
+comes out has its very bits.
 
-Half a step of s bits changes an exponential by s / 2^24 of itself at most, and a sigmoid by that times its slope. Most windows
-of a query lie where the slope is far below its largest, a quarter, for every candidate there is: so the bound is a query's own.
+Half a step of s bits changes an exponential by s / 2^24 of itself at most, and a sigmoid by that times its slope. Most
+windows of a query lie where the slope is far below its largest, a quarter, for every candidate there is: so the bound is the
+query's own.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def compact(candidates: Floats) -> CompactSide | None:
     lowest, highest = (np.exp(sign * plan.half).view(np.int32) + sign * slack for sign in (-1, 1))
     steps = -(-(highest - lowest) // _CODES)
     tiles = np.empty((-(-size // TILE), windows, TILE), np.uint8)
-    ranges = parallel.cuts(len(tiles), _TILES)
+    ranges = parallel.shares(len(tiles), _TILES)
     limits = plan.order, plan.centre, lowest, (1 / steps).astype(np.float32)
     parallel.run(lambda n: _pack(candidates, *limits, *ranges[n], tiles), len(ranges))
     return CompactSide(plan, tiles, lowest, steps, size)
@@ -101,10 +102,11 @@ def top(
     ids, sums = np.full((len(queries), k), -1, np.int64), np.full((len(queries), k), -np.inf, np.float32)
     more, packed = no_bonus(len(queries)) if bonus is None else bonus, side.plan.query_side(queries)
     totals = np.empty(len(side.tiles) * TILE, np.float32)
-    ranges, packed_side = parallel.cuts(len(side.tiles), _TILES), (side.tiles, side.lowest, side.steps)
+    ranges = parallel.shares(len(side.tiles), _TILES)
     for q in range(len(queries)):
         query = packed[q]
-        parallel.run(lambda n, query=query: _sum_tiles(*packed_side, query, *ranges[n], totals), len(ranges))  # type: ignore[misc]
+        start = side.tiles, side.lowest, side.steps, query
+        parallel.run(lambda n, start=start: _sum_tiles(*start, *ranges[n], totals), len(ranges))  # type: ignore[misc]
         whole = totals[: side.size]
         named = slice(more.starts[q], more.starts[q] + more.counts[q])
         out = excluded.pool[excluded.starts[q] : excluded.starts[q] + excluded.counts[q]]

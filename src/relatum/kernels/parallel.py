@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-__all__ = ["PARTS", "cuts", "run", "set_threads", "single_threaded", "threads"]
+__all__ = ["PARTS", "cuts", "run", "set_threads", "shares", "single_threaded", "threads"]
 
 PARTS = 16  # into how many parts a job is cut at most
 
@@ -82,6 +82,14 @@ def cuts(size: int, least: int = 1) -> list[tuple[int, int]]:
     parts = min(PARTS, -(-size // least))
     bounds = [size * number // parts for number in range(parts + 1)] if parts else []
     return list(itertools.pairwise(bounds))
+
+
+def shares(size: int, least: int = 1) -> list[tuple[int, int]]:
+    """Return ranges as `cuts` does, or a single one for a caller that is by itself: for work whose bits no cut can change.
+
+    Each call of a kernel lets go of the interpreter's lock, and waits for it again behind others that want it.
+    """
+    return [(0, size)] if getattr(_local, "alone", False) and size else cuts(size, least)
 
 
 def _shared_pool() -> ThreadPoolExecutor:

@@ -24,7 +24,7 @@ def window_sums(values: Floats, weights: Floats, window: int) -> Floats:
         window: how many coordinates a window has; it divides d.
     """
     sums = np.empty((len(values), values.shape[1] // window), np.float32)
-    ranges = parallel.cuts(len(values), _ROWS)
+    ranges = parallel.shares(len(values), _ROWS)
     share = len(values) // max(1, len(weights))
     parallel.run(lambda n: _sum_rows(values, weights, share, *ranges[n], sums), len(ranges))
     return sums

@@ -186,6 +186,8 @@ def window_sums(values: Tensor, weights: Tensor, window: int) -> Tensor:
     The leading dimensions of weights are the first ones of values, or 1: each row of weights weighs all values behind it.
     """
     if backend_for(values) == "numba" and values.shape[: len(_leading(weights))] == _leading(weights):
+        if not torch.is_grad_enabled():
+            return _window_sums(values, weights, window)
         result: Tensor = _WindowSums.apply(values, weights, window)  # type: ignore[no-untyped-call]
         return result
     products = values * weights
@@ -200,17 +202,24 @@ def _leading(weights: Tensor) -> torch.Size:
     return shape
 
 
+def _window_sums(values: Tensor, weights: Tensor, window: int) -> Tensor:
+    """Return the sums by the kernel."""
+    from relatum.kernels import windows
+
+    dim = values.shape[-1]
+    sums = windows.window_sums(as_array(values).reshape(-1, dim), as_array(weights).reshape(-1, dim), window)
+    return torch.from_numpy(sums).reshape(*values.shape[:-1], dim // window)
+
+
 class _WindowSums(torch.autograd.Function):
     """By the kernels of `relatum.kernels.windows`."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, weights: Tensor, window: int) -> Tensor:
-        from relatum.kernels import windows
-
         dim = values.shape[-1]
         ctx.shapes = values.shape, weights.shape
         ctx.sides = (as_array(values).reshape(-1, dim), as_array(weights).reshape(-1, dim), window)
-        return torch.from_numpy(windows.window_sums(*ctx.sides)).reshape(*values.shape[:-1], dim // window)
+        return _window_sums(values, weights, window)
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, None]:

@@ -78,7 +78,8 @@ def complete(
     if reasons and (question.free or question.relation in run.definitions):
         found = _by_reasoning(run, question, k, new_only, seconds)
     elif _has_one_gap(run, question) and coverage is None and beam is None:
-        (found,) = _at_one_position(run, question.relation, question.open[0], given, k, new_only=new_only)
+        (answers,) = _at_one_position(run, question.relation, question.open[0], given, k, new_only=new_only)
+        return Answers(answers, question, roles)
     else:
         facts, sources = _known_facts(run, question, given)
         known = [] if new_only else _known_answers(run, question, facts, sources, k)
@@ -117,7 +118,7 @@ def complete_many(
         roles = field_names(run.schema[relation], [position])
         answered = _at_one_position(run, relation, position, given, k, new_only=new_only)
         for number, answers in zip(numbers, answered, strict=True):
-            found[number] = Answers((replace(one, roles=roles) for one in answers), questions[number], roles)
+            found[number] = Answers(answers, questions[number], roles)
     return [found[number] for number in range(len(questions))]
 
 
@@ -135,7 +136,8 @@ def _at_one_position(
     names, parts = run.entities, [*run.split.parts, None]
     likely = [None] * len(block.ranks) if block.probabilities is None else block.probabilities.tolist()
     rows = zip(block.facts[position].tolist(), block.scores.tolist(), likely, block.sources.tolist(), strict=True)
-    answers = [Answer((names[entity],), score, probability, parts[source]) for entity, score, probability, source in rows]
+    roles = field_names(run.schema[relation], [position])
+    answers = [Answer((names[one],), score, probability, parts[source], roles) for one, score, probability, source in rows]
     bounds = np.searchsorted(block.rows, np.arange(given.shape[1] + 1)).tolist()
     return [answers[start:stop] for start, stop in itertools.pairwise(bounds)]
 

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-from relatum.resources.prepare import prepare
+from relatum.kernels import parallel
+from relatum.resources.prepare import keep_candidates, prepare
 from relatum.serving.description import describe
+from relatum.serving.hosted import HostedRun
 from relatum.serving.quick_answers import QuickAnswers
 from relatum.serving.responses import add_handlers
 from relatum.serving.routes_answers import answers
@@ -26,6 +28,7 @@ from relatum.serving.site import Site
 __all__ = ["create_app", "inner_app"]
 
 _LOG = logging.getLogger("relatum.serving")
+_PAUSE = 0.5  # seconds until runs are looked at again whose candidates might be packed
 
 
 def create_app(folders: Iterable[Path], settings: ServerSettings | None = None) -> App:
@@ -40,11 +43,12 @@ def inner_app(site: Site) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        watching = asyncio.create_task(_watch(site))
+        tasks = [asyncio.create_task(each(site)) for each in (_watch, _keep_candidates)]
         try:
             yield
         finally:
-            watching.cancel()
+            for task in tasks:
+                task.cancel()
             site.close()
 
     app = FastAPI(
@@ -80,3 +84,23 @@ async def _watch(site: Site) -> None:
                 await asyncio.to_thread(hosted.refresh)
             except Exception:
                 _LOG.exception("%s: could not be looked at", hosted.name)
+
+
+async def _keep_candidates(site: Site) -> None:
+    """Pack the candidates of runs that were loaded, by one thread and beside requests, as long as the server runs."""
+    versions: dict[str, int] = {}
+
+    def work(hosted: HostedRun) -> None:
+        run, version = hosted.run(), hosted.version
+        with parallel.single_threaded():
+            keep_candidates(run, goes_on=lambda: site.is_open and hosted.version == version)
+
+    while True:
+        for hosted in site.runs.values():
+            if hosted.is_loaded and versions.get(hosted.name) != hosted.version:
+                versions[hosted.name] = hosted.version
+                try:
+                    await asyncio.to_thread(work, hosted)
+                except Exception:
+                    _LOG.exception("%s: its candidates could not be packed", hosted.name)
+        await asyncio.sleep(_PAUSE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import re
@@ -12,6 +13,8 @@ from pathlib import Path
 
 from relatum.api import Run
 from relatum.errors import RelatumError, SettingError, UnknownNameError
+from relatum.inference.candidate_sides import CandidateSides
+from relatum.inference.side_files import SideFiles
 from relatum.memory import free
 from relatum.resources.prepare import prepare
 from relatum.runs.sql_answers import views_of
@@ -24,7 +27,7 @@ Signature = frozenset[tuple[str, int, int, int]]
 _LOG = logging.getLogger("relatum.serving")
 # What is written while a run is trained, or about it, and is no part of what is loaded.
 _IGNORED = frozenset({"journal.jsonl", "checkpoint.safetensors", ".lock", "README.md", "report.html"})
-_SHARE = 4  # of the memory that is free, for the packed candidate sides of a run
+_SHARE = 3  # of the memory that is free, for packed candidate sides
 _MODEL, _SPEC = "config.json", "spec.toml"
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _PARTS = (
@@ -61,10 +64,12 @@ class HostedRun:
     Args:
         name: the name in addresses.
         folder: the run directory, whose model may be yet to come.
+        candidate_bytes: that its packed candidates may take; None leaves it to `CandidateSides`.
+        shared: where processes share packed candidates; None keeps them in this process.
     """
 
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name, self.folder = name, folder
+    def __init__(self, name: str, folder: Path, candidate_bytes: int | None = None, shared: Path | None = None) -> None:
+        self.name, self.folder, self._candidate_bytes, self._shared = name, folder, candidate_bytes, shared
         self.loaded_at: float | None = None
         self.problem: str | None = None  # why what is on disk now is not what is served
         self.version = 0  # how often a run was loaded
@@ -121,6 +126,7 @@ class HostedRun:
         began = time.monotonic()
         try:
             run = _whole_run(self.folder)
+            run.candidate_sides = self._candidate_sides(before)
             if self._run is not None:  # while it serves, there is time to build what the new one needs
                 prepare(run)
         except (RelatumError, OSError) as error:
@@ -138,19 +144,30 @@ class HostedRun:
         _LOG.info("%s: loaded in %.1f seconds", self.name, time.monotonic() - began)
         return True
 
+    def _candidate_sides(self, files: Signature) -> CandidateSides:
+        """Return where packed candidates of a run are kept; other files are another run."""
+        if self._shared is None:
+            return CandidateSides(self._candidate_bytes)
+        version = hashlib.sha256(repr(sorted(files)).encode()).hexdigest()[:16]
+        return CandidateSides(self._candidate_bytes, SideFiles(self._shared / f"{self.name}-{version}"))
+
 
 class HostedRuns(Mapping[str, HostedRun]):
     """The runs of a server by name, in the order in which they were given.
 
     Args:
         folders: run directories; each is called as its directory is, and a second one of that name gets a number.
+        candidate_bytes: that packed candidates of all may take together; None takes a share of what is free.
+        shared: where processes share packed candidates; None keeps them in this process.
     """
 
-    def __init__(self, folders: Iterable[Path]) -> None:
+    def __init__(self, folders: Iterable[Path], candidate_bytes: int | None = None, shared: Path | None = None) -> None:
         self._runs: dict[str, HostedRun] = {}
-        for folder in folders:
+        several = list(folders)
+        most = (free() // _SHARE if candidate_bytes is None else candidate_bytes) // max(1, len(several))
+        for folder in several:
             name = self._free_name(folder)
-            self._runs[name] = HostedRun(name, folder)
+            self._runs[name] = HostedRun(name, folder, most, shared)
         if not self._runs:
             raise SettingError("there is no run to serve; name a run directory")
 
@@ -190,7 +207,6 @@ def require_run(folder: Path) -> None:
 def _whole_run(folder: Path) -> Run:
     """Return a run with all that its directory holds in memory, so that a later replacement of a file changes nothing."""
     run = Run.load(folder)
-    run.candidate_sides.most = free() // _SHARE
     for part in _PARTS:
         getattr(run, part)
     views_of(run)

@@ -39,6 +39,11 @@ class ServerSettings:
         waiting: requests that are taken at once, at work or waiting; more are refused with 503.
         body_bytes: that a body may have.
         address_bytes: that an address may have, with what follows its question mark.
+        candidate_bytes: of memory for packed candidates, for all runs and processes together; None takes a third of what is
+            free.
+        processes: that answer requests beside each other.
+        shared: the directory in which processes share packed candidates, in memory if the machine has such a one; None for
+            a server of one process.
         reload_seconds: how often the directories of runs are looked at; 0 never looks.
     """
 
@@ -48,10 +53,13 @@ class ServerSettings:
     allowed_hosts: tuple[str, ...] = ()
     decisions: Path | None = None
     seconds: float = 5.0
-    threads: int = 4
+    threads: int = 2
     waiting: int = 256
     body_bytes: int = 1 << 16
     address_bytes: int = 1 << 15
+    candidate_bytes: int | None = None
+    processes: int = 1
+    shared: Path | None = None
     reload_seconds: float = 1.0
 
     def __post_init__(self) -> None:
@@ -61,8 +69,8 @@ class ServerSettings:
             raise SettingError(f"token: must have at least {_SHORTEST_TOKEN} characters, all of them ASCII")
         if not 0 < self.seconds <= 3600:
             raise SettingError(f"seconds: must be above 0 and at most 3600, not {self.seconds}")
-        if self.threads < 1 or self.waiting < 1:
-            raise SettingError("threads and waiting: must be at least 1")
+        if min(self.threads, self.waiting, self.processes) < 1:
+            raise SettingError("threads, waiting and processes: must be at least 1")
 
     def names(self) -> frozenset[str]:
         """Return the names that the server goes by, in small letters."""
