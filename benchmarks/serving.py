@@ -130,6 +130,8 @@ async def _at_a_rate(port: int, paths: list[str], count: int, rate: int) -> list
     async def ask(number: int) -> float:
         due = start + number / rate
         await asyncio.sleep(due - time.perf_counter())
+        while free and free[-1][0].at_eof():  # idle for so long that the server closed it
+            free.pop()[1].close()
         reader, writer = free.pop() if free else await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"GET {paths[number % len(paths)]} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         head = await reader.readuntil(b"\r\n\r\n")

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 
 __all__ = ["AnswerCache"]
 
-_MOST_BYTES = 32 << 20
+_MOST_BYTES = 128 << 20
 
 
 class AnswerCache:
