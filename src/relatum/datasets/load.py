@@ -19,7 +19,8 @@ from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.file_types import refuse_tables
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
 from relatum.datasets.row_files import load_rows, save_rows
-from relatum.datasets.text_format import Layout, TupleReader, read_roles, write_roles, write_tuples
+from relatum.datasets.text_format import TupleReader, read_roles, write_roles, write_tuples
+from relatum.datasets.text_lines import Layout
 from relatum.errors import DataError, RelatumError, nearest_names
 from relatum.files import atomic_directory, cache_directory, find_file, sha256_of
 from relatum.progress import progress
