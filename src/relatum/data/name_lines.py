@@ -55,7 +55,7 @@ class NameLines(Sequence[str]):
 
         if text.dtype != np.uint8 or starts.dtype != np.int64 or text.ndim != 1 or starts.ndim != 1 or not len(starts):
             raise DataError("names: not bytes and where each name starts")
-        if starts[0] != 0 or starts[-1] != (len(text) + 1 if len(starts) > 1 else 0) or np.any(np.diff(starts) < 2):
+        if starts[0] != 0 or starts[-1] != len(text) + (len(starts) > 1) or np.any(np.diff(starts) < 2):
             raise DataError("names: starts that do not ascend within the text")
         if np.any(text[starts[1:-1] - 1] != _LINE_FEED):
             raise DataError("names: two names without a line feed between them")

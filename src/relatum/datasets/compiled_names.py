@@ -67,22 +67,22 @@ class ChunkScan:
 
         A chunk that is not UTF-8 raises a `UnicodeDecodeError`.
         """
-        kinds = _kinds(layout)
-        if kinds is None:
+        holds = _holds(layout)
+        if holds is None:
             return None
         if not chunk.isascii():
             chunk.decode()
         if len(self._text) < len(chunk) + PADDING:
             self._text = np.zeros(len(chunk) + PADDING, np.uint8)
         self._text[: len(chunk)] = np.frombuffer(chunk, np.uint8)
-        return self._scan.scan(self._text, len(chunk), kinds)
+        return self._scan.scan(self._text, len(chunk), holds)
 
 
-def _kinds(layout: Layout) -> np.ndarray[tuple[int], np.dtype[np.uint8]] | None:
+def _holds(layout: Layout) -> np.ndarray[tuple[int], np.dtype[np.uint8]] | None:
     last = max(layout.relation_column, *layout.ignored_columns, 0)
     if last >= _MOST_COLUMNS:
         return None
-    kinds = np.full(last + 1, ENTITY, np.uint8)
-    kinds[layout.relation_column] = RELATION
-    kinds[list(layout.ignored_columns)] = IGNORED
-    return kinds
+    holds = np.full(last + 1, ENTITY, np.uint8)
+    holds[layout.relation_column] = RELATION
+    holds[list(layout.ignored_columns)] = IGNORED
+    return holds

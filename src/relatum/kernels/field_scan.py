@@ -46,7 +46,7 @@ class FieldScan:
         self._relations, self._entities = relations, entities
         self._rooms: list[_Room] = []
 
-    def scan(self, text: npt.NDArray[np.uint8], size: int, kinds: npt.NDArray[np.uint8]) -> tuple[Ids, Ids, Ids] | None:
+    def scan(self, text: npt.NDArray[np.uint8], size: int, holds: npt.NDArray[np.uint8]) -> tuple[Ids, Ids, Ids] | None:
         """Return relations int32[lines], arities int32[lines] and entities int32[their sum].
 
         None if a line is odd; then names of this text may be in the tables already.
@@ -54,7 +54,7 @@ class FieldScan:
         Args:
             text: lines in UTF-8, each ended by a line feed, in its first `size` bytes; then padding.
             size: how many bytes there are.
-            kinds: what the first columns hold; later ones hold entities. Every line must have these.
+            holds: what the first columns hold; later ones hold entities. Every line must have these.
         """
         bounds = _line_cuts(text, size)
         counts = np.zeros((len(bounds) - 1, 5), np.int64)  # lines, entities, missed relations and entities, odd or not
@@ -67,7 +67,7 @@ class FieldScan:
             scan_lines(
                 text,
                 *bounds[number : number + 2],
-                kinds,
+                holds,
                 *keys,
                 room.arities,
                 room.relation_fields,
@@ -121,7 +121,7 @@ def scan_lines(  # type: ignore[no-untyped-def]
     text,
     start,
     stop,
-    kinds,
+    holds,
     relation_keys,
     entity_keys,
     arities,
@@ -136,7 +136,7 @@ def scan_lines(  # type: ignore[no-untyped-def]
     while at < stop:
         if column == 0 and text[at] == _NUMBER_SIGN:
             return
-        kind = ENTITY if column >= len(kinds) else np.int64(kinds[column])
+        kind = ENTITY if column >= len(holds) else np.int64(holds[column])
         keys = relation_keys if kind == RELATION else entity_keys
         field, mixed, end = at, keys[0], -1
         byte = _U(0)
@@ -173,7 +173,7 @@ def scan_lines(  # type: ignore[no-untyped-def]
             found[0], found[1], found[2], found[3] = field, length, tag, index
         column += 1
         if byte != _TAB:
-            if column < len(kinds) or fields == first:
+            if column < len(holds) or fields == first:
                 return
             arities[lines] = fields - first
             lines += 1

@@ -34,7 +34,7 @@ def name_order(text: Bytes, starts: Ints) -> Ids:
     """
     names = len(starts) - 1
     found = np.arange(names, dtype=np.int32)
-    active, places, groups = found.copy(), np.arange(names), np.zeros(names, np.uint64)
+    active, ranks, groups = found.copy(), np.arange(names), np.zeros(names, np.uint64)
     depth = int(_common(text, starts))
     for _ in range(_ROUNDS):
         if len(active) < 2:
@@ -44,16 +44,16 @@ def name_order(text: Bytes, starts: Ints) -> Ids:
         parallel.run(lambda n, a=active, k=keys, d=depth, r=ranges: _keys(text, starts, a, d, k, *r[n]), len(ranges))  # type: ignore[misc]
         order = sorted_order([groups, keys])
         active, keys = take(active, order), take(keys, order)
-        found[places] = active
+        found[ranks] = active
         new = np.ones(len(active) + 1, np.bool_)  # whether a name differs from the one before, as far as is known
         new[1:-1] = (keys[1:] != keys[:-1]) | (groups[1:] != groups[:-1])
         alike = ~(new[:-1] & new[1:])
-        active, places, groups = active[alike], places[alike], np.cumsum(new[:-1])[alike].astype(np.uint64)
+        active, ranks, groups = active[alike], ranks[alike], np.cumsum(new[:-1])[alike].astype(np.uint64)
         depth += 8
     if len(active):
         bounds = np.append(np.flatnonzero(np.diff(groups, prepend=_U(0))), len(active))
         _merge_groups(text, starts, active, bounds, depth, np.empty_like(active))
-        found[places] = active
+        found[ranks] = active
     return found
 
 
