@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from relatum.data.schema import RelationSchema, Schema
     from relatum.data.vocabulary import Vocabulary
     from relatum.datasets.load import load, save
-    from relatum.datasets.text_format import Layout
+    from relatum.datasets.text_lines import Layout
     from relatum.errors import (
         DataError,
         DownloadError,
@@ -67,7 +67,7 @@ __all__ = [
 
 _HOMES = {
     "relatum.api": ("Run", "fit", "join", "list_fills", "open", "resume", "undo_fill", "update"),
-    "relatum.datasets.text_format": ("Layout",),
+    "relatum.datasets.text_lines": ("Layout",),
     "relatum.data.hypergraph": ("Hypergraph", "Split", "TupleTable"),
     "relatum.data.known_answers": ("KnownAnswers",),
     "relatum.datasets.load": ("load", "save"),

@@ -9,17 +9,32 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from relatum.errors import RelatumError
 from relatum.files import atomic_file
 
-__all__ = ["TensorFile", "is_damaged", "read_tensor_file", "read_titled_file", "write_tensor_file"]
+__all__ = [
+    "MappedFile",
+    "TensorFile",
+    "is_damaged",
+    "map_arrays",
+    "read_tensor_file",
+    "read_titled_file",
+    "write_arrays",
+    "write_tensor_file",
+]
 
 _LONGEST_HEADER = 100_000_000  # bytes; safetensors reads no longer one
 _METADATA, _CHECKSUM = "__metadata__", "sha256"
-_UNREADABLE = (OSError, KeyError, TypeError, AttributeError, ValueError, RecursionError)
+_TYPES = {"|u1": "U8", "<i4": "I32", "<i8": "I64"}  # of arrays that are mapped, as numpy and safetensors call them
+_UNREADABLE = (StopIteration, OSError, KeyError, TypeError, AttributeError, ValueError, RecursionError)
 
 
 class TensorFile(NamedTuple):
@@ -29,15 +44,36 @@ class TensorFile(NamedTuple):
     about: Any
 
 
+class MappedFile(NamedTuple):
+    """The arrays of a file, which cannot be written, what it says about itself, and its checksum."""
+
+    arrays: dict[str, npt.NDArray[Any]]
+    about: Any
+    checksum: str
+
+
 def write_tensor_file(path: Path, body: bytes, format_name: str, version: int, about: object) -> None:
     """Write safetensors bytes with metadata; atomically, and the same bytes for the same content.
 
     The header is made here, for safetensors itself writes metadata in another order each time.
     """
     entries, tensors = _parts(body)
+    _write(
+        path, {name: entry for name, entry in entries.items() if name != _METADATA}, [tensors], format_name, version, about
+    )
+
+
+def _write(
+    path: Path,
+    entries: dict[str, Any],
+    tensors: Sequence[memoryview | npt.NDArray[Any]],
+    format_name: str,
+    version: int,
+    about: object,
+) -> None:
     metadata = {"about": json.dumps(about, ensure_ascii=False), "format": format_name, "version": str(version)}
-    header = {_METADATA: metadata, **{name: entry for name, entry in entries.items() if name != _METADATA}}
-    metadata[_CHECKSUM] = _checksum(header, tensors)
+    header = {_METADATA: metadata, **entries}
+    metadata[_CHECKSUM] = _checksum(header, *tensors)
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8
     if len(text) > _LONGEST_HEADER:
@@ -45,7 +81,8 @@ def write_tensor_file(path: Path, body: bytes, format_name: str, version: int, a
     with atomic_file(path) as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
-        file.write(tensors)
+        for piece in tensors:
+            file.write(np.ascontiguousarray(piece).data)
 
 
 def read_tensor_file(path: Path, format_name: str, version: int) -> TensorFile | None:
@@ -58,6 +95,52 @@ def read_tensor_file(path: Path, format_name: str, version: int) -> TensorFile |
             return None
         whole = metadata[_CHECKSUM] == _checksum(header, tensors)
         return TensorFile(body, json.loads(metadata["about"])) if whole else None
+    except _UNREADABLE:
+        return None
+
+
+def write_arrays(
+    path: Path, arrays: Mapping[str, Sequence[npt.NDArray[Any]]], format_name: str, version: int, about: object
+) -> None:
+    """Write arrays as `write_tensor_file` does, without a copy of them all in memory: each is given as rows of one length.
+
+    An array of one row has one axis, any other two.
+    """
+    entries: dict[str, Any] = {}
+    ordered = sorted(arrays, key=lambda name: (-arrays[name][0].dtype.itemsize, name))  # so that each starts at a multiple
+    at = 0
+    for name in ordered:
+        rows = arrays[name]
+        size = sum(row.nbytes for row in rows)
+        shape = [len(rows)] * (len(rows) > 1) + [len(rows[0])]
+        entries[name] = {"dtype": _TYPES[rows[0].dtype.str], "shape": shape, "data_offsets": [at, at + size]}
+        at += size
+    _write(path, entries, [row for name in ordered for row in arrays[name]], format_name, version, about)
+
+
+def map_arrays(path: Path, format_name: str, version: int, known: str | None) -> MappedFile | None:
+    """Return the arrays of a file, mapped: read when they are touched. None if it is another, older or damaged one.
+
+    Args:
+        path: the file; while it is mapped it may be replaced, but must not be cut.
+        format_name: what it must be.
+        version: of which version.
+        known: the checksum that was found right before, in a file that was not touched since: then it is not worked out.
+    """
+    try:
+        with path.open("rb") as file:
+            body = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        header, tensors = _parts(body)
+        metadata = header.pop(_METADATA)
+        checksum = metadata[_CHECKSUM]
+        if (metadata["format"], metadata["version"]) != (format_name, str(version)):
+            return None
+        if checksum != known and checksum != _checksum({_METADATA: metadata, **header}, tensors):
+            return None
+        arrays = {name: _array(tensors, entry) for name, entry in header.items()}
+        if sum(array.nbytes for array in arrays.values()) != len(tensors):
+            return None
+        return MappedFile(arrays, json.loads(metadata["about"]), checksum)
     except _UNREADABLE:
         return None
 
@@ -82,7 +165,16 @@ def is_damaged(body: bytes) -> bool:
     return wanted is not None and wanted != _checksum(header, tensors)
 
 
-def _parts(body: bytes) -> tuple[dict[str, Any], memoryview]:
+def _array(tensors: memoryview, entry: Mapping[str, Any]) -> npt.NDArray[Any]:
+    """Return the array that an entry of the header describes; a `ValueError` if it is not within the tensors."""
+    start, end = entry["data_offsets"]
+    dtype = np.dtype(next(kind for kind, name in _TYPES.items() if name == entry["dtype"]))
+    if not 0 <= start <= end <= len(tensors):
+        raise ValueError("a tensor outside the file")
+    return np.frombuffer(tensors[start:end], dtype).reshape(entry["shape"])
+
+
+def _parts(body: bytes | mmap.mmap) -> tuple[dict[str, Any], memoryview]:
     """Return the header of safetensors bytes, and the bytes of the tensors."""
     end = 8 + int.from_bytes(body[:8], "little")
     header = json.loads(body[8:end])
@@ -91,9 +183,10 @@ def _parts(body: bytes) -> tuple[dict[str, Any], memoryview]:
     return header, memoryview(body)[end:]
 
 
-def _checksum(header: dict[str, Any], tensors: memoryview) -> str:
+def _checksum(header: dict[str, Any], *tensors: memoryview | npt.NDArray[Any]) -> str:
     """Return the SHA-256 over a header, but for the checksum in it, and the tensors."""
     metadata = {name: text for name, text in header[_METADATA].items() if name != _CHECKSUM}
     found = hashlib.sha256(json.dumps({**header, _METADATA: metadata}, sort_keys=True).encode())
-    found.update(tensors)
+    for piece in tensors:
+        found.update(np.ascontiguousarray(piece).data)
     return found.hexdigest()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +14,10 @@ import pytest
 from hypothesis import given
 from safetensors import safe_open
 
-from relatum import Split, load
+from relatum import Split, load, tensor_files
+from relatum.data import vocabulary
 from relatum.datasets import cache as module
+from relatum.datasets import known_checksums
 from relatum.datasets.cache import load_columns, save_columns
 from relatum.tensor_files import write_tensor_file
 from support.strategies import splits
@@ -72,3 +76,44 @@ def test_a_copy_is_an_ordinary_safetensors_file(tmp_path: Path) -> None:
         for arity, block in split.train.blocks.items():
             assert np.array_equal(file.get_tensor(f"train/{arity}"), np.stack(block.rows))
         assert file.get_tensor("entities").tobytes().decode().split("\n") == list(split.entities)
+
+
+@pytest.fixture
+def mapped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Take every copy for a large one, with names as lines."""
+    monkeypatch.setenv("RELATUM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(known_checksums, "_LARGE", 1)
+    monkeypatch.setattr(known_checksums, "_SETTLED", 10**7)
+    monkeypatch.setattr(vocabulary, "_MOST_STRINGS", 0)
+
+
+@pytest.mark.usefixtures("mapped")
+def test_a_large_copy_is_mapped_and_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    split = load("example")
+    save_columns(tmp_path / "copy", KEY, split)
+    time.sleep(0.05)
+    assert load_columns(tmp_path / "copy", KEY) == split
+    monkeypatch.setattr(tensor_files, "_checksum", lambda *content: "hashed again")
+    back = load_columns(tmp_path / "copy", KEY)
+    assert back == split
+    assert not next(iter(back.train.blocks.values())).columns.flags.owndata
+    (tmp_path / "copy").write_bytes((tmp_path / "copy").read_bytes())
+    assert load_columns(tmp_path / "copy", KEY) is None
+
+
+@pytest.mark.usefixtures("mapped")
+def test_a_damaged_large_copy_is_never_taken(tmp_path: Path) -> None:
+    save_columns(tmp_path / "copy", KEY, load("example"))
+    time.sleep(0.05)
+    assert load_columns(tmp_path / "copy", KEY) is not None
+    content, status = (tmp_path / "copy").read_bytes(), (tmp_path / "copy").stat()
+    chance = random.Random(1)
+    for _ in range(100):
+        damaged = bytearray(content)
+        if chance.random() < 0.7:
+            damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+        else:
+            del damaged[chance.randrange(len(damaged)) :]
+        (tmp_path / "copy").write_bytes(damaged)
+        os.utime(tmp_path / "copy", ns=(status.st_atime_ns, status.st_mtime_ns))
+        assert load_columns(tmp_path / "copy", KEY) is None

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum import DataError, FormatError, Hypergraph, Layout
-from relatum.datasets import text_format
+from relatum.datasets import text_format, text_lines
 from relatum.datasets.text_format import TupleReader, read_roles, read_tuples, write_roles, write_tuples
 from support.strategies import hypergraphs
 
@@ -22,10 +22,16 @@ FACTS = [("buyer", "alex", "book"), ("sold", "drew", "alex", "book")]
 
 
 class LineReader(TupleReader):
-    """The reader that takes every chunk line by line."""
+    """The reader that takes every chunk line by line, in plain Python."""
 
-    def _read_columns(self, chunk: bytes, layout: Layout) -> list[tuple[text_format.Ids, text_format.Ids]]:
-        raise text_format._OddError
+    def _load_compiled(self) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True, params=[0, 1 << 20], ids=["compiled", "plain"])
+def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read every file by compiled loops, then only those that are not small."""
+    monkeypatch.setattr(text_format, "_SMALL", request.param)
 
 
 def read(content: bytes, path: Path, layout: Layout = Layout(), skip_bad: bool = False) -> Hypergraph:  # noqa: B008
@@ -141,8 +147,8 @@ def test_a_damaged_archive_is_one_clean_error(content: bytes, path: Path) -> Non
 
 
 def test_a_file_without_line_ends_does_not_fill_the_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_format, "LONGEST_LINE", 1 << 10)
-    monkeypatch.setattr(text_format, "CHUNK_BYTES", 1 << 8)
+    monkeypatch.setattr(text_lines, "LONGEST_LINE", 1 << 10)
+    monkeypatch.setattr(text_lines, "CHUNK_BYTES", 1 << 8)
     with pytest.raises(FormatError, match="a line is longer than"):
         read(gzip.compress(b"x" * (1 << 20)), path)
 
@@ -265,7 +271,7 @@ def test_every_file_gives_a_hypergraph_or_a_clean_error_and_both_readers_agree(
             blank_lines=chance.random() < 0.3,
         )
         skip_bad = chance.random() < 0.5
-        monkeypatch.setattr(text_format, "CHUNK_BYTES", chance.choice((1, 7, 40, 1 << 20)))
+        monkeypatch.setattr(text_lines, "CHUNK_BYTES", chance.choice((1, 7, 40, 1 << 20)))
         fast = outcome(TupleReader(skip_bad=skip_bad), path, layout)
         assert fast == outcome(LineReader(skip_bad=skip_bad), path, layout), path.read_bytes()
         clean += not isinstance(fast, str)
@@ -287,7 +293,7 @@ def test_a_gzip_file_that_unpacks_to_far_too_much_is_refused(tmp_path: Path, mon
     for times, fits in (((4 << 20) // len(line), True), ((24 << 20) // len(line), False)):
         path = tmp_path / "train.txt.gz"
         path.write_bytes(gzip.compress(line * times))
-        monkeypatch.setattr("relatum.datasets.text_format.MOST_UNPACKED", 2)
+        monkeypatch.setattr("relatum.datasets.text_lines.MOST_UNPACKED", 2)
         if fits:
             assert len(read_tuples(path)) == times
         else:

@@ -22,16 +22,21 @@ from relatum.evidence.facts import FactStore
 from relatum.evidence.soft_rule import ANY, JOINED, Atom, SoftRule
 from relatum.kernels import (
     answer_loss,
+    byte_words,
     compact_side,
     evidence,
+    field_scan,
     filters,
     jit,
     loss_per_fact,
     loss_shared,
     nalp_scores,
+    name_order,
+    name_table,
     neighbours,
     parallel,
     question_loss,
+    radix_sort,
     ranking,
     reference,
     rows,
@@ -362,6 +367,67 @@ def slope_of_answers() -> None:
             found = answer_loss.answer_slopes(slopes, np.arange(size), questions, chosen, (joint, 0.5, 0.1))
             assert np.allclose(found, expected[:2], atol=1e-4)
             assert np.allclose(slopes, expected[2], atol=1e-4)
+
+
+@walks(
+    byte_words.new_keys,
+    byte_words.control_bytes,
+    byte_words.first_byte,
+    byte_words.low_bytes,
+    byte_words.same_bytes,
+    name_table.add_missed,
+    name_table.find,
+    name_table.grow_slots,
+    name_table.hash_names,
+    name_table.is_blank,
+    name_table.look_up,
+    name_order.are_ascending,
+    name_order.copy_names,
+    name_order.name_order,
+)
+def number_names() -> None:
+    for size in (*SIZES, 5000):
+        names = [b"%d" % (number * 7 % 4999) for number in range(size)]
+        names += [b"m" * 80 + name for name in names[:50]]
+        known: dict[bytes, int] = {}
+        table = name_table.NameTable()
+        assert table.number_all(names).tolist() == [known.setdefault(name, len(known)) for name in names]
+        starts = table.starts[: len(table) + 1]
+        order = name_order.name_order(table.text, starts)
+        text, copied = name_order.copy_names(table.text, starts, order)
+        assert text.tobytes() == b"\n".join(sorted(known))
+        if len(known) > 1:
+            padded = np.concatenate([text, np.zeros(byte_words.PADDING, np.uint8)])
+            assert name_order.are_ascending(padded, copied, 0, len(known))
+
+
+@walks(field_scan.scan_lines, field_scan.same_arities, field_scan.columns_of)
+def scan_fields() -> None:
+    kinds = np.array([field_scan.RELATION], np.uint8)
+    for size in SIZES[1:]:
+        for arities in ([2], [3, 1, 2]):
+            lines = [(n % 3, [f"e{n * k % 50}" for k in range(1, 1 + arities[n % len(arities)])]) for n in range(size)]
+            relations, entities = name_table.NameTable(), name_table.NameTable()
+            text = "".join("\t".join([f"r{number}", *names]) + "\n" for number, names in lines).encode()
+            padded = np.frombuffer(text + bytes(byte_words.PADDING), np.uint8)
+            found = field_scan.FieldScan(relations, entities).scan(padded, len(text), kinds)
+            assert found is not None
+            assert field_scan.same_arities(found[0], found[1], np.zeros(3, np.int32))
+            pieces = field_scan.columns_of(*found)
+            assert sorted(columns.shape[0] for _, columns in pieces) == sorted({len(names) for _, names in lines})
+            assert sum(columns.size for _, columns in pieces) == sum(len(names) for _, names in lines)
+
+
+@walks(radix_sort.sorted_order, radix_sort.take)
+def sort_rows() -> None:
+    for size in (*SIZES, 70_000):
+        words = [
+            np.random.default_rng(size + n).integers(0, 1 << 40, size).astype(np.uint64) >> np.uint64(9 * n)
+            for n in range(2)
+        ]
+        order = radix_sort.sorted_order(words)
+        assert np.array_equal(order, np.lexsort(words[::-1]))
+        assert np.array_equal(radix_sort.take(words[1], order), words[1][order])
 
 
 def main() -> None:

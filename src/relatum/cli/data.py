@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from relatum.data.hypergraph import Split
     from relatum.data.leakage import Leakage
     from relatum.data.quality import DataQuality
-    from relatum.datasets.text_format import Layout
+    from relatum.datasets.text_lines import Layout
 
 __all__ = ["app"]
 
@@ -156,7 +156,7 @@ def _load(
 def _layouts(relation: list[str], ignore: list[str], comments: bool, blank_lines: bool) -> dict[str, Layout] | None:
     """Return the layout of each part, or None if no option describes it."""
     from relatum.datasets.registry import PARTS
-    from relatum.datasets.text_format import Layout
+    from relatum.datasets.text_lines import Layout
 
     if not (relation or ignore or comments or blank_lines):
         return None

@@ -13,6 +13,7 @@ __all__ = ["LARGEST_KEY", "Index", "differs_from_previous", "row_order", "spread
 
 Index = npt.NDArray[np.int64]
 
+_MANY, _MOST = 1 << 18, 1 << 31  # rows that are sorted by compiled loops
 LARGEST_KEY = 1 << 63  # an int64 holds the numbers below it
 
 
@@ -23,6 +24,7 @@ def row_order(columns: Sequence[Ids], sizes: Iterable[int]) -> Index:
     instead of four. Equal rows may come in any order: they are equal.
     """
     words: list[Index] = []
+    rows = len(columns[0])
     room = 0
     for column, size in zip(columns, sizes, strict=True):
         size = max(size, 1)
@@ -33,6 +35,11 @@ def row_order(columns: Sequence[Ids], sizes: Iterable[int]) -> Index:
             words.append(column.astype(np.int64))
             room = LARGEST_KEY
         room //= size
+    if _MANY <= rows < _MOST:
+        from relatum.kernels.radix_sort import sorted_order  # loading Numba takes longer than sorting few rows
+
+        # No word is negative, so that its bits sort as it does.
+        return sorted_order([word.view(np.uint64) for word in words]).astype(np.int64)
     if len(words) == 1:
         return np.argsort(words[0]).astype(np.int64, copy=False)
     return np.lexsort(words[::-1]).astype(np.int64, copy=False)

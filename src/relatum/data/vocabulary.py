@@ -9,11 +9,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from relatum.data.name_lines import NameLines
 from relatum.errors import DataError, UnknownNameError
 
 __all__ = ["Ids", "Vocabulary", "fault_of"]
 
 Ids = npt.NDArray[np.int32]
+
+_MOST_STRINGS = 1 << 17  # names that are kept as strings, which are found faster
 
 # What would tear a line of tab-separated text apart, or be lost at its end.
 _BREAKERS = {"\t": "a tab", "\n": "a line feed", "\r": "a carriage return", "\0": "a NUL"}
@@ -38,24 +41,25 @@ def _is_unicode(text: str) -> bool:
 
 
 class Vocabulary:
-    """Distinct names in a fixed order; the id of a name is its index, 0 to n - 1. No id is reserved."""
+    """Distinct names in a fixed order; the id of a name is its index, 0 to n - 1. No id is reserved.
+
+    Few names are kept as strings, many as lines of bytes: ten million strings would take a gigabyte. `names` is a sequence
+    of strings either way.
+    """
 
     def __init__(self, names: Iterable[str], kind: str = "entity") -> None:
-        self.names: tuple[str, ...] = tuple(names)
         self.kind = kind
         self._beginning: dict[str, Ids] = {}
-        if len(set(self.names)) != len(self.names):
-            repeated = next(a for a, b in itertools.pairwise(sorted(self.names)) if a == b)
+        if isinstance(names, NameLines):  # which are sound
+            self.names: tuple[str, ...] | NameLines = names if len(names) > _MOST_STRINGS else tuple(names)
+            return
+        strings = tuple(names)
+        if len(set(strings)) != len(strings):
+            repeated = next(a for a, b in itertools.pairwise(sorted(strings)) if a == b)
             raise DataError(f"{kind} {repeated!r} is named twice")
-        if fault := self._fault():
+        if fault := _first_fault(strings):
             raise DataError(f"{kind}: {fault}")
-
-    def _fault(self) -> str | None:
-        # One scan over all names together is many times cheaper than one per name, and nearly always all there is to do.
-        together = "\n".join(self.names)
-        clean = sum(map(together.count, _BREAKERS)) == max(0, len(self.names) - 1) and _is_unicode(together)
-        suspects = (name for name in self.names if not clean or not name or name.isspace())
-        return next((fault for fault in map(fault_of, suspects) if fault), None)
+        self.names = NameLines.of(strings) if len(strings) > _MOST_STRINGS else strings
 
     @cached_property
     def _ids(self) -> dict[str, int]:
@@ -63,6 +67,11 @@ class Vocabulary:
 
     def id(self, name: str) -> int:
         """Return the id of `name`."""
+        if isinstance(self.names, NameLines):
+            number = self.names.find(name)
+            if number < 0:
+                raise UnknownNameError(self.kind, name, self.names.similar(name))
+            return number
         try:
             return self._ids[name]
         except KeyError:
@@ -75,8 +84,11 @@ class Vocabulary:
     def beginning_with(self, prefix: str) -> Ids:
         """Return the ids of the names that begin with `prefix`, ascending; they are worked out once."""
         if prefix not in self._beginning:
-            there = np.fromiter((name.startswith(prefix) for name in self.names), np.bool_, len(self))
-            self._beginning[prefix] = np.flatnonzero(there).astype(np.int32)
+            if isinstance(self.names, NameLines):
+                self._beginning[prefix] = self.names.beginning_with(prefix)
+            else:
+                there = np.fromiter((name.startswith(prefix) for name in self.names), np.bool_, len(self))
+                self._beginning[prefix] = np.flatnonzero(there).astype(np.int32)
         return self._beginning[prefix]
 
     def __getitem__(self, number: int) -> str:
@@ -89,13 +101,21 @@ class Vocabulary:
         return iter(self.names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._ids
+        return name in (self.names if isinstance(self.names, NameLines) else self._ids)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Vocabulary) and self.names == other.names)
 
     def __hash__(self) -> int:
-        return hash(self.names)
+        return hash((len(self), *(self.names[number] for number in (0, len(self) // 2, -1) if self.names)))
 
     def __repr__(self) -> str:
         return f"<Vocabulary of {len(self)} {self.kind} names>"
+
+
+def _first_fault(names: tuple[str, ...]) -> str | None:
+    # One scan over all names together is many times cheaper than one per name, and nearly always all there is to do.
+    together = "\n".join(names)
+    clean = sum(map(together.count, _BREAKERS)) == max(0, len(names) - 1) and _is_unicode(together)
+    suspects = (name for name in names if not clean or not name or name.isspace())
+    return next((fault for fault in map(fault_of, suspects) if fault), None)

@@ -1,17 +1,17 @@
 """A columnar copy of a split that loads at once: versioned, checksummed, written atomically, rebuilt when in doubt.
 
 The file is a safetensors file: `entities` are their names, one a line, and `train/3`, for example, the training facts of
-arity 3, int32[1 + arity, n], relation first. Its metadata repeat the key under which the copy was made: what the split's
-files were and how they were read.
+arity 3, int32[1 + arity, n], relation first; `entity_starts` say where each name starts, where there are many. Its metadata
+repeat the key under which the copy was made: what the split's files were and how they were read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import safetensors.numpy
 from safetensors import SafetensorError
@@ -19,10 +19,12 @@ from safetensors import SafetensorError
 from relatum.data.column_types import ColumnType
 from relatum.data.derivations import Derivation
 from relatum.data.hypergraph import Block, Hypergraph, Split
+from relatum.data.name_lines import NameLines, lines_of
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
+from relatum.datasets.known_checksums import is_large, known_checksum, remember_checksum
 from relatum.errors import DataError
-from relatum.tensor_files import TensorFile, read_tensor_file, read_titled_file, write_tensor_file
+from relatum.tensor_files import MappedFile, TensorFile, map_arrays, read_tensor_file, read_titled_file, write_arrays
 
 __all__ = ["load_columns", "load_titled_columns", "save_columns"]
 
@@ -45,17 +47,37 @@ def save_columns(path: Path, key: Key, split: Split) -> None:
         "column_types": {name: [asdict(one) for one in columns] for name, columns in split.column_types.items()},
         "blocks": {part: list(graph.blocks) for part, graph in split.parts.items()},
     }
-    arrays: dict[str, npt.NDArray[Any]] = {"entities": np.frombuffer("\n".join(split.entities).encode(), np.uint8)}
+    lines = lines_of(split.entities.names)
+    arrays: dict[str, Sequence[npt.NDArray[Any]]] = {"entities": [lines.text]}
+    if isinstance(split.entities.names, NameLines) and lines.ascending:
+        arrays["entity_starts"] = [lines.starts]
     for part, graph in split.parts.items():
         for arity, block in graph.blocks.items():
-            arrays[f"{part}/{arity}"] = np.stack(block.rows)
+            arrays[f"{part}/{arity}"] = block.rows
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_tensor_file(path, safetensors.numpy.save(arrays), _FORMAT, _VERSION, about)
+    write_arrays(path, arrays, _FORMAT, _VERSION, about)
 
 
 def load_columns(path: Path, key: Key) -> Split | None:
-    """Return the split copied under `key`, or None if there is no copy, or an older, other or damaged one."""
-    return _split(read_tensor_file(path, _FORMAT, _VERSION), key)
+    """Return the split copied under `key`, or None if there is no copy, or an older, other or damaged one.
+
+    A large copy is mapped: its columns are read when they are touched. It is hashed unless it was found right before and not
+    touched since; ids, and where names start, are checked every time.
+    """
+    try:
+        if not is_large(path):
+            return _split(read_tensor_file(path, _FORMAT, _VERSION), key)
+        before = path.stat()
+    except OSError:
+        return None
+    known = known_checksum(path)
+    stored = map_arrays(path, _FORMAT, _VERSION, known)
+    if stored is None:
+        return None
+    split = _split(stored, key)
+    if known is None and split is not None:
+        remember_checksum(path, stored.checksum, before)
+    return split
 
 
 def load_titled_columns(path: Path, key: Key) -> Split | None:
@@ -63,19 +85,24 @@ def load_titled_columns(path: Path, key: Key) -> Split | None:
     return _split(read_titled_file(path, *_TITLED), key)
 
 
-def _split(stored: TensorFile | None, key: Key) -> Split | None:
+def _split(stored: TensorFile | MappedFile | None, key: Key) -> Split | None:
     if stored is None:
         return None
     try:
         about = {_OLD_NAMES.get(name, name): value for name, value in stored.about.items()}
-        return _rebuilt(about, safetensors.numpy.load(stored.body)) if about["key"] == key else None
+        if about["key"] != key:
+            return None
+        return _rebuilt(about, stored.arrays if isinstance(stored, MappedFile) else safetensors.numpy.load(stored.body))
     except (SafetensorError, DataError, KeyError, TypeError, AttributeError, ValueError):
         return None
 
 
 def _rebuilt(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Split:
-    names = arrays["entities"].tobytes().decode()
-    entities = Vocabulary(names.split("\n") if names else ())
+    if "entity_starts" in arrays:
+        entities = Vocabulary(NameLines.check(arrays["entities"], arrays["entity_starts"]))
+    else:
+        names = arrays["entities"].tobytes().decode()
+        entities = Vocabulary(names.split("\n") if names else ())
     schema = Schema(
         RelationSchema(name, arity, tuple(roles) if roles else None) for name, arity, roles in about["relations"]
     )

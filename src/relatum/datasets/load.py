@@ -17,9 +17,11 @@ from relatum.data.derivations import DERIVATION_FILES, read_derivations, save_de
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.file_types import refuse_tables
+from relatum.datasets.known_checksums import checksum_of
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
 from relatum.datasets.row_files import load_rows, save_rows
-from relatum.datasets.text_format import Layout, TupleReader, read_roles, write_roles, write_tuples
+from relatum.datasets.text_format import TupleReader, read_roles, write_roles, write_tuples
+from relatum.datasets.text_lines import Layout
 from relatum.errors import DataError, RelatumError, nearest_names
 from relatum.files import atomic_directory, cache_directory, find_file, sha256_of
 from relatum.progress import progress
@@ -63,7 +65,7 @@ def load(
             name = f", and no registered dataset of that name; known: {', '.join(DATASETS)}" if bare else ""
             raise DataError(f"{path}: no such file or directory{name}")
         dataset, files = None, _find_files(path)
-    checksums = {part: sha256_of(file) for part, file in files.items()}
+    checksums = {part: checksum_of(file) if use_cache else sha256_of(file) for part, file in files.items()}
     if dataset is None and not layouts and not skip_bad:
         dataset = recognise(checksums)
     if dataset is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from relatum.datasets.download import RemoteFile, download, is_intact, unpack
-from relatum.datasets.text_format import Layout
+from relatum.datasets.text_lines import Layout
 from relatum.errors import DataError, DownloadError, UnknownNameError
 from relatum.files import cache_directory
 

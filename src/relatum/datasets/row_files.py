@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def _vectors(number: int, arrays: dict[str, npt.NDArray[Any]]) -> Vectors:
     return Vectors(ids, values)
 
 
-def _packed(texts: tuple[str, ...]) -> npt.NDArray[np.uint8]:
+def _packed(texts: Iterable[str]) -> npt.NDArray[np.uint8]:
     """Return texts, none of which holds a line end, as bytes: one a line."""
     return np.frombuffer("".join(f"{text}\n" for text in texts).encode(), np.uint8)
 

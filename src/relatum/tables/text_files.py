@@ -13,7 +13,7 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from relatum.datasets.text_format import whole_lines
+from relatum.datasets.text_lines import whole_lines
 from relatum.errors import DataError, FormatError
 from relatum.tables.engine import BATCH, Workspace, WorkspaceError, literal
 from relatum.tables.source import SourceColumn, SourceTable
