@@ -14,7 +14,14 @@ import safetensors.numpy
 from safetensors import safe_open
 
 from relatum.errors import RelatumError
-from relatum.tensor_files import is_damaged, read_tensor_file, read_titled_file, write_tensor_file
+from relatum.tensor_files import (
+    is_damaged,
+    read_tensor_file,
+    read_tensors,
+    read_titled_file,
+    write_tensor_file,
+    write_tensors,
+)
 
 TENSORS = {"b": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.arange(3, dtype=np.uint8), "ä": np.zeros((0, 2))}
 ABOUT = {"name": 'ä\n\u2028"', "numbers": [1, 0.1 + 0.2, None]}
@@ -108,3 +115,47 @@ def test_more_metadata_than_safetensors_reads_is_refused(tmp_path: Path, monkeyp
     with pytest.raises(RelatumError, match=r"too many names for one file \([0-9,]+ bytes, and 500 is the most\)"):
         write_tensor_file(tmp_path / "file", body(), "relatum-test", 1, "x" * 500)
     assert not list(tmp_path.iterdir())
+
+
+def empty(shape: list[int], dtype: np.dtype) -> np.ndarray:
+    return np.empty(shape, dtype)
+
+
+def test_tensors_are_written_to_the_same_bytes_and_read_into_room_of_their_own(written: Path, tmp_path: Path) -> None:
+    more = {**TENSORS, "i": np.arange(4), "c": np.arange(2, dtype=np.int32), "scalar": np.array(2.5, np.float32)}
+    more["flags"] = np.array([True, False])
+    one, other = tmp_path / "one", tmp_path / "other"
+    write_tensor_file(one, safetensors.numpy.save(more), "relatum-test", 1, ABOUT)
+    write_tensors(other, more, "relatum-test", 1, ABOUT)
+    assert one.read_bytes() == other.read_bytes()
+    found = read_tensors(other, "relatum-test", 1, empty)
+    assert found is not None
+    assert found.about == ABOUT
+    assert found.tensors.keys() == more.keys()
+    for name, tensor in more.items():
+        assert (found.tensors[name].dtype, found.tensors[name].shape) == (tensor.dtype, tensor.shape)
+        np.testing.assert_array_equal(found.tensors[name], tensor)
+    assert read_tensors(other, "relatum-test", 2, empty) is None
+    assert read_tensors(tmp_path / "none", "relatum-test", 1, empty) is None
+
+
+def test_no_damaged_byte_and_no_cut_gets_through(written: Path) -> None:
+    whole = written.read_bytes()
+    for at in range(len(whole)):
+        written.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        assert read_tensors(written, "relatum-test", 1, empty) is None, at
+        written.write_bytes(whole[:at])
+        assert read_tensors(written, "relatum-test", 1, empty) is None, at
+    written.write_bytes(whole + b"x")
+    assert read_tensors(written, "relatum-test", 1, empty) is None
+
+
+def test_no_room_is_taken_for_what_the_file_does_not_hold(written: Path) -> None:
+    whole = written.read_bytes()
+    written.write_bytes(whole.replace(b'"shape":[2,3]', b'"shape":[2,9]'))
+
+    def refuse(shape: list[int], dtype: np.dtype) -> np.ndarray:
+        assert shape != [2, 9]
+        return np.empty(shape, dtype)
+
+    assert read_tensors(written, "relatum-test", 1, refuse) is None

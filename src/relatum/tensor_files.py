@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import mmap
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,18 +24,23 @@ from relatum.files import atomic_file
 
 __all__ = [
     "MappedFile",
+    "ReadFile",
     "TensorFile",
     "is_damaged",
     "map_arrays",
     "read_tensor_file",
+    "read_tensors",
     "read_titled_file",
     "write_arrays",
     "write_tensor_file",
+    "write_tensors",
 ]
 
 _LONGEST_HEADER = 100_000_000  # bytes; safetensors reads no longer one
 _METADATA, _CHECKSUM = "__metadata__", "sha256"
-_TYPES = {"|u1": "U8", "<i4": "I32", "<i8": "I64"}  # of arrays that are mapped, as numpy and safetensors call them
+# Types of arrays, as numpy and safetensors call them, in the order in which safetensors puts them.
+_TYPES = {"<i8": "I64", "<f8": "F64", "<f4": "F32", "<i4": "I32", "<f2": "F16", "<i2": "I16", "|u1": "U8", "|b1": "BOOL"}
+_ORDER = list(_TYPES)
 _UNREADABLE = (StopIteration, OSError, KeyError, TypeError, AttributeError, ValueError, RecursionError)
 
 
@@ -41,6 +48,13 @@ class TensorFile(NamedTuple):
     """The safetensors bytes of a file that is whole, and what it says about itself."""
 
     body: bytes
+    about: Any
+
+
+class ReadFile(NamedTuple):
+    """The tensors of a file that is whole, and what it says about itself."""
+
+    tensors: dict[str, npt.NDArray[Any]]
     about: Any
 
 
@@ -106,16 +120,76 @@ def write_arrays(
 
     An array of one row has one axis, any other two.
     """
+    shapes = {name: [len(rows)] * (len(rows) > 1) + [len(rows[0])] for name, rows in arrays.items()}
+    _write_pieces(path, arrays, shapes, format_name, version, about)
+
+
+def write_tensors(
+    path: Path, tensors: Mapping[str, npt.NDArray[Any]], format_name: str, version: int, about: object
+) -> None:
+    """Write tensors as `write_tensor_file` does, to the same bytes, without a copy of them all in memory."""
+    pieces = {name: [tensor] for name, tensor in tensors.items()}
+    _write_pieces(path, pieces, {name: list(one.shape) for name, one in tensors.items()}, format_name, version, about)
+
+
+def read_tensors(
+    path: Path, format_name: str, version: int, empty: Callable[[list[int], np.dtype[Any]], npt.NDArray[Any]]
+) -> ReadFile | None:
+    """Return the tensors of a file, each read straight into memory of its own; None if it is another or a damaged one.
+
+    Args:
+        path: the file.
+        format_name: what it must be.
+        version: of which version.
+        empty: returns room for a tensor, by shape and type.
+    """
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            length = int.from_bytes(file.read(8), "little")
+            if length > min(size, _LONGEST_HEADER):
+                return None
+            header = json.loads(file.read(length))
+            metadata = header[_METADATA]
+            if (metadata["format"], metadata["version"]) != (format_name, str(version)):
+                return None
+            found, at, tensors = _begun(header), 0, dict[str, npt.NDArray[Any]]()
+            entries = [(name, entry) for name, entry in header.items() if name != _METADATA]
+            for name, entry in sorted(entries, key=lambda one: one[1]["data_offsets"]):
+                start, end = entry["data_offsets"]
+                dtype, shape = _dtype(entry), [int(one) for one in entry["shape"]]
+                whole = start == at and min(shape, default=0) >= 0 and math.prod(shape) * dtype.itemsize == end - start
+                if not whole or 8 + length + end > size:  # before there is room for it
+                    return None
+                tensor = tensors[name] = empty(shape, dtype)
+                room = tensor.reshape(-1).view(np.uint8).data
+                if file.readinto(room) != len(room):
+                    return None
+                found.update(room)
+                at = end
+            whole = 8 + length + at == size and found.hexdigest() == metadata[_CHECKSUM]
+            return ReadFile(tensors, json.loads(metadata["about"])) if whole else None
+    except _UNREADABLE:
+        return None
+
+
+def _write_pieces(
+    path: Path,
+    pieces: Mapping[str, Sequence[npt.NDArray[Any]]],
+    shapes: Mapping[str, list[int]],
+    format_name: str,
+    version: int,
+    about: object,
+) -> None:
     entries: dict[str, Any] = {}
-    ordered = sorted(arrays, key=lambda name: (-arrays[name][0].dtype.itemsize, name))  # so that each starts at a multiple
+    ordered = sorted(pieces, key=lambda name: (_ORDER.index(pieces[name][0].dtype.str), name))  # each starts at a multiple
     at = 0
     for name in ordered:
-        rows = arrays[name]
-        size = sum(row.nbytes for row in rows)
-        shape = [len(rows)] * (len(rows) > 1) + [len(rows[0])]
-        entries[name] = {"dtype": _TYPES[rows[0].dtype.str], "shape": shape, "data_offsets": [at, at + size]}
+        size = sum(piece.nbytes for piece in pieces[name])
+        dtype = _TYPES[pieces[name][0].dtype.str]
+        entries[name] = {"dtype": dtype, "shape": shapes[name], "data_offsets": [at, at + size]}
         at += size
-    _write(path, entries, [row for name in ordered for row in arrays[name]], format_name, version, about)
+    _write(path, entries, [piece for name in ordered for piece in pieces[name]], format_name, version, about)
 
 
 def map_arrays(path: Path, format_name: str, version: int, known: str | None) -> MappedFile | None:
@@ -168,10 +242,14 @@ def is_damaged(body: bytes) -> bool:
 def _array(tensors: memoryview, entry: Mapping[str, Any]) -> npt.NDArray[Any]:
     """Return the array that an entry of the header describes; a `ValueError` if it is not within the tensors."""
     start, end = entry["data_offsets"]
-    dtype = np.dtype(next(kind for kind, name in _TYPES.items() if name == entry["dtype"]))
+    dtype = _dtype(entry)
     if not 0 <= start <= end <= len(tensors):
         raise ValueError("a tensor outside the file")
     return np.frombuffer(tensors[start:end], dtype).reshape(entry["shape"])
+
+
+def _dtype(entry: Mapping[str, Any]) -> np.dtype[Any]:
+    return np.dtype(next(kind for kind, name in _TYPES.items() if name == entry["dtype"]))
 
 
 def _parts(body: bytes | mmap.mmap) -> tuple[dict[str, Any], memoryview]:
@@ -185,8 +263,13 @@ def _parts(body: bytes | mmap.mmap) -> tuple[dict[str, Any], memoryview]:
 
 def _checksum(header: dict[str, Any], *tensors: memoryview | npt.NDArray[Any]) -> str:
     """Return the SHA-256 over a header, but for the checksum in it, and the tensors."""
-    metadata = {name: text for name, text in header[_METADATA].items() if name != _CHECKSUM}
-    found = hashlib.sha256(json.dumps({**header, _METADATA: metadata}, sort_keys=True).encode())
+    found = _begun(header)
     for piece in tensors:
         found.update(np.ascontiguousarray(piece).data)
     return found.hexdigest()
+
+
+def _begun(header: dict[str, Any]) -> hashlib._Hash:
+    """Return the SHA-256 over a header, but for the checksum in it, to go on with."""
+    metadata = {name: text for name, text in header[_METADATA].items() if name != _CHECKSUM}
+    return hashlib.sha256(json.dumps({**header, _METADATA: metadata}, sort_keys=True).encode())

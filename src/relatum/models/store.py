@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import safetensors.torch
 import torch
 from safetensors import SafetensorError
@@ -21,10 +24,10 @@ from relatum.files import write_bytes
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.setting_names import modern
-from relatum.tensor_files import is_damaged, read_tensor_file, write_tensor_file
+from relatum.tensor_files import is_damaged, read_tensor_file, read_tensors, write_tensors
 from relatum.version import __version__
 
-__all__ = ["load_model", "own_tensors", "require_revision", "save_model"]
+__all__ = ["load_model", "own_tensors", "read_own_tensors", "require_revision", "save_model", "write_own_tensors"]
 
 _VERSION = 1
 _FORMAT = "relatum-model"  # of the tensors, whose metadata tell which version of relatum wrote them
@@ -53,7 +56,7 @@ def save_model(folder: Path, model: Model, parameters: Parameters) -> None:
     write_bytes(folder / "entities.txt", entities)
     write_bytes(folder / "relations.txt", relations)
     about = {"relatum": __version__, "model": model.name}
-    write_tensor_file(folder / "model.safetensors", safetensors.torch.save(tensors), _FORMAT, _VERSION, about)
+    write_own_tensors(folder / "model.safetensors", tensors, _FORMAT, _VERSION, about)
     write_bytes(folder / "config.json", (json.dumps(config, indent=2) + "\n").encode())  # last: without it, it is no model
 
 
@@ -69,10 +72,7 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
         require_revision(folder, model_type, config.get("revision", _FIRST_REVISION))
         entities = _checked(folder / "entities.txt", config["entities"])
         relations = _checked(folder / "relations.txt", config["relations"])
-        body = (folder / "model.safetensors").read_bytes()
-        if is_damaged(body):  # older ones have no checksum
-            raise StoreError(f"{folder / 'model.safetensors'}: damaged, for its checksum is wrong")
-        tensors = own_tensors(body)
+        tensors = _tensors(folder / "model.safetensors")
         vocabulary = Vocabulary(entities)
         schema = Schema(map(_relation, relations))
         facts = [tensors.pop(name).numpy() for name in sorted(tensors) if name.startswith(_FACTS)]
@@ -118,6 +118,24 @@ def _writer(folder: Path) -> str | None:
     return None if stored is None else stored.about["relatum"]
 
 
+def write_own_tensors(path: Path, tensors: Mapping[str, Tensor], format_name: str, version: int, about: object) -> None:
+    """Write tensors of the CPU, without a copy of them in memory."""
+    arrays = {name: tensor.detach().numpy() for name, tensor in tensors.items()}
+    write_tensors(path, arrays, format_name, version, about)
+
+
+def read_own_tensors(path: Path, format_name: str, version: int) -> tuple[dict[str, Tensor], Any] | None:
+    """Return tensors, each in memory of its own, and what their file says about itself; None as `read_tensors` does."""
+    found: list[Tensor] = []
+
+    def empty(shape: list[int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+        found.append(torch.empty(shape, dtype=torch.from_numpy(np.empty(0, dtype)).dtype))
+        return found[-1].numpy()
+
+    stored = read_tensors(path, format_name, version, empty)
+    return None if stored is None else (dict(zip(stored.tensors, found, strict=True)), stored.about)
+
+
 def own_tensors(body: bytes) -> dict[str, Tensor]:
     """Return the tensors of safetensors bytes, each in memory of its own.
 
@@ -125,6 +143,16 @@ def own_tensors(body: bytes) -> dict[str, Tensor]:
     stand, the same numbers would not give the same bits.
     """
     return {name: tensor.clone() for name, tensor in safetensors.torch.load(body).items()}
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    stored = read_own_tensors(path, _FORMAT, _VERSION)
+    if stored is not None:
+        return stored[0]
+    body = path.read_bytes()  # an older one, which has no checksum, or one that is damaged
+    if is_damaged(body):
+        raise StoreError(f"{path}: damaged, for its checksum is wrong")
+    return own_tensors(body)
 
 
 def _fitting(folder: Path, model: Model, tensors: dict[str, Tensor]) -> Parameters:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
-import safetensors.torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from relatum.models.store import own_tensors
-from relatum.tensor_files import TensorFile, read_tensor_file, read_titled_file, write_tensor_file
+from relatum.models.store import own_tensors, read_own_tensors, write_own_tensors
+from relatum.tensor_files import read_titled_file
 from relatum.training.loop import State
 
 __all__ = ["load_state", "save_state"]
@@ -25,23 +25,23 @@ def save_state(path: Path, state: State) -> None:
     """Write a state; generators need no saving, for all that is drawn follows from seed, epoch and step."""
     tensors: dict[str, Tensor] = {}
     for part in _PARTS:
-        tensors.update({f"{part}/{name}": tensor.detach().cpu() for name, tensor in getattr(state, part).items()})
+        for name, tensor in getattr(state, part).items():
+            tensors[f"{part}/{name}"] = tensor.detach().cpu().contiguous()
     numbers = {name: getattr(state, name) for name in _NUMBERS}
     if not math.isfinite(state.best_score):
         numbers["best_score"] = None
-    write_tensor_file(path, safetensors.torch.save(tensors), _FORMAT, _VERSION, numbers)
+    write_own_tensors(path, tensors, _FORMAT, _VERSION, numbers)
     if _older(path) is not None:
         path.with_suffix("").unlink()  # it would be taken again, were this one lost
 
 
 def load_state(path: Path) -> State | None:
     """Return the state in a checkpoint, or None if there is none that is whole; an older one counts if there is no other."""
-    stored = read_tensor_file(path, _FORMAT, _VERSION) if path.exists() else _older(path)
+    stored = read_own_tensors(path, _FORMAT, _VERSION) if path.exists() else _older(path)
     if stored is None:
         return None
     try:
-        tensors, numbers = own_tensors(stored.body), dict(stored.about)
-        tensors.pop("about", None)
+        tensors, numbers = stored[0], dict(stored[1])
         if numbers["best_score"] is None:
             numbers["best_score"] = -math.inf
         parts: dict[str, dict[str, Tensor]] = {part: {} for part in _PARTS}
@@ -49,9 +49,17 @@ def load_state(path: Path) -> State | None:
             part, _, key = name.partition("/")
             parts[part][key] = tensor
         return State(parts["parameters"], parts["history"], mean=parts["mean"], best=parts["best"], **numbers)
-    except (SafetensorError, KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):
         return None
 
 
-def _older(path: Path) -> TensorFile | None:
-    return read_titled_file(path.with_suffix(""), *_TITLED) if path.suffix else None
+def _older(path: Path) -> tuple[dict[str, Tensor], Any] | None:
+    stored = read_titled_file(path.with_suffix(""), *_TITLED) if path.suffix else None
+    if stored is None:
+        return None
+    try:
+        tensors = own_tensors(stored.body)
+    except SafetensorError:
+        return None
+    tensors.pop("about", None)
+    return tensors, stored.about
