@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum import DataError, UnknownNameError, Vocabulary
+from relatum.data import vocabulary
 from relatum.data.vocabulary import fault_of
 from support.strategies import names
 
 
 @given(st.lists(names, unique=True))
 def test_ids_are_places(drawn: list[str]) -> None:
-    vocabulary = Vocabulary(drawn)
-    assert [vocabulary.id(name) for name in drawn] == list(range(len(drawn)))
-    assert [vocabulary[number] for number in range(len(drawn))] == drawn == list(vocabulary)
-    assert vocabulary.ids(reversed(drawn)).tolist() == list(reversed(range(len(drawn))))
-    assert vocabulary.ids([]).dtype == np.int32
+    known = Vocabulary(drawn)
+    assert [known.id(name) for name in drawn] == list(range(len(drawn)))
+    assert [known[number] for number in range(len(drawn))] == drawn == list(known)
+    assert known.ids(reversed(drawn)).tolist() == list(reversed(range(len(drawn))))
+    assert known.ids([]).dtype == np.int32
 
 
 @given(st.lists(st.text(max_size=4), max_size=6))
@@ -53,3 +56,21 @@ def test_equality_is_by_names() -> None:
     assert Vocabulary(["a", "b"]) != Vocabulary(["b", "a"])
     assert "a" in Vocabulary(["a"])
     assert "b" not in Vocabulary(["a"])
+
+
+@given(st.lists(st.text("ab \u3000é\t\r", max_size=4), max_size=6), st.integers(-1, 9))
+def test_lines_are_parsed_as_a_list_of_names_is(drawn: list[str], most: int) -> None:
+    text = "\n".join(drawn).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vocabulary, "_MOST_STRINGS", most)
+        assert outcome(lambda: Vocabulary.parse(text)) == outcome(
+            lambda: Vocabulary(text.decode().split("\n") if text else ())
+        )
+
+
+def outcome(build: Callable[[], Vocabulary]) -> Vocabulary | str:
+    """Return what was built, or why it was not."""
+    try:
+        return build()
+    except DataError as error:
+        return str(error)

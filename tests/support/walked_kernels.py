@@ -376,6 +376,7 @@ def slope_of_answers() -> None:
     byte_words.low_bytes,
     byte_words.same_bytes,
     name_table.add_missed,
+    name_table.any_blank,
     name_table.find,
     name_table.grow_slots,
     name_table.hash_names,
@@ -396,6 +397,7 @@ def number_names() -> None:
         order = name_order.name_order(table.text, starts)
         text, copied = name_order.copy_names(table.text, starts, order)
         assert text.tobytes() == b"\n".join(sorted(known))
+        assert not name_table.any_blank(text, copied)
         if len(known) > 1:
             padded = np.concatenate([text, np.zeros(byte_words.PADDING, np.uint8)])
             assert name_order.are_ascending(padded, copied, 0, len(known))

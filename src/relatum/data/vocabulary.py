@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -60,6 +61,27 @@ class Vocabulary:
         if fault := _first_fault(strings):
             raise DataError(f"{kind}: {fault}")
         self.names = NameLines.of(strings) if len(strings) > _MOST_STRINGS else strings
+
+    @classmethod
+    def parse(cls, text: bytes, kind: str = "entity") -> Vocabulary:
+        """Return the vocabulary of names in UTF-8, one a line; the last line has no end.
+
+        Many names in ascending order are taken as they stand, without an object for each.
+        """
+        if text.count(b"\n") >= _MOST_STRINGS and not any(one.encode() in text for one in _BREAKERS if one != "\n"):
+            from relatum.kernels.name_table import any_blank
+
+            if not text.isascii():
+                text.decode()
+            symbols = np.frombuffer(text, np.uint8)
+            starts = np.concatenate([[0], np.flatnonzero(symbols == ord("\n")) + 1, [len(text) + 1]]).astype(np.int64)
+            with contextlib.suppress(
+                DataError
+            ):  # in another order, or empty: the long way says what is wrong, if anything is
+                lines = NameLines.check(symbols, starts)
+                if not any_blank(symbols, starts):
+                    return cls(lines, kind)
+        return cls(text.decode().split("\n") if text else (), kind)
 
     @cached_property
     def _ids(self) -> dict[str, int]:

@@ -101,8 +101,7 @@ def _rebuilt(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Spli
     if "entity_starts" in arrays:
         entities = Vocabulary(NameLines.check(arrays["entities"], arrays["entity_starts"]))
     else:
-        names = arrays["entities"].tobytes().decode()
-        entities = Vocabulary(names.split("\n") if names else ())
+        entities = Vocabulary.parse(arrays["entities"].tobytes())
     schema = Schema(
         RelationSchema(name, arity, tuple(roles) if roles else None) for name, arity, roles in about["relations"]
     )

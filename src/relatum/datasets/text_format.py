@@ -175,11 +175,13 @@ def read_tuples(path: Path, layout: Layout = PLAIN, *, skip_bad: bool = False) -
 
 def write_tuples(graph: Hypergraph, file: BinaryIO) -> None:
     """Write a hypergraph as tab-separated text, sorted by relation and entities."""
-    names = np.array(graph.entities.names, object)
     for relation in graph.schema.names:
         columns = graph.table(relation).columns
         for start in range(0, columns.shape[1], 1 << 16):
-            cells = names[columns[:, start : start + (1 << 16)]].tolist()
+            # Only the names of this piece are decoded, each once.
+            numbers, cell_names = np.unique(columns[:, start : start + (1 << 16)], return_inverse=True)
+            names = np.array([graph.entities[number] for number in numbers.tolist()], object)
+            cells = names[cell_names].tolist()
             lines = map("\t".join, zip(itertools.repeat(relation), *cells, strict=False))
             file.write(("\n".join(lines) + "\n").encode())
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from relatum.kernels.byte_words import PADDING, fetch_ahead, fold, low_bytes, new_keys, same_bytes, word_at
 from relatum.kernels.jit import exact, strict_inline
 
-__all__ = ["MISS_FIELDS", "NameTable", "add_missed", "find", "grow_slots", "hash_names", "is_blank", "look_up"]
+__all__ = ["MISS_FIELDS", "NameTable", "add_missed", "any_blank", "find", "grow_slots", "hash_names", "is_blank", "look_up"]
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -191,6 +191,15 @@ def grow_slots(old, slots):  # type: ignore[no-untyped-def]
                 if at == len(slots):
                     at = 0
             slots[at] = slot
+
+
+@exact
+def any_blank(text, starts):  # type: ignore[no-untyped-def]
+    """Return whether any name, from starts[i] to before starts[i + 1] - 1, is nothing but white space."""
+    for i in range(len(starts) - 1):  # noqa: SIM110  # Numba compiles loops, not generators
+        if is_blank(text, starts[i], starts[i + 1] - 1 - starts[i]):
+            return True
+    return False
 
 
 @strict_inline

@@ -45,7 +45,7 @@ def joined(models: Sequence[Model], parameters: Sequence[Parameters]) -> tuple[M
         same = type(other) is type(first) and replace(other.settings, dim=first.settings.dim) == first.settings
         if not same:
             raise SettingError("model: an ensemble joins models with the same settings; only the dimension may differ")
-        if tuple(other.graph.entities) != tuple(first.graph.entities) or other.schema != first.schema:
+        if other.graph.entities != first.graph.entities or other.schema != first.schema:
             raise SettingError("model: an ensemble joins models of the same entities and relations")
     whole = type(first)(first.graph, first.joined_settings(models))
     return whole, first.joined_parameters(models, parameters)

@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from relatum.data.hypergraph import Block, Hypergraph
+from relatum.data.name_lines import lines_of
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import RelatumError, StoreError
@@ -41,7 +42,8 @@ def save_model(folder: Path, model: Model, parameters: Parameters) -> None:
     if model.reads_facts:
         for arity, block in model.graph.blocks.items():
             tensors[f"{_FACTS}{arity}"] = torch.from_numpy(np.stack(block.rows))
-    entities = "".join(f"{name}\n" for name in model.graph.entities).encode()
+    lines = lines_of(model.graph.entities.names)
+    entities = lines.text.tobytes() + b"\n" * (len(lines) > 0)
     relations = "".join(_line(relation) for relation in model.schema).encode()
     config = {
         "format": _VERSION,
@@ -71,10 +73,10 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
         model_type = MODELS[config["model"]]
         require_revision(folder, model_type, config.get("revision", _FIRST_REVISION))
         entities = _checked(folder / "entities.txt", config["entities"])
-        relations = _checked(folder / "relations.txt", config["relations"])
+        relations = _checked(folder / "relations.txt", config["relations"]).decode()
         tensors = _tensors(folder / "model.safetensors")
-        vocabulary = Vocabulary(entities)
-        schema = Schema(map(_relation, relations))
+        vocabulary = Vocabulary.parse(entities.removesuffix(b"\n"))
+        schema = Schema(map(_relation, relations.removesuffix("\n").split("\n") if relations else ()))
         facts = [tensors.pop(name).numpy() for name in sorted(tensors) if name.startswith(_FACTS)]
         graph = Hypergraph(vocabulary, schema, (Block(rows[0], rows[1:]) for rows in facts))
         settings = config["settings"]
@@ -170,11 +172,11 @@ def _fitting(folder: Path, model: Model, tensors: dict[str, Tensor]) -> Paramete
     return {name: tensors[name] for name in expected}
 
 
-def _checked(path: Path, checksum: str) -> list[str]:
+def _checked(path: Path, checksum: str) -> bytes:
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != checksum:
         raise StoreError(f"{path}: not the names that the model was trained with")
-    return content.decode().removesuffix("\n").split("\n") if content else []
+    return content
 
 
 def _line(relation: RelationSchema) -> str:

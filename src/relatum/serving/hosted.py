@@ -210,6 +210,6 @@ def _whole_run(folder: Path) -> Run:
     for part in _PARTS:
         getattr(run, part)
     views_of(run)
-    if list(run.split.entities) != list(run.entities) or list(run.split.schema) != list(run.model.schema):
+    if run.split.entities != run.entities or list(run.split.schema) != list(run.model.schema):
         raise RelatumError(f"{folder}: its facts and its model are not of one run")
     return run
