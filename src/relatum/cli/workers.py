@@ -9,7 +9,8 @@ __all__ = ["leave_group", "worker_message"]
 
 def worker_message(message: str, error: Exception) -> str | None:
     """Return what a worker writes of an error; None where another one has written it, or what led to it."""
-    from relatum.workers.group import WorkerError, current_group
+    from relatum.workers.group import current_group
+    from relatum.workers.meeting import WorkerError
 
     group = current_group()
     if group is None:

@@ -25,9 +25,10 @@ from relatum.errors import RelatumError, SettingError
 from relatum.formatting import duration
 from relatum.kernels import parallel
 from relatum.workers.environment import is_worker
+from relatum.workers.meeting import WorkerError, met
 from relatum.workers.messages import Bytes, packed, unpacked
 
-__all__ = ["Group", "WorkerError", "current_group", "start_group"]
+__all__ = ["Group", "current_group", "start_group"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -35,14 +36,6 @@ Floats = npt.NDArray[np.float32]
 _TIMEOUT, _LONGEST = "RELATUM_WORKER_TIMEOUT", 300.0  # seconds that a worker waits for the others
 _ROLL_CALL = 3.0  # seconds in which those that are left answer
 _POLL = 0.2
-
-
-class WorkerError(RelatumError):
-    """A worker that is lost, slow or ended with an error; `reported` says whether another one has told of it already."""
-
-    def __init__(self, message: str, *, reported: bool = False) -> None:
-        super().__init__(message)
-        self.reported = reported
 
 
 _current: list[Group] = []
@@ -76,12 +69,16 @@ class Group:
         wait = timedelta(seconds=self._longest)
         self.number, self.count = _numbers()
         self.names = [f"worker {number}" for number in range(self.count)]
-        if dist.is_initialized():  # by whatever has started this process
-            self._store: Store = PrefixStore("relatum", dist.distributed_c10d._get_default_store())
-        else:
-            self._store = PrefixStore("relatum", _store(self.number, wait))
+        began = dist.is_initialized()  # by whatever has started this process
+        found = dist.distributed_c10d._get_default_store() if began else _store(self.number, wait)
+        self._store: Store = met(PrefixStore("relatum", found), self.number, self.count, self._longest)
         self._store.set(f"name/{self.number}", f"{socket.gethostname()}, process {os.getpid()}")
-        self._join(wait)
+        if not began:
+            with self._waiting():
+                dist.init_process_group("gloo", store=self._store, rank=self.number, world_size=self.count, timeout=wait)
+        for number in range(self.count):
+            where = self._store.get(f"name/{number}").decode()
+            self.names[number] = f"worker {number} of {self.count} ({where})"
         if "RELATUM_THREADS" not in os.environ:  # workers of one host share its processors
             beside = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
             parallel.set_threads(max(1, parallel.threads() // beside))
@@ -181,15 +178,6 @@ class Group:
         if dist.is_initialized():
             dist.destroy_process_group()
 
-    def _join(self, wait: timedelta) -> None:
-        """Wait until all are here, and learn their names."""
-        with self._waiting():
-            if not dist.is_initialized():
-                dist.init_process_group("gloo", store=self._store, rank=self.number, world_size=self.count, timeout=wait)
-        for number in range(self.count):
-            where = self._store.get(f"name/{number}").decode()
-            self.names[number] = f"worker {number} of {self.count} ({where})"
-
     @contextmanager
     def _waiting(self) -> Iterator[None]:
         """Count the seconds, and turn the loss of a worker into an error that names it."""
@@ -209,17 +197,12 @@ class Group:
             if self._store.check(["reported"]):
                 return WorkerError("another worker has ended with an error", reported=True)
             away = [number for number in range(self.count) if not self._store.check([f"here/{number}"])]
-            joined = [self._store.check([f"name/{number}"]) for number in range(self.count)]
         except RuntimeError:
             where = ":".join(os.environ.get(name, "?") for name in ("MASTER_ADDR", "MASTER_PORT"))
             return WorkerError(f"worker {self.number} of {self.count} has lost the group: nothing answers at {where}")
         if not away:
             reason = " ".join(str(error).split())[:200]
             return WorkerError(f"{self.names[self.number]} has lost its connection to another worker ({reason})")
-        never = [number for number in away if not joined[number]]
-        if never:
-            listed = ", ".join(f"worker {number} of {self.count}" for number in never)
-            return WorkerError(f"{listed} has not come within {duration(waited)}; start as many as WORLD_SIZE says")
         listed = " and ".join(self.names[number] for number in away)
         late = waited >= 0.9 * self._longest
         what = f"has not answered for {duration(waited)}: it is stopped, slow or cut off" if late else "is lost"

@@ -104,11 +104,12 @@ def remove_parts(folder: Path) -> None:
 def gathered(parameters: Parameters, model: Model, shares: Shares, group: Group) -> Parameters | None:
     """Return whole parameters to the first worker, from what all have of them; None to the others. Rows come in pieces."""
     whole = dict(parameters)
-    for name in model.entity_tables:
+    for name in sorted(parameters.keys() & set(model.entity_tables)):
         own = parameters[name]
         if group.is_first:
             whole[name] = torch.empty(shares.entities, *own.shape[1:], dtype=own.dtype)
-        size = max(1, _PIECE // max(1, own[:1].nbytes * group.count))
+        row = own.element_size() * math.prod(own.shape[1:])
+        size = max(1, _PIECE // max(1, row * group.count))
         longest = max(last - first for first, last in shares.ranges)
         for start in range(0, longest, size):
             rows = own[start : start + size].contiguous().numpy()
