@@ -90,13 +90,19 @@ class Group:
 
     def exchange(self, messages: Sequence[Bytes]) -> list[Bytes]:
         """Return what each worker has sent to this one, given what this one sends to each."""
-        sizes = torch.tensor([len(message) for message in messages])
+        sent = list(messages)
+        sent[self.number] = messages[self.number][:0]  # what a worker sends to itself goes nowhere
+        if self.count == 1:
+            return list(messages)
+        sizes = torch.tensor([len(message) for message in sent])
         found = torch.empty_like(sizes)
         with self._waiting():
             dist.all_to_all_single(found, sizes)
-            inward, outward = torch.empty(int(found.sum()), dtype=torch.uint8), torch.from_numpy(np.concatenate(messages))
+            inward, outward = torch.empty(int(found.sum()), dtype=torch.uint8), torch.from_numpy(np.concatenate(sent))
             dist.all_to_all_single(inward, outward, found.tolist(), sizes.tolist())
-        return np.split(inward.numpy(), np.cumsum(found.numpy())[:-1])
+        received = np.split(inward.numpy(), np.cumsum(found.numpy())[:-1])
+        received[self.number] = messages[self.number]
+        return received
 
     def share(self, message: Bytes) -> list[Bytes]:
         """Return the messages of all workers, given that of this one."""
