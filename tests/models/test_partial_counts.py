@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -11,7 +13,6 @@ from relatum.errors import SettingError
 from relatum.kernels.filters import Bonus, Excluded, excluded_pairs
 from relatum.models.combine import Combine, Dot, SquaredDistance, WindowedSigma
 from relatum.models.partial_counts import counter_of, extremes_of
-import itertools
 
 COMBINES: list[Combine] = [WindowedSigma("sigmoid", 1.0), WindowedSigma("tanh", 0.5), Dot(), SquaredDistance()]
 

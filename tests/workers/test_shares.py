@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum.workers.shares import Shares, ranges
-import itertools
 
 
 @given(st.integers(0, 20_000), st.integers(1, 9))
