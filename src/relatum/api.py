@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, overload
@@ -73,12 +73,14 @@ from relatum.runs.sql_answers import DefinedView, answer_sql
 from relatum.runs.trained import SECONDS, Trained
 from relatum.runs.training_bar import training_bar
 from relatum.runs.update import update as fold_in
+from relatum.runs.worker_fit import fit_as_worker, follow, resume_as_worker
 from relatum.settings import whole_number
 from relatum.tables import Table
 from relatum.tables.changes import Undone, undo_changes
 from relatum.tables.servers import without_password
 from relatum.tables.targets import target_of
 from relatum.time_limit import Limit
+from relatum.workers.group import Group, start_group
 
 __all__ = ["Run", "fit", "join", "list_fills", "open", "resume", "undo_fill", "update"]
 
@@ -508,10 +510,16 @@ def fit(
     display = training_bar() if progress else nullcontext()
     with display as shown:
         watching = _both(shown, watch)
+        group = start_group()
         if out is None:
+            if group is not None:
+                raise SettingError("out: several workers train into a directory; name one that all of them see")
             return _run_of(fitting.fit_in_memory(whole, facts_of(data), watching, began))
         folder = Path(out)
-        fitting.fit_into(folder, whole, lambda: facts_of(data), watching, began)
+        if group is None:
+            fitting.fit_into(folder, whole, lambda: facts_of(data), watching, began)
+        else:
+            _as_worker(group, folder, lambda: fit_as_worker(group, folder, whole, lambda: facts_of(data), watching))
     return Run.load(folder)
 
 
@@ -519,7 +527,11 @@ def resume(folder: PathOrText, *, progress: bool = True, watch: Watch | None = N
     """Return a run that was trained on from its last checkpoint; to the bit as if it had never stopped."""
     display = training_bar() if progress else nullcontext()
     with display as shown:
-        fitting.resume(Path(folder), _both(shown, watch))
+        watching, group = _both(shown, watch), start_group()
+        if group is None:
+            fitting.resume(Path(folder), watching)
+        else:
+            _as_worker(group, Path(folder), lambda: resume_as_worker(group, Path(folder), watching))
     return Run.load(folder)
 
 
@@ -608,6 +620,15 @@ def _run_of(run: Trained) -> Run:
         events=run.events,
         environment=run.environment,
     )
+
+
+def _as_worker(group: Group, folder: Path, lead: Callable[[], None]) -> None:
+    """Train as one of several workers; afterwards each of them can load the run."""
+    if group.is_first:
+        lead()
+    else:
+        follow(group, folder)
+        group.wait_until_done("finished")
 
 
 def _both(first: Watch | None, second: Watch | None) -> Watch:

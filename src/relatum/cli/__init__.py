@@ -28,9 +28,11 @@ from relatum.cli.synth import synth
 from relatum.cli.train import train
 from relatum.cli.tune import tune
 from relatum.cli.update import update
+from relatum.cli.workers import leave_group, worker_message
 from relatum.errors import RelatumError, RelatumWarning
 from relatum.formatting import visible
 from relatum.version import __version__
+from relatum.workers.environment import is_first_worker, is_worker
 
 __all__ = ["app", "main"]
 
@@ -98,12 +100,14 @@ def main() -> None:
             warnings.showwarning = _notice
             code = app(standalone_mode=False, prog_name="relatum")
     except (TyperException, RelatumError) as error:
-        code = _complain(error.format_message() if isinstance(error, TyperException) else str(error))
+        code = _complain(error.format_message() if isinstance(error, TyperException) else str(error), error)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        code = _complain(f"{where}{error.strerror or error}")
-    if code == 130:
+        code = _complain(f"{where}{error.strerror or error}", error)
+    if code == 130 and is_first_worker():
         sys.stderr.write("relatum: interrupted\n")
+    if is_worker():
+        leave_group()
     sys.exit(code or 0)
 
 
@@ -123,6 +127,11 @@ def _notice(
     (file or sys.stderr).write(text)
 
 
-def _complain(message: str) -> int:
+def _complain(message: str, error: Exception) -> int:
+    if is_worker():
+        found = worker_message(message, error)
+        if found is None:
+            return 2
+        message = found
     sys.stderr.write(f"relatum: {visible(' '.join(message.split()))}\n")
     return 2

@@ -17,6 +17,7 @@ from relatum.cli.promise import say_promise
 from relatum.cli.query_quality import show_query_quality
 from relatum.errors import SettingError
 from relatum.formatting import number, percent
+from relatum.workers.environment import is_worker
 
 if TYPE_CHECKING:
     from relatum.api import Run
@@ -68,6 +69,9 @@ def evaluate(
             raise UnknownNameError("breakdown", key, known)
     if "column" in keys and len(keys) > 1:
         raise SettingError("--by column: judges cells, not ranks; ask for it alone")
+    ranks = queries is None and not both_splits and keys != ["column"]
+    if is_worker() and not _ranks_as_worker(run, split, raw=raw, ranks=ranks):
+        return
     loaded = Run.load(run)
     if predicted_alone and queries is None:
         raise SettingError("--predicted-alone: is about queries; name them with --queries DIR")
@@ -104,6 +108,21 @@ def evaluate(
     say(f"mean over arities {macro['arity']:.4f}, over relations {macro['relation']:.4f}")
     if reliability is not None:
         _show(reliability)
+
+
+def _ranks_as_worker(run: Path, split: str, *, raw: bool, ranks: bool) -> bool:
+    """Join the group of workers, and return whether this is the first one, which goes on; others rank their entities."""
+    from relatum.api import Run
+    from relatum.progress import silence
+    from relatum.workers.group import start_group
+
+    group = start_group()
+    if group is None or group.is_first:
+        return True
+    if ranks:
+        with silence():
+            Run.load(run).evaluate(split, raw=raw)
+    return False
 
 
 def complete(

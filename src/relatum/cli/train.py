@@ -45,6 +45,11 @@ def train(
     """Train a model into a run directory; stop it with Ctrl-C, and resume it with --resume."""
     began = time.monotonic()  # before what takes long to import
 
+    from relatum.workers.environment import is_first_worker
+
+    if not is_first_worker():
+        _follow(resume or out)
+        return
     from relatum.api import fit
     from relatum.api import resume as resume_run
     from relatum.errors import SettingError
@@ -72,6 +77,16 @@ def train(
             Spec.from_dict({**plain, "recipe": recipe if recipe in RECIPES else None})  # refuses as it would in a file
             carry_out(folder, lambda: fit(plain.pop("data"), folder, began=began, **plain))
     typer.echo(f"trained into {folder}; ask it with: relatum evaluate {shlex.quote(str(folder))}")
+
+
+def _follow(folder: Path | None) -> None:
+    """Train as another worker than the first, which checks the options, begins the run and shows how it goes."""
+    from relatum.runs.worker_fit import follow
+    from relatum.workers.group import start_group
+
+    group = start_group()
+    if group is not None and folder is not None:
+        follow(group, folder)
 
 
 def carry_out(folder: Path, work: Callable[[], object]) -> None:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 
-from relatum.arrays import Bool, Float64, Int64
+from relatum.arrays import Bool, Float32, Float64, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
-from relatum.inference.scoring import EvidenceSource, count_better
-from relatum.kernels.filters import nothing_excluded
+from relatum.data.vocabulary import Ids
+from relatum.inference.scoring import EvidenceSource, count_better, score
+from relatum.kernels.filters import Bonus, Excluded, nothing_excluded
 from relatum.models.base import Model, Parameters
 from relatum.progress import progress
 
-__all__ = ["HITS", "Metrics", "Ranks", "mrr_interval", "rank"]
+__all__ = ["HITS", "FactScorer", "Metrics", "Ranks", "WholeScorer", "mrr_interval", "rank"]
 
 
 HITS = (1, 3, 10)
@@ -124,6 +125,40 @@ class Metrics:
         }
 
 
+class FactScorer(Protocol):
+    """What scores facts of a relation, int32[arity, n], and counts what scores more."""
+
+    def count_better(
+        self, relation: int, columns: Ids, position: int, excluded: Excluded, bonus: Bonus | None
+    ) -> tuple[Int64, Int64]:
+        """Return how many entities at a position score above the one there, and how many as much, for each fact."""
+
+    def score(self, relation: int, columns: Ids) -> Float32:
+        """Return the score of each fact."""
+
+
+class WholeScorer:
+    """Scores by parameters that are all here."""
+
+    def __init__(self, model: Model, parameters: Parameters) -> None:
+        self._model, self._device = model, parameters["entities"].device
+        with torch.no_grad():
+            self._tables = model.encode(parameters)
+
+    def count_better(
+        self, relation: int, columns: Ids, position: int, excluded: Excluded, bonus: Bonus | None
+    ) -> tuple[Int64, Int64]:
+        """Return the counts among all entities."""
+        questions = torch.from_numpy(columns.astype(np.int64)).to(self._device)
+        return count_better(self._model, self._tables, relation, questions, position, excluded, bonus=bonus)
+
+    def score(self, relation: int, columns: Ids) -> Float32:
+        """Return the scores by the model."""
+        ids = torch.full((columns.shape[1],), relation)
+        found: Float32 = score(self._model, self._tables, ids, torch.from_numpy(columns.astype(np.int64))).numpy(force=True)
+        return found
+
+
 def rank(
     model: Model,
     parameters: Parameters,
@@ -131,6 +166,7 @@ def rank(
     known: KnownAnswers | None,
     train: Hypergraph | None = None,
     evidence: EvidenceSource | None = None,
+    scorer: FactScorer | None = None,
 ) -> Ranks:
     """Return how every position of every fact ranks among all entities.
 
@@ -141,25 +177,24 @@ def rank(
         known: answers that do not count as better, other than the right one; None ranks raw.
         train: the training facts, to tell which questions hold an entity that was never seen.
         evidence: what is added to the model's scores.
+        scorer: counts better candidates, if not by these parameters.
     """
     seen = train.degrees() > 0 if train is not None else np.ones(len(facts.entities), np.bool_)
-    device = parameters["entities"].device
     parts: list[Ranks] = []
     done = 0
     with torch.no_grad(), progress("ranking", len(facts)) as advance:
-        tables = model.encode(parameters)
+        counting = WholeScorer(model, parameters) if scorer is None else scorer
         for number, schema in enumerate(facts.schema):
             columns = facts.table(schema.name).columns
             size = columns.shape[1]
             if not size:
                 continue
-            questions = torch.from_numpy(columns.astype(np.int64)).to(device)
             relations = np.full(size, number, np.int32)
             unseen: Bool = np.logical_not(seen[columns].all(axis=0))
             for position in range(schema.arity):
                 answers = known.lookup(relations, columns, position) if known is not None else nothing_excluded(size)
                 bonus = None if evidence is None else evidence.bonus(number, position, columns)
-                better, equal = count_better(model, tables, number, questions, position, answers, bonus=bonus)
+                better, equal = counting.count_better(number, columns, position, answers, bonus)
                 parts.append(
                     Ranks(
                         better=better,

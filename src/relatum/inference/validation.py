@@ -12,23 +12,25 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.inference.calibration import Calibration, draw_sample, fit_calibration
-from relatum.inference.ranking import Metrics, rank
-from relatum.inference.scoring import score
+from relatum.inference.ranking import FactScorer, Metrics, WholeScorer, rank
 from relatum.models.base import Model, Parameters
 
-__all__ = ["calibrate", "sample", "validator"]
+__all__ = ["ScorerOf", "calibrate", "sample", "validator"]
+
+ScorerOf = Callable[[Parameters], FactScorer]
 
 _MOST = 4000  # facts that are ranked at most; the same ones each time
 
 
 def validator(
-    model: Model, split: Split, metric: str = "mrr", most: int = _MOST
+    model: Model, split: Split, metric: str = "mrr", most: int = _MOST, scorer_of: ScorerOf | None = None
 ) -> Callable[[Parameters], dict[str, float]] | None:
     """Return a metric, and then the MRR, as a function of parameters, filtered by train and valid; None without valid facts.
 
     Where questions have many answers, some that nobody knows yet, those of test among them, rank above the right one and
     count as wrong. They were held out as the valid facts were, so about as many of them stand above an answer as other
-    valid answers to the same question do: the metric `corrected-mrr` forgives so many better candidates.
+    valid answers to the same question do: the metric `corrected-mrr` forgives so many better candidates. `scorer_of` returns
+    what scores by given parameters, if these are not all here.
     """
     if not len(split.valid):
         return None
@@ -37,31 +39,27 @@ def validator(
     facts = _taken(split.valid, chosen)
 
     def validate(parameters: Parameters) -> dict[str, float]:
-        ranks = rank(model, parameters, facts, known)
+        scorer = WholeScorer(model, parameters) if scorer_of is None else scorer_of(parameters)
+        ranks = rank(model, parameters, facts, known, scorer=scorer)
         plain = {"mrr": Metrics.of(ranks).mrr}
         if metric == "mrr":
             return plain
-        above = _answers_above(model, parameters, split.valid, chosen)
+        above = _answers_above(scorer, split.valid, chosen)
         return {metric: float(np.mean(1 / (1 + np.maximum(ranks.realistic - 1 - above, 0)))), **plain}
 
     return validate
 
 
-def _answers_above(
-    model: Model, parameters: Parameters, valid: Hypergraph, chosen: dict[int, npt.NDArray[np.bool_]]
-) -> npt.NDArray[np.int64]:
+def _answers_above(scorer: FactScorer, valid: Hypergraph, chosen: dict[int, npt.NDArray[np.bool_]]) -> npt.NDArray[np.int64]:
     """Return, for each question of the chosen facts, how many other valid answers to it score above its own."""
     found = []
-    with torch.no_grad():
-        tables = model.encode(parameters)
     for number, relation in enumerate(valid.schema):
         columns = valid.table(relation.name).columns
         if not columns.shape[1]:
             continue
-        ids = torch.full((columns.shape[1],), number)
-        scores = score(model, tables, ids, torch.from_numpy(columns.astype(np.int64))).numpy(force=True)
+        scores = scorer.score(number, columns)
         first = np.searchsorted(valid.blocks[relation.arity].relations, number)
-        kept = chosen[relation.arity][first : first + len(ids)]
+        kept = chosen[relation.arity][first : first + len(scores)]
         for position in range(relation.arity):
             others = np.delete(columns, position, axis=0)
             order = np.lexsort((-scores, *others[::-1]))

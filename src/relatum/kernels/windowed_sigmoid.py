@@ -26,7 +26,18 @@ from relatum.kernels import parallel, ranking, windowed_sigmoid_loops
 from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part, no_bonus
 from relatum.kernels.jit import TILE
 
-__all__ = ["Plan", "backward", "count_better", "forward", "plan", "top"]
+__all__ = [
+    "Plan",
+    "backward",
+    "count_above",
+    "count_better",
+    "extremes",
+    "forward",
+    "plan",
+    "plan_between",
+    "target_sums",
+    "top",
+]
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -72,10 +83,32 @@ class Plan:
         return np.ascontiguousarray(values)
 
 
+def extremes(candidates: Floats) -> tuple[Floats, Floats]:
+    """Return the smallest and the largest value of each window, float32[W] both."""
+    ranges = parallel.cuts(len(candidates), 1024)
+    low, high = np.empty((2, len(ranges), candidates.shape[1]), np.float32)
+    loop = windowed_sigmoid_loops.extremes
+    parallel.run(lambda n: loop(candidates, *ranges[n], low[n], high[n]), len(ranges))
+    lowest, highest = low.min(0), high.max(0)
+    if not np.isfinite(highest - lowest).all():  # a NaN anywhere is both
+        raise FloatingPointError("a candidate holds a number that is not finite")
+    return lowest, highest
+
+
 def plan(candidates: Floats, *, tanh: bool = False) -> Plan:
     """Return how candidates [C, W] are to be computed, for sigmoid or for tanh."""
     windows = candidates.shape[1]
-    low, high = _range(candidates) if len(candidates) else (np.zeros(windows, np.float32),) * 2
+    none = np.zeros(windows, np.float32)
+    return plan_between(*(extremes(candidates) if len(candidates) else (none, none)), tanh=tanh)
+
+
+def plan_between(low: Floats, high: Floats, *, tanh: bool = False) -> Plan:
+    """Return how candidates are to be computed whose windows, [W] both, hold nothing below `low` or above `high`.
+
+    The bits of sums follow from these two, so where candidates are computed in parts, all parts take the same.
+    """
+    if not np.isfinite(high - low).all():
+        raise FloatingPointError("a candidate holds a number that is not finite")
     steep = np.float32(2 if tanh else 1)
     half = (high - low) / np.float32(2) * steep
     window_class = np.where(half <= PAIRED, 0, np.where(half <= SINGLE, 1, 2))
@@ -116,12 +149,37 @@ def count_better(
     The target itself and the candidates excluded from a query are not counted; what is in `bonus` is added to the sums. No
     score is kept.
     """
+    bars = target_sums(plan, queries, candidates, targets, bonus)
+    better, equal = count_above(plan, queries, candidates, bars, targets, excluded, bonus)
+    return better, equal - 1  # the target equals itself
+
+
+def target_sums(plan: Plan, queries: Floats, candidates: Floats, targets: Ints, bonus: Bonus | None = None) -> Floats:
+    """Return the sum of each query with its own target, in the units of the loops, which for tanh have half of a sum."""
     more = no_bonus(len(queries)) if bonus is None else _in_half_units(plan, bonus)
     start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries), targets)
     bars = np.empty(len(queries), np.float32)
     ranges = parallel.cuts(len(queries), 16)
     parallel.run(lambda n: windowed_sigmoid_loops.target_scores(*start, *ranges[n], bars), len(ranges))
     windowed_sigmoid_loops.add_bonus_of_targets(bars, targets, tuple(more))
+    return bars
+
+
+def count_above(
+    plan: Plan,
+    queries: Floats,
+    candidates: Floats,
+    bars: Floats,
+    targets: Ints,
+    excluded: Excluded,
+    bonus: Bonus | None = None,
+) -> tuple[Ints, Ints]:
+    """Return how many candidates score above each query's bar, as `target_sums` has it, and how many as much, int64[Q] both.
+
+    A target that is among the candidates is counted as equal to itself, even where it is excluded; -1 is none of them.
+    """
+    more = no_bonus(len(queries)) if bonus is None else _in_half_units(plan, bonus)
+    start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries), targets)
     counts = np.zeros((2, parallel.PARTS, len(queries)), np.int64)
     middle = (bars, excluded.pool, excluded.starts, excluded.counts, tuple(more))
     _over_tiles(
@@ -129,7 +187,7 @@ def count_better(
         lambda n, first, last: windowed_sigmoid_loops.count(*start, *middle, first, last, counts[0, n], counts[1, n]),
     )
     better, equal = counts.sum(1)
-    return better, equal - 1  # the target equals itself
+    return better, equal
 
 
 def top(
@@ -185,15 +243,3 @@ def _over_tiles(candidates: Floats, work: Callable[[int, int, int], None]) -> No
     """Call work(part, first tile, last tile) for every part of the candidates."""
     ranges = parallel.cuts(-(-len(candidates) // TILE), _TILES)
     parallel.run(lambda n: work(n, *ranges[n]), len(ranges))
-
-
-def _range(candidates: Floats) -> tuple[Floats, Floats]:
-    """Return the smallest and the largest value of each window, float32[W] both."""
-    ranges = parallel.cuts(len(candidates), 1024)
-    low, high = np.empty((2, len(ranges), candidates.shape[1]), np.float32)
-    extremes = windowed_sigmoid_loops.extremes
-    parallel.run(lambda n: extremes(candidates, *ranges[n], low[n], high[n]), len(ranges))
-    lowest, highest = low.min(0), high.max(0)
-    if not np.isfinite(highest - lowest).all():  # a NaN anywhere is both
-        raise FloatingPointError("a candidate holds a number that is not finite")
-    return lowest, highest

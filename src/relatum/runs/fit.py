@@ -40,13 +40,29 @@ from relatum.runs.validated import Validated, fitted_columns, save_validated, va
 from relatum.training.checkpoint import load_state, save_state
 from relatum.training.clock import Clock
 from relatum.training.loop import State, start, train
+from relatum.workers.states import load_parts, remove_parts
 
-__all__ = ["SpecOf", "Watch", "fit_in_memory", "fit_into", "resume", "train_model"]
+__all__ = [
+    "CHECKPOINT_EVERY",
+    "SpecOf",
+    "Watch",
+    "begin",
+    "fit_in_memory",
+    "fit_into",
+    "held",
+    "learned_by",
+    "require_free",
+    "require_resumable",
+    "resume",
+    "spec_for",
+    "train_model",
+    "write_event",
+]
 
 Watch = Callable[[str, State, dict[str, Any]], None]
 SpecOf = Callable[[Split], Spec]
 
-_CHECKPOINT_EVERY = 120.0  # seconds
+CHECKPOINT_EVERY = 120.0  # seconds
 
 
 def train_model(
@@ -64,12 +80,12 @@ def train_model(
     model = MODELS[spec.model](split.train, spec.settings)
     if clock is not None and clock.is_limited:
         with clock.measured("closing"):  # a rehearsal
-            _validated(spec, split, model, start(model, spec.training, spec.seed).parameters, columns)
+            learned_by(spec, split, model, start(model, spec.training, spec.seed).parameters, columns)
     validate = validator(model, split, spec.training.validation_metric)
     return model, train(model, split.train, spec.training, spec.seed, state, validate, watch, clock)
 
 
-def _validated(spec: Spec, split: Split, model: Model, parameters: Parameters, columns: ColumnModels | None) -> Validated:
+def learned_by(spec: Spec, split: Split, model: Model, parameters: Parameters, columns: ColumnModels | None) -> Validated:
     """Return what validation facts teach about parameters."""
     training = spec.training
     return validated(
@@ -106,7 +122,7 @@ def _fit(
     if state is None or not state.refit:
         columns = fitted_columns(split, spec.seed)
         model, state = train_model(spec, split, watch, state, clock, columns)
-        learned(_validated(spec, split, model, state.best, columns))
+        learned(learned_by(spec, split, model, state.best, columns))
         if not (spec.training.refit and len(split.valid)):
             return model, state
     return _refit(spec, split, watch, state)
@@ -120,12 +136,12 @@ def _clock(spec: Spec, split: Split, began: float) -> Clock:
 def fit_in_memory(spec: Spec | SpecOf, split: Split, watch: Watch = lambda *_: None, began: float | None = None) -> Trained:
     """Return a model trained on a split, with nothing kept on disk; `began` as for `fit_into`."""
     began = time.monotonic() if began is None else began
-    spec = _spec_for(spec, split)
+    spec = spec_for(spec, split)
     journal = Journal()
     journal.write("start", epoch=0)
 
     def note(event: str, now: State, facts: dict[str, Any]) -> None:
-        _write(journal, event, now, facts)
+        write_event(journal, event, now, facts)
         watch(event, now, facts)
 
     found: list[Validated] = []
@@ -158,21 +174,33 @@ def fit_into(
         began: the moment, by `time.monotonic`, from which `training.minutes` count; by default now.
     """
     began = time.monotonic() if began is None else began
-    _require_free(folder)
+    require_free(folder)
     facts = split()
-    spec = _spec_for(spec, facts)
+    spec = spec_for(spec, facts)
     folder.mkdir(parents=True, exist_ok=True)
-    with _held(folder):
-        _require_free(folder)  # once more: another process may have begun here while this one was reading
-        save_facts(folder, facts)
-        save_environment(folder, environment_of(facts))
-        write_text(folder / SPEC, spec.to_toml())  # last: a directory with a spec can be resumed, one without it begun anew
+    with held(folder):
+        begin(folder, spec, facts)
         _run(folder, spec, facts, watch, began)
 
 
 def resume(folder: Path, watch: Watch = lambda *_: None, began: float | None = None) -> None:
     """Continue a run from its last checkpoint; what comes out is the same, to the bit, as without the break."""
     began = time.monotonic() if began is None else began
+    require_resumable(folder)
+    with held(folder):
+        _run(folder, Spec.of_run(folder / SPEC), load_facts(folder), watch, began)
+
+
+def begin(folder: Path, spec: Spec, facts: Split) -> None:
+    """Write what a run starts from into a directory that this process holds."""
+    require_free(folder)  # once more: another process may have begun here while this one was reading
+    save_facts(folder, facts)
+    save_environment(folder, environment_of(facts))
+    write_text(folder / SPEC, spec.to_toml())  # last: a directory with a spec can be resumed, one without it begun anew
+
+
+def require_resumable(folder: Path) -> None:
+    """Refuse a directory without a run that training could go on in."""
     if not (folder / SPEC).exists():
         raise RelatumError(f"{folder}: not a run (there is no {SPEC})")
     environment = read_environment(folder)
@@ -180,24 +208,23 @@ def resume(folder: Path, watch: Watch = lambda *_: None, began: float | None = N
         if environment.get(key):
             reason = f"this run comes from {came_from} and has no optimizer state; train a new run instead"
             raise RelatumError(f"{folder}: cannot resume: {reason}")
-    with _held(folder):
-        _run(folder, Spec.of_run(folder / SPEC), load_facts(folder), watch, began)
 
 
-def _spec_for(spec: Spec | SpecOf, split: Split) -> Spec:
+def spec_for(spec: Spec | SpecOf, split: Split) -> Spec:
     """Return the spec of training on these facts, of which there must be some."""
     if not len(split.train):
         raise DataError(f"{spec.data if isinstance(spec, Spec) else split.source}: there are no facts to train on")
     return spec if isinstance(spec, Spec) else spec(split)
 
 
-def _require_free(folder: Path) -> None:
+def require_free(folder: Path) -> None:
+    """Refuse a directory that a run cannot begin in."""
     if not is_free(folder):
         raise RelatumError(f"{folder}: the directory is not empty; resume the run in it, or choose another directory")
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[None]:
+def held(folder: Path) -> Iterator[None]:
     """Keep other processes off a run, and first remove what killed ones have left half written."""
     try:
         with FileLock(folder / LOCK, timeout=0):
@@ -210,7 +237,7 @@ def _held(folder: Path) -> Iterator[None]:
 
 def _run(folder: Path, spec: Spec, split: Split, watch: Watch, began: float) -> None:
     journal, clock = Journal(folder / JOURNAL), _clock(spec, split, began)
-    state = load_state(folder / CHECKPOINT)
+    state = _load(folder, spec, split)
     if state is not None:
         require_revision(folder, MODELS[spec.model], state.revision)
     if state is not None and state.refit:
@@ -221,24 +248,35 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch, began: float) -> 
 
     def note(event: str, now: State, facts: dict[str, Any]) -> None:
         nonlocal saved
-        _write(journal, event, now, facts)
-        if event == "validation" or time.monotonic() - saved > _CHECKPOINT_EVERY:
+        write_event(journal, event, now, facts)
+        if event == "validation" or time.monotonic() - saved > CHECKPOINT_EVERY:
             with clock.measured("saving"):
-                save_state(folder / CHECKPOINT, now)
+                _save(folder, now)
             saved = time.monotonic()
         try:
             watch(event, now, facts)
         except KeyboardInterrupt:
-            save_state(folder / CHECKPOINT, now)
+            _save(folder, now)
             raise
 
     model, trained = _fit(spec, split, note, state, clock, lambda found: save_validated(folder, found))
-    save_state(folder / CHECKPOINT, trained)
+    _save(folder, trained)
     save_model(folder, model, trained.best)  # a run with a model counts as done
     write_text(folder / CARD, card(spec, split, journal.read()))
 
 
-def _write(journal: Journal, event: str, now: State, facts: dict[str, Any]) -> None:
+def _load(folder: Path, spec: Spec, split: Split) -> State | None:
+    """Return the last state of a run, from one process or from several."""
+    shared = load_parts(folder, MODELS[spec.model](split.train, spec.settings))
+    return load_state(folder / CHECKPOINT) if shared is None else shared
+
+
+def _save(folder: Path, state: State) -> None:
+    save_state(folder / CHECKPOINT, state)
+    remove_parts(folder)
+
+
+def write_event(journal: Journal, event: str, now: State, facts: dict[str, Any]) -> None:
     """Put an event of training into the journal; an epoch with its validation, so that no checkpoint is ahead of it."""
     if now.refit:
         if event == "epoch":
@@ -248,4 +286,4 @@ def _write(journal: Journal, event: str, now: State, facts: dict[str, Any]) -> N
         if facts["validation"] is not None:
             journal.write("validation", epoch=now.epoch, **facts["validation"])
     elif event == "end":
-        journal.write(event, epoch=now.epoch)
+        journal.write(event, epoch=now.epoch, **facts)

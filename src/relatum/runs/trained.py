@@ -64,6 +64,7 @@ from relatum.runs.journal import Journal, TrainingHistory, history_of, read_hist
 from relatum.runs.spec import Spec
 from relatum.runs.validated import Validated, answer_sets_of
 from relatum.time_limit import Limit
+from relatum.workers.ranking import scorer_of_group
 
 __all__ = ["SECONDS", "Trained"]
 
@@ -276,11 +277,12 @@ class Trained:
                 "the model was refitted on the valid facts: how they rank says little", RelatumWarning, stacklevel=2
             )
         known, evidence = None if raw else self.known, self.evidence
-        ranks = rank(self.model, self.parameters, facts, known, split.train)
+        scorer = scorer_of_group(self.model, self.parameters)
+        ranks = rank(self.model, self.parameters, facts, known, split.train, scorer=scorer)
         found = Evaluation(part, raw, ranks, self.model.schema, split.derivations, split.train)
         if evidence is None:
             return found
-        both = rank(self.model, self.parameters, facts, known, split.train, evidence)
+        both = rank(self.model, self.parameters, facts, known, split.train, evidence, scorer)
         return replace(found, ranks=both, embedding=ranks, evidence=rank_by_evidence(evidence, facts, known))
 
     def query(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from relatum.formatting import duration
+from relatum.formatting import duration, percent
 from relatum.training.loop import State
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class TrainingBar:
             self._loss, self._done = facts["loss"], facts["done"]
         elif event == "validation" and (facts["best"] or "mrr" not in facts):
             self._score = f"{facts.get('mrr', state.best_score):.4f}"
+        elif event == "end" and "communication" in facts:
+            self._say_workers(facts["workers"], facts["communication"])
         if event in ("epoch", "validation") and self._bar is None:
             self._say(state, self._done, now=event == "validation")
         if self._interrupted:
@@ -76,6 +78,10 @@ class TrainingBar:
             rate = self._facts / (moment - self._start)
             line = f"epoch {state.epoch}: loss {self._loss:.4f}, {rate:.0f} facts/s, best validation MRR {self._score}"
             sys.stderr.write(f"{line}, {duration(self._left(done))} left\n")
+
+    def _say_workers(self, count: int, share: float) -> None:
+        """Write what several workers have spent in sending and waiting."""
+        sys.stderr.write(f"{count} workers; {percent(share)} of the time of the first one was communication\n")
 
     def _left(self, done: float) -> float:
         """Return how many seconds the rest takes if it goes on as since the start of this process."""

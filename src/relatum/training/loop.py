@@ -15,11 +15,11 @@ from relatum.errors import NumericError
 from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters
 from relatum.models.ops import one_torch_thread
-from relatum.models.training_protocols import Gradient
 from relatum.training.clock import Clock
 from relatum.training.optimizer import History, Optimizer
 from relatum.training.rows import Rows, rows_of
 from relatum.training.settings import TrainingSettings
+from relatum.training.steps import LocalSteps, Steps, StepsOf
 
 __all__ = ["Quality", "State", "start", "train"]
 
@@ -55,6 +55,7 @@ def train(
     validate: Callable[[Parameters], Quality] | None = None,
     watch: Callable[[str, State, dict[str, Any]], None] = lambda *_: None,
     clock: Clock | None = None,
+    steps_of: StepsOf = LocalSteps,
 ) -> State:
     """Return the state after training; `state.best` holds the best parameters, or the last without validation.
 
@@ -73,6 +74,7 @@ def train(
             whoever stops between the two has heard all that led to the state. It must not change the state. It may raise
             to stop.
         clock: says when time is up; by default after the minutes of the settings. A refit goes by its epochs alone.
+        steps_of: returns what takes the steps: this process alone, or several that share the entities.
     """
     facts = facts.distinct()
     state = state if state is not None else start(model, settings, seed)
@@ -84,8 +86,9 @@ def train(
     rows = rows_of(model, facts, settings, seed)
     clock.start_training(state.seconds)
     with one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool:
+        steps = steps_of(rows, optimizer, pool)
         while not state.done:
-            share = _steps(rows, settings, state, optimizer, pool, validate, clock, watch)
+            share = _steps(steps, settings, state, validate, clock, watch)
             validated = _close_epoch(rows, settings, state, share, validate, clock, watch)
             state.done = state.done or (validated and clock.share() >= 1)  # an epoch without a step would be of no use
     watch("end", state, {})
@@ -99,26 +102,16 @@ def start(model: Model, settings: TrainingSettings, seed: int) -> State:
 
 
 def _steps(
-    rows: Rows,
+    taking: Steps,
     settings: TrainingSettings,
     state: State,
-    optimizer: Optimizer,
-    pool: ThreadPoolExecutor,
     validate: Callable[[Parameters], Quality] | None,
     clock: Clock,
     watch: Callable[[str, State, dict[str, Any]], None],
 ) -> float:
     """Take the steps of an epoch that are left, and return the share of it that was gone through before time was up."""
-    batches = rows.start_epoch(state.epoch)
+    batches = taking.start_epoch(state.epoch)
     steps = -(-batches // settings.batches_per_step)
-
-    def work(number: int) -> tuple[float, float, list[Gradient]]:
-        with parallel.single_threaded():  # batches are what is shared out among threads here
-            try:
-                return rows.gradients(state.parameters, number)
-            except FloatingPointError:
-                return math.nan, 1.0, []
-
     while state.step < steps and clock.share() < 1:
         if validate is not None and clock.needs_rehearsal():
             with clock.measured("validation"):
@@ -126,12 +119,12 @@ def _steps(
         chosen = range(batches)[state.step * settings.batches_per_step : (state.step + 1) * settings.batches_per_step]
         passed = (state.epoch + state.step / steps) / settings.epochs
         learning_rate = _learning_rate(settings, min(1.0, max(passed, clock.share())))
-        results = list(pool.map(work, chosen))
-        total = sum(loss * weight for loss, weight, _ in results)
-        weight = sum(weight for _, weight, _ in results)
+        results = taking.gradients(chosen)
+        total = sum(loss * weight for loss, weight in results)
+        weight = sum(weight for _, weight in results)
         if not math.isfinite(total):
             raise NumericError(f"the loss is {total} in epoch {state.epoch + 1}: try a smaller training.learning_rate")
-        optimizer.apply((gradient for _, _, found in results for gradient in found), learning_rate)
+        taking.apply(learning_rate)
         state.step += 1
         state.loss += total
         state.seconds = clock.seconds()

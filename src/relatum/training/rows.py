@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,19 +12,32 @@ from torch import Tensor
 
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.questions import Questions, questions_of
+from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
 from relatum.models.base import Model, Parameters
 from relatum.models.ops import softmax_loss_of_answers
-from relatum.models.training_protocols import FusedQuestions, Gradient, Objective, Penalty
+from relatum.models.training_protocols import ColumnDropout, FusedQuestions, Gradient, Objective, Penalty
 from relatum.training.batches import Batch, epoch_batches, step_rng
 from relatum.training.negatives import NegativeSampler
 from relatum.training.settings import TrainingSettings
-from relatum.training.step import gradients
+from relatum.training.step import entities_of, gradients
 from relatum.training.step_view import StepView
 
-__all__ = ["FactRows", "QuestionRows", "Rows", "rows_of"]
+__all__ = ["FactRows", "Needs", "QuestionRows", "Rows", "rows_of"]
 
 Ints = npt.NDArray[np.int64]
+
+
+class Needs(NamedTuple):
+    """The part of the entity tables that a batch reads: it follows from seed, epoch and number, as all that is drawn does.
+
+    Attributes:
+        entities: whose rows, ascending; None for all.
+        columns: the columns that are kept of each table, ascending; one that is not named is read whole.
+    """
+
+    entities: Ints | None
+    columns: dict[str, Ints]
 
 
 class Rows(Protocol):
@@ -37,8 +50,17 @@ class Rows(Protocol):
     def start_epoch(self, epoch: int) -> int:
         """Cut the rows of an epoch into batches, and return how many batches there are."""
 
-    def gradients(self, parameters: Parameters, number: int) -> tuple[float, float, list[Gradient]]:
-        """Return the mean loss of a batch of the epoch, how much the batch weighs, and the gradients of what it touches."""
+    def needs(self, number: int) -> Needs:
+        """Return which part of the entity tables a batch of the epoch reads."""
+
+    def gradients(
+        self, parameters: Parameters, number: int, among: Ints | None = None
+    ) -> tuple[float, float, list[Gradient]]:
+        """Return the mean loss of a batch of the epoch, how much the batch weighs, and the gradients of what it touches.
+
+        `among` are the entities that the parameters have rows of, ascending; None for all. Gradients have indices among
+        them. Only the rows and columns that the batch `needs` are read.
+        """
 
 
 def rows_of(model: Model, facts: Hypergraph, settings: TrainingSettings, seed: int) -> Rows:
@@ -62,10 +84,18 @@ class FactRows:
         self._batches = epoch_batches(self.facts, self.settings.batch_size, self.seed, epoch, mixed=mixed)
         return len(self._batches)
 
-    def gradients(self, parameters: Parameters, number: int) -> tuple[float, float, list[Gradient]]:
+    def needs(self, number: int) -> Needs:
+        """Return the entities of the facts and of what they are compared with."""
+        batch, rng = self._batches[number], step_rng(self.seed, self._epoch, number)
+        drawn = self._sampler.draw(batch, rng)
+        return Needs(entities_of(batch, drawn, self.settings), _kept_columns(self.model, int(rng.integers(2**62))))
+
+    def gradients(
+        self, parameters: Parameters, number: int, among: Ints | None = None
+    ) -> tuple[float, float, list[Gradient]]:
         """Return the mean loss per fact; a batch weighs as much as it has facts."""
         batch, rng = self._batches[number], step_rng(self.seed, self._epoch, number)
-        loss, found = gradients(self.model, parameters, batch, self._sampler, self.settings, rng)
+        loss, found = gradients(self.model, parameters, batch, self._sampler, self.settings, rng, among)
         return loss, sum(map(len, batch)), found
 
 
@@ -106,11 +136,27 @@ class QuestionRows:
         self._epoch, self._batches = epoch, [batches[index] for index in rng.permutation(len(batches)).tolist()]
         return len(batches)
 
-    def gradients(self, parameters: Parameters, number: int) -> tuple[float, float, list[Gradient]]:
+    def needs(self, number: int) -> Needs:
+        """Return the entities of the questions, their answers, and what these are compared with."""
+        batch, rng = self._batches[number], step_rng(self.seed, self._epoch, number)
+        pool = self._pool(batch.questions, rng)
+        columns = _kept_columns(self.model, int(rng.integers(2**62)))
+        if pool is None:
+            return Needs(None, columns)
+        questions = batch.questions
+        given = questions.given[batch.chosen].ravel()
+        return Needs(np.unique(np.concatenate([pool, *_answers(questions, batch.chosen), given])), columns)
+
+    def gradients(
+        self, parameters: Parameters, number: int, among: Ints | None = None
+    ) -> tuple[float, float, list[Gradient]]:
         """Return the mean loss per answer; a batch weighs as much as its answers."""
         batch, rng = self._batches[number], step_rng(self.seed, self._epoch, number)
         pool = self._pool(batch.questions, rng)
         dropout_rng = torch.Generator().manual_seed(int(rng.integers(2**62)))
+        if among is not None:  # in order, so sums are taken in the order that they have with all entities
+            batch = _among(batch, among)
+            pool = None if pool is None else np.searchsorted(among, pool)
         if isinstance(self.model, FusedQuestions):
             which = (batch.questions, batch.chosen, pool)
             fused = self.model.question_gradients(parameters, *which, self.objective, dropout_rng)
@@ -131,16 +177,42 @@ class QuestionRows:
         return np.concatenate([inside, anywhere])
 
 
+def _kept_columns(model: Model, seed: int) -> dict[str, Ints]:
+    """Return the columns of the entity tables that a batch keeps whose dropout has this seed."""
+    if not isinstance(model, ColumnDropout):
+        return {}
+    kept = model.kept_columns(torch.Generator().manual_seed(seed))  # the first that a batch draws of its dropout
+    return {name: kept[name].numpy() for name in model.entity_tables if name in kept}
+
+
+def _answers(questions: Questions, chosen: Ints) -> list[Ids]:
+    """Return the answers to each of the chosen questions."""
+    return [questions.answers[questions.starts[i] : questions.starts[i + 1]] for i in chosen.tolist()]
+
+
+def _among(batch: _Batch, among: Ints) -> _Batch:
+    """Return a batch whose entities are indices among some, ascending, that hold all of them; it has no other questions."""
+    questions = batch.questions
+    lists = _answers(questions, batch.chosen)
+    found = replace(
+        questions,
+        given=np.searchsorted(among, questions.given[batch.chosen]).astype(np.int32),
+        answers=np.searchsorted(among, np.concatenate(lists)).astype(np.int32),
+        starts=np.cumsum([0, *map(len, lists)]),
+        related=questions.related[:0],  # what is drawn from these is drawn already
+    )
+    return _Batch(found, np.arange(len(batch.chosen)))
+
+
 def _by_autograd(
     model: Model, parameters: Parameters, batch: _Batch, pool: Ints | None, objective: Objective, rng: torch.Generator
 ) -> tuple[float, float, list[Gradient]]:
     """Return what `QuestionRows.gradients` returns, for any model, by its queries and candidates."""
     questions, chosen = batch.questions, batch.chosen
     given = questions.given[chosen].astype(np.int64)
-    entities, compared, ids = None, None, np.arange(model.num_entities)
+    entities, compared, ids = None, None, np.arange(len(parameters["entities"]))
     if pool is not None:
-        lists = [questions.answers[questions.starts[i] : questions.starts[i + 1]] for i in chosen.tolist()]
-        ids = np.unique(np.concatenate([pool, *lists]))
+        ids = np.unique(np.concatenate([pool, *_answers(questions, chosen)]))
         entities = np.union1d(ids, given)
         compared = torch.from_numpy(np.searchsorted(entities, ids))
     view = StepView.of(model, entities, np.array([questions.relation]), rng)

@@ -16,7 +16,7 @@ from relatum.training.negatives import NegativeSampler
 from relatum.training.settings import TrainingSettings
 from relatum.training.step_view import StepView
 
-__all__ = ["gradients"]
+__all__ = ["entities_of", "gradients"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -28,6 +28,7 @@ def gradients(
     sampler: NegativeSampler,
     settings: TrainingSettings,
     rng: np.random.Generator,
+    among: Ints | None = None,
 ) -> tuple[float, list[Gradient]]:
     """Return the mean loss per fact of a batch and the gradients of what it touches.
 
@@ -38,11 +39,12 @@ def gradients(
         sampler: what the facts are compared with.
         settings: of training.
         rng: the generator of this batch.
+        among: the entities that the parameters have rows of, ascending; None for all. Gradients have indices among them.
     """
     drawn = sampler.draw(batch, rng)
     relations = np.unique(np.concatenate([part.relations for part in batch]))
     dropout_rng = torch.Generator(device=parameters["entities"].device).manual_seed(int(rng.integers(2**62)))
-    view = StepView.of(model, _entities(batch, drawn, settings), relations, dropout_rng)
+    view = StepView.of(model, entities_of(batch, drawn, settings), relations, dropout_rng, among)
     parts = view.parts(parameters)
     tables = view.encode(parts, dropout_rng)
     total = torch.zeros((), dtype=parts["entities"].dtype, device=parts["entities"].device)
@@ -63,7 +65,7 @@ def gradients(
     return float(total.detach()) / size, view.gradients(parts)
 
 
-def _entities(batch: Batch, drawn: list[Ints], settings: TrainingSettings) -> Ints | None:
+def entities_of(batch: Batch, drawn: list[Ints], settings: TrainingSettings) -> Ints | None:
     """Return the entities that a batch needs, ascending; None for all of them."""
     if settings.negative_sampling == "all-entities":
         return None

@@ -46,8 +46,14 @@ class StepView:
     columns: Mapping[str, Tensor]
 
     @classmethod
-    def of(cls, model: Model, entities: Ints | None, relations: Ints, rng: torch.Generator) -> StepView:
-        """Return the view of a batch with these entities (None: all) and relations; neighbours and columns are drawn."""
+    def of(
+        cls, model: Model, entities: Ints | None, relations: Ints, rng: torch.Generator, among: Ints | None = None
+    ) -> StepView:
+        """Return the view of a batch with these entities (None: all) and relations; neighbours and columns are drawn.
+
+        `among` are the entities that the parameters have rows of, ascending, where these are not all: `rows` are then
+        indices among them.
+        """
         rows: dict[str, Tensor] = {}
         restricted = model
         if not model.reads_facts:  # the facts that a model reads may be of any relation
@@ -58,7 +64,7 @@ class StepView:
             restricted = model.restricted_to(chosen)
         encode: Encode = restricted.encode
         if entities is not None:
-            needed = torch.from_numpy(entities)
+            needed = torch.from_numpy(entities if among is None else np.searchsorted(among, entities))
             if isinstance(restricted, NeighbourSampling):
                 neighbourhood = restricted.neighbourhood(needed, rng)
                 needed, encode = neighbourhood.rows, neighbourhood.encode

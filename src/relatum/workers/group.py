@@ -1,0 +1,252 @@
+"""The group of workers that this process is one of, and what they send each other; who is lost is named.
+
+torchrun, and whatever else starts processes for torch.distributed, says in the environment how many there are
+(`WORLD_SIZE`), which one this is (`RANK`) and where they meet (`MASTER_ADDR`, `MASTER_PORT`). Training is on the CPU, so
+messages go by gloo.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.distributed as dist
+from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
+
+from relatum.errors import RelatumError, SettingError
+from relatum.formatting import duration
+from relatum.kernels import parallel
+from relatum.workers.environment import is_worker
+from relatum.workers.meeting import WorkerError, met
+from relatum.workers.messages import Bytes, packed, unpacked
+
+__all__ = ["Group", "current_group", "start_group"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+
+_TIMEOUT, _LONGEST = "RELATUM_WORKER_TIMEOUT", 300.0  # seconds that a worker waits for the others
+_ROLL_CALL = 3.0  # seconds in which those that are left answer
+_POLL = 0.2
+
+
+_current: list[Group] = []
+
+
+def current_group() -> Group | None:
+    """Return the group that was started, if any."""
+    return _current[-1] if _current else None
+
+
+def start_group() -> Group | None:
+    """Return the group of this process, which is started the first time; None where it works alone."""
+    if not _current and (is_worker() or dist.is_initialized()):
+        _current.append(Group())
+    return current_group()
+
+
+class Group:
+    """Workers that wait for each other, and what they exchange.
+
+    Attributes:
+        number: of this worker, from 0.
+        count: how many there are.
+        names: of all of them, with host and process.
+        seconds: that this worker has spent in waiting for messages and sending them.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._longest = _longest_wait()
+        wait = timedelta(seconds=self._longest)
+        self.number, self.count = _numbers()
+        self.names = [f"worker {number}" for number in range(self.count)]
+        began = dist.is_initialized()  # by whatever has started this process
+        found = dist.distributed_c10d._get_default_store() if began else _store(self.number, wait)
+        self._store: Store = met(PrefixStore("relatum", found), self.number, self.count, self._longest)
+        self._store.set(f"name/{self.number}", f"{socket.gethostname()}, process {os.getpid()}")
+        if not began:
+            with self._waiting():
+                dist.init_process_group("gloo", store=self._store, rank=self.number, world_size=self.count, timeout=wait)
+        for number in range(self.count):
+            where = self._store.get(f"name/{number}").decode()
+            self.names[number] = f"worker {number} of {self.count} ({where})"
+        if "RELATUM_THREADS" not in os.environ:  # workers of one host share its processors
+            beside = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+            parallel.set_threads(max(1, parallel.threads() // beside))
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the worker that writes files and shows how things go."""
+        return self.number == 0
+
+    def exchange(self, messages: Sequence[Bytes]) -> list[Bytes]:
+        """Return what each worker has sent to this one, given what this one sends to each."""
+        sent = list(messages)
+        sent[self.number] = messages[self.number][:0]  # what a worker sends to itself goes nowhere
+        if self.count == 1:
+            return list(messages)
+        sizes = torch.tensor([len(message) for message in sent])
+        found = torch.empty_like(sizes)
+        with self._waiting():
+            dist.all_to_all_single(found, sizes)
+            inward, outward = torch.empty(int(found.sum()), dtype=torch.uint8), torch.from_numpy(np.concatenate(sent))
+            dist.all_to_all_single(inward, outward, found.tolist(), sizes.tolist())
+        received = np.split(inward.numpy(), np.cumsum(found.numpy())[:-1])
+        received[self.number] = messages[self.number]
+        return received
+
+    def share(self, message: Bytes) -> list[Bytes]:
+        """Return the messages of all workers, given that of this one."""
+        return self.exchange([message] * self.count)
+
+    def extremes(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return the smallest of all `low` and the largest of all `high`, number by number."""
+        both = torch.from_numpy(np.concatenate([low, -high]))
+        with self._waiting():
+            dist.all_reduce(both, dist.ReduceOp.MIN)
+        found = both.numpy()
+        return found[: len(low)], -found[len(low) :]
+
+    def sums(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the sums of the workers' arrays, number by number."""
+        total = torch.from_numpy(values.copy())
+        with self._waiting():
+            dist.all_reduce(total)
+        return total.numpy()
+
+    def smallest(self, value: int) -> int:
+        """Return the smallest of the workers' numbers."""
+        found = torch.tensor([value])
+        with self._waiting():
+            dist.all_reduce(found, dist.ReduceOp.MIN)
+        return int(found)
+
+    def together(self, work: Callable[[], object]) -> None:
+        """Do what may fail on one worker, such as writing a file; if it does, that one raises its error, and others end."""
+        error: Exception | None = None
+        try:
+            work()
+        except (OSError, RelatumError, MemoryError) as raised:
+            error = raised
+        failed = [bool(unpacked(one)[0][0]) for one in self.share(packed([np.array([error is not None], np.int64)]))]
+        if error is not None:
+            raise error
+        if any(failed):
+            raise WorkerError(f"{self.names[failed.index(True)]} has ended with an error", reported=True)
+
+    def barrier(self) -> None:
+        """Wait until all workers are here."""
+        self.sums(np.zeros(1, np.int64))
+
+    def first_alone(self, work: Callable[[], object], what: str) -> None:
+        """Let the first worker do something while the others wait, however long it takes."""
+        if self.is_first:
+            try:
+                work()
+            except BaseException:
+                self.may_report()  # so that nobody waits any longer
+                raise
+            self.say_done(what)
+        else:
+            self.wait_until_done(what)
+
+    def say_done(self, what: str) -> None:
+        """Note that this worker has done something that others wait for however long it takes."""
+        self._store.set(f"done/{what}", "1")
+
+    def wait_until_done(self, what: str) -> None:
+        """Wait until another worker has done something, however long it takes; if any ends with an error, so does this."""
+        while not self._store.check([f"done/{what}"]):
+            if self._store.check(["reported"]):
+                raise WorkerError("another worker has ended with an error", reported=True)
+            time.sleep(_POLL)
+
+    def may_report(self) -> bool:
+        """Return whether this worker is the first that has an error to tell of: what follows from it needs no telling."""
+        try:
+            return bool(self._store.compare_set("reported", "", str(self.number)) == str(self.number).encode())
+        except RuntimeError:  # whoever kept the store is lost
+            return True
+
+    def close(self) -> None:
+        """Leave the group."""
+        if _current and _current[-1] is self:
+            _current.pop()
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
+    @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        """Count the seconds, and turn the loss of a worker into an error that names it."""
+        began = time.monotonic()
+        try:
+            yield
+        except RuntimeError as error:  # all that torch raises where a worker is lost, or late
+            raise self._lost(error, time.monotonic() - began) from None
+        finally:
+            self.seconds += time.monotonic() - began
+
+    def _lost(self, error: RuntimeError, waited: float) -> WorkerError:
+        """Return an error that names the workers that do not answer."""
+        try:
+            self._store.set(f"here/{self.number}", "1")
+            time.sleep(_ROLL_CALL)
+            if self._store.check(["reported"]):
+                return WorkerError("another worker has ended with an error", reported=True)
+            away = [number for number in range(self.count) if not self._store.check([f"here/{number}"])]
+        except RuntimeError:
+            where = ":".join(os.environ.get(name, "?") for name in ("MASTER_ADDR", "MASTER_PORT"))
+            return WorkerError(f"worker {self.number} of {self.count} has lost the group: nothing answers at {where}")
+        if not away:
+            reason = " ".join(str(error).split())[:200]
+            return WorkerError(f"{self.names[self.number]} has lost its connection to another worker ({reason})")
+        listed = " and ".join(self.names[number] for number in away)
+        late = waited >= 0.9 * self._longest
+        what = f"has not answered for {duration(waited)}: it is stopped, slow or cut off" if late else "is lost"
+        return WorkerError(f"{listed} {what}; training goes on from the last checkpoint when it is started again")
+
+
+def _numbers() -> tuple[int, int]:
+    """Return the number of this worker, and how many there are."""
+    if dist.is_initialized():
+        return dist.get_rank(), dist.get_world_size()
+    found = []
+    for name in ("RANK", "WORLD_SIZE"):
+        text = os.environ[name]
+        if not text.isdecimal():
+            raise SettingError(f"{name} = {text!r} in the environment: should be a whole number")
+        found.append(int(text))
+    if found[0] >= found[1]:
+        raise SettingError(f"RANK = {found[0]} in the environment: should be less than WORLD_SIZE = {found[1]}")
+    return found[0], found[1]
+
+
+def _store(number: int, wait: timedelta) -> Store:
+    """Return where workers find each other; the launcher keeps it, or else the first worker."""
+    address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+    keeps = number == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
+    try:
+        return TCPStore(address, port, None, keeps, wait, wait_for_workers=False, multi_tenant=keeps)
+    except RuntimeError:
+        waited = duration(wait.total_seconds())
+        raise WorkerError(f"worker {number}: nothing answers at {address}:{port} for {waited}") from None
+
+
+def _longest_wait() -> float:
+    text = os.environ.get(_TIMEOUT, "")
+    try:
+        found = float(text) if text else _LONGEST
+    except ValueError:
+        found = -1.0
+    if not 0 < found < 1e6:
+        raise SettingError(f"{_TIMEOUT} = {text!r}: should be seconds, such as 300")
+    return found

@@ -1,0 +1,62 @@
+"""Which worker has which entities: ranges of ids, one after the other.
+
+Ranges and not remainders of ids: the ids that a batch needs ascend, so what goes to each worker and what comes back is a
+slice, in order; a range of a table is a slice of a file, so another number of workers can read it; and a worker ranks
+neighbouring candidates. Names are numbered in sorted order, which says little of how often an entity occurs, so ranges are
+about as busy as each other. Where there are many entities, a range begins at a multiple of 128, where kernels begin a tile
+of candidates.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from relatum.kernels.jit import TILE
+
+__all__ = ["Shares", "ranges"]
+
+Ints = npt.NDArray[np.int64]
+
+_MANY = 4  # tiles for each worker
+
+
+def ranges(entities: int, workers: int) -> list[tuple[int, int]]:
+    """Return the first entity of each worker, and the one behind its last; a worker may have none."""
+    unit = TILE if entities >= _MANY * TILE * workers else 1
+    units = -(-entities // unit)
+    bounds = [min(entities, unit * (units * number // workers)) for number in range(workers)] + [entities]
+    return list(itertools.pairwise(bounds))
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The ranges of all workers, and the number of the one that this is about."""
+
+    entities: int
+    workers: int
+    number: int
+
+    @cached_property
+    def ranges(self) -> list[tuple[int, int]]:
+        """The range of each worker."""
+        return ranges(self.entities, self.workers)
+
+    @property
+    def first(self) -> int:
+        """The worker's first entity."""
+        return self.ranges[self.number][0]
+
+    @property
+    def last(self) -> int:
+        """The entity behind its last."""
+        return self.ranges[self.number][1]
+
+    def cut(self, ids: Ints) -> list[slice]:
+        """Return which of some ascending ids belong to each worker."""
+        bounds = np.searchsorted(ids, [0, *(last for _, last in self.ranges)]).tolist()
+        return [slice(start, stop) for start, stop in itertools.pairwise(bounds)]

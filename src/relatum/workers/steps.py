@@ -1,0 +1,188 @@
+"""A step of several workers: rows are fetched from who has them, batches shared out, and gradients returned.
+
+The batches of a step are dealt out in turn, each is computed from the same parameters as one process would, and whoever
+has a row takes the optimizer's steps on it in the order of the batches: the bits are those of one process, whatever the
+number of workers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from relatum.kernels import parallel
+from relatum.kernels.rows import block
+from relatum.models.base import Model, Parameters
+from relatum.models.ops import as_array
+from relatum.models.training_protocols import Gradient
+from relatum.training.optimizer import Optimizer
+from relatum.training.rows import Needs, Rows
+from relatum.workers.group import Group
+from relatum.workers.messages import packed, unpacked
+from relatum.workers.shares import Shares
+
+__all__ = ["SharedSteps"]
+
+Ints = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]
+Result = tuple[float, float, list[Gradient]]
+
+_NONE = np.empty(0, np.int64)
+
+
+class SharedSteps:
+    """The steps of one worker of a group.
+
+    Attributes:
+        wanted: what the first worker asks of all, sent with the next step; 0 for nothing.
+        agreed: what it asked with the last one.
+    """
+
+    def __init__(
+        self, group: Group, shares: Shares, model: Model, rows: Rows, optimizer: Optimizer, pool: ThreadPoolExecutor
+    ) -> None:
+        self._group, self._shares, self._model = group, shares, model
+        self._rows, self._optimizer, self._pool = rows, optimizer, pool
+        self._names, self._all_names = model.entity_tables, sorted(optimizer.parameters)
+        self._found: list[Gradient] = []
+        self.wanted = self.agreed = 0
+
+    def start_epoch(self, epoch: int) -> int:
+        """Cut the rows into batches."""
+        return self._rows.start_epoch(epoch)
+
+    def gradients(self, numbers: Sequence[int]) -> list[tuple[float, float]]:
+        """Compute the gradients of this worker's batches, and exchange them for those of its own entities."""
+        mine = list(numbers)[self._group.number :: self._group.count]
+        needs = list(self._pool.map(self._needs, mine))
+        tables = self._fetched(needs)
+        results = list(self._pool.map(self._work, mine, tables, needs))
+        return self._returned(numbers, mine, results)
+
+    def apply(self, learning_rate: float) -> None:
+        """Take the steps on this worker's entities, and on what every worker has, and forget the gradients."""
+        found, self._found = self._found, []
+        self._optimizer.apply(found, learning_rate)
+
+    def _needs(self, number: int) -> Needs:
+        needs = self._rows.needs(number)
+        return needs if needs.entities is not None else needs._replace(entities=np.arange(self._shares.entities))
+
+    def _work(self, number: int, tables: Parameters, needs: Needs) -> Result:
+        with parallel.single_threaded():
+            try:
+                loss, weight, found = self._rows.gradients({**self._optimizer.parameters, **tables}, number, needs.entities)
+                return loss, weight, [self._by_id(gradient, needs) for gradient in found]
+            except FloatingPointError:
+                return math.nan, 1.0, []
+
+    def _by_id(self, gradient: Gradient, needs: Needs) -> Gradient:
+        """Return a gradient whose rows are entities, where they were indices among those that a batch needs."""
+        if gradient.name not in self._names:
+            return gradient
+        return replace(gradient, rows=_ids(needs) if gradient.rows is None else _ids(needs)[gradient.rows])
+
+    def _fetched(self, needs: Sequence[Needs]) -> list[Parameters]:
+        """Return for each batch the rows of the entity tables that it needs; columns that it does not need hold anything."""
+        cuts = [self._shares.cut(_ids(one)) for one in needs]
+        questions: list[list[Array]] = [[] for _ in range(self._group.count)]
+        for one, parts in zip(needs, cuts, strict=True):
+            for worker, part in enumerate(parts):
+                kept = [one.columns.get(name, _NONE) for name in self._names]
+                questions[worker] += [_ids(one)[part], *kept]
+        received = self._group.exchange([packed(arrays) for arrays in questions])
+        answers = self._group.exchange([packed(self._answer(unpacked(message))) for message in received])
+        replies = [iter(unpacked(message)) for message in answers]
+        return [self._assembled(one, parts, replies) for one, parts in zip(needs, cuts, strict=True)]
+
+    def _answer(self, arrays: list[Array]) -> list[Array]:
+        """Return the rows and columns that another worker needs for its batches."""
+        found = []
+        width = 1 + len(self._names)
+        for start in range(0, len(arrays), width):
+            rows = arrays[start] - self._shares.first
+            for name, columns in zip(self._names, arrays[start + 1 : start + width], strict=True):
+                found.append(_block(self._optimizer.parameters[name], rows, columns))
+        return found
+
+    def _assembled(self, needs: Needs, parts: list[slice], replies: list[Any]) -> Parameters:
+        """Return the tables of one batch from what each worker has sent of it."""
+        tables = {}
+        for name in self._names:
+            own = self._optimizer.parameters[name]
+            columns = needs.columns.get(name)
+            table = np.empty((len(_ids(needs)), math.prod(own.shape[1:])), np.float32)
+            for part, reply in zip(parts, replies, strict=True):
+                if columns is None:
+                    table[part] = next(reply)
+                else:
+                    table[part, columns] = next(reply)
+            tables[name] = torch.from_numpy(table).view(len(table), *own.shape[1:])
+        return tables
+
+    def _returned(self, numbers: Sequence[int], mine: Sequence[int], results: list[Result]) -> list[tuple[float, float]]:
+        """Send gradients to who has the rows, keep those of this worker's rows, and return losses and weights."""
+        losses = np.array([[loss, weight] for loss, weight, _ in results], np.float64).reshape(-1, 2)
+        head: list[Array] = [np.array([self.wanted], np.int64), losses]
+        messages = []
+        cuts = [[self._cut(gradient) for gradient in found] for _, _, found in results]
+        for worker in range(self._group.count):
+            arrays = list(head)
+            for (_, _, found), parts in zip(results, cuts, strict=True):
+                arrays.append(np.array([len(found)], np.int64))
+                for gradient, part in zip(found, parts, strict=True):
+                    arrays += self._sent(gradient, slice(None) if part is None else part[worker])
+            messages.append(packed(arrays))
+        received = [iter(unpacked(message)) for message in self._group.exchange(messages)]
+        wanted, all_losses = [next(reply) for reply in received], [next(reply) for reply in received]
+        self.agreed, self.wanted = int(wanted[0][0]), 0
+        self._found = []
+        for index in range(len(numbers)):  # in the order of the batches
+            reply = received[index % self._group.count]
+            self._found += [self._taken(reply) for _ in range(int(next(reply)[0]))]
+        self._found = [gradient for gradient in self._found if gradient.rows is None or len(gradient.rows)]
+        count = self._group.count
+        return [tuple(all_losses[index % count][index // count].tolist()) for index in range(len(numbers))]
+
+    def _cut(self, gradient: Gradient) -> list[slice] | None:
+        """Return which rows of a gradient each worker has; None where all have all."""
+        if gradient.name not in self._names or gradient.rows is None:
+            return None
+        return self._shares.cut(gradient.rows)
+
+    def _sent(self, gradient: Gradient, part: slice) -> list[Array]:
+        """Return a gradient, or the part of it that goes to one worker, as arrays: a name, rows, columns and values."""
+        name = self._all_names.index(gradient.name)
+        rows = _NONE if gradient.rows is None else gradient.rows[part]
+        columns = _NONE if gradient.columns is None else gradient.columns
+        whole = np.array([name, gradient.rows is None, gradient.columns is None], np.int64)
+        return [whole, rows, columns, as_array(gradient.values)[part] if gradient.values.ndim else as_array(gradient.values)]
+
+    def _taken(self, reply: Any) -> Gradient:
+        """Return the next gradient of a message, with rows as this worker counts them."""
+        (number, all_rows, all_columns), rows, columns, values = next(reply), next(reply), next(reply), next(reply)
+        name = self._all_names[int(number)]
+        if name in self._names:
+            rows = rows - self._shares.first
+        own: Tensor = torch.from_numpy(values)
+        return Gradient(name, None if all_rows else rows, None if all_columns else columns, own)
+
+
+def _ids(needs: Needs) -> Ints:
+    return _NONE if needs.entities is None else needs.entities
+
+
+def _block(table: Tensor, rows: Ints, columns: Ints) -> Array:
+    """Return some rows, and if any are named some columns, of a table."""
+    if len(columns) and len(rows):
+        return block(as_array(table), rows, columns)
+    taken = as_array(table.index_select(0, torch.from_numpy(rows)).view(len(rows), math.prod(table.shape[1:])))
+    return taken[:, columns] if len(columns) else taken
