@@ -7,6 +7,7 @@ import torch
 
 from relatum import Hypergraph, KnownAnswers, Split
 from relatum.data.splitting import select_facts
+from relatum.inference import validation
 from relatum.inference.ranking import rank
 from relatum.inference.validation import validator
 from relatum.models import MODELS
@@ -52,3 +53,22 @@ def test_a_sample_of_the_facts_is_corrected_by_all_valid_answers() -> None:
     assert some is not None
     found = some(parameters)
     assert found["corrected-mrr"] > found["mrr"]
+
+
+def test_the_error_of_a_sample_is_stated_and_right() -> None:
+    """Of many samples, two thirds are as near to the whole as their error says."""
+    split = drawn_split(1)
+    model = MODELS["reale"](split.train, ReAlESettings(dim=8))
+    parameters = model.init_parameters(torch.Generator().manual_seed(0))
+    whole = rank(model, parameters, split.valid, KnownAnswers(split.train, split.valid))
+    true, within = whole.metrics.mrr, []
+    for seed in range(300):
+        chosen = np.random.default_rng(seed).random(len(split.valid)) < 0.4
+        ranks = whole.where(chosen[whole.fact])
+        within.append(abs(ranks.metrics.mrr - true) <= validation._sampling_error(ranks, float(chosen.mean())))
+    assert 0.55 < np.mean(within) < 0.8
+    some, every = validator(model, split, most=20), validator(model, split)
+    assert some is not None
+    assert every is not None
+    assert list(some(parameters)) == ["mrr", "mrr_error"]
+    assert list(every(parameters)) == ["mrr"]

@@ -12,7 +12,7 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.inference.calibration import Calibration, draw_sample, fit_calibration
-from relatum.inference.ranking import FactScorer, Metrics, WholeScorer, rank
+from relatum.inference.ranking import FactScorer, Metrics, Ranks, WholeScorer, rank
 from relatum.models.base import Model, Parameters
 
 __all__ = ["ScorerOf", "calibrate", "sample", "validator"]
@@ -29,8 +29,10 @@ def validator(
 
     Where questions have many answers, some that nobody knows yet, those of test among them, rank above the right one and
     count as wrong. They were held out as the valid facts were, so about as many of them stand above an answer as other
-    valid answers to the same question do: the metric `corrected-mrr` forgives so many better candidates. `scorer_of` returns
-    what scores by given parameters, if these are not all here.
+    valid answers to the same question do: the metric `corrected-mrr` forgives so many better candidates.
+
+    Where the valid facts are many, a sample of `most` is ranked, and the standard error of its MRR comes last. `scorer_of`
+    returns what scores by given parameters, if these are not all here.
     """
     if not len(split.valid):
         return None
@@ -42,12 +44,27 @@ def validator(
         scorer = WholeScorer(model, parameters) if scorer_of is None else scorer_of(parameters)
         ranks = rank(model, parameters, facts, known, scorer=scorer)
         plain = {"mrr": Metrics.of(ranks).mrr}
+        if len(facts) < len(split.valid):
+            plain["mrr_error"] = _sampling_error(ranks, len(facts) / len(split.valid))
         if metric == "mrr":
             return plain
         above = _answers_above(scorer, split.valid, chosen)
         return {metric: float(np.mean(1 / (1 + np.maximum(ranks.realistic - 1 - above, 0)))), **plain}
 
     return validate
+
+
+def _sampling_error(ranks: Ranks, share: float) -> float:
+    """Return the standard error of the MRR of a sample, as an estimate of what all facts would give.
+
+    The questions of one fact stand or fall together; and of a sample that is nearly everything little is unknown.
+    """
+    _, fact = np.unique(ranks.fact, return_inverse=True)
+    counts = np.bincount(fact)
+    if len(counts) < 2:
+        return 0.0
+    off = np.bincount(fact, 1 / ranks.realistic) - counts * np.mean(1 / ranks.realistic)
+    return float(np.sqrt(np.sum(off**2) / (1 - 1 / len(counts)) * (1 - share)) / counts.sum())
 
 
 def _answers_above(scorer: FactScorer, valid: Hypergraph, chosen: dict[int, npt.NDArray[np.bool_]]) -> npt.NDArray[np.int64]:

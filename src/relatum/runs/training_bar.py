@@ -63,6 +63,8 @@ class TrainingBar:
             self._loss, self._done = facts["loss"], facts["done"]
         elif event == "validation" and (facts["best"] or "mrr" not in facts):
             self._score = f"{facts.get('mrr', state.best_score):.4f}"
+            if "mrr_error" in facts:  # valid facts were sampled: twice the standard error
+                self._score += f" ± {2 * facts['mrr_error']:.4f}"
         elif event == "end" and "communication" in facts:
             self._say_workers(facts["workers"], facts["communication"])
         if event in ("epoch", "validation") and self._bar is None:
