@@ -38,8 +38,19 @@ __all__ = [
 
 _LONGEST_HEADER = 100_000_000  # bytes; safetensors reads no longer one
 _METADATA, _CHECKSUM = "__metadata__", "sha256"
-# Types of arrays, as numpy and safetensors call them, in the order in which safetensors puts them.
-_TYPES = {"<i8": "I64", "<f8": "F64", "<f4": "F32", "<i4": "I32", "<f2": "F16", "<i2": "I16", "|u1": "U8", "|b1": "BOOL"}
+# Types of arrays, as numpy and safetensors call them, in the order in which safetensors puts them. For numpy, which has no
+# bfloat16, these are unsigned numbers of the same bits.
+_TYPES = {
+    "<i8": "I64",
+    "<f8": "F64",
+    "<f4": "F32",
+    "<i4": "I32",
+    "<u2": "BF16",
+    "<f2": "F16",
+    "<i2": "I16",
+    "|u1": "U8",
+    "|b1": "BOOL",
+}
 _ORDER = list(_TYPES)
 _UNREADABLE = (StopIteration, OSError, KeyError, TypeError, AttributeError, ValueError, RecursionError)
 

@@ -164,3 +164,19 @@ def test_a_save_that_fails_half_way_leaves_the_old_model(saved: Path) -> None:
         with files_up_to(size), pytest.raises(OSError, match="too large"):
             save_model(saved, case.model, {name: tensor + 1 for name, tensor in case.parameters().items()})
         assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
+
+
+def test_rows_of_entities_that_were_rounded_take_half_and_come_back_as_they_were(tmp_path: Path) -> None:
+    case = made_case("reale")
+    parameters, whole, half = case.parameters(), tmp_path / "whole", tmp_path / "half"
+    rounded = {**parameters, "entities": parameters["entities"].bfloat16().float()}
+    for folder, given in ((whole, parameters), (half, rounded)):
+        folder.mkdir()
+        save_model(folder, case.model, given)
+        found = load_model(folder)[1]
+        assert all(torch.equal(found[name], tensor) and found[name].dtype == tensor.dtype for name, tensor in given.items())
+    types = {
+        folder.name: safetensors.torch.load((folder / "model.safetensors").read_bytes())["entities"].dtype
+        for folder in (whole, half)
+    }
+    assert types == {"whole": torch.float32, "half": torch.bfloat16}

@@ -457,3 +457,18 @@ def test_ctrl_c_says_how_to_go_on_and_ends_with_130(tmp_path: Path) -> None:
     assert state.epoch + state.step > 0
     with pytest.raises(RelatumError, match="training has not finished"):
         Run.load(folder)
+
+
+def test_what_is_kept_in_half_the_memory_is_what_was_validated(tmp_path: Path) -> None:
+    spec = spec_of(entity_storage="bfloat16")
+    run = fit(spec, tmp_path / "half")
+    entities = run.parameters["entities"]
+    assert entities.equal(entities.bfloat16().float())
+    whole = fit(spec_of(), tmp_path / "whole").parameters["entities"]
+    assert not whole.equal(whole.bfloat16().float())
+    stored = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("half", "whole")]
+    assert stored[0] < stored[1]
+    validated = [event["score"] for event in run.events if event["event"] == "validation"]
+    split = load("example")
+    ranks = rank(run.model, run.parameters, split.valid, KnownAnswers(split.train, split.valid))
+    assert max(validated) == ranks.metrics.mrr

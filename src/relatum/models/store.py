@@ -39,6 +39,10 @@ _FACTS = "facts/"  # tensors of a model that reads facts: facts/ARITY, int32[1 +
 def save_model(folder: Path, model: Model, parameters: Parameters) -> None:
     """Write a model into an existing folder; each file is written under a temporary name and then renamed."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in parameters.items()}
+    for name in model.entity_tables:  # those that were rounded lose nothing
+        rounded = tensors[name].bfloat16()
+        if torch.equal(rounded.float(), tensors[name]):
+            tensors[name] = rounded
     if model.reads_facts:
         for arity, block in model.graph.blocks.items():
             tensors[f"{_FACTS}{arity}"] = torch.from_numpy(np.stack(block.rows))
@@ -122,7 +126,7 @@ def _writer(folder: Path) -> str | None:
 
 def write_own_tensors(path: Path, tensors: Mapping[str, Tensor], format_name: str, version: int, about: object) -> None:
     """Write tensors of the CPU, without a copy of them in memory."""
-    arrays = {name: tensor.detach().numpy() for name, tensor in tensors.items()}
+    arrays = {name: _bits(tensor.detach()).numpy() for name, tensor in tensors.items()}
     write_tensors(path, arrays, format_name, version, about)
 
 
@@ -131,11 +135,17 @@ def read_own_tensors(path: Path, format_name: str, version: int) -> tuple[dict[s
     found: list[Tensor] = []
 
     def empty(shape: list[int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-        found.append(torch.empty(shape, dtype=torch.from_numpy(np.empty(0, dtype)).dtype))
-        return found[-1].numpy()
+        wanted = torch.bfloat16 if dtype == np.uint16 else torch.from_numpy(np.empty(0, dtype)).dtype
+        found.append(torch.empty(shape, dtype=wanted))
+        return np.asarray(_bits(found[-1]).numpy())
 
     stored = read_tensors(path, format_name, version, empty)
     return None if stored is None else (dict(zip(stored.tensors, found, strict=True)), stored.about)
+
+
+def _bits(tensor: Tensor) -> Tensor:
+    """Return a tensor as numpy can have it."""
+    return tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor
 
 
 def own_tensors(body: bytes) -> dict[str, Tensor]:
@@ -165,6 +175,8 @@ def _fitting(folder: Path, model: Model, tensors: dict[str, Tensor]) -> Paramete
         raise StoreError(f"{folder}: parameter {name!r} is {'missing' if name in expected else 'not one of the model'}")
     for name, wanted in expected.items():
         found = tensors[name]
+        if found.dtype == torch.bfloat16 and name in model.entity_tables:
+            found = tensors[name] = found.float()
         if found.shape != wanted.shape:
             raise StoreError(f"{folder}: parameter {name!r} has shape {list(found.shape)}, not {list(wanted.shape)}")
         if found.dtype != wanted.dtype:

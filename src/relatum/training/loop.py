@@ -148,7 +148,7 @@ def _close_epoch(
     """
     loss, epoch = state.loss / (rows.weight * max(share, 1e-9)), state.epoch + 1
     last = epoch >= (state.refit or settings.epochs) or clock.share() >= 1
-    kept = _average(state, settings)
+    kept = _as_stored(_average(state, settings), rows.model, settings)
     validation: dict[str, Any] | None = None
     due = epoch % settings.validate_every == 0 and clock.has_time_to_validate()
     if validate is not None and (last or due):
@@ -179,6 +179,13 @@ def _average(state: State, settings: TrainingSettings) -> Parameters:
     for name, latest in state.parameters.items():
         state.mean[name].lerp_(latest, 1 - settings.ema_decay)
     return state.mean
+
+
+def _as_stored(parameters: Parameters, model: Model, settings: TrainingSettings) -> Parameters:
+    """Return parameters as a saved model will hold them."""
+    if settings.entity_storage == "float32":
+        return parameters
+    return {**parameters, **{name: parameters[name].bfloat16().float() for name in model.entity_tables}}
 
 
 def _done(settings: TrainingSettings, state: State, passed: float, clock: Clock) -> float:

@@ -44,6 +44,10 @@ class Rows(Protocol):
     """The rows of training, in batches."""
 
     @property
+    def model(self) -> Model:
+        """The model that is trained."""
+
+    @property
     def weight(self) -> float:
         """How much all rows weigh together."""
 

@@ -27,6 +27,7 @@ LOSSES = ("softmax", "margin", "softplus")
 OPTIMIZERS = ("adagrad", "adam")
 SCHEDULES = ("constant", "linear", "cosine")
 VALIDATION_METRICS = ("mrr", "corrected-mrr")
+STORAGES = ("float32", "bfloat16")
 
 # What settings can be where rows are questions.
 _OF_QUESTIONS: Mapping[str, tuple[Any, ...]] = {
@@ -118,6 +119,13 @@ class TrainingSettings(Checked, path="training"):
         choices=VALIDATION_METRICS,
     )
     patience: int = setting(0, "training ends after so many validations without a better one; 0 never ends early", ge=0)
+
+    entity_storage: str = setting(
+        "float32",
+        "how embeddings of entities are kept in the saved model; `bfloat16` halves it, and what is validated, calibrated and"
+        " kept is rounded to that. Training itself goes on in float32",
+        choices=STORAGES,
+    )
 
     minutes: float | None = setting(
         None,
