@@ -42,6 +42,7 @@ _LATER: Mapping[str, Mapping[str, Any]] = {
         "answer_damping": 0.0,
         "refit": False,
         "validation_metric": "mrr",
+        "entity_storage": "float32",
         "evidence": False,
     },
     "reale": {"dropout_block": 1},

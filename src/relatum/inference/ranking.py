@@ -12,7 +12,8 @@ from relatum.arrays import Bool, Float32, Float64, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
-from relatum.inference.scoring import EvidenceSource, count_better, score
+from relatum.inference.scoring import EvidenceSource, count_better, naming, score
+from relatum.inference.tiled_counts import count_in_tiles, tile_size
 from relatum.kernels.filters import Bonus, Excluded, nothing_excluded
 from relatum.models.base import Model, Parameters
 from relatum.progress import progress
@@ -148,7 +149,11 @@ class WholeScorer:
     def count_better(
         self, relation: int, columns: Ids, position: int, excluded: Excluded, bonus: Bonus | None
     ) -> tuple[Int64, Int64]:
-        """Return the counts among all entities."""
+        """Return the counts among all entities; tile by tile where memory is short."""
+        size = tile_size(self._model, self._tables, relation, position)
+        if size is not None:
+            with naming(self._model.schema[relation]):
+                return count_in_tiles(self._model, self._tables, relation, columns, position, excluded, bonus, size)
         questions = torch.from_numpy(columns.astype(np.int64)).to(self._device)
         return count_better(self._model, self._tables, relation, questions, position, excluded, bonus=bonus)
 

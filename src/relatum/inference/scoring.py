@@ -27,7 +27,7 @@ from relatum.memory import budget
 from relatum.models.base import Model, Parameters
 from relatum.models.ops import one_torch_thread
 
-__all__ = ["CandidateScorer", "EvidenceSource", "count_better", "score", "top"]
+__all__ = ["CandidateScorer", "EvidenceSource", "count_better", "naming", "score", "top"]
 
 Kept = TypeVar("Kept")
 
@@ -82,7 +82,7 @@ def count_better(
     """
     combine = model.combine(tables)
     counts = np.empty((2, columns.shape[1]), np.int64)
-    with _naming(model.schema[relation]):
+    with naming(model.schema[relation]):
         for part, queries, side in _sides(model, tables, relation, columns, position, candidates):
             targets = columns[position, part]
             counts[:, part] = combine.count_better(
@@ -111,7 +111,7 @@ def top(
     if not columns.shape[1]:
         return columns.new_empty(0, k), torch.empty(0, k)
     combine = model.combine(tables)
-    with _naming(model.schema[relation]):
+    with naming(model.schema[relation]):
         found = [
             combine.top(
                 queries, candidates, k, excluded_part(excluded, part), None if bonus is None else bonus_part(bonus, part)
@@ -253,7 +253,7 @@ class CandidateScorer:
         if self._kept_sides is None:
             return None
         combine, key = self.model.combine(self.tables), (self.relation, position)
-        with _naming(self.model.schema[self.relation]):
+        with naming(self.model.schema[self.relation]):
             return self._kept_sides.side(key, lambda: combine.compact(self._side(position)), at_once=at_once)
 
     def _top_of_packed(
@@ -267,7 +267,7 @@ class CandidateScorer:
                 return self.model.candidates(self.tables, relation, position, ids)
 
         queries = self.model.queries(self.tables, relation.expand(questions.shape[1]), questions, position)
-        with _naming(self.model.schema[self.relation]):
+        with naming(self.model.schema[self.relation]):
             return self.model.combine(self.tables).top_of_compact(queries, side, rows, k, excluded, bonus)
 
     def answers(self, position: int, questions: Ids) -> AnswerLists:
@@ -337,7 +337,7 @@ def _sides(
 
 
 @contextmanager
-def _naming(relation: RelationSchema) -> Iterator[None]:
+def naming(relation: RelationSchema) -> Iterator[None]:
     """Turn a number that is not finite into an error that names the relation."""
     try:
         yield

@@ -19,7 +19,7 @@ from relatum.kernels.filters import Bonus, Excluded
 from relatum.models.combine import Combine, WindowedSigma
 from relatum.models.ops import as_array, backend_for
 
-__all__ = ["PartialCounter", "counter_of", "extremes_of"]
+__all__ = ["PartialCounter", "can_count_parts", "counter_of", "extremes_of"]
 
 Extremes = tuple[Float32, Float32]
 
@@ -34,6 +34,11 @@ class PartialCounter(Protocol):
         """Return how many candidates score above each query's bar, and how many as much; the target is not counted."""
 
 
+def can_count_parts(combine: Combine, values: Tensor) -> bool:
+    """Return whether parts of candidates that are computed as some values are can be counted."""
+    return not isinstance(combine, WindowedSigma) or (combine.sigma != "exp" and backend_for(values) == "numba")
+
+
 def extremes_of(combine: Combine, candidates: Tensor) -> Extremes | None:
     """Return what must be known of all candidates before some of them are counted; None if nothing must.
 
@@ -41,7 +46,7 @@ def extremes_of(combine: Combine, candidates: Tensor) -> Extremes | None:
     """
     if not isinstance(combine, WindowedSigma):
         return None
-    if combine.sigma == "exp" or backend_for(candidates) != "numba":
+    if not can_count_parts(combine, candidates):
         raise SettingError(f"model.sigma: {combine.sigma} cannot be ranked in parts here; take sigmoid, on the CPU")
     windows = candidates.shape[1]
     if not len(candidates):

@@ -10,17 +10,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from relatum.arrays import Float32, Int64
-from relatum.data.answer_index import AnswerLists
-from relatum.data.sorting import spread
 from relatum.data.vocabulary import Ids
 from relatum.errors import NumericError
+from relatum.inference.entity_range import EntityRange
 from relatum.inference.scoring import score
-from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_pairs, excluded_part
+from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part
 from relatum.memory import budget
 from relatum.models.base import Model, Parameters
 from relatum.models.partial_counts import counter_of, extremes_of
@@ -55,6 +53,7 @@ class SharedScorer:
 
     def __init__(self, group: Group, shares: Shares, model: Model, parameters: Parameters) -> None:
         self._group, self._shares, self._model, self._parameters = group, shares, model, parameters
+        self._range = EntityRange(shares.first, shares.last)
         with torch.no_grad():
             self._own = model.encode(parameters)
 
@@ -75,8 +74,8 @@ class SharedScorer:
             part = slice(start, start + size)
             tables, given = self._fetched(columns[:, part])
             queries = self._model.queries(tables, one.expand(given.shape[1]), given, position)
-            targets = self._indices(columns[position, part])
-            own_bonus = None if bonus is None else self._own_bonus(bonus_part(bonus, part))
+            targets = self._range.indices(columns[position, part])
+            own_bonus = None if bonus is None else self._range.bonus(bonus_part(bonus, part))
             try:
                 counter = counter_of(self._model.combine(self._own), queries, candidates, extremes, own_bonus)
                 bars, finite = counter.bars(targets), 1.0
@@ -87,7 +86,7 @@ class SharedScorer:
             failed = failed or found[-1] > 0
             try:
                 if not failed:
-                    counts[:, part] = counter.count(found[:-1], targets, self._own_lists(excluded_part(excluded, part)))
+                    counts[:, part] = counter.count(found[:-1], targets, self._range.lists(excluded_part(excluded, part)))
             except FloatingPointError:
                 failed = True
         total = self._group.sums(np.append(counts.ravel(), int(failed)))
@@ -126,24 +125,3 @@ class SharedScorer:
         features = math.prod(candidates.shape[1:])
         row = 4 * max(1, arity * features, len(candidates))
         return max(1, min(_FACTS, self._group.smallest(budget() // row)))
-
-    def _indices(self, entities: Ids) -> Int64:
-        """Return the indices of entities among those of this worker; -1 for those of others."""
-        here = (entities >= self._shares.first) & (entities < self._shares.last)
-        return np.where(here, entities.astype(np.int64) - self._shares.first, -1)
-
-    def _own_lists(self, lists: Excluded) -> Excluded:
-        rows, indices, _ = self._own_pairs(lists)
-        return excluded_pairs(rows, indices, len(lists.counts))
-
-    def _own_bonus(self, bonus: Bonus) -> Bonus:
-        rows, indices, kept = self._own_pairs(bonus)
-        values = bonus.values[spread(bonus.starts, bonus.counts)][kept]
-        found = excluded_pairs(rows, indices, len(bonus.counts))
-        return Bonus(found.pool, found.starts, found.counts, values)
-
-    def _own_pairs(self, lists: Excluded) -> tuple[Int64, Int64, npt.NDArray[np.bool_]]:
-        """Return pairs of a question and an entity of this worker, by its index, and which of all pairs they are."""
-        rows, entities = AnswerLists(lists.pool, lists.starts, lists.counts).pairs()
-        here = (entities >= self._shares.first) & (entities < self._shares.last)
-        return rows[here], entities[here].astype(np.int64) - self._shares.first, here
