@@ -154,18 +154,21 @@ def draw(found: dict[str, Any], path: Path) -> None:
     from relatum.paper.figure_style import PAGE, styled
 
     with styled():
-        figure = Figure(figsize=(PAGE, 3.0), layout="constrained")
+        figure = Figure(figsize=(PAGE, 3.2), layout="constrained")
         looks = zip(WORKS, "osD^v", ("#1f5fa8", "#6b6b6b", "#c8641e", "#2f7d4f", "#8a3b8f"), strict=True)
         left, right = figure.subplots(1, 2)
         for work, marker, color in looks:
             rows = [(one["facts"], one[work]) for one in found["sizes"] if work in one]
             for axes, key, unit in ((left, "seconds", 1.0), (right, "bytes", 1e6)):
-                xs, ys = [facts for facts, _ in rows], [max(each[key], 1e-9) / unit for _, each in rows]
+                xs, ys = [facts for facts, _ in rows], [max(each[key] / unit, 1e-3 if unit == 1 else 1) for _, each in rows]
                 axes.loglog(xs, ys, marker=marker, color=color, ms=4, mfc="white", lw=1.1, label=work)
-        for axes, title in ((left, "seconds"), (right, "MB above the start")):
+        for axes, title in ((left, "seconds"), (right, "MB above the start (1 or less: 1)")):
             axes.set(xlabel="facts (entities: a tenth)", title=title)
             axes.grid(alpha=0.3, lw=0.5)
-        left.legend(frameon=False)
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        handles, names = left.get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
         for ending in ("svg", "png"):
             figure.savefig(path.with_suffix(f".{ending}"), dpi=200)
 
