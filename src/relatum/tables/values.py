@@ -43,7 +43,8 @@ def cleaned(column: str, duckdb_type: str, null_text: Sequence[str] = ()) -> str
         # Nearly all text starts with a printable character of ASCII, and is spared the regular expression.
         plain = f"WHEN {column} >= '!' AND {column} < chr(127) THEN {column}"
         blank = f"WHEN regexp_full_match({column}, '{_BLANK}') THEN NULL"
-        return f"CASE {_if_null_text(column, null_text)}{plain} {blank} ELSE {column} END"
+        # Texts are what they are, whatever a column of DuckDB takes for equal.
+        return f"CASE {_if_null_text(column, null_text)}{plain} {blank} ELSE {column} END COLLATE C"
     return column
 
 
