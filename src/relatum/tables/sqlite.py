@@ -129,10 +129,10 @@ def _text_of(value: object) -> str | None:
 
 def texts_of(values: Sequence[object]) -> Sequence[str | None]:
     """Return values of SQLite as text; a column whose values are all of one type is not looked at value by value."""
-    kinds = set(map(type, values))
-    if kinds <= {str, type(None)}:
+    types = set(map(type, values))
+    if types <= {str, type(None)}:
         return cast("Sequence[str | None]", values)
-    return list(map(repr, values)) if kinds <= {int, float} else list(map(_text_of, values))
+    return list(map(repr, values)) if types <= {int, float} else list(map(_text_of, values))
 
 
 _PATIENCE = 10.0  # seconds to wait for others who write
