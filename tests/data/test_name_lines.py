@@ -55,6 +55,24 @@ def test_a_vocabulary_of_many_names_is_one_of_few(drawn: list[str]) -> None:
     assert "never drawn" not in many
 
 
+@given(LISTS, LISTS, st.data())
+def test_many_names_are_found_chosen_and_joined_as_few_are(some: list[str], others: list[str], data: st.DataObject) -> None:
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(some), max_size=len(some))), np.bool_)
+    with pytest.MonkeyPatch.context() as patch:
+        for most in (1 << 17, -1):
+            patch.setattr(vocabulary, "_MOST_STRINGS", most)
+            mine, theirs = Vocabulary(some), Vocabulary(others)
+            numbers = mine.numbers_of(theirs)
+            assert numbers.dtype == np.int32
+            assert numbers.tolist() == [some.index(name) if name in some else -1 for name in others]
+            assert list(mine.chosen(mask)) == [name for name, there in zip(some, mask, strict=True) if there]
+            assert list(mine.union(theirs)) == sorted({*some, *others})
+            assert mine.ids(mine.chosen(mask)).tolist() == np.flatnonzero(mask).tolist()
+            if set(others) - set(some):
+                with pytest.raises(UnknownNameError):
+                    mine.ids(theirs)
+
+
 def test_a_misspelt_name_among_many_is_found_by_its_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vocabulary, "_MOST_STRINGS", 0)
     monkeypatch.setattr(name_lines, "_NEIGHBOURS", 3)

@@ -113,6 +113,31 @@ class NameLines(Sequence[str]):
         number = self._number(rank) if rank < len(self) else -1
         return number if number >= 0 and self._encoded(number) == wanted else -1
 
+    def numbers_of(self, names: NameLines) -> npt.NDArray[np.int32]:
+        """Return the numbers of names, -1 where one is not among these."""
+        from relatum.kernels.name_table import NameTable  # loading Numba takes longer than most vocabularies
+
+        table = NameTable()
+        table.number_lines(self.text, self.starts)
+        return np.maximum(table.number_lines(names.text, names.starts, add=False), -1)
+
+    def chosen(self, numbers: npt.NDArray[np.int32]) -> NameLines:
+        """Return the names that have these numbers, which ascend."""
+        from relatum.kernels.name_order import copy_names
+
+        return NameLines(*copy_names(self._padded, self.starts, numbers), ascending=self.ascending)
+
+    def union(self, names: NameLines) -> NameLines:
+        """Return these and other names, each once, in ascending order."""
+        from relatum.kernels.name_order import copy_names, name_order
+        from relatum.kernels.name_table import NameTable
+
+        table = NameTable()
+        for one in (self, names):
+            table.number_lines(one.text, one.starts)
+        starts = table.starts[: len(table) + 1]
+        return NameLines(*copy_names(table.text, starts, name_order(table.text, starts)), ascending=True)
+
     def beginning_with(self, prefix: str) -> npt.NDArray[np.int32]:
         """Return the numbers of the names that begin with `prefix`, ascending."""
         wanted = _encode(prefix)
@@ -157,7 +182,12 @@ class NameLines(Sequence[str]):
             return None
         from relatum.kernels.name_order import name_order
 
-        return name_order(np.concatenate([self.text, np.zeros(_PADDING, np.uint8)]), self.starts)
+        return name_order(self._padded, self.starts)
+
+    @property
+    def _padded(self) -> npt.NDArray[np.uint8]:
+        """The text with a line feed at its end, and bytes that kernels may read behind it."""
+        return np.concatenate([self.text, np.array([_LINE_FEED], np.uint8), np.zeros(_PADDING, np.uint8)])
 
     def _number(self, rank: int) -> int:
         return rank if self._order is None else int(self._order[rank])

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from relatum.data.name_lines import NameLines
+from relatum.data.name_lines import NameLines, lines_of
 from relatum.errors import DataError, UnknownNameError
 
 __all__ = ["Ids", "Vocabulary", "fault_of"]
@@ -101,7 +101,37 @@ class Vocabulary:
 
     def ids(self, names: Iterable[str]) -> Ids:
         """Return the ids of `names`, in their order."""
+        if isinstance(names, Vocabulary):
+            found = self.numbers_of(names)
+            if len(found) and found.min() < 0:
+                self.id(names[int(found.argmin())])  # says what there is instead
+            return found
         return np.fromiter(map(self.id, names), np.int32)
+
+    def numbers_of(self, names: Vocabulary) -> Ids:
+        """Return the ids of the names of another vocabulary, -1 where one is not in this one."""
+        if self._is_large_with(names):
+            return lines_of(self.names).numbers_of(lines_of(names.names))
+        return np.fromiter((self._ids.get(name, -1) for name in names), np.int32, len(names))
+
+    def chosen(self, mask: npt.NDArray[np.bool_]) -> Vocabulary:
+        """Return the names that are marked, in the same order."""
+        numbers = np.flatnonzero(mask).astype(np.int32)
+        if len(numbers) == len(self):
+            return self
+        if isinstance(self.names, NameLines):
+            return Vocabulary(self.names.chosen(numbers), self.kind)
+        return Vocabulary((self.names[number] for number in numbers.tolist()), self.kind)
+
+    def union(self, names: Vocabulary) -> Vocabulary:
+        """Return the names of this vocabulary and another, in ascending order."""
+        if self._is_large_with(names):
+            return Vocabulary(lines_of(self.names).union(lines_of(names.names)), self.kind)
+        return Vocabulary(sorted({*self.names, *names.names}), self.kind)
+
+    def _is_large_with(self, names: Vocabulary) -> bool:
+        """Return whether one of two vocabularies is kept as lines, so that both are looked through as such."""
+        return isinstance(self.names, NameLines) or isinstance(names.names, NameLines)
 
     def beginning_with(self, prefix: str) -> Ids:
         """Return the ids of the names that begin with `prefix`, ascending; they are worked out once."""

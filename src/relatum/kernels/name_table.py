@@ -24,6 +24,7 @@ Ints = npt.NDArray[np.int64]
 MISS_FIELDS = 4  # of a name that was not found: start, length, upper half of the hash, and where its number belongs
 
 _LINE_FEED = np.uint8(10)
+_BLOCK = 1 << 20  # names that are looked up at once
 _FAR = 32  # fields ahead of the one looked up, whose slot is fetched
 _LEAST_SLOTS = 1 << 10
 _MOST_NAMES = (1 << 31) - 2  # ids are int32
@@ -63,14 +64,27 @@ class NameTable:
     def number_all(self, names: Iterable[bytes]) -> npt.NDArray[np.int32]:
         """Return the number of each name; a new one gets the next."""
         names = list(names)
-        source = np.frombuffer(b"".join(names) + bytes(PADDING), np.uint8)
-        missed = np.zeros((len(names), MISS_FIELDS), np.int64)
-        missed[:, 1] = [len(name) for name in names]
-        missed[1:, 0] = np.cumsum(missed[:-1, 1])
-        missed[:, 3] = np.arange(len(names))
-        hash_names(source, missed, self.keys)
-        numbers = np.empty(len(names), np.int32)
-        self.add_missed(source, missed, numbers)
+        starts = np.zeros(len(names) + 1, np.int64)
+        np.cumsum([len(name) + 1 for name in names], out=starts[1:])
+        return self.number_lines(np.frombuffer(b"\n".join(names), np.uint8), starts)
+
+    def number_lines(self, text: Bytes, starts: Ints, *, add: bool = True) -> npt.NDArray[np.int32]:
+        """Return the number of each name, from starts[i] to before starts[i + 1] - 1; a new one gets the next.
+
+        Without `add` nothing is added, and the number of a new one is negative.
+        """
+        numbers = np.empty(len(starts) - 1, np.int32)
+        for first in range(0, len(numbers), _BLOCK):
+            some = starts[first : first + _BLOCK + 1]
+            source = np.concatenate([text[some[0] : some[-1] - 1], np.zeros(PADDING, np.uint8)])
+            fields = np.zeros((len(some) - 1, MISS_FIELDS), np.int64)
+            fields[:, 0], fields[:, 1] = some[:-1] - some[0], np.diff(some) - 1
+            fields[:, 3] = np.arange(first, first + len(fields))
+            hash_names(source, fields, self.keys)
+            if add:
+                self.add_missed(source, fields, numbers)
+            else:
+                look_up(source, fields, *self.arrays, numbers)
         return numbers
 
     def _make_room(self, more: int, size: int) -> None:

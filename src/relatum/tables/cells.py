@@ -20,6 +20,7 @@ __all__ = ["CellColumn", "cell_columns", "cut_bins", "group_of", "known_columns"
 
 _PARTS = {"year": "year({})", "month": "month({})", "weekday": "dayname({})"}
 _TOGETHER = 64  # columns whose cells are numbered in one statement
+_LINES = 1 << 16  # names that come as one text, which has less than 4 GiB
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,39 +151,83 @@ def known_columns(staged: Staged, schema: TableSchema, *, plain: bool, null_is_v
 def number_cells(workspace: Workspace, tables: Sequence[tuple[Staged, list[CellColumn]]]) -> tuple[Vocabulary, list[Ids]]:
     """Return the names of all entities, sorted, and for each table the numbers of its cells, int32[columns, rows].
 
-    Each column has an enumeration of its own in the workspace, whose codes are looked up in one pass over the rows, in
-    their order; so this is linear in rows and columns, and no row is moved.
+    Each different value of a column is named once. Values have codes, the numbers of an enumeration of the column's own in
+    the workspace, that are looked up in one pass over the rows, in their order; so this is linear in rows and columns, no
+    row is moved, and no value of a row becomes one of Python.
     """
-    columns = [
-        (number, index, staged, one) for number, (staged, listed) in enumerate(tables) for index, one in enumerate(listed)
-    ]
-    for number, index, staged, one in columns:
-        distinct = f"SELECT DISTINCT {one.text} AS name FROM {staged.view}"  # noqa: S608
-        workspace.run(
-            f"CREATE TABLE names_{number}_{index} AS SELECT name FROM ({distinct}) WHERE name IS NOT NULL ORDER BY name",  # noqa: S608
-            staged.table.name,
-        )
-        code = f"CREATE TYPE code_{number}_{index} AS ENUM (SELECT name FROM names_{number}_{index})"  # noqa: S608
-        workspace.run(code, staged.table.name)
-    found = [
-        workspace.arrays(f"SELECT name FROM names_{number}_{index} ORDER BY name", staged.table.name)["name"].tolist()  # noqa: S608
-        for number, index, staged, _ in columns
-    ]
-    names = Vocabulary(sorted(set().union(*found)))
-    numbers = iter([np.append(names.ids(each), np.int32(EMPTY)) for each in found])
+    workspace.run("CREATE TABLE all_names (name VARCHAR)")
+    for number, (staged, listed) in enumerate(tables):
+        for index, one in enumerate(listed):
+            keys, what = f"keys_{number}_{index}", staged.table.name
+            key, rows = _key_of(staged, one)
+            workspace.run(f"CREATE TABLE {keys} AS SELECT DISTINCT {key} AS key, {one.text} AS name FROM {rows}", what)  # noqa: S608
+            workspace.run(f"INSERT INTO all_names SELECT DISTINCT name FROM {keys} WHERE name IS NOT NULL", what)  # noqa: S608
+    workspace.run(
+        "CREATE TABLE names AS SELECT name, row_number() OVER (ORDER BY name) - 1 AS number "
+        "FROM (SELECT DISTINCT name FROM all_names) ORDER BY name"
+    )
+    workspace.run("DROP TABLE all_names")
     cells = []
     for number, (staged, listed) in enumerate(tables):
         whole = np.empty((len(listed), staged.rows), np.int32)
         for start in range(0, len(listed), _TOGETHER):
+            some = dict(enumerate(listed[start : start + _TOGETHER], start))
+            numbers = {index: _numbers_of_codes(workspace, f"{number}_{index}", staged.table.name) for index in some}
             chosen = ", ".join(
-                f"coalesce(CAST(enum_code(CAST({one.text} AS code_{number}_{index})) AS INTEGER), -1) AS i{index}"
-                for index, one in enumerate(listed[start : start + _TOGETHER], start)
+                f"coalesce(CAST(enum_code(CAST({_key_of(staged, one)[0]} AS code_{number}_{index})) AS INTEGER), -1)"
+                f" AS i{index}"
+                for index, one in some.items()
             )
             codes = workspace.arrays(f"SELECT {chosen} FROM {staged.view}", staged.table.name)  # noqa: S608
-            for index in range(start, min(start + _TOGETHER, len(listed))):
-                whole[index] = next(numbers)[codes.pop(f"i{index}")]
+            for index in some:
+                whole[index] = numbers[index][codes.pop(f"i{index}")]
+                workspace.run(f"DROP TYPE code_{number}_{index}")
         cells.append(whole)
+    names = _vocabulary(workspace)
+    workspace.run("DROP TABLE names")
     return names, cells
+
+
+def _key_of(staged: Staged, one: CellColumn) -> tuple[str, str]:
+    """Return what tells the values of a column apart, as text, and rows with all of them, an expression of FROM.
+
+    Of text and numbers each value is looked at once: equal ones have one name, which in other types they may not have.
+    """
+    column, kind = staged.view_columns.get(one.column), staged.types.get(one.column, "")
+    if column is None or one.bins is not None or one.part_of is not None:
+        return one.text, staged.view
+    is_looked_at_once = kind.startswith("ENUM") or kind == "VARCHAR" or kind_of(kind) == "number"
+    distinct = f"(SELECT DISTINCT {column} FROM {staged.view})"  # noqa: S608
+    return f"CAST({column} AS VARCHAR)", distinct if is_looked_at_once else staged.view
+
+
+def _numbers_of_codes(workspace: Workspace, column: str, what: str) -> Ids:
+    """Return the numbers of the names of a column's codes, whose type is made, and last that of no value."""
+    keys = f"keys_{column}"
+    ordered = f"SELECT key FROM {keys} WHERE key IS NOT NULL ORDER BY key"  # noqa: S608
+    workspace.run(f"CREATE TYPE code_{column} AS ENUM ({ordered})", what)
+    found = workspace.arrays(
+        f"SELECT key IS NULL AS is_gap, CAST(coalesce(number, {EMPTY}) AS INTEGER) AS number "  # noqa: S608
+        f"FROM {keys} LEFT JOIN names USING (name) ORDER BY key NULLS LAST",
+        what,
+    )
+    workspace.run(f"DROP TABLE {keys}")
+    numbers: Ids = np.asarray(found["number"], np.int32)
+    return numbers if found["is_gap"].any() else np.append(numbers, np.int32(EMPTY))
+
+
+def _vocabulary(workspace: Workspace) -> Vocabulary:
+    """Return the names that were numbered; they come as lines of text, not one by one."""
+    total = int(workspace.one("SELECT count(*) FROM names")[0])
+    pieces = []
+    for first in range(0, total, _LINES):
+        some = f"SELECT name FROM names WHERE number BETWEEN {first} AND {first + _LINES - 1} ORDER BY number"  # noqa: S608
+        pieces.append(workspace.one(f"SELECT string_agg(name, chr(10)) FROM ({some})")[0].encode())  # noqa: S608
+    text = b"\n".join(pieces)
+    if text and text.count(b"\n") == total - 1:
+        return Vocabulary.parse(text)
+    # None at all, or one that is empty or has a line feed: the name of its table or column may hold anything.
+    return Vocabulary(row[0] for row in workspace.rows("SELECT name FROM names ORDER BY number"))
 
 
 def read_labels(workspace: Workspace, staged: Staged, columns: Sequence[str]) -> tuple[str, ...]:

@@ -102,7 +102,7 @@ def facts_of(
             relation = np.full(columns.shape[1], schema.id(one.schema.name), np.int32)
             blocks.setdefault(len(columns), []).append((relation, columns))
     numbers = (np.cumsum(used) - 1).astype(np.int32)
-    entities = names if used.all() else Vocabulary([name for name, there in zip(names, used.tolist(), strict=True) if there])
+    entities = names.chosen(used)
     joined = [
         (np.concatenate([ids for ids, _ in some]), numbers[np.concatenate([columns for _, columns in some], axis=1)])
         for some in blocks.values()
@@ -147,7 +147,7 @@ def split_of(
                 relation = np.full(chosen.shape[1], schema.id(one.schema.name), np.int32)
                 found.setdefault(len(chosen), []).append((relation, chosen))
     numbers = (np.cumsum(used) - 1).astype(np.int32)
-    entities = names if used.all() else Vocabulary([name for name, there in zip(names, used.tolist(), strict=True) if there])
+    entities = names.chosen(used)
 
     def graph(found: dict[int, list[tuple[Ids, Ids]]]) -> Hypergraph:
         joined = [
@@ -165,10 +165,10 @@ class HeldOutCells:
 
     def __init__(self, split: Split, names: Vocabulary) -> None:
         self._schema = split.schema
-        # Facts that came without rows may have entities that no cell holds.
-        there = np.array([number for number, name in enumerate(split.entities) if name in names], np.int32)
+        numbers = names.numbers_of(split.entities)
+        there = np.flatnonzero(numbers >= 0).astype(np.int32)  # facts without rows may have entities that no cell holds
         self._entities = np.full(len(names) + 1, EMPTY, np.int32)  # the entity of each name; the last one is of a gap
-        self._entities[names.ids([split.entities[number] for number in there.tolist()])] = there
+        self._entities[numbers[there]] = there
         parts = {number: split.parts[part] for part, number in HELD_OUT_PARTS.items()}
         self._known = {number: KnownAnswers(graph) for number, graph in parts.items() if len(graph)}
 

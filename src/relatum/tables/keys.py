@@ -74,6 +74,8 @@ def link_offers(workspace: Workspace, tables: Iterable[Staged], identity: Entity
     in most tables. Columns of text that are no keys are compared with each other.
     """
     listed = list(tables)
+    if len(listed) < 2:  # a column is compared with those of other tables
+        return []
     keys = {(one.table.name, one.table.primary_key[0]): one for one in listed if len(one.table.primary_key) == 1}
     values = {ref: found for one in listed for ref, found in _values(workspace, one, keys).items()}
     offers: dict[ColumnRef, LinkOffer] = {}

@@ -12,7 +12,6 @@ from relatum.arrays import Bool, Int64
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.row_store import RowStore, RowTable, TableColumn, TableSchema
 from relatum.data.schema import RelationSchema, Schema
-from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError, UnknownNameError
 from relatum.tables.cells import known_columns, number_cells, read_labels
 from relatum.tables.engine import Workspace
@@ -55,7 +54,7 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
             labels[name] = read_labels(workspace, staged, there) if there else None
         names, cells = number_cells(workspace, found)
         locations = tuple(dict.fromkeys(each.location for each, _ in sources.values()))
-    every = like.names if set(names) <= set(like.names) else Vocabulary(sorted({*like.names, *names}))
+    every = like.names if (like.names.numbers_of(names) >= 0).all() else like.names.union(names)
     rows = {
         name: RowTable(like[name].schema, each, np.zeros(each.shape, np.int8), labels[name])
         for name, each in zip(wanted, cells, strict=True)
@@ -77,7 +76,7 @@ def joined_rows(old: RowStore, new: RowStore, split: Split) -> RowStore:
 
     In a table that was read, what was read comes first, and behind it the rows of the import that are not among it.
     """
-    names = new.names if set(old.names) <= set(new.names) else Vocabulary(sorted({*old.names, *new.names}))
+    names = new.names if (new.names.numbers_of(old.names) >= 0).all() else old.names.union(new.names)
     kept, read = old.with_names(names), new.with_names(names)
     tables, held_out = dict(kept.tables), HeldOutCells(split, names)
     for name, table in read.tables.items():

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from relatum.data.row_store import TableReference
 from relatum.errors import DataError
@@ -15,7 +15,7 @@ from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, s
 from relatum.tables.table import Table, Value, creation, listed_columns, update_from
 from relatum.tables.values import stage_text
 
-__all__ = ["SqliteSource", "SqliteTarget", "copy_sqlite", "open_sqlite", "text_of_value"]
+__all__ = ["SqliteSource", "SqliteTarget", "copy_sqlite", "open_sqlite", "texts_of"]
 
 _TEXTS = ("CHAR", "CLOB", "TEXT", "BOOL", "UUID")
 
@@ -64,7 +64,7 @@ class SqliteSource:
         chosen = ", ".join(quoted(column.name) for column in columns) or "NULL"
         cursor = self._connection.execute(f"SELECT {chosen} FROM {quoted(table.name)}")  # noqa: S608
         while rows := cursor.fetchmany(BATCH):
-            yield [[text_of_value(value) for value in column] for column in zip(*rows, strict=True)]
+            yield [texts_of(column) for column in zip(*rows, strict=True)]
 
     def _columns(self, table: str) -> dict[str, tuple[SourceColumn, int]]:
         """Return the columns by name, each with its position in the primary key, from 1, or 0."""
@@ -120,11 +120,19 @@ def _kind(declared: str) -> Kind:
     return "text" if any(word in declared.upper() for word in _TEXTS) else "unknown"
 
 
-def text_of_value(value: object) -> str | None:
+def _text_of(value: object) -> str | None:
     """Return a value of SQLite, which may be of any type in any column, as text; numbers as they were."""
     if value is None or isinstance(value, str):
         return value
     return value.hex() if isinstance(value, bytes) else repr(value)
+
+
+def texts_of(values: Sequence[object]) -> Sequence[str | None]:
+    """Return values of SQLite as text; a column whose values are all of one type is not looked at value by value."""
+    types = set(map(type, values))
+    if types <= {str, type(None)}:
+        return cast("Sequence[str | None]", values)
+    return list(map(repr, values)) if types <= {int, float} else list(map(_text_of, values))
 
 
 _PATIENCE = 10.0  # seconds to wait for others who write

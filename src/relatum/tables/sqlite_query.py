@@ -11,7 +11,7 @@ from relatum.errors import DataError
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
 from relatum.tables.source import SourceColumn, SourceTable
 from relatum.tables.sql_text import query_error, query_table, subquery
-from relatum.tables.sqlite import text_of_value
+from relatum.tables.sqlite import texts_of
 from relatum.tables.values import infer_types
 
 __all__ = ["SqliteQueries"]
@@ -69,7 +69,7 @@ class SqliteQueries:
         chosen = ", ".join(quoted(column.name) for column in columns) or "NULL"
         cursor = self._connection.execute(f"SELECT {chosen} FROM {self._queries[table.name]}")  # noqa: S608
         while rows := cursor.fetchmany(BATCH):
-            yield [[text_of_value(value) for value in column] for column in zip(*rows, strict=True)]
+            yield [texts_of(column) for column in zip(*rows, strict=True)]
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:

@@ -52,10 +52,10 @@ def cut_on_train(
                 ids = ids[(ids >= 0) & (numbers < 0)]  # NULL, where that is a value
                 called.update(column.prefix + name for name in (one.bins.names if one.bins else ()))
             used[ids[ids >= 0]] = True
-    kept = np.flatnonzero(used)
-    found = Vocabulary(sorted(called.union(names[number] for number in kept.tolist())))
+    kept = names.chosen(used)
+    found = kept.union(Vocabulary(called))
     moved = np.full(len(names) + 1, EMPTY, np.int32)  # the last one is of a gap
-    moved[kept] = found.ids([names[number] for number in kept.tolist()])
+    moved[:-1][used] = found.ids(kept)
     return found, [_renumbered(table, groups, found, moved) for table, groups in zip(tables, cut, strict=True)]
 
 

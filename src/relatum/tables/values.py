@@ -40,14 +40,19 @@ def cleaned(column: str, duckdb_type: str, null_text: Sequence[str] = ()) -> str
     if duckdb_type.startswith(_FLOATS):
         return f"CASE WHEN isnan({column}) THEN NULL ELSE {column} + 0 END"  # -0 is 0
     if duckdb_type == "VARCHAR":
-        is_null = f"regexp_full_match({column}, '{_BLANK}'){_is_null_text(column, null_text)}"
-        return f"CASE WHEN {is_null} THEN NULL ELSE {column} END"
+        # Nearly all text starts with a printable character of ASCII, and is spared the regular expression.
+        plain = f"WHEN {column} >= '!' AND {column} < chr(127) THEN {column}"
+        blank = f"WHEN regexp_full_match({column}, '{_BLANK}') THEN NULL"
+        # Texts are what they are, whatever a column of DuckDB takes for equal.
+        return f"CASE {_if_null_text(column, null_text)}{plain} {blank} ELSE {column} END COLLATE C"
     return column
 
 
-def _is_null_text(column: str, null_text: Sequence[str]) -> str:
-    """Return the further test that a text stands for no value, if any texts do."""
-    return f" OR trim({column}) IN ({', '.join(literal(text.strip()) for text in null_text)})" if null_text else ""
+def _if_null_text(column: str, null_text: Sequence[str]) -> str:
+    """Return the case that a text stands for no value, if any texts do."""
+    if not null_text:
+        return ""
+    return f"WHEN trim({column}) IN ({', '.join(literal(text.strip()) for text in null_text)}) THEN NULL "
 
 
 def text_of(value: str, duckdb_type: str) -> str:
