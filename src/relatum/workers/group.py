@@ -61,10 +61,12 @@ class Group:
         count: how many there are.
         names: of all of them, with host and process.
         seconds: that this worker has spent in waiting for messages and sending them.
+        collectives: in how many exchanges of the whole group it has taken part.
+        sent: how many bytes it has sent to others, without what the network adds; sums and extremes are not counted.
     """
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self.seconds, self.collectives, self.sent = 0.0, 0, 0
         self._longest = _longest_wait()
         wait = timedelta(seconds=self._longest)
         self.number, self.count = _numbers()
@@ -95,6 +97,8 @@ class Group:
         if self.count == 1:
             return list(messages)
         sizes = torch.tensor([len(message) for message in sent])
+        self.sent += int(sizes.sum()) + 8 * (self.count - 1)
+        self.collectives += 2
         found = torch.empty_like(sizes)
         with self._waiting():
             dist.all_to_all_single(found, sizes)

@@ -1,0 +1,316 @@
+"""Train on several hosts that are network namespaces of this machine, and compare the bits with one process.
+
+    python experiments/hosts.py [--hosts 4] [--delay 1] [--rate 1000] [--lose] [--set model.dim=32] [--out results.json]
+
+Each host has one worker on one thread, an address of its own, and a link with a delay (one way) and a rate; the hosts share
+this machine's disk and processors. With --lose the last host is cut off in the middle of training, and a moment later its
+processes are killed: the others go on from the last checkpoint. Needs root, and the commands `ip` and `tc` of Linux.
+
+With --grid, several delays and rates are tried without a loss, the constants of `predicted` are fitted on some of them, and
+the others are held out. Writes results/hosts.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+RELATIONS, ARITY = 20, 3
+SETTINGS = {
+    "model.dim": 100,
+    "training.rows": "questions",
+    "training.epochs": 1,
+    "training.batch_size": 256,
+    "training.batches_per_step": 8,
+    "training.num_negatives": 1000,
+    "training.in_relation_share": 0.5,
+    "training.evidence": False,
+}
+PORT, PATIENCE, WARM = 29400, 300.0, 5  # seconds; steps that load kernels and are not counted
+GRID = [(None, None), (0.1, 1000), (1, 1000), (10, 1000), (0.1, 100), (1, 100), (10, 100)]
+FITTED_ON = [(0.1, 1000), (10, 1000), (0.1, 100)]
+
+
+class Link(NamedTuple):
+    """Milliseconds one way, and megabits a second; None leaves the link as it is."""
+
+    delay: float | None = None
+    rate: float | None = None
+
+
+def make_facts(folder: Path, facts: int, entities: int) -> None:
+    """Write train.txt and valid.txt; names are in no order of how often they occur."""
+    rng = np.random.default_rng(0)
+    names = rng.permutation(entities)
+    folder.mkdir(parents=True, exist_ok=True)
+    for part, count in (("train", facts), ("valid", 100)):
+        drawn = names[(entities * rng.random((count, ARITY)) ** 2).astype(np.int64)].tolist()
+        relations = rng.integers(0, RELATIONS, count).tolist()
+        lines = (f"r{r}\te{a}\te{b}\te{c}\n" for r, (a, b, c) in zip(relations, drawn, strict=True))
+        (folder / f"{part}.txt").write_text("".join(lines))
+
+
+def command(*words: object) -> None:
+    """Run a command of the system; its own message is the error."""
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)  # noqa: S603
+    if done.returncode:
+        raise OSError(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
+
+
+def refusal() -> str | None:
+    """Return in one line why this machine has no network namespaces; None where it has."""
+    name = f"relatum-{os.getpid()}"
+    try:
+        command("ip", "netns", "add", name)
+    except OSError as error:
+        return f"no network namespaces here ({error})"
+    command("ip", "netns", "del", name)
+    return None
+
+
+@contextmanager
+def network(hosts: int, link: Link) -> Iterator[list[str]]:
+    """Yield the namespaces of hosts that are joined by a bridge; whatever happens, all of them are removed."""
+    hub, names = f"relatum-{os.getpid()}-hub", [f"relatum-{os.getpid()}-{number}" for number in range(1, hosts + 1)]
+    made: list[str] = []
+    try:
+        for name in (hub, *names):
+            command("ip", "netns", "add", name)
+            made.append(name)
+            command("ip", "-n", name, "link", "set", "lo", "up")
+        command("ip", "-n", hub, "link", "add", "bridge", "type", "bridge")
+        command("ip", "-n", hub, "link", "set", "bridge", "up")
+        for number, name in enumerate(names, 1):
+            port = f"port{number}"
+            command("ip", "-n", hub, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", name)
+            command("ip", "-n", hub, "link", "set", port, "master", "bridge", "up")
+            command("ip", "-n", name, "addr", "add", f"{address(number)}/24", "dev", "eth0")
+            command("ip", "-n", name, "link", "set", "eth0", "up")
+            if link != Link():
+                shape = ["delay", f"{link.delay or 0}ms", *(["rate", f"{link.rate}mbit"] if link.rate else [])]
+                tc = ("ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", "eth0", "root", "netem")
+                command(*tc, *shape, "limit", 100_000)
+        yield names
+    finally:
+        for name in made:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True)  # noqa: S603, S607
+
+
+def address(number: int) -> str:
+    """Return the address of a host, from 1."""
+    return f"10.93.0.{number}"
+
+
+def start_host(number: int, name: str, hosts: int, least: int, work: list[str], log: Path) -> subprocess.Popen[bytes]:
+    """Return the launcher of a host, in a process group of its own."""
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nnodes", f"{least}:{hosts}", "--nproc-per-node", "1"]
+    launcher += ["--max-restarts", "5", "--rdzv-id", "hosts", "--rdzv-backend", "c10d"]
+    launcher += ["--rdzv-endpoint", f"{address(1)}:{PORT}", "--local-addr", address(number)]
+    launcher += ["--rdzv-conf", f"is_host={int(number == 1)},last_call_timeout=3,join_timeout=60"]
+    own = {**environment(), "GLOO_SOCKET_IFNAME": "eth0", "RELATUM_WORKER_TIMEOUT": "20"}
+    with log.open("wb") as file:
+        whole = ["ip", "netns", "exec", name, *launcher, __file__, *work]
+        return subprocess.Popen(whole, env=own, stdout=file, stderr=file, start_new_session=True)  # noqa: S603
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of every process: one thread, and the package beside this file."""
+    paths = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": paths, "RELATUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def train_on_hosts(folder: Path, data: Path, hosts: int, link: Link, lose: bool, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return what training on hosts took, and where its files are."""
+    out = folder / f"on{hosts}-{link.delay}-{link.rate}{'-lose' if lose else ''}"
+    work = ["--work", str(data), str(out), json.dumps(settings)]
+    logs = [out.with_name(f"{out.name}-{number}.log") for number in range(1, hosts + 1)]
+    started: list[subprocess.Popen[bytes]] = []
+    with network(hosts, link) as names:
+        try:
+            began = time.monotonic()
+            for number, name in enumerate(names, 1):
+                started.append(start_host(number, name, hosts, hosts - lose, work, logs[number - 1]))
+            if lose:
+                _lose(started[-1], names[-1], out)
+            for one in started[: hosts - lose]:
+                one.wait(PATIENCE)
+            seconds = time.monotonic() - began
+        finally:
+            for one in started:
+                _kill(one)
+    failed = [number for number, one in enumerate(started[: hosts - lose], 1) if one.returncode]
+    if failed:
+        raise RuntimeError(f"host {failed[0]} has failed:\n{logs[failed[0] - 1].read_text()[-4000:]}")
+    events = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()]
+    end = next(event for event in reversed(events) if event["event"] == "end")
+    kept = ("workers", "communication", "bytes_sent")
+    return {
+        "hosts": hosts,
+        "delay_ms": link.delay,
+        "rate_mbit": link.rate,
+        "lost": int(lose),
+        "resumed": sum(event["event"] == "resume" for event in events),
+        "seconds_of_all": round(seconds, 2),
+        "end": {name: end[name] for name in kept},
+        "step": json.loads((out / "steps.json").read_text()),
+        "model": digest(out),
+    }
+
+
+def _lose(launcher: subprocess.Popen[bytes], name: str, out: Path) -> None:
+    """Cut a host off once there is a checkpoint, and kill what runs on it."""
+    end = time.monotonic() + PATIENCE
+    while not (out / "checkpoint.json").exists():
+        if time.monotonic() > end or launcher.poll() is not None:
+            raise RuntimeError("there is no checkpoint yet, and the host has ended")
+        time.sleep(0.05)
+    command("ip", "-n", name, "link", "set", "eth0", "down")
+    time.sleep(1)
+    if (out / "model.safetensors").exists():
+        raise RuntimeError("training had ended before the host was lost: give it more epochs")
+    _kill(launcher)
+
+
+def _kill(launcher: subprocess.Popen[bytes]) -> None:
+    """Kill a launcher and its worker, which is in its session, with SIGKILL."""
+    for line in subprocess.run(["ps", "-o", "pid=", "-s", str(launcher.pid)], capture_output=True, text=True).stdout.split():  # noqa: S603, S607
+        try:
+            os.kill(int(line), signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    launcher.wait()
+
+
+def train_alone(folder: Path, data: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return what training by one process takes."""
+    out = folder / "alone"
+    work = ["--work", str(data), str(out), json.dumps(settings)]
+    subprocess.run([sys.executable, __file__, *work], env=environment(), check=True, capture_output=True)  # noqa: S603
+    return {"step": json.loads((out / "steps.json").read_text()), "model": digest(out)}
+
+
+def digest(out: Path) -> str:
+    """Return a checksum of the model that a run holds."""
+    return hashlib.sha256((out / "model.safetensors").read_bytes()).hexdigest()
+
+
+def work(data: str, out: str, settings: dict[str, Any]) -> None:
+    """Train as a worker, or alone; the first worker writes what a step takes, as medians over steps."""
+    import relatum
+    from relatum.workers.group import current_group, start_group
+
+    group = start_group()
+    marks: list[tuple[float, ...]] = []
+
+    def watch(event: str, *_: object) -> None:
+        if event in ("step", "epoch", "validation"):
+            spent = (group.seconds, group.sent, group.collectives) if group else (0.0, 0, 0)
+            marks.append((float(event == "step"), time.perf_counter(), *spent))
+
+    relatum.fit(data, out, progress=False, watch=watch, seed=0, recipe="fast", **by_name(settings))
+    if group is None or group.is_first:
+        pairs = itertools.pairwise(marks)
+        steps = np.array([np.subtract(after[1:], before[1:]) for before, after in pairs if before[0] and after[0]])[WARM:]
+        found = dict(zip(("seconds", "waiting", "bytes", "collectives"), np.median(steps, 0).tolist(), strict=True))
+        found |= {"steps": len(steps), "communication": found["waiting"] / found["seconds"]}
+        (Path(out) / "steps.json").write_text(json.dumps(found))
+    if (group := current_group()) is not None:
+        group.close()
+
+
+def by_name(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings as `relatum.fit` takes them."""
+    return {name.rpartition(".")[2]: value for name, value in settings.items()}
+
+
+def main() -> None:
+    """Measure, or be one of the workers."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hosts", type=int, default=4)
+    parser.add_argument("--delay", type=float, help="milliseconds, one way")
+    parser.add_argument("--rate", type=float, help="megabits a second")
+    parser.add_argument("--lose", action="store_true", help="lose the last host in the middle")
+    parser.add_argument("--facts", type=int, default=30_000)
+    parser.add_argument("--entities", type=int, default=20_000)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the model or training")
+    parser.add_argument("--out", type=Path, default=ROOT / "results" / "hosts.json")
+    parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.work:
+        work(given.work[0], given.work[1], json.loads(given.work[2]))
+        return
+    reason = refusal()
+    if reason:
+        sys.exit(reason)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that namespaces are removed then, too
+    changed = dict(pair.split("=", 1) for pair in given.set)
+    settings = {**SETTINGS, **{name: json.loads(value) for name, value in changed.items()}}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        os.environ.setdefault("RELATUM_CACHE", str(folder / "cache"))
+        make_facts(folder / "data", given.facts, given.entities)
+        alone = train_alone(folder, folder / "data", settings)
+        show("one process", alone)
+        one = train_on_hosts(folder, folder / "data", given.hosts, Link(given.delay, given.rate), given.lose, settings)
+        one["same_bits"] = one.pop("model") == alone["model"]
+        show(f"{given.hosts} hosts", one)
+    save(given.out, given, settings, alone, [one])
+    if not one["same_bits"]:
+        sys.exit("the model differs from that of one process")
+
+
+def show(what: str, found: dict[str, Any]) -> None:
+    """Print one line."""
+    step = found["step"]
+    text = f"{what}: {1e3 * step['seconds']:.1f} ms a step"
+    if "end" in found:
+        text += f", {step['communication']:.1%} communication, {step['bytes'] / 1e6:.3f} MB sent by the first worker"
+        text += f", {step['collectives']:.0f} collectives; {'the same bits' if found['same_bits'] else 'OTHER BITS'}"
+        text += f"; {found['lost']} lost, resumed {found['resumed']} times, ended with {found['end']['workers']} workers"
+    print(text, flush=True)
+
+
+def save(path: Path, given: argparse.Namespace, settings: dict[str, Any], alone: dict[str, Any], rows: list[Any]) -> None:
+    """Write what was measured with where it was measured; rows of earlier calls with the same settings are kept."""
+    import torch
+
+    from relatum import __version__
+    from relatum.runs.results import save_results
+
+    whole = {
+        "made_by": "python experiments/hosts.py",
+        "relatum": __version__,
+        "machine": {
+            "processors": os.cpu_count(),
+            "machine": platform.machine(),
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+        },
+        "facts": given.facts,
+        "entities": given.entities,
+        "arity": ARITY,
+        "settings": settings,
+        "one_process": alone,
+        "runs": rows,
+    }
+    save_results(path, whole)
+
+
+if __name__ == "__main__":
+    main()
