@@ -1,13 +1,14 @@
 """Train on several hosts that are network namespaces of this machine, and compare the bits with one process.
 
     python experiments/hosts.py [--hosts 4] [--delay 1] [--rate 1000] [--lose] [--set model.dim=32] [--out results.json]
+    python experiments/hosts.py --predict
 
 Each host has one worker on one thread, an address of its own, and a link with a delay (one way) and a rate; the hosts share
 this machine's disk and processors. With --lose the last host is cut off in the middle of training, and a moment later its
 processes are killed: the others go on from the last checkpoint. Needs root, and the commands `ip` and `tc` of Linux.
 
-With --grid, several delays and rates are tried without a loss, the constants of `predicted` are fitted on some of them, and
-the others are held out. Writes results/hosts.json.
+Each call adds what it measured to results/hosts.json. With --predict, the constants of the cost model of docs/scaling.md are
+fitted on those of the runs that were made with --fit, and all runs are compared with what the model says of them.
 """
 
 from __future__ import annotations
@@ -43,8 +44,7 @@ SETTINGS = {
     "training.evidence": False,
 }
 PORT, PATIENCE, WARM = 29400, 300.0, 5  # seconds; steps that load kernels and are not counted
-GRID = [(None, None), (0.1, 1000), (1, 1000), (10, 1000), (0.1, 100), (1, 100), (10, 100)]
-FITTED_ON = [(0.1, 1000), (10, 1000), (0.1, 100)]
+COLLECTIVES = 6  # of a step
 
 
 class Link(NamedTuple):
@@ -248,12 +248,19 @@ def main() -> None:
     parser.add_argument("--lose", action="store_true", help="lose the last host in the middle")
     parser.add_argument("--facts", type=int, default=30_000)
     parser.add_argument("--entities", type=int, default=20_000)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the model or training")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the model or training"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "results" / "hosts.json")
+    parser.add_argument("--fit", action="store_true", help="constants may be fitted on this run")
+    parser.add_argument("--predict", action="store_true", help="compare the cost model with the runs of --out")
     parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.work:
         work(given.work[0], given.work[1], json.loads(given.work[2]))
+        return
+    if given.predict:
+        compare(given.out)
         return
     reason = refusal()
     if reason:
@@ -270,7 +277,8 @@ def main() -> None:
         one = train_on_hosts(folder, folder / "data", given.hosts, Link(given.delay, given.rate), given.lose, settings)
         one["same_bits"] = one.pop("model") == alone["model"]
         show(f"{given.hosts} hosts", one)
-    save(given.out, given, settings, alone, [one])
+    of = {"facts": given.facts, "entities": given.entities, "arity": ARITY, "settings": settings, "fit": given.fit}
+    save(given.out, {**of, "one_process": alone["step"], **one})
     if not one["same_bits"]:
         sys.exit("the model differs from that of one process")
 
@@ -286,30 +294,105 @@ def show(what: str, found: dict[str, Any]) -> None:
     print(text, flush=True)
 
 
-def save(path: Path, given: argparse.Namespace, settings: dict[str, Any], alone: dict[str, Any], rows: list[Any]) -> None:
-    """Write what was measured with where it was measured; rows of earlier calls with the same settings are kept."""
+def save(path: Path, row: dict[str, Any]) -> None:
+    """Add what was measured, with where; it replaces an earlier run with the same settings."""
     import torch
 
     from relatum import __version__
     from relatum.runs.results import save_results
 
+    def key(one: dict[str, Any]) -> str:
+        return json.dumps(
+            [one[name] for name in ("facts", "entities", "settings", "hosts", "delay_ms", "rate_mbit", "lost")]
+        )
+
+    rows = json.loads(path.read_text())["runs"] if path.exists() else []
+    machine = {"processors": os.cpu_count(), "machine": platform.machine(), "python": platform.python_version()}
     whole = {
         "made_by": "python experiments/hosts.py",
         "relatum": __version__,
-        "machine": {
-            "processors": os.cpu_count(),
-            "machine": platform.machine(),
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-        },
-        "facts": given.facts,
-        "entities": given.entities,
-        "arity": ARITY,
-        "settings": settings,
-        "one_process": alone,
-        "runs": rows,
+        "machine": {**machine, "torch": torch.__version__},
+        "runs": [*(one for one in rows if key(one) != key(row)), row],
     }
     save_results(path, whole)
+
+
+class Constants(NamedTuple):
+    """What the cost model does not know by counting."""
+
+    collective: float  # seconds of a collective without delay
+    round_trips: float  # of a collective
+    rate_share: float  # how much longer bytes take than the rate of a link says
+    byte: float  # seconds that a worker waits for a byte where the link is not narrow
+    packing: float  # seconds of computation for a byte sent
+
+
+def predicted_bytes(workers: int, batches: int, rows: float, columns: int, arity: int, dropout: bool = False) -> float:
+    """Return how many bytes a worker sends in a step, of so many batches, that need so many rows each.
+
+    Twice a row's id goes out, its columns once as parameters and once as a gradient; relations' gradients go to all.
+    """
+    others = workers - 1
+    relation = 4 * columns * (arity + 0.5) + 16 * arity + (3.5 * 8 * columns if dropout else 0) + 300
+    return batches / workers * (others / workers * rows * (16 + 8 * columns) + others * relation)
+
+
+def predicted(
+    alone: float, workers: int, sent: float, delay: float, rate: float | None, constants: Constants, processors: int
+) -> tuple[float, float]:
+    """Return the seconds of a step, and the share of them that is communication.
+
+    Args:
+        alone: the seconds of a step of one process with as many threads as a worker has.
+        workers: how many.
+        sent: the bytes that a worker sends in a step.
+        delay: of a link, seconds one way.
+        rate: of a link, bytes a second; None where it is not narrowed.
+        constants: what was fitted.
+        processors: that all workers together have, each of them one thread.
+    """
+    computing = (alone / workers + constants.packing * sent) * max(1.0, workers / processors)
+    waiting = COLLECTIVES * (constants.collective + constants.round_trips * 2 * delay) + constants.byte * sent
+    waiting += constants.rate_share * sent / rate if rate else 0.0
+    return computing + waiting, waiting / (computing + waiting)
+
+
+def fitted(runs: list[dict[str, Any]]) -> Constants:
+    """Return the constants that fit runs best: least squares of relative errors, none below 0."""
+    from scipy.optimize import nnls
+
+    rows, packing = [], []
+    for one in runs:
+        sent, waited = one["step"]["bytes"], one["step"]["waiting"]
+        rate = sent * 8e-6 / one["rate_mbit"] if one["rate_mbit"] else 0.0
+        terms = (COLLECTIVES, COLLECTIVES * 2e-3 * (one["delay_ms"] or 0), rate, sent)
+        rows.append([term / waited for term in terms])
+        computing = one["step"]["seconds"] - waited
+        packing.append((computing - one["one_process"]["seconds"] / one["hosts"]) / sent)
+    found, _ = nnls(np.array(rows), np.ones(len(rows)))
+    return Constants(*found.tolist(), packing=float(np.median(packing)))
+
+
+def compare(path: Path) -> None:
+    """Print the constants, and what the model says of each run beside what was measured."""
+    whole = json.loads(path.read_text())
+    runs = [one for one in whole["runs"] if not one["lost"]]
+    constants = fitted([one for one in runs if one["fit"]])
+    print(json.dumps({name: float(f"{value:.3g}") for name, value in constants._asdict().items()}))
+    print(
+        "| hosts | d | delay, ms | rate, Mbit/s | MB sent | step, ms | predicted | communication | predicted | error | fitted |"
+    )
+    print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|")
+    for one in runs:
+        step, rate = one["step"], one["rate_mbit"] and one["rate_mbit"] * 125_000
+        delay, alone = (one["delay_ms"] or 0) / 1e3, one["one_process"]["seconds"]
+        seconds, share = predicted(
+            alone, one["hosts"], step["bytes"], delay, rate, constants, whole["machine"]["processors"]
+        )
+        words = [one["hosts"], one["settings"]["model.dim"], one["delay_ms"] or "-", one["rate_mbit"] or "-"]
+        words += [f"{step['bytes'] / 1e6:.2f}", f"{1e3 * step['seconds']:.1f}", f"{1e3 * seconds:.1f}"]
+        words += [f"{step['communication']:.1%}", f"{share:.1%}", f"{100 * (share - step['communication']):+.1f}"]
+        print("| " + " | ".join(map(str, [*words, "yes" if one["fit"] else "no"])) + " |")
 
 
 if __name__ == "__main__":
