@@ -5,7 +5,7 @@
 
 Each host has one worker on one thread, an address of its own, and a link with a delay (one way) and a rate; the hosts share
 this machine's disk and processors. With --lose the last host is cut off in the middle of training, and a moment later its
-processes are killed: the others go on from the last checkpoint. Needs root, and the commands `ip` and `tc` of Linux.
+processes are killed: the others go on from the last checkpoint. Needs root, and the command `ip` of Linux (links.py).
 
 Each call adds what it measured to results/hosts.json. With --predict, the constants of the cost model of docs/scaling.md are
 fitted on those of the runs that were made with --fit, and all runs are compared with what the model says of them.
@@ -24,12 +24,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from links import Link, address, command, kill_all, network, refusal
 
 ROOT = Path(__file__).parents[1]
 RELATIONS, ARITY = 20, 3
@@ -44,14 +44,6 @@ SETTINGS = {
     "training.evidence": False,
 }
 PORT, PATIENCE, WARM = 29400, 300.0, 5  # seconds; steps that load kernels and are not counted
-COLLECTIVES = 6  # of a step
-
-
-class Link(NamedTuple):
-    """Milliseconds one way, and megabits a second; None leaves the link as it is."""
-
-    delay: float | None = None
-    rate: float | None = None
 
 
 def make_facts(folder: Path, facts: int, entities: int) -> None:
@@ -64,57 +56,6 @@ def make_facts(folder: Path, facts: int, entities: int) -> None:
         relations = rng.integers(0, RELATIONS, count).tolist()
         lines = (f"r{r}\te{a}\te{b}\te{c}\n" for r, (a, b, c) in zip(relations, drawn, strict=True))
         (folder / f"{part}.txt").write_text("".join(lines))
-
-
-def command(*words: object) -> None:
-    """Run a command of the system; its own message is the error."""
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)  # noqa: S603
-    if done.returncode:
-        raise OSError(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
-
-
-def refusal() -> str | None:
-    """Return in one line why this machine has no network namespaces; None where it has."""
-    name = f"relatum-{os.getpid()}"
-    try:
-        command("ip", "netns", "add", name)
-    except OSError as error:
-        return f"no network namespaces here ({error})"
-    command("ip", "netns", "del", name)
-    return None
-
-
-@contextmanager
-def network(hosts: int, link: Link) -> Iterator[list[str]]:
-    """Yield the namespaces of hosts that are joined by a bridge; whatever happens, all of them are removed."""
-    hub, names = f"relatum-{os.getpid()}-hub", [f"relatum-{os.getpid()}-{number}" for number in range(1, hosts + 1)]
-    made: list[str] = []
-    try:
-        for name in (hub, *names):
-            command("ip", "netns", "add", name)
-            made.append(name)
-            command("ip", "-n", name, "link", "set", "lo", "up")
-        command("ip", "-n", hub, "link", "add", "bridge", "type", "bridge")
-        command("ip", "-n", hub, "link", "set", "bridge", "up")
-        for number, name in enumerate(names, 1):
-            port = f"port{number}"
-            command("ip", "-n", hub, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", name)
-            command("ip", "-n", hub, "link", "set", port, "master", "bridge", "up")
-            command("ip", "-n", name, "addr", "add", f"{address(number)}/24", "dev", "eth0")
-            command("ip", "-n", name, "link", "set", "eth0", "up")
-            if link != Link():
-                shape = ["delay", f"{link.delay or 0}ms", *(["rate", f"{link.rate}mbit"] if link.rate else [])]
-                tc = ("ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", "eth0", "root", "netem")
-                command(*tc, *shape, "limit", 100_000)
-        yield names
-    finally:
-        for name in made:
-            subprocess.run(["ip", "netns", "del", name], capture_output=True)  # noqa: S603, S607
-
-
-def address(number: int) -> str:
-    """Return the address of a host, from 1."""
-    return f"10.93.0.{number}"
 
 
 def start_host(number: int, name: str, hosts: int, least: int, work: list[str], log: Path) -> subprocess.Popen[bytes]:
@@ -147,13 +88,15 @@ def train_on_hosts(folder: Path, data: Path, hosts: int, link: Link, lose: bool,
             for number, name in enumerate(names, 1):
                 started.append(start_host(number, name, hosts, hosts - lose, work, logs[number - 1]))
             if lose:
-                _lose(started[-1], names[-1], out)
+                lose_host(started[-1], names[-1], out)
             for one in started[: hosts - lose]:
                 one.wait(PATIENCE)
             seconds = time.monotonic() - began
         finally:
+            for name in names:
+                kill_all(name)
             for one in started:
-                _kill(one)
+                one.wait()
     failed = [number for number, one in enumerate(started[: hosts - lose], 1) if one.returncode]
     if failed:
         raise RuntimeError(f"host {failed[0]} has failed:\n{logs[failed[0] - 1].read_text()[-4000:]}")
@@ -173,7 +116,7 @@ def train_on_hosts(folder: Path, data: Path, hosts: int, link: Link, lose: bool,
     }
 
 
-def _lose(launcher: subprocess.Popen[bytes], name: str, out: Path) -> None:
+def lose_host(launcher: subprocess.Popen[bytes], name: str, out: Path) -> None:
     """Cut a host off once there is a checkpoint, and kill what runs on it."""
     end = time.monotonic() + PATIENCE
     while not (out / "checkpoint.json").exists():
@@ -184,17 +127,7 @@ def _lose(launcher: subprocess.Popen[bytes], name: str, out: Path) -> None:
     time.sleep(1)
     if (out / "model.safetensors").exists():
         raise RuntimeError("training had ended before the host was lost: give it more epochs")
-    _kill(launcher)
-
-
-def _kill(launcher: subprocess.Popen[bytes]) -> None:
-    """Kill a launcher and its worker, which is in its session, with SIGKILL."""
-    for line in subprocess.run(["ps", "-o", "pid=", "-s", str(launcher.pid)], capture_output=True, text=True).stdout.split():  # noqa: S603, S607
-        try:
-            os.kill(int(line), signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-    launcher.wait()
+    kill_all(name)
 
 
 def train_alone(folder: Path, data: Path, settings: dict[str, Any]) -> dict[str, Any]:
@@ -246,7 +179,7 @@ def main() -> None:
     parser.add_argument("--delay", type=float, help="milliseconds, one way")
     parser.add_argument("--rate", type=float, help="megabits a second")
     parser.add_argument("--lose", action="store_true", help="lose the last host in the middle")
-    parser.add_argument("--facts", type=int, default=30_000)
+    parser.add_argument("--facts", type=int, default=20_000)
     parser.add_argument("--entities", type=int, default=20_000)
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the model or training"
@@ -272,15 +205,22 @@ def main() -> None:
         folder = Path(temporary)
         os.environ.setdefault("RELATUM_CACHE", str(folder / "cache"))
         make_facts(folder / "data", given.facts, given.entities)
-        alone = train_alone(folder, folder / "data", settings)
+        of = {"facts": given.facts, "entities": given.entities, "arity": ARITY, "settings": settings}
+        alone = earlier(given.out, of) or train_alone(folder, folder / "data", settings)
         show("one process", alone)
         one = train_on_hosts(folder, folder / "data", given.hosts, Link(given.delay, given.rate), given.lose, settings)
-        one["same_bits"] = one.pop("model") == alone["model"]
+        one["same_bits"] = one["model"] == alone["model"]
         show(f"{given.hosts} hosts", one)
-    of = {"facts": given.facts, "entities": given.entities, "arity": ARITY, "settings": settings, "fit": given.fit}
-    save(given.out, {**of, "one_process": alone["step"], **one})
+    save(given.out, {**of, "fit": given.fit, "one_process": alone["step"], **one})
     if not one["same_bits"]:
         sys.exit("the model differs from that of one process")
+
+
+def earlier(path: Path, of: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what one process took in an earlier call about the same training, if there was one."""
+    rows = json.loads(path.read_text())["runs"] if path.exists() else []
+    same = [one for one in rows if one["same_bits"] and all(one[name] == value for name, value in of.items())]
+    return {"step": same[0]["one_process"], "model": same[0]["model"]} if same else None
 
 
 def show(what: str, found: dict[str, Any]) -> None:
@@ -338,7 +278,7 @@ def predicted_bytes(workers: int, batches: int, rows: float, columns: int, arity
 
 
 def predicted(
-    alone: float, workers: int, sent: float, delay: float, rate: float | None, constants: Constants, processors: int
+    alone: float, workers: int, sent: float, collectives: float, link: Link, constants: Constants, processors: int
 ) -> tuple[float, float]:
     """Return the seconds of a step, and the share of them that is communication.
 
@@ -346,15 +286,21 @@ def predicted(
         alone: the seconds of a step of one process with as many threads as a worker has.
         workers: how many.
         sent: the bytes that a worker sends in a step.
-        delay: of a link, seconds one way.
-        rate: of a link, bytes a second; None where it is not narrowed.
+        collectives: of a step.
+        link: of each worker.
         constants: what was fitted.
         processors: that all workers together have, each of them one thread.
     """
     computing = (alone / workers + constants.packing * sent) * max(1.0, workers / processors)
-    waiting = COLLECTIVES * (constants.collective + constants.round_trips * 2 * delay) + constants.byte * sent
-    waiting += constants.rate_share * sent / rate if rate else 0.0
+    numbers = terms(collectives, sent, link)
+    waiting = sum(one * constant for one, constant in zip(numbers, constants, strict=False))
     return computing + waiting, waiting / (computing + waiting)
+
+
+def terms(collectives: float, sent: float, link: Link) -> tuple[float, float, float, float]:
+    """Return what the first four constants are multiplied with."""
+    seconds = sent * 8e-6 / link.rate if link.rate else 0.0
+    return collectives, collectives * 2e-3 * (link.delay or 0.0), seconds, sent
 
 
 def fitted(runs: list[dict[str, Any]]) -> Constants:
@@ -364,9 +310,8 @@ def fitted(runs: list[dict[str, Any]]) -> Constants:
     rows, packing = [], []
     for one in runs:
         sent, waited = one["step"]["bytes"], one["step"]["waiting"]
-        rate = sent * 8e-6 / one["rate_mbit"] if one["rate_mbit"] else 0.0
-        terms = (COLLECTIVES, COLLECTIVES * 2e-3 * (one["delay_ms"] or 0), rate, sent)
-        rows.append([term / waited for term in terms])
+        numbers = terms(one["step"]["collectives"], sent, Link(one["delay_ms"], one["rate_mbit"]))
+        rows.append([number / waited for number in numbers])
         computing = one["step"]["seconds"] - waited
         packing.append((computing - one["one_process"]["seconds"] / one["hosts"]) / sent)
     found, _ = nnls(np.array(rows), np.ones(len(rows)))
@@ -380,16 +325,21 @@ def compare(path: Path) -> None:
     constants = fitted([one for one in runs if one["fit"]])
     print(json.dumps({name: float(f"{value:.3g}") for name, value in constants._asdict().items()}))
     print(
-        "| hosts | d | delay, ms | rate, Mbit/s | MB sent | step, ms | predicted | communication | predicted | error | fitted |"
+        "| collectives | hosts | d | delay, ms | Mbit/s | MB sent | step, ms | predicted | communication | predicted | error | fitted |"
     )
-    print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|")
+    print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|")
     for one in runs:
-        step, rate = one["step"], one["rate_mbit"] and one["rate_mbit"] * 125_000
-        delay, alone = (one["delay_ms"] or 0) / 1e3, one["one_process"]["seconds"]
-        seconds, share = predicted(
-            alone, one["hosts"], step["bytes"], delay, rate, constants, whole["machine"]["processors"]
-        )
-        words = [one["hosts"], one["settings"]["model.dim"], one["delay_ms"] or "-", one["rate_mbit"] or "-"]
+        step, link = one["step"], Link(one["delay_ms"], one["rate_mbit"])
+        alone, sent, collectives = one["one_process"]["seconds"], step["bytes"], step["collectives"]
+        processors = whole["machine"]["processors"]
+        seconds, share = predicted(alone, one["hosts"], sent, collectives, link, constants, processors)
+        words = [
+            f"{collectives:.0f}",
+            one["hosts"],
+            one["settings"]["model.dim"],
+            one["delay_ms"] or "-",
+            one["rate_mbit"] or "-",
+        ]
         words += [f"{step['bytes'] / 1e6:.2f}", f"{1e3 * step['seconds']:.1f}", f"{1e3 * seconds:.1f}"]
         words += [f"{step['communication']:.1%}", f"{share:.1%}", f"{100 * (share - step['communication']):+.1f}"]
         print("| " + " | ".join(map(str, [*words, "yes" if one["fit"] else "no"])) + " |")
