@@ -324,9 +324,8 @@ def compare(path: Path) -> None:
     runs = [one for one in whole["runs"] if not one["lost"]]
     constants = fitted([one for one in runs if one["fit"]])
     print(json.dumps({name: float(f"{value:.3g}") for name, value in constants._asdict().items()}))
-    print(
-        "| collectives | hosts | d | delay, ms | Mbit/s | MB sent | step, ms | predicted | communication | predicted | error | fitted |"
-    )
+    names = ("collectives", "hosts", "d", "delay, ms", "Mbit/s", "MB sent", "step, ms", "predicted")
+    print("| " + " | ".join([*names, "communication", "predicted", "error", "fitted"]) + " |")
     print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|")
     for one in runs:
         step, link = one["step"], Link(one["delay_ms"], one["rate_mbit"])
