@@ -43,6 +43,7 @@ SETTINGS = {
     "training.in_relation_share": 0.5,
     "training.evidence": False,
 }
+PAIR = 2.7e-10  # seconds of one thread for a column of a question and a candidate, by an epoch of a million facts
 PORT, PATIENCE, WARM = 29400, 300.0, 5  # seconds; steps that load kernels and are not counted
 
 
@@ -318,6 +319,24 @@ def fitted(runs: list[dict[str, Any]]) -> Constants:
     return Constants(*found.tolist(), packing=float(np.median(packing)))
 
 
+def wikidata(constants: Constants) -> None:
+    """Print what the model says of 1.5 billion facts and 100 million entities, d = 100, on 16 machines of 16 cores."""
+    facts, entities, arity, columns, size, negatives, machines, cores = 1.5e9, 1e8, 2, 100, 256, 1000, 16, 16
+    batches, batch = machines * cores, size * (size + negatives) * columns * PAIR
+    steps = arity * facts / (size * batches)
+    print(
+        f"Wikidata: {steps:,.0f} steps an epoch, {1e3 * batch:.1f} ms a batch, {entities * columns * 4 / 1e9:.0f} GB a table"
+    )
+    for workers, link in itertools.product((machines, machines * cores), (Link(0.05, 10_000), Link(0.05, 1000))):
+        sent = predicted_bytes(workers, batches, negatives + arity * size, columns, arity)
+        beside = workers / machines  # workers of a machine share its link
+        own = Link(link.delay, (link.rate or 0) / beside)
+        alone = batches * batch * workers / (machines * cores)  # of one process with the threads of a worker
+        seconds, share = predicted(alone, workers, sent, 3, own, constants, workers)
+        text = f"{workers} workers, {link.rate:,.0f} Mbit/s: {sent / 1e6:.1f} MB, {1e3 * seconds:.0f} ms a step"
+        print(f"{text}, {share:.0%} communication, {steps * seconds / 3600:.1f} h an epoch")
+
+
 def compare(path: Path) -> None:
     """Print the constants, and what the model says of each run beside what was measured."""
     whole = json.loads(path.read_text())
@@ -342,6 +361,7 @@ def compare(path: Path) -> None:
         words += [f"{step['bytes'] / 1e6:.2f}", f"{1e3 * step['seconds']:.1f}", f"{1e3 * seconds:.1f}"]
         words += [f"{step['communication']:.1%}", f"{share:.1%}", f"{100 * (share - step['communication']):+.1f}"]
         print("| " + " | ".join(map(str, [*words, "yes" if one["fit"] else "no"])) + " |")
+    wikidata(constants)
 
 
 if __name__ == "__main__":
