@@ -47,12 +47,12 @@ PAIR = 2.7e-10  # seconds of one thread for a column of a question and a candida
 PORT, PATIENCE, WARM = 29400, 300.0, 5  # seconds; steps that load kernels and are not counted
 
 
-def make_facts(folder: Path, facts: int, entities: int) -> None:
-    """Write train.txt and valid.txt; names are in no order of how often they occur."""
+def make_facts(folder: Path, facts: int, entities: int, valid: int) -> None:
+    """Write train.txt, and valid.txt if it has facts; names are in no order of how often they occur."""
     rng = np.random.default_rng(0)
     names = rng.permutation(entities)
     folder.mkdir(parents=True, exist_ok=True)
-    for part, count in (("train", facts), ("valid", 100)):
+    for part, count in (("train", facts), *([("valid", valid)] if valid else [])):
         drawn = names[(entities * rng.random((count, ARITY)) ** 2).astype(np.int64)].tolist()
         relations = rng.integers(0, RELATIONS, count).tolist()
         lines = (f"r{r}\te{a}\te{b}\te{c}\n" for r, (a, b, c) in zip(relations, drawn, strict=True))
@@ -204,9 +204,9 @@ def main() -> None:
     settings = {**SETTINGS, **{name: json.loads(value) for name, value in changed.items()}}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        os.environ.setdefault("RELATUM_CACHE", str(folder / "cache"))
-        make_facts(folder / "data", given.facts, given.entities)
-        of = {"facts": given.facts, "entities": given.entities, "arity": ARITY, "settings": settings}
+        valid = 100 if given.lose else 0  # a validation writes a checkpoint, and is not what is measured
+        make_facts(folder / "data", given.facts, given.entities, valid)
+        of = {"facts": given.facts, "valid": valid, "entities": given.entities, "arity": ARITY, "settings": settings}
         alone = earlier(given.out, of) or train_alone(folder, folder / "data", settings)
         show("one process", alone)
         one = train_on_hosts(folder, folder / "data", given.hosts, Link(given.delay, given.rate), given.lose, settings)
@@ -220,7 +220,7 @@ def main() -> None:
 def earlier(path: Path, of: dict[str, Any]) -> dict[str, Any] | None:
     """Return what one process took in an earlier call about the same training, if there was one."""
     rows = json.loads(path.read_text())["runs"] if path.exists() else []
-    same = [one for one in rows if one["same_bits"] and all(one[name] == value for name, value in of.items())]
+    same = [one for one in rows if one["same_bits"] and all(one.get(name) == value for name, value in of.items())]
     return {"step": same[0]["one_process"], "model": same[0]["model"]} if same else None
 
 
@@ -243,9 +243,8 @@ def save(path: Path, row: dict[str, Any]) -> None:
     from relatum.runs.results import save_results
 
     def key(one: dict[str, Any]) -> str:
-        return json.dumps(
-            [one[name] for name in ("facts", "entities", "settings", "hosts", "delay_ms", "rate_mbit", "lost")]
-        )
+        names = ("facts", "entities", "settings", "hosts", "delay_ms", "rate_mbit", "lost")
+        return json.dumps([*(one[name] for name in names), one["step"]["collectives"]])
 
     rows = json.loads(path.read_text())["runs"] if path.exists() else []
     machine = {"processors": os.cpu_count(), "machine": platform.machine(), "python": platform.python_version()}
