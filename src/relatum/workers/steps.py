@@ -87,7 +87,7 @@ class SharedSteps:
         now = self._next
         if now.numbers != list(numbers):
             now = self._questions(numbers)
-            now.received = [unpacked(one) for one in self._group.exchange([packed(each) for each in self._asked(now)])]
+            now.received = [unpacked(one) for one in self._group.exchange([packed(each) for each in self._requests(now)])]
         tables = self._fetched(now)
         results = list(self._pool.map(self._work, now.mine, tables, now.needs))
         behind = numbers[-1] + 1
@@ -123,14 +123,14 @@ class SharedSteps:
         needs = list(self._pool.map(self._needs, mine))
         return _Questions(list(numbers), mine, needs, [self._shares.cut(_ids(one)) for one in needs], [])
 
-    def _asked(self, questions: _Questions) -> list[list[Array]]:
+    def _requests(self, questions: _Questions) -> list[list[Array]]:
         """Return what each worker is asked: for each batch some of its entities, and the columns of each table."""
-        asked: list[list[Array]] = [[] for _ in range(self._group.count)]
+        requests: list[list[Array]] = [[] for _ in range(self._group.count)]
         for one, parts in zip(questions.needs, questions.cuts, strict=True):
             kept = [one.columns.get(name, _NONE) for name in self._names]
             for worker, part in enumerate(parts):
-                asked[worker] += [_ids(one)[part], *kept]
-        return asked
+                requests[worker] += [_ids(one)[part], *kept]
+        return requests
 
     def _fetched(self, now: _Questions) -> list[Parameters]:
         """Return for each batch the rows of the entity tables that it needs; columns that it does not need hold anything."""
@@ -182,13 +182,13 @@ class SharedSteps:
         head: list[Array] = [np.array([self.wanted], np.int64), losses]
         messages = []
         cuts = [[self._cut(gradient) for gradient in found] for _, _, found in results]
-        for worker, asked in enumerate(self._asked(self._next)):
+        for worker, requests in enumerate(self._requests(self._next)):
             arrays = list(head)
             for (_, _, found), parts in zip(results, cuts, strict=True):
                 arrays.append(np.array([len(found)], np.int64))
                 for gradient, part in zip(found, parts, strict=True):
                     arrays += self._sent(gradient, slice(None) if part is None else part[worker])
-            messages.append(packed(arrays + asked))
+            messages.append(packed(arrays + requests))
         received = [iter(unpacked(message)) for message in self._group.exchange(messages)]
         wanted, all_losses = [next(reply) for reply in received], [next(reply) for reply in received]
         self.agreed, self.wanted = int(wanted[0][0]), 0
