@@ -43,7 +43,7 @@ SETTINGS = {
     "training.in_relation_share": 0.5,
     "training.evidence": False,
 }
-PAIR = 2.7e-10  # seconds of one thread for a column of a question and a candidate, by an epoch of a million facts
+PAIR = 2.3e-10  # seconds of one thread for a column of a question and a candidate, by an epoch of a million facts
 PORT, PATIENCE, WARM = 29400, 300.0, 5  # seconds; steps that load kernels and are not counted
 
 
@@ -265,6 +265,7 @@ class Constants(NamedTuple):
     rate_share: float  # how much longer bytes take than the rate of a link says
     byte: float  # seconds that a worker waits for a byte where the link is not narrow
     packing: float  # seconds of computation for a byte sent
+    batch: float  # seconds of computation for a batch, beside what one process takes
 
 
 def predicted_bytes(workers: int, batches: int, rows: float, columns: int, arity: int, dropout: bool = False) -> float:
@@ -278,20 +279,29 @@ def predicted_bytes(workers: int, batches: int, rows: float, columns: int, arity
 
 
 def predicted(
-    alone: float, workers: int, sent: float, collectives: float, link: Link, constants: Constants, processors: int
+    alone: float,
+    workers: int,
+    batches: int,
+    sent: float,
+    collectives: float,
+    link: Link,
+    constants: Constants,
+    processors: int,
 ) -> tuple[float, float]:
     """Return the seconds of a step, and the share of them that is communication.
 
     Args:
         alone: the seconds of a step of one process with as many threads as a worker has.
         workers: how many.
+        batches: of a step.
         sent: the bytes that a worker sends in a step.
         collectives: of a step.
         link: of each worker.
         constants: what was fitted.
         processors: that all workers together have, each of them one thread.
     """
-    computing = (alone / workers + constants.packing * sent) * max(1.0, workers / processors)
+    own = constants.packing * sent + constants.batch * batches / workers
+    computing = (alone / workers + own) * max(1.0, workers / processors)
     numbers = terms(collectives, sent, link)
     waiting = sum(one * constant for one, constant in zip(numbers, constants, strict=False))
     return computing + waiting, waiting / (computing + waiting)
@@ -307,15 +317,15 @@ def fitted(runs: list[dict[str, Any]]) -> Constants:
     """Return the constants that fit runs best: least squares of relative errors, none below 0."""
     from scipy.optimize import nnls
 
-    rows, packing = [], []
+    rows, more = [], []
     for one in runs:
         sent, waited = one["step"]["bytes"], one["step"]["waiting"]
         numbers = terms(one["step"]["collectives"], sent, Link(one["delay_ms"], one["rate_mbit"]))
         rows.append([number / waited for number in numbers])
         computing = one["step"]["seconds"] - waited
-        packing.append((computing - one["one_process"]["seconds"] / one["hosts"]) / sent)
-    found, _ = nnls(np.array(rows), np.ones(len(rows)))
-    return Constants(*found.tolist(), packing=float(np.median(packing)))
+        extra = computing - one["one_process"]["seconds"] / one["hosts"]
+        more.append([sent / extra, one["settings"]["training.batches_per_step"] / one["hosts"] / extra])
+    return Constants(*(float(one) for part in (rows, more) for one in nnls(np.array(part), np.ones(len(part)))[0]))
 
 
 def wikidata(constants: Constants) -> None:
@@ -331,7 +341,7 @@ def wikidata(constants: Constants) -> None:
         beside = workers / machines  # workers of a machine share its link
         own = Link(link.delay, (link.rate or 0) / beside)
         alone = batches * batch * workers / (machines * cores)  # of one process with the threads of a worker
-        seconds, share = predicted(alone, workers, sent, 3, own, constants, workers)
+        seconds, share = predicted(alone, workers, batches, sent, 3, own, constants, workers)
         text = f"{workers} workers, {link.rate:,.0f} Mbit/s: {sent / 1e6:.1f} MB, {1e3 * seconds:.0f} ms a step"
         print(f"{text}, {share:.0%} communication, {steps * seconds / 3600:.1f} h an epoch")
 
@@ -348,8 +358,8 @@ def compare(path: Path) -> None:
     for one in runs:
         step, link = one["step"], Link(one["delay_ms"], one["rate_mbit"])
         alone, sent, collectives = one["one_process"]["seconds"], step["bytes"], step["collectives"]
-        processors = whole["machine"]["processors"]
-        seconds, share = predicted(alone, one["hosts"], sent, collectives, link, constants, processors)
+        processors, batches = whole["machine"]["processors"], one["settings"]["training.batches_per_step"]
+        seconds, share = predicted(alone, one["hosts"], batches, sent, collectives, link, constants, processors)
         words = [
             f"{collectives:.0f}",
             one["hosts"],
