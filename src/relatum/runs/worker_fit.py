@@ -184,7 +184,7 @@ class _Training:
     def _note(self, event: str, now: State, facts: dict[str, Any]) -> None:
         """Write what happened, and save the state when all workers have agreed on it."""
         if event == "end":
-            facts = {**facts, "workers": self.group.count, "communication": self._share()}
+            facts = {**facts, "workers": self.group.count, "communication": self._share(), "bytes_sent": self.group.sent}
         write_event(self.journal, event, now, facts)
         if self.steps is not None and (event == "validation" or (event == "step" and self.steps.agreed == _SAVE)):
             self._save(now)

@@ -61,10 +61,12 @@ class Group:
         count: how many there are.
         names: of all of them, with host and process.
         seconds: that this worker has spent in waiting for messages and sending them.
+        collectives: in how many exchanges of the whole group it has taken part.
+        sent: how many bytes it has sent to others, without what the network adds; sums and extremes are not counted.
     """
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self.seconds, self.collectives, self.sent = 0.0, 0, 0
         self._longest = _longest_wait()
         wait = timedelta(seconds=self._longest)
         self.number, self.count = _numbers()
@@ -88,21 +90,36 @@ class Group:
         """Whether this is the worker that writes files and shows how things go."""
         return self.number == 0
 
-    def exchange(self, messages: Sequence[Bytes]) -> list[Bytes]:
-        """Return what each worker has sent to this one, given what this one sends to each."""
+    def exchange(self, messages: Sequence[Bytes], expected: Sequence[int] | None = None) -> list[Bytes]:
+        """Return what each worker has sent to this one, given what this one sends to each.
+
+        Where every worker knows how many bytes come from each, `expected`, no collective goes before to say it.
+        """
         sent = list(messages)
         sent[self.number] = messages[self.number][:0]  # what a worker sends to itself goes nowhere
         if self.count == 1:
             return list(messages)
-        sizes = torch.tensor([len(message) for message in sent])
-        found = torch.empty_like(sizes)
+        sizes = [len(message) for message in sent]
         with self._waiting():
-            dist.all_to_all_single(found, sizes)
-            inward, outward = torch.empty(int(found.sum()), dtype=torch.uint8), torch.from_numpy(np.concatenate(sent))
-            dist.all_to_all_single(inward, outward, found.tolist(), sizes.tolist())
-        received = np.split(inward.numpy(), np.cumsum(found.numpy())[:-1])
+            found = self._sizes(sizes) if expected is None else list(expected)
+            found[self.number] = 0
+            inward, outward = torch.empty(sum(found), dtype=torch.uint8), torch.from_numpy(np.concatenate(sent))
+            dist.all_to_all_single(inward, outward, found, sizes)
+        self.sent += sum(sizes)
+        self.collectives += 1
+        received = np.split(inward.numpy(), np.cumsum(found)[:-1])
         received[self.number] = messages[self.number]
         return received
+
+    def _sizes(self, sizes: list[int]) -> list[int]:
+        """Return how many bytes each worker sends to this one, given how many this one sends to each."""
+        sent = torch.tensor(sizes)
+        found = torch.empty_like(sent)
+        dist.all_to_all_single(found, sent)
+        self.sent += 8 * (self.count - 1)
+        self.collectives += 1
+        numbers: list[int] = found.tolist()
+        return numbers
 
     def share(self, message: Bytes) -> list[Bytes]:
         """Return the messages of all workers, given that of this one."""

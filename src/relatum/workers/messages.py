@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bytes", "packed", "unpacked"]
+__all__ = ["Bytes", "packed", "packed_size", "unpacked"]
 
 Bytes = npt.NDArray[np.uint8]
 Array = npt.NDArray[Any]
@@ -29,6 +30,12 @@ def packed(arrays: Sequence[Array]) -> Bytes:
         start = end - _padded(part.nbytes)
         found[start : start + part.nbytes] = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
     return found
+
+
+def packed_size(shapes: Sequence[tuple[int, ...]], itemsize: int) -> int:
+    """Return how many bytes a message of arrays has, given their shapes and the size of their numbers."""
+    header = 2 + sum(2 + len(shape) for shape in shapes)
+    return _ALIGNED * header + sum(_padded(itemsize * math.prod(shape)) for shape in shapes)
 
 
 def unpacked(message: Bytes) -> list[Array]:

@@ -2,7 +2,8 @@
 
 The batches of a step are dealt out in turn, each is computed from the same parameters as one process would, and whoever
 has a row takes the optimizer's steps on it in the order of the batches: the bits are those of one process, whatever the
-number of workers.
+number of workers. What the next step needs is known before its parameters are, so its questions go with the gradients of
+this one, and a step has two exchanges.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from relatum.models.training_protocols import Gradient
 from relatum.training.optimizer import Optimizer
 from relatum.training.rows import Needs, Rows
 from relatum.workers.group import Group
-from relatum.workers.messages import packed, unpacked
+from relatum.workers.messages import packed, packed_size, unpacked
 from relatum.workers.shares import Shares
 
 __all__ = ["SharedSteps"]
@@ -36,6 +37,26 @@ Array = npt.NDArray[Any]
 Result = tuple[float, float, list[Gradient]]
 
 _NONE = np.empty(0, np.int64)
+_FLOAT = 4  # bytes of a number of the entity tables
+
+
+@dataclass
+class _Questions:
+    """What the batches of a step need of each worker.
+
+    Attributes:
+        numbers: of all batches of the step.
+        mine: those of this worker.
+        needs: of each of its batches.
+        cuts: which of the entities that a batch needs each worker has.
+        received: what the others need of this worker, once they have said it.
+    """
+
+    numbers: list[int]
+    mine: list[int]
+    needs: list[Needs]
+    cuts: list[list[slice]]
+    received: list[list[Array]]
 
 
 class SharedSteps:
@@ -53,19 +74,25 @@ class SharedSteps:
         self._rows, self._optimizer, self._pool = rows, optimizer, pool
         self._names, self._all_names = model.entity_tables, sorted(optimizer.parameters)
         self._found: list[Gradient] = []
+        self._batches, self._next = 0, _Questions([], [], [], [], [])
         self.wanted = self.agreed = 0
 
     def start_epoch(self, epoch: int) -> int:
-        """Cut the rows into batches."""
-        return self._rows.start_epoch(epoch)
+        """Cut the rows into batches; what was asked for a step of another epoch counts no more."""
+        self._batches, self._next = self._rows.start_epoch(epoch), self._questions([])
+        return self._batches
 
     def gradients(self, numbers: Sequence[int]) -> list[tuple[float, float]]:
         """Compute the gradients of this worker's batches, and exchange them for those of its own entities."""
-        mine = list(numbers)[self._group.number :: self._group.count]
-        needs = list(self._pool.map(self._needs, mine))
-        tables = self._fetched(needs)
-        results = list(self._pool.map(self._work, mine, tables, needs))
-        return self._returned(numbers, mine, results)
+        now = self._next
+        if now.numbers != list(numbers):
+            now = self._questions(numbers)
+            now.received = [unpacked(one) for one in self._group.exchange([packed(each) for each in self._requests(now)])]
+        tables = self._fetched(now)
+        results = list(self._pool.map(self._work, now.mine, tables, now.needs))
+        behind = numbers[-1] + 1
+        self._next = self._questions(range(behind, min(behind + len(numbers), self._batches)))
+        return self._returned(numbers, results)
 
     def apply(self, learning_rate: float) -> None:
         """Take the steps on this worker's entities, and on what every worker has, and forget the gradients."""
@@ -90,18 +117,36 @@ class SharedSteps:
             return gradient
         return replace(gradient, rows=_ids(needs) if gradient.rows is None else _ids(needs)[gradient.rows])
 
-    def _fetched(self, needs: Sequence[Needs]) -> list[Parameters]:
-        """Return for each batch the rows of the entity tables that it needs; columns that it does not need hold anything."""
-        cuts = [self._shares.cut(_ids(one)) for one in needs]
-        questions: list[list[Array]] = [[] for _ in range(self._group.count)]
-        for one, parts in zip(needs, cuts, strict=True):
+    def _questions(self, numbers: Sequence[int]) -> _Questions:
+        """Return what some batches need; nobody has been asked for it yet."""
+        mine = list(numbers)[self._group.number :: self._group.count]
+        needs = list(self._pool.map(self._needs, mine))
+        return _Questions(list(numbers), mine, needs, [self._shares.cut(_ids(one)) for one in needs], [])
+
+    def _requests(self, questions: _Questions) -> list[list[Array]]:
+        """Return what each worker is asked: for each batch some of its entities, and the columns of each table."""
+        requests: list[list[Array]] = [[] for _ in range(self._group.count)]
+        for one, parts in zip(questions.needs, questions.cuts, strict=True):
+            kept = [one.columns.get(name, _NONE) for name in self._names]
             for worker, part in enumerate(parts):
-                kept = [one.columns.get(name, _NONE) for name in self._names]
-                questions[worker] += [_ids(one)[part], *kept]
-        received = self._group.exchange([packed(arrays) for arrays in questions])
-        answers = self._group.exchange([packed(self._answer(unpacked(message))) for message in received])
+                requests[worker] += [_ids(one)[part], *kept]
+        return requests
+
+    def _fetched(self, now: _Questions) -> list[Parameters]:
+        """Return for each batch the rows of the entity tables that it needs; columns that it does not need hold anything."""
+        expected = [packed_size(self._shapes(now, worker), _FLOAT) for worker in range(self._group.count)]
+        answers = self._group.exchange([packed(self._answer(arrays)) for arrays in now.received], expected)
         replies = [iter(unpacked(message)) for message in answers]
-        return [self._assembled(one, parts, replies) for one, parts in zip(needs, cuts, strict=True)]
+        return [self._assembled(one, parts, replies) for one, parts in zip(now.needs, now.cuts, strict=True)]
+
+    def _shapes(self, now: _Questions, worker: int) -> list[tuple[int, int]]:
+        """Return the shapes of the arrays that a worker answers with."""
+        widths = {name: math.prod(self._optimizer.parameters[name].shape[1:]) for name in self._names}
+        return [
+            (parts[worker].stop - parts[worker].start, len(one.columns.get(name, _NONE)) or widths[name])
+            for one, parts in zip(now.needs, now.cuts, strict=True)
+            for name in self._names
+        ]
 
     def _answer(self, arrays: list[Array]) -> list[Array]:
         """Return the rows and columns that another worker needs for its batches."""
@@ -128,19 +173,22 @@ class SharedSteps:
             tables[name] = torch.from_numpy(table).view(len(table), *own.shape[1:])
         return tables
 
-    def _returned(self, numbers: Sequence[int], mine: Sequence[int], results: list[Result]) -> list[tuple[float, float]]:
-        """Send gradients to who has the rows, keep those of this worker's rows, and return losses and weights."""
+    def _returned(self, numbers: Sequence[int], results: list[Result]) -> list[tuple[float, float]]:
+        """Send gradients to who has the rows, keep those of this worker's rows, and return losses and weights.
+
+        What the next step needs goes along.
+        """
         losses = np.array([[loss, weight] for loss, weight, _ in results], np.float64).reshape(-1, 2)
         head: list[Array] = [np.array([self.wanted], np.int64), losses]
         messages = []
         cuts = [[self._cut(gradient) for gradient in found] for _, _, found in results]
-        for worker in range(self._group.count):
+        for worker, requests in enumerate(self._requests(self._next)):
             arrays = list(head)
             for (_, _, found), parts in zip(results, cuts, strict=True):
                 arrays.append(np.array([len(found)], np.int64))
                 for gradient, part in zip(found, parts, strict=True):
                     arrays += self._sent(gradient, slice(None) if part is None else part[worker])
-            messages.append(packed(arrays))
+            messages.append(packed(arrays + requests))
         received = [iter(unpacked(message)) for message in self._group.exchange(messages)]
         wanted, all_losses = [next(reply) for reply in received], [next(reply) for reply in received]
         self.agreed, self.wanted = int(wanted[0][0]), 0
@@ -148,6 +196,7 @@ class SharedSteps:
         for index in range(len(numbers)):  # in the order of the batches
             reply = received[index % self._group.count]
             self._found += [self._taken(reply) for _ in range(int(next(reply)[0]))]
+        self._next.received = [list(reply) for reply in received]
         self._found = [gradient for gradient in self._found if gradient.rows is None or len(gradient.rows)]
         count = self._group.count
         return [tuple(all_losses[index % count][index // count].tolist()) for index in range(len(numbers))]
