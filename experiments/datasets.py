@@ -1,4 +1,4 @@
-"""Count what is in the datasets of the paper: `python runs/results.py`.
+"""Count what is in the datasets of the paper: `python experiments/datasets.py`.
 
 Writes results/datasets.json: entities, relations and facts by part and by arity, and REL-ER's test facts by operation and
 depth, with the checksums of the files. `relatum tables` sets them beside the paper's table.
@@ -14,4 +14,4 @@ from relatum.runs.results import measure, save_results
 RESULTS = Path(__file__).parents[1] / "results"
 
 if __name__ == "__main__":
-    save_results(RESULTS / "datasets.json", {"made_by": "python runs/results.py", **measure(DATASETS)})
+    save_results(RESULTS / "datasets.json", {"made_by": "python experiments/datasets.py", **measure(DATASETS)})

@@ -16,8 +16,6 @@ with optional("matplotlib", extra="plot"):
     import matplotlib
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-with optional("matplotlib", extra="plot"):
-    from matplotlib.figure import Figure
 
 __all__ = ["COLUMN", "PAGE", "STYLES", "Drawing", "Style", "grid", "legend_below", "styled", "write_figure"]
 

@@ -28,14 +28,7 @@ with optional("matplotlib", extra="plot"):
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
-with optional("matplotlib", extra="plot"):
-    from matplotlib.figure import Figure
     from matplotlib.patheffects import withStroke
-with optional("matplotlib", extra="plot"):
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-with optional("matplotlib", extra="plot"):
-    from matplotlib.figure import Figure
 
 __all__ = [
     "CLOSE",
