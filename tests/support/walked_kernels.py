@@ -127,6 +127,10 @@ def count() -> None:
 
 @walks(
     windowed_sigmoid.plan,
+    windowed_sigmoid.plan_between,
+    windowed_sigmoid.extremes,
+    windowed_sigmoid.target_sums,
+    windowed_sigmoid.count_above,
     windowed_sigmoid.forward,
     windowed_sigmoid.backward,
     windowed_sigmoid.count_better,
@@ -166,6 +170,9 @@ def sum_sigmoids() -> None:
                 targets = np.full(queries, candidates - 1)
                 found = windowed_sigmoid.count_better(plan, a, c, targets, excluded)
                 assert np.array_equal(found, reference.count_better(sums, targets, lists))
+                bars = windowed_sigmoid.target_sums(plan, a, c, targets)  # of targets that are elsewhere
+                better, _ = windowed_sigmoid.count_above(plan, a, c, bars, np.full(queries, -1), excluded)
+                assert np.array_equal(better, found[0])
                 if not len(excluded.pool):
                     found = windowed_sigmoid.count_better(plan, a, c, targets, excluded, bonus)
                     assert np.array_equal(found, reference.count_better(sums + more, targets, lists))
