@@ -58,3 +58,9 @@ def test_no_more_is_written_than_there_is_room_for(tmp_path: Path) -> None:
     assert sides.is_full
     assert len(list(tmp_path.glob("*.tiles.npy"))) == 2
     assert sides.nbytes == 2 * size
+
+
+def test_a_directory_that_cannot_be_written_costs_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    sides = CandidateSides(1 << 20, SideFiles(tmp_path / "file" / "sides"))
+    assert sides.side((0, 0), packed, at_once=True) is not None

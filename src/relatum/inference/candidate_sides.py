@@ -77,8 +77,11 @@ class CandidateSides:
         side = pack()
         if side is None or self.is_full or (self.most is not None and side.nbytes > self.most):
             return side
-        files.save(*key, side)
-        return files.load(*key)
+        try:
+            files.save(*key, side)
+        except OSError:  # what is full, or gone, costs others the time to pack it, and nobody the answer
+            return side
+        return files.load(*key) or side
 
     def _keep(self, key: Key, side: CompactSide | None) -> None:
         if self.most is None:

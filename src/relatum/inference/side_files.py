@@ -32,7 +32,7 @@ class SideFiles:
         try:
             numbers = np.load(rest, allow_pickle=False)
             mapped = np.load(tiles, mmap_mode="r", allow_pickle=False)
-        except FileNotFoundError:
+        except OSError:
             return None
         paired, single, size = map(int, numbers[:3])
         order, centre, half, lowest, steps = numbers[3:].reshape(5, -1)
