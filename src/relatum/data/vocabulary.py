@@ -75,9 +75,8 @@ class Vocabulary:
                 text.decode()
             symbols = np.frombuffer(text, np.uint8)
             starts = np.concatenate([[0], np.flatnonzero(symbols == ord("\n")) + 1, [len(text) + 1]]).astype(np.int64)
-            with contextlib.suppress(
-                DataError
-            ):  # in another order, or empty: the long way says what is wrong, if anything is
+            # In another order, or empty: the long way says what is wrong, if anything is.
+            with contextlib.suppress(DataError):
                 lines = NameLines.check(symbols, starts)
                 if not any_blank(symbols, starts):
                     return cls(lines, kind)

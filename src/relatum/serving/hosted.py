@@ -20,14 +20,14 @@ from relatum.resources.prepare import prepare
 from relatum.runs.sql_answers import views_of
 from relatum.serving.errors import RequestError
 
-__all__ = ["HostedRun", "HostedRuns", "require_run", "signature"]
+__all__ = ["HostedRun", "HostedRuns", "candidate_memory", "require_run", "signature"]
 
 Signature = frozenset[tuple[str, int, int, int]]
 
 _LOG = logging.getLogger("relatum.serving")
 # What is written while a run is trained, or about it, and is no part of what is loaded.
 _IGNORED = frozenset({"journal.jsonl", "checkpoint.safetensors", ".lock", "README.md", "report.html"})
-_SHARE = 3  # of the memory that is free, for packed candidate sides
+_SHARE = 3  # of the memory that is free, for packed candidates
 _MODEL, _SPEC = "config.json", "spec.toml"
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _PARTS = (
@@ -42,6 +42,11 @@ _PARTS = (
     "events",
     "environment",
 )
+
+
+def candidate_memory(wanted: int | None) -> int:
+    """Return how many bytes packed candidates of all runs may take: what is wanted, or a share of what is free."""
+    return free() // _SHARE if wanted is None else wanted
 
 
 def signature(folder: Path) -> Signature:
@@ -164,7 +169,7 @@ class HostedRuns(Mapping[str, HostedRun]):
     def __init__(self, folders: Iterable[Path], candidate_bytes: int | None = None, shared: Path | None = None) -> None:
         self._runs: dict[str, HostedRun] = {}
         several = list(folders)
-        most = (free() // _SHARE if candidate_bytes is None else candidate_bytes) // max(1, len(several))
+        most = candidate_memory(candidate_bytes) // max(1, len(several))
         for folder in several:
             name = self._free_name(folder)
             self._runs[name] = HostedRun(name, folder, most, shared)

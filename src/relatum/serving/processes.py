@@ -16,17 +16,16 @@ import torch
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from relatum.memory import free
 from relatum.progress import silence
 from relatum.serving.app import create_app
 from relatum.serving.decisions import Decisions
+from relatum.serving.hosted import candidate_memory
 from relatum.serving.security import App
 from relatum.serving.settings import ServerSettings
 
 __all__ = ["Served"]
 
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108  # where Linux has files that are memory
-_SHARE = 3  # of the memory that is free, for packed candidates
 _PATIENCE = 60  # seconds in which a process must show that it is alive: loading a run takes some
 
 _as_long_as_the_process = ExitStack()
@@ -81,7 +80,7 @@ def _app_of_process(folders: Sequence[Path], settings: ServerSettings) -> App:
 @contextmanager
 def _shared_memory(settings: ServerSettings) -> Iterator[ServerSettings]:
     """Yield settings with a directory that only this user reads, in memory where there is room, and gone at the end."""
-    wanted = free() // _SHARE if settings.candidate_bytes is None else settings.candidate_bytes
+    wanted = candidate_memory(settings.candidate_bytes)
     room = shutil.disk_usage(_IN_MEMORY).free if _IN_MEMORY.is_dir() else 0
     folder = Path(tempfile.mkdtemp(prefix=f"relatum-serve-{os.getpid()}-", dir=_IN_MEMORY if room > wanted else None))
     try:
