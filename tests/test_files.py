@@ -46,6 +46,38 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
     assert (tmp_path / "fact").read_bytes() == b"old"
 
 
+def test_a_replaced_file_keeps_its_permissions_and_the_links_to_it(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "fact").write_bytes(b"old")
+    (tmp_path / "deep" / "fact").chmod(0o600)
+    (tmp_path / "link").symlink_to("deep/fact")
+    (tmp_path / "dangling").symlink_to("deep/later")
+    for name, file_name in (("link", "fact"), ("dangling", "later")):
+        with atomic_file(tmp_path / name) as file:
+            file.write(b"new")
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / "deep" / file_name).read_bytes() == b"new"
+    assert stat.S_IMODE((tmp_path / "deep" / "fact").stat().st_mode) == 0o600
+    assert sorted(path.name for path in (tmp_path / "deep").iterdir()) == ["fact", "later"]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_new_file_takes_no_place_that_is_taken_meanwhile(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError("no hard links here")
+
+    if not links:
+        monkeypatch.setattr(Path, "hardlink_to", refuse)
+    with atomic_file(tmp_path / "first", new=True) as file:
+        file.write(b"mine")
+    with pytest.raises(FileExistsError), atomic_file(tmp_path / "second", new=True) as file:
+        file.write(b"mine")
+        (tmp_path / "second").write_bytes(b"theirs")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"first": b"mine", "second": b"theirs"}
+
+
 def test_what_is_no_file_is_not_replaced_and_a_missing_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for path, reason in (
@@ -159,9 +191,9 @@ def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
         ('{"format": "other", "version": 2, "size": 1}', "format 'other'"),
         ('{"format": "relatum-shops", "version": 2}', "no 'size'"),
         ('{"format": "relatum-shops", "version": 2, "size": "many"}', "could not convert"),
-        ('{"format": "relatum-shops", "version": 2, "size": 1' + "0" * 400 + "}", "too large"),
-        ('{"format": "relatum-shops", "version": 2, "size": 1' + "0" * 5000 + "}", "4300 digits"),
-        ("[" * 100_000, "recursion"),
+        ('{"format": "relatum-shops", "version": 2, "size": 1' + "0" * 400 + "}", "a whole number of 401 digits"),
+        ('{"format": "relatum-shops", "version": 2, "size": 1' + "0" * 5000 + "}", "a whole number of 5001 digits"),
+        ("[" * 100_000, "nested too deeply"),
         ("\ud800", "utf-8"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ def lay_out(monkeypatch: pytest.MonkeyPatch, folder: Path, available: int | None
     (folder / "memory.current").write_text(f"{used}\n")
     monkeypatch.setattr(memory, "_MEMINFO", meminfo)
     monkeypatch.setattr(memory, "_GROUP", folder)
+    monkeypatch.setattr(memory, "_last", (-math.inf, 0))  # whatever was read before is old
 
 
 @pytest.mark.parametrize(
@@ -37,6 +39,17 @@ def test_what_is_free_is_the_least_of_machine_and_group(
     assert memory.free() == free
 
 
+def test_what_is_free_is_read_again_after_a_moment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lay_out(monkeypatch, tmp_path, 1 << 30, "max", 0)
+    now = 100.0
+    monkeypatch.setattr(memory.time, "monotonic", lambda: now)
+    assert memory.free() == 1 << 30
+    (tmp_path / "meminfo").write_text("MemAvailable: 1024 kB\n")
+    assert memory.free() == 1 << 30
+    now += 1
+    assert memory.free() == 1 << 20
+
+
 @pytest.mark.parametrize(("free", "budget"), [(0, 1 << 24), (3 << 30, 1 << 27), (1 << 40, 1 << 28)])
 def test_the_budget_is_a_power_of_two_within_bounds(free: int, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "free", lambda: free)
@@ -45,3 +58,19 @@ def test_the_budget_is_a_power_of_two_within_bounds(free: int, budget: int, monk
 
 def test_this_machine_says_what_is_free() -> None:
     assert memory.free() > 1 << 24
+
+
+def test_copies_of_files_give_way_and_a_little_always_fits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lay_out(monkeypatch, tmp_path, 1 << 40, str(1 << 30), (1 << 30) - 5)
+    assert memory.free() == 5
+    assert memory.fits(1 << 24)
+    assert not memory.fits((1 << 24) + 1)
+    (tmp_path / "memory.stat").write_text(f"anon 7\nactive_file {1 << 27}\ninactive_file {1 << 28}\n")
+    monkeypatch.setattr(memory, "_last", (-math.inf, 0))
+    assert memory.free() == (1 << 27) + (1 << 28) + 5
+    assert memory.fits(1 << 28)
+
+
+def test_where_nobody_says_what_is_free_everything_fits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lay_out(monkeypatch, tmp_path, None, "max", 0)
+    assert memory.fits(1 << 60)

@@ -64,7 +64,7 @@ def test_a_whole_spec_survives_its_old_spelling(model: str) -> None:
 def test_a_spec_that_relatum_wrote_means_what_was_done_before_a_setting_was_added(tmp_path: Path) -> None:
     old = {"data": "example", "model": {"name": "reale"}, "training": {"rate": 0.25}}
     added = {"rows": "facts", "objective": "1vsAll", "answer_damping": 0.0, "validation_metric": "mrr"}
-    added |= {"refit": False, "evidence": False, "entity_storage": "float32"}
+    added |= {"refit": False, "evidence": False, "entity_storage": "float32", "share_roles": False}
     assert written(old) == {
         "data": "example",
         "model": {"name": "reale", "dropout_block": 1},

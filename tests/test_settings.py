@@ -12,7 +12,7 @@ import pytest
 
 from relatum.errors import SettingError
 from relatum.models import MODELS
-from relatum.settings import Checked, rules_of, setting, whole_number
+from relatum.settings import Checked, change_of, rules_of, setting, whole_number
 from relatum.synth import SynthSettings
 from relatum.tables.options import ImportOptions
 from relatum.training.settings import TrainingSettings
@@ -87,3 +87,9 @@ def test_a_whole_number_that_a_caller_gives_is_checked_like_a_setting(value: obj
     assert whole_number("k", np.int32(3)) == 3
     with pytest.raises(SettingError, match=f"^k: {reason}$"):
         whole_number("k", value)
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 100_000])
+def test_a_value_without_end_is_refused_in_one_sentence(value: str) -> None:
+    with pytest.raises(SettingError, match=r"^training\.epochs: .{20}\.\.\. cannot be read$"):
+        change_of(f"training.epochs={value}")

@@ -8,13 +8,19 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from relatum.errors import FormatError, RelatumError
+from relatum import memory
+from relatum.errors import FormatError, RelatumError, RelatumWarning
+from relatum.processes import MARK, has_ended, is_of_here, mark
 
 __all__ = [
     "atomic_directory",
@@ -24,25 +30,39 @@ __all__ = [
     "document",
     "drop_torn_line",
     "find_file",
+    "left_behind",
+    "left_folders",
+    "parse_json",
     "read_document",
     "read_json",
+    "read_whole",
+    "remove_left",
     "require_empty",
+    "require_own",
     "sha256_of",
     "stale_temporaries",
+    "temporary_prefix",
     "write_bytes",
     "write_document",
 ]
 
 _Built = TypeVar("_Built")
 
-_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")  # what `_beside` makes
+# What `_beside` makes, and made before there were marks.
+_TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[0-9a-f]{{12}}(?:-(?P<mark>{MARK}))?\.tmp")
+_OF_DATABASES = re.compile(r"(-journal|-wal|-shm|\.wal|\.tmp)$")  # what they put beside a file
+_FOLDER = re.compile(rf"relatum-(?:serve-\d+-)?(?P<mark>{MARK})-[a-z0-9_]{{8}}")  # begins with a `temporary_prefix`
+_UNTOUCHED = 86400.0  # seconds after which what nobody knows the writer of is stale
 _PIECE = 1 << 16  # bytes
+_LONGEST_REASON = 500  # characters: what is wrong with a file may be a text without end
+_AS_OBJECTS = 8  # times its size that a text takes as Python's objects, about
+_LONG = re.compile(rb"[0-9]{19}")  # digits: what may be more than 64 bits hold
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """Yield a binary file that becomes `path` when the block ends well, and vanishes when it does not."""
-    with atomic_path(path) as temporary, temporary.open("xb") as file:
+def atomic_file(path: Path, *, new: bool = False) -> Iterator[BinaryIO]:
+    """Yield a binary file that becomes `path`, as `atomic_path` does, when the block ends well."""
+    with atomic_path(path, new=new) as temporary, temporary.open("xb") as file:
         yield file
 
 
@@ -53,22 +73,46 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield the name of a file to make, which becomes `path` when the block ends well, and vanishes when it does not."""
+def atomic_path(path: Path, *, new: bool = False) -> Iterator[Path]:
+    """Yield the name of a file to make, which becomes `path` when the block ends well, and vanishes when it does not.
+
+    A file that is replaced leaves its permissions to the new one, and a link goes on to lead to it. With `new` nothing is
+    replaced: FileExistsError says that something is there by then, whoever made it and when.
+    """
+    path = path.resolve() if path.is_symlink() else path
     if path.exists() and not path.is_file():
         raise RelatumError(f"{path}: is not a file that could be replaced")
     if not path.parent.is_dir():
         raise RelatumError(f"{path.parent}: no such directory")
+    _remove_stale(path)
     temporary = _beside(path)
     try:
         yield temporary
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
-        temporary.replace(path)
+        if new:
+            _claim(temporary, path)
+        else:
+            with suppress(FileNotFoundError):
+                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+            temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     _sync_directory(path.parent)
+
+
+def _claim(temporary: Path, path: Path) -> None:
+    """Give a file the name `path`, unless that is taken."""
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links: an empty file holds the name for the moment
+        path.touch(exist_ok=False)
+        temporary.replace(path)
+    else:
+        temporary.unlink()
 
 
 @contextmanager
@@ -76,6 +120,7 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     """Yield a temporary directory that becomes `path` when the block ends well; `path` must be new, or empty."""
     require_empty(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_stale(path)
     temporary = _beside(path)
     temporary.mkdir()
     try:
@@ -100,9 +145,108 @@ def require_empty(directory: Path) -> None:
         raise RelatumError(f"{directory}: already exists and is not an empty directory")
 
 
+def require_own(path: Path, mark: str) -> None:
+    """Refuse to replace a file that does not begin with `mark`, by which what relatum writes anew can be told."""
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        begins = file.read(len(mark.encode()))
+    if begins != mark.encode():
+        raise RelatumError(f"{path}: already exists, and relatum has not written it; choose another name, or remove it")
+
+
 def stale_temporaries(folder: Path) -> list[Path]:
-    """Return the temporary files in a folder; where nobody is writing, these are what killed writers have left."""
-    return [path for path in folder.iterdir() if _TEMPORARY.fullmatch(path.name) and path.is_file()]
+    """Return the temporary files in a folder that is held by this process: what killed writers have left.
+
+    Those of other living processes, which may write a report without holding it, are not among them.
+    """
+    found = ((path, _TEMPORARY.fullmatch(path.name)) for path in folder.iterdir())
+    return [path for path, matched in found if matched is not None and path.is_file() and not _is_living(matched["mark"])]
+
+
+def left_behind(folder: Path, name: str | None = None) -> list[Path]:
+    """Return what killed processes have left in a folder, whoever is writing there: half a file, or half a folder.
+
+    That is what is called as temporary files and folders are, and whose process has ended on this machine; where that
+    cannot be known, what was not touched for a day.
+
+    Args:
+        folder: where to look, and no deeper.
+        name: only what was to become this file or folder.
+    """
+    found = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            matched = _TEMPORARY.fullmatch(entry.name) or _TEMPORARY.fullmatch(_OF_DATABASES.sub("", entry.name))
+            if matched is not None and name in (None, matched["name"]):
+                found.append((Path(entry.path), matched["mark"]))
+    return sorted(path for path, marked in found if _is_stale(path, marked))
+
+
+def left_folders(folder: Path) -> list[Path]:
+    """Return the temporary folders of this user's relatum processes that have ended, in the system's folder of such."""
+    found = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            matched = _FOLDER.fullmatch(entry.name)
+            if matched is not None and entry.is_dir(follow_symlinks=False) and _is_own(Path(entry.path)):
+                found.append((Path(entry.path), matched["mark"]))
+    return sorted(path for path, marked in found if _is_stale(path, marked))
+
+
+def temporary_prefix(folder: Path | None = None) -> str:
+    """Return how the name of a temporary folder begins, by which it can be told whether its process has ended.
+
+    Those of processes that have are removed, from the folder where it is going to be, by default the system's.
+    """
+    where = Path(tempfile.gettempdir()) if folder is None else folder
+    if where not in _swept:
+        _swept.add(where)
+        remove_left(left_folders(where))
+    return f"relatum-{mark()}-"
+
+
+def remove_left(paths: Iterable[Path]) -> None:
+    """Remove what killed processes have left, and say so."""
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+        if not path.exists():
+            warnings.warn(f"{path}: removed; a process that was killed had left it", RelatumWarning, stacklevel=2)
+
+
+_swept: set[Path] = set()  # where this process has looked already
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove what killed processes have left of a file or folder that is going to be written."""
+    if path not in _swept:
+        _swept.add(path)
+        remove_left(left_behind(path.parent, path.name))
+
+
+def _is_stale(path: Path, marked: str | None) -> bool:
+    if marked is not None and has_ended(marked):
+        return True
+    if marked is not None and is_of_here(marked):
+        return False
+    try:
+        touched: float = max(each.lstat().st_mtime for each in (path, *(path.rglob("*") if path.is_dir() else ())))
+    except OSError:
+        return False  # somebody is at it
+    return time.time() - touched > _UNTOUCHED
+
+
+def _is_living(marked: str | None) -> bool:
+    """Return whether a mark is that of another process of this machine that is alive."""
+    return marked is not None and marked != mark() and is_of_here(marked) and not has_ended(marked)
+
+
+def _is_own(path: Path) -> bool:
+    return sys.platform == "win32" or path.lstat().st_uid == os.getuid()
 
 
 def find_file(folder: Path, *names: str) -> Path | None:
@@ -121,14 +265,20 @@ def write_document(path: Path, format_name: str, version: int, content: Mapping[
     write_bytes(path, document(format_name, version, content))
 
 
-def read_document(path: Path, format_name: str, version: int, build: Callable[[dict[str, Any]], _Built]) -> _Built:
-    """Return what `build` makes of the content of a document; whatever is wrong with either is one error with the path."""
+def read_document(
+    path: Path, format_name: str, version: int, build: Callable[[dict[str, Any]], _Built], *, oldest: int | None = None
+) -> _Built:
+    """Return what `build` makes of the content of a document; whatever is wrong with either is one error with the path.
+
+    It has the given version, or an older one down to `oldest`, of which the content is read alike.
+    """
+    versions = range(version if oldest is None else oldest, version + 1)
 
     def checked(whole: Any) -> _Built:
         if not isinstance(whole, dict):
             raise TypeError(f"{type(whole).__name__} where an object should be")
         found = whole.pop("format"), whole.pop("version")
-        if found != (format_name, version):
+        if found[0] != format_name or type(found[1]) is not int or found[1] not in versions:
             raise ValueError(f"format {found[0]!r}, version {found[1]!r}; this reads {format_name!r}, {version}")
         return build(whole)
 
@@ -138,10 +288,36 @@ def read_document(path: Path, format_name: str, version: int, build: Callable[[d
 def read_json(path: Path, what: str, build: Callable[[Any], _Built]) -> _Built:
     """Return what `build` makes of a JSON file that should hold `what`; whatever is wrong is one error with the path."""
     try:
-        return build(json.loads(path.read_text(encoding="utf-8")))
+        return build(parse_json(read_whole(path)))
     except (RelatumError, LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
+        reason = reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]} ..."
         raise FormatError(path, None, f"damaged or foreign {what}: {reason}") from None
+
+
+def parse_json(text: bytes) -> Any:
+    """Return what a text of JSON says; a `ValueError` where it is none, or nested without end.
+
+    Whole numbers have 64 bits at most, so that whatever is made of them has an end as well.
+    """
+    try:
+        return json.loads(text.decode(), parse_int=_int64 if _LONG.search(text) else None)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _int64(digits: str) -> int:
+    if len(digits) > 20 or not -(1 << 63) <= int(digits) < 1 << 63:
+        raise ValueError(f"a whole number of {len(digits)} digits, and 64 bits are the most")
+    return int(digits)
+
+
+def read_whole(path: Path) -> bytes:
+    """Return the bytes of a file that is to become Python's objects; refused if these would not fit the free memory."""
+    size = path.stat().st_size
+    if not memory.fits(_AS_OBJECTS * size):
+        raise RelatumError(f"{path}: its {size:,} bytes are more than the free memory can hold")
+    return path.read_bytes()
 
 
 def drop_torn_line(path: Path) -> None:
@@ -172,21 +348,29 @@ def sha256_of(path: Path) -> str:
 
 
 def cache_directory() -> Path:
-    """Return where relatum keeps what it can make again: `RELATUM_CACHE`, or the platform's cache directory."""
+    """Return where relatum keeps what it can make again: `RELATUM_CACHE`, or the platform's cache directory.
+
+    Who has no home, such as a number without a name in a container, has a directory among the temporary ones.
+    """
     if chosen := os.environ.get("RELATUM_CACHE"):
         return Path(chosen).expanduser().absolute()
+    try:
+        return _platform_cache() / "relatum"
+    except RuntimeError:
+        return Path(tempfile.gettempdir()) / f"relatum-{os.getuid()}"
+
+
+def _platform_cache() -> Path:
     if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "relatum"
+        return Path.home() / "Library" / "Caches"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def _beside(path: Path) -> Path:
     """Return a fresh name in the directory of `path`, so that a rename stays on one file system."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    return path.with_name(f".{path.name}.{secrets.token_hex(6)}-{mark()}.tmp")
 
 
 def _sync_directory(path: Path) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
-__all__ = ["budget", "free"]
+__all__ = ["budget", "fits", "free"]
 
 _LEAST, _MOST = 1 << 24, 1 << 28  # 16 MB always; more than 256 MB makes nothing faster
 _SHARE = 16  # of the free memory
+_RECENT = 0.05  # seconds for which what was read counts: to read it takes longer than a small piece of work
 
 _MEMINFO = Path("/proc/meminfo")
 _GROUP = Path("/sys/fs/cgroup")
+_last: tuple[float, int] = (-_RECENT, 0)  # when it was read, and how much was free
 
 
 def budget() -> int:
@@ -21,14 +24,40 @@ def budget() -> int:
 
 def free() -> int:
     """Return how many bytes are free, for the machine and for the group that the process is confined to."""
+    global _last
+    read, found = _last
+    now = time.monotonic()
+    if now - read >= _RECENT:
+        found = _read()
+        _last = now, found
+    return found
+
+
+def fits(size: int) -> bool:
+    """Return whether so many bytes are free, as far as is known; what a file says of its size is held against this."""
+    return size <= max(free(), _LEAST) or _free_bytes() is None
+
+
+def _read() -> int:
+    found = _free_bytes()
+    return _MOST if found is None else found  # where nobody says, nothing is known but that most machines have this much
+
+
+def _free_bytes() -> int | None:
     found = []
     for line in _lines(_MEMINFO):
         if line.startswith("MemAvailable:"):
             found.append(int(line.split()[1]) << 10)
     limit, used = (_number(_GROUP / name) for name in ("memory.max", "memory.current"))
     if limit is not None and used is not None:
-        found.append(max(limit - used, 0))
-    return min(found, default=_MOST)  # where nobody says, nothing is known but that most machines have this much
+        found.append(max(limit - used + _cached(), 0))
+    return min(found, default=None)
+
+
+def _cached() -> int:
+    """Return how many bytes of the group's memory are copies of files, which give way to whatever needs room."""
+    fields = (line.split() for line in _lines(_GROUP / "memory.stat"))
+    return sum(int(field[1]) for field in fields if field[0] in ("active_file", "inactive_file"))
 
 
 def _number(path: Path) -> int | None:

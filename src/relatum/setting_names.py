@@ -44,6 +44,7 @@ _LATER: Mapping[str, Mapping[str, Any]] = {
         "validation_metric": "mrr",
         "entity_storage": "float32",
         "evidence": False,
+        "share_roles": False,
     },
     "reale": {"dropout_block": 1},
     "mtransh": {"unit_entities": False, "orthogonal_translations": False},

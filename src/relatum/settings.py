@@ -88,7 +88,9 @@ class Rule:
             if str in self.types:
                 return str(value)
         elif int in self.types and isinstance(value, numbers.Integral):
-            return int(value)
+            whole = int(value)
+            require(-(1 << 63) <= whole < 1 << 63, path, "too large a number")
+            return whole
         elif float in self.types and isinstance(value, numbers.Real):
             try:
                 return float(value)
@@ -168,6 +170,8 @@ def change_of(text: str) -> dict[str, Any]:
         return nested(path, tomllib.loads(f"value = {value}")["value"])
     except tomllib.TOMLDecodeError:
         return nested(path, value)
+    except (ValueError, RecursionError):  # a number, or nesting, without end
+        raise SettingError(f"{path}: {value[:20]}... cannot be read") from None
 
 
 def nested(path: str, value: Any) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from relatum import memory
 from relatum.errors import RelatumError
-from relatum.files import atomic_file
+from relatum.files import atomic_file, parse_json
 
 __all__ = [
     "MappedFile",
@@ -31,6 +32,7 @@ __all__ = [
     "read_tensor_file",
     "read_tensors",
     "read_titled_file",
+    "require_room",
     "write_arrays",
     "write_tensor_file",
     "write_tensors",
@@ -113,13 +115,14 @@ def _write(
 def read_tensor_file(path: Path, format_name: str, version: int) -> TensorFile | None:
     """Return what `write_tensor_file` wrote, or None if there is no file, or another, older or damaged one."""
     try:
+        require_room(path)
         body = path.read_bytes()
         header, tensors = _parts(body)
         metadata = header[_METADATA]
         if (metadata["format"], metadata["version"]) != (format_name, str(version)):
             return None
         whole = metadata[_CHECKSUM] == _checksum(header, tensors)
-        return TensorFile(body, json.loads(metadata["about"])) if whole else None
+        return TensorFile(body, parse_json(metadata["about"].encode())) if whole else None
     except _UNREADABLE:
         return None
 
@@ -155,12 +158,13 @@ def read_tensors(
         empty: returns room for a tensor, by shape and type.
     """
     try:
+        require_room(path)
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             length = int.from_bytes(file.read(8), "little")
             if length > min(size, _LONGEST_HEADER):
                 return None
-            header = json.loads(file.read(length))
+            header = parse_json(file.read(length))
             metadata = header[_METADATA]
             if (metadata["format"], metadata["version"]) != (format_name, str(version)):
                 return None
@@ -179,7 +183,7 @@ def read_tensors(
                 found.update(room)
                 at = end
             whole = 8 + length + at == size and found.hexdigest() == metadata[_CHECKSUM]
-            return ReadFile(tensors, json.loads(metadata["about"])) if whole else None
+            return ReadFile(tensors, parse_json(metadata["about"].encode())) if whole else None
     except _UNREADABLE:
         return None
 
@@ -225,7 +229,7 @@ def map_arrays(path: Path, format_name: str, version: int, known: str | None) ->
         arrays = {name: _array(tensors, entry) for name, entry in header.items()}
         if sum(array.nbytes for array in arrays.values()) != len(tensors):
             return None
-        return MappedFile(arrays, json.loads(metadata["about"]), checksum)
+        return MappedFile(arrays, parse_json(metadata["about"].encode()), checksum)
     except _UNREADABLE:
         return None
 
@@ -233,14 +237,21 @@ def map_arrays(path: Path, format_name: str, version: int, known: str | None) ->
 def read_titled_file(path: Path, format_name: str, version: int) -> TensorFile | None:
     """Return the same of an older file, with a title line; its `about` is still among the tensors, too."""
     try:
+        require_room(path)
         title, _, body = path.read_bytes().partition(b"\n")
         if title != f"{format_name} {version} {hashlib.sha256(body).hexdigest()}".encode():
             return None
         header, tensors = _parts(body)
         start, end = header["about"]["data_offsets"]
-        return TensorFile(body, json.loads(bytes(tensors[start:end])))
+        return TensorFile(body, parse_json(bytes(tensors[start:end])))
     except _UNREADABLE:
         return None
+
+
+def require_room(path: Path) -> None:
+    """Refuse a file that the free memory cannot hold, before any of it is read."""
+    if path.is_file() and not memory.fits(size := path.stat().st_size):
+        raise RelatumError(f"{path}: its {size:,} bytes are more than the free memory can hold")
 
 
 def is_damaged(body: bytes) -> bool:
@@ -266,7 +277,9 @@ def _dtype(entry: Mapping[str, Any]) -> np.dtype[Any]:
 def _parts(body: bytes | mmap.mmap) -> tuple[dict[str, Any], memoryview]:
     """Return the header of safetensors bytes, and the bytes of the tensors."""
     end = 8 + int.from_bytes(body[:8], "little")
-    header = json.loads(body[8:end])
+    if end > min(len(body), 8 + _LONGEST_HEADER):
+        raise ValueError("the header is longer than the file")
+    header = parse_json(body[8:end])
     if not isinstance(header, dict):
         raise ValueError("the header is not an object")
     return header, memoryview(body)[end:]
