@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ import numba
 import numpy as np
 from numba.core import event
 
-from relatum.files import cache_directory
+from relatum.kernels.kernel_cache import keep_compiled, why_not_kept
 from relatum.progress import announce
 
 __all__ = ["TILE", "exact", "exponentials", "fastmath_inline", "reordered", "strict_inline"]
@@ -46,24 +45,21 @@ def fastmath_inline(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compile(function: Callable[..., Any], fastmath: bool | set[str], *, inline: bool = False) -> Callable[..., Any]:
-    # Numba keeps compiled code as pickles. They belong where only the user writes, never beside the package.
-    previous = numba.config.CACHE_DIR  # type: ignore[attr-defined]
-    if not os.environ.get("NUMBA_CACHE_DIR"):
-        numba.config.CACHE_DIR = str(cache_directory() / "numba")  # type: ignore[attr-defined]
-    try:
-        compiled: Callable[..., Any] = numba.njit(
-            nogil=True, cache=True, error_model="numpy", fastmath=fastmath, forceinline=inline
-        )(function)
-        return compiled
-    finally:
-        numba.config.CACHE_DIR = previous  # type: ignore[attr-defined]
+    compiled: Callable[..., Any] = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath, forceinline=inline)(
+        function
+    )
+    keep_compiled(compiled, function)
+    return compiled
 
 
 class _Compilation(event.Listener):
     """Says so when kernels are really compiled, and not read from the cache: that may take half a minute."""
 
     def on_start(self, event: event.Event) -> None:
-        announce("compiling kernels, once per machine ...")
+        fault = why_not_kept()
+        announce(
+            "compiling kernels, once per machine ..." if fault is None else f"compiling kernels, at each start: {fault}"
+        )
 
     def on_end(self, event: event.Event) -> None:
         """Say nothing: what comes next shows that it is over."""

@@ -1,0 +1,64 @@
+"""Compiled kernels are kept where only their user can write, and made anew where they cannot be read."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+KERNEL = "import numpy as np; from relatum.kernels.jit import exponentials as e; e(np.zeros(3, 'f4'), np.zeros(3, 'i4'))"
+COMPILED = "compiling kernels, once per machine ...\n"
+
+
+def noted(cache: Path, **environment: str) -> str:
+    """Return what is said where a kernel is called."""
+    own = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    done = subprocess.run(
+        [sys.executable, "-c", KERNEL],
+        env={**own, "RELATUM_CACHE": str(cache), **environment},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stderr
+
+
+def test_the_folder_is_the_users_own(tmp_path: Path) -> None:
+    assert noted(tmp_path / "cache") == COMPILED
+    assert stat.S_IMODE((tmp_path / "cache" / "numba").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x80\x05garbage", b"not a pickle"])
+@pytest.mark.parametrize("kind", ["*.nbi", "*.nbc"])
+def test_damaged_files_are_made_anew(kind: str, damage: bytes, tmp_path: Path) -> None:
+    noted(tmp_path)
+    damaged = list(tmp_path.rglob(kind))
+    assert damaged
+    for path in damaged:
+        path.write_bytes(damage)
+    assert noted(tmp_path) == f"compiled kernels were damaged, and are made anew\n{COMPILED}"
+    assert noted(tmp_path) == ""
+
+
+def test_without_a_folder_kernels_are_compiled_at_each_start(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    said = f"compiling kernels, at each start: {tmp_path}/file/numba: Not a directory\n"
+    assert [noted(tmp_path / "file") for _ in range(2)] == [said, said]
+
+
+def test_a_folder_that_others_can_write_is_not_read(tmp_path: Path) -> None:
+    noted(tmp_path)
+    (tmp_path / "numba").chmod(0o777)
+    said = f"compiling kernels, at each start: others can write to {tmp_path}/numba; chmod go-w it\n"
+    assert noted(tmp_path) == said
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_another_user_is_not_read(tmp_path: Path) -> None:
+    noted(tmp_path)
+    os.chown(tmp_path / "numba", 12345, 12345)
+    assert noted(tmp_path) == f"compiling kernels, at each start: {tmp_path}/numba belongs to another user\n"
