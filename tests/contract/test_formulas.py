@@ -100,6 +100,50 @@ def nalp(case: Case, p: Arrays, relation: int, entities: list[int]) -> float:
     return float(np.min(pairs, axis=0) @ p["out"] + p["out_bias"])
 
 
+def triple_and_qualifiers(case: Case, p: Arrays, relation: int, entities: list[int]) -> tuple[list, list[list]]:
+    """Return the rows h, r and t, of which arity 1 has no t, and these with role and value for each qualifier."""
+    x = [p["entities"][entity] for entity in entities]
+    triple = [x[0], p["relations"][relation], x[1] if len(x) > 1 else None]
+    start = first_place(case, relation)
+    return triple, [[*triple, p["roles"][start + i], x[i]] for i in range(2, len(x))]
+
+
+def neuinfer(case: Case, p: Arrays, relation: int, entities: list[int]) -> float:
+    def layer(stacked: list, name: str) -> np.ndarray:
+        total = p[f"{name}_bias"].copy()
+        for row, vector in enumerate(stacked):
+            if vector is not None:
+                total += vector @ p[name][row]
+        return np.maximum(total, 0)
+
+    triple, qualifiers = triple_and_qualifiers(case, p, relation, entities)
+    validity = sigmoid(float(layer(triple, "triple") @ p["validity"] + p["validity_bias"]))
+    mean = validity
+    if qualifiers:
+        lowest = np.min([layer(each, "qualifier") for each in qualifiers], axis=0)
+        weight = case.model.settings.validity_weight  # type: ignore[attr-defined]
+        mean = weight * validity + (1 - weight) * sigmoid(float(lowest @ p["compatibility"] + p["compatibility_bias"]))
+    return math.log(mean / (1 - mean))
+
+
+def hinge(case: Case, p: Arrays, relation: int, entities: list[int]) -> float:
+    def convolved(stacked: list, name: str) -> np.ndarray:
+        _, width, filters = p[name].shape
+        features = []
+        for step in range(len(stacked[0]) - width + 1):
+            for f in range(filters):
+                total = p[f"{name}_bias"][f]
+                for row, vector in enumerate(stacked):
+                    for tap in range(width):
+                        total += 0 if vector is None else p[name][row, tap, f] * vector[step + tap]
+                features.append(max(total, 0))
+        return np.array(features)
+
+    triple, qualifiers = triple_and_qualifiers(case, p, relation, entities)
+    vectors = [convolved(triple, "triple"), *(convolved(each, "qualifier") for each in qualifiers)]
+    return float(np.min(vectors, axis=0) @ p["out"] + p["out_bias"])
+
+
 def getd(case: Case, p: Arrays, relation: int, entities: list[int]) -> float:
     ring = p[f"ring{len(entities)}"] / p["entities"].shape[1]
     core = ring[0]
@@ -140,6 +184,8 @@ FORMULAS: dict[str, Formula] = {
     "m-transh": m_transh,
     "rae": m_transh,
     "nalp": nalp,
+    "neuinfer": neuinfer,
+    "hinge": hinge,
     "getd": getd,
     "g-mpnn": g_mpnn,
 }

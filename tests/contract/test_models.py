@@ -15,7 +15,7 @@ from relatum.inference import scoring
 from relatum.kernels import parallel
 from relatum.kernels.filters import nothing_excluded
 from relatum.kernels.rows import adagrad
-from relatum.models import MODELS
+from relatum.models import MODELS, base
 from relatum.models.store import load_model, save_model
 from support.made_models import VARIANTS, Case, case_called, made_case, made_graph
 
@@ -56,6 +56,35 @@ def test_candidates_broadcast_over_relations_and_entities(case: Case) -> None:
             assert close(found[number, 1, 2], case.model.candidates(tables, relation, 0, many[number, 1, 2]))
 
 
+def test_shapes_are_known_without_drawing_anything(case: Case) -> None:
+    drawn, shapes = case.model.init_parameters(torch.Generator()), case.model.parameter_shapes()
+    assert {name: (one.shape, one.dtype) for name, one in drawn.items()} == {
+        name: (one.shape, one.dtype) for name, one in shapes.items()
+    }
+    assert all(one.device.type == "meta" for one in shapes.values())
+    some = case.model.parameter_shapes(range(1, 3))
+    assert all(len(some[name]) == 2 for name in case.model.entity_tables)
+
+
+def test_some_entities_start_as_they_do_among_all(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "_BLOCK", 32)
+    rng = torch.Generator().manual_seed(7)
+    whole = case.model.init_parameters(rng)
+    for wanted in (
+        range(case.model.num_entities),
+        range(1, 4),
+        range(2, 2),
+        range(case.model.num_entities - 2, case.model.num_entities),
+    ):
+        other = torch.Generator().manual_seed(7)
+        found = case.model.init_parameters(other, wanted)
+        assert torch.equal(other.get_state(), rng.get_state())
+        assert found.keys() == whole.keys()
+        for name, tensor in found.items():
+            expected = whole[name][wanted.start : wanted.stop] if name in case.model.entity_tables else whole[name]
+            assert torch.equal(tensor, expected), name
+
+
 def test_gradients_reach_every_parameter_and_agree_with_finite_differences(case: Case) -> None:
     parameters = {name: tensor.requires_grad_() for name, tensor in case.parameters(dtype=torch.float64).items()}
     case.loss(parameters).backward()
@@ -63,7 +92,7 @@ def test_gradients_reach_every_parameter_and_agree_with_finite_differences(case:
     step = 1e-6
     for name, tensor in parameters.items():
         assert tensor.grad is not None, name
-        if not (case.name == "nalp" and name == "out_bias"):  # a softmax does not see a constant added to all scores
+        if name != "out_bias":  # a softmax does not see a constant added to all scores
             assert tensor.grad.abs().sum() > 0, name
         direction = torch.randn(tensor.shape, generator=rng, dtype=torch.float64)
         ahead, behind = (float(case.loss({**parameters, name: tensor + way * direction}).detach()) for way in (step, -step))
@@ -138,7 +167,12 @@ def trained(case: Case, steps: int = 3, rate: float = 0.3) -> tuple[dict[str, Te
 @pytest.mark.parametrize("name", MODELS)
 def test_one_seed_gives_the_same_bits_with_one_thread_or_two(name: str) -> None:
     # Widths from 8 up: for narrower matrices the product itself is summed differently by one thread and by two.
-    wide = {"nalp": {"num_filters": 48, "hidden_dim": 48}, "getd": {"rank": 16}}.get(name, {})
+    wide = {
+        "nalp": {"num_filters": 48, "hidden_dim": 48},
+        "neuinfer": {"hidden_dim": 48},
+        "hinge": {"num_filters": 8},
+        "getd": {"rank": 16},
+    }.get(name, {})
     results = []
     for threads in (1, 2, 2):
         torch.set_num_threads(threads)
@@ -214,6 +248,8 @@ def test_titles_are_the_names_that_papers_use() -> None:
         "m-transh": "m-TransH",
         "rae": "RAE",
         "nalp": "NaLP",
+        "neuinfer": "NeuInfer",
+        "hinge": "HINGE",
         "getd": "GETD",
         "g-mpnn": "G-MPNN",
     }

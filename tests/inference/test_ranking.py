@@ -68,7 +68,7 @@ def scores_of(case: Case, parameters: Parameters, fact: Fact, position: int) -> 
 
 
 @pytest.mark.parametrize("filtered", [True, False])
-@pytest.mark.parametrize("name", ["reale", "m-distmult", "nalp"])
+@pytest.mark.parametrize("name", ["reale", "m-distmult", "nalp", "hinge"])
 def test_ranks_equal_a_plain_count(name: str, filtered: bool, count: Callable[[int, int], int]) -> None:
     asked = compared = ties = seed = 0
     while asked < count(100, 10_000):
@@ -130,7 +130,7 @@ def test_a_fact_that_is_among_the_known_ones_still_counts_against_the_rest_only(
     assert rank(case.model, parameters, graph, None).equal.tolist() == [3, 3, 3, 3]
 
 
-@pytest.mark.parametrize("name", ["reale", "m-distmult", "nalp"])
+@pytest.mark.parametrize("name", ["reale", "m-distmult", "nalp", "neuinfer", "hinge"])
 def test_a_nan_is_an_error_that_names_the_relation(name: str) -> None:
     case, parameters, train, held = made(name)
     only = restrict(held, [fact for fact in held if fact[0] == "r3"])

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from relatum import Hypergraph
-from relatum.models import MODELS
+from relatum.models import MODELS, base
 from relatum.models.base import Model, Parameters
 
 GRAPH = Hypergraph.of(
@@ -22,6 +22,19 @@ PRODUCTS = ("m-distmult", "m-cp", "hsimple", "hype", "getd", "g-mpnn")
 def started(name: str) -> tuple[Model, Parameters]:
     model = MODELS[name](GRAPH)
     return model, model.init_parameters(torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("width", [1, 3, 16, 100])
+def test_rows_drawn_in_blocks_have_the_bits_of_one_draw(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "_BLOCK", 64)
+    for size in (0, 1, 4, 5, 6, 15, 16, 17, 21, 27, 43, 64, 65, 79, 80, 81, 300):
+        rng = torch.Generator().manual_seed(size)
+        whole = torch.randn(size, width, generator=rng) * 0.3
+        for first, last in ((0, size), (0, size // 2), (size // 3, size), (size // 2, size // 2)):
+            other = torch.Generator().manual_seed(size)
+            found = base.normal(other, size, width, spread=0.3, wanted=range(first, last))
+            assert torch.equal(found, whole[first:last])
+            assert torch.equal(other.get_state(), rng.get_state())
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
@@ -59,6 +72,15 @@ def test_nalp_starts_by_seeing_roles_more_than_entities() -> None:
     model, parameters = started("nalp")
     tables = model.encode(parameters)
     assert tables["entities"].std() < 0.3 * tables["roles"].std()
+
+
+@pytest.mark.parametrize("name", ["neuinfer", "hinge"])
+def test_models_of_qualifiers_start_by_seeing_relations_more_than_entities(name: str) -> None:
+    model, parameters = started(name)
+    tables = model.encode(parameters)
+    assert 0.5 < tables["relations"].std() < 2
+    for position in range(3):
+        assert model.candidates(tables, torch.tensor(0), position, None).std() < 0.3 * tables["relations"].std()
 
 
 def test_translations_start_with_the_first_position_against_the_others() -> None:

@@ -18,6 +18,8 @@ SMALL: dict[str, dict[str, int | float]] = {
     "hype": {"dim": 12, "num_filters": 2, "filter_width": 3, "stride": 2},
     "rae": {"dim": 8, "hidden_dim": 6, "relatedness_weight": 0.5},
     "nalp": {"dim": 8, "num_filters": 7, "hidden_dim": 5},
+    "neuinfer": {"dim": 8, "hidden_dim": 7},
+    "hinge": {"dim": 8, "num_filters": 3},
     "getd": {"dim": 6, "rank": 3},
     "g-mpnn": {"dim": 8, "num_layers": 2, "num_neighbors": 0},
 }

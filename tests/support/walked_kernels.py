@@ -30,18 +30,22 @@ from relatum.kernels import (
     jit,
     loss_per_fact,
     loss_shared,
+    mean_log_odds,
     nalp_scores,
     name_order,
     name_table,
     neighbours,
     parallel,
+    qualifier_scores,
     question_loss,
     radix_sort,
     ranking,
     reference,
+    row_packets,
     rows,
     shares,
     soft_rules,
+    tiles,
     windowed_sigmoid,
     windowed_sigmoid_loops,
     windows,
@@ -51,7 +55,7 @@ from relatum.kernels.ranking import count_rows, first_at_least, insert, top_rows
 
 SIZES = (0, 1, TILE - 1, TILE, TILE + 1)
 QUERIES = (0, 1, 3)
-PLAIN = ("reference", "jit", "parallel")  # numpy's truth, and what takes no arrays
+PLAIN = ("reference", "jit", "kernel_cache", "parallel")  # numpy's truth, and what takes no arrays
 
 Walk = Callable[[], None]
 WALKS: dict[str, list[Walk]] = {}
@@ -256,18 +260,45 @@ def hear_neighbours() -> None:
     nalp_scores.pack,
     nalp_scores.forward,
     nalp_scores.backward,
-    nalp_scores.pack_tiles,
     nalp_scores.forward_tiles,
     nalp_scores.backward_tiles,
+    tiles.in_tiles,
+    tiles.pack_tiles,
 )
 def take_minima() -> None:
     for queries, candidates, hidden in itertools.product(QUERIES, SIZES, (0, 1, 5)):
         q, c, bias = drawn(queries, 2 * hidden), drawn(candidates, 2 * hidden), drawn(hidden)
-        tiles = nalp_scores.pack(c)
-        scores = nalp_scores.forward(q, tiles, candidates, bias, bias, 0.5)
+        packed = nalp_scores.pack(c)
+        scores = nalp_scores.forward(q, packed, candidates, bias, bias, 0.5)
         assert np.allclose(scores, reference.minimum_scores(q, c, bias, bias, 0.5), atol=1e-4)
-        gradients = nalp_scores.backward(q, tiles, candidates, bias, bias, scores)
+        gradients = nalp_scores.backward(q, packed, candidates, bias, bias, scores)
         assert [one.shape for one in gradients] == [q.shape, c.shape, bias.shape, bias.shape]
+
+
+@walks(
+    qualifier_scores.pack,
+    qualifier_scores.forward,
+    qualifier_scores.backward,
+    qualifier_scores.forward_tiles,
+    qualifier_scores.backward_tiles,
+)
+def take_minima_of_sums() -> None:
+    for queries, candidates, hidden, halves in itertools.product(QUERIES, SIZES, (0, 1, 5), (1, 2)):
+        q, c, weights = drawn(queries, 2 * hidden), drawn(candidates, halves * hidden), drawn(hidden)
+        packed = qualifier_scores.pack(c)
+        sums = qualifier_scores.forward(q, packed, candidates, weights)
+        assert np.allclose(sums, reference.qualifier_scores(q, c, weights), atol=1e-4)
+        gradients = qualifier_scores.backward(q, packed, candidates, weights, sums)
+        assert [one.shape for one in gradients] == [q.shape, c.shape, weights.shape]
+
+
+@walks(mean_log_odds.mean_log_odds, mean_log_odds.odds_tiles)
+def mean_odds() -> None:
+    for count, sloped in itertools.product((*SIZES, 70 * TILE + 1), (False, True)):
+        left, right = drawn(count, 1), drawn(count, 1)[::-1].copy()
+        odds, *slopes = mean_log_odds.mean_log_odds(left, right, 0.3, sloped=sloped)
+        assert np.allclose(odds, reference.mean_log_odds(left, right, 0.3), atol=1e-4)
+        assert [one.shape for one in slopes] == [left.shape if sloped else (0,)] * 2
 
 
 @walks(windows.window_sums, windows.window_gradients, windows.sum_row, windows.spread_row)
@@ -425,6 +456,18 @@ def scan_fields() -> None:
             pieces = field_scan.columns_of(*found)
             assert sorted(columns.shape[0] for _, columns in pieces) == sorted({len(names) for _, names in lines})
             assert sum(columns.size for _, columns in pieces) == sum(len(names) for _, names in lines)
+
+
+@walks(row_packets.packets_as_csv, row_packets.write_rows)
+def read_packets() -> None:
+    for size in SIZES:
+        packets = b"".join(
+            bytes([5 + len(str(n)), 0, 0, n % 256, 0xFB, 2]) + b'"b' + bytes([len(str(n))]) + str(n).encode()
+            for n in range(size)
+        )
+        lines = "".join(f',"""b","{n}"\n' for n in range(size)).encode()
+        longest = max(map(len, lines.splitlines(keepends=True)), default=0)
+        assert row_packets.packets_as_csv(packets, 3, 0) == (lines, size, len(packets), longest)
 
 
 @walks(radix_sort.sorted_order, radix_sort.take)

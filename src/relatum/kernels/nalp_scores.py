@@ -7,23 +7,11 @@ import numpy.typing as npt
 
 from relatum.kernels import parallel
 from relatum.kernels.jit import TILE, exact, reordered
+from relatum.kernels.tiles import MIN_TILES, in_tiles
 
-__all__ = ["backward", "backward_tiles", "forward", "forward_tiles", "pack", "pack_tiles"]
+__all__ = ["backward", "backward_tiles", "forward", "forward_tiles", "pack"]
 
 _ZERO = np.float32(0)
-
-
-@exact
-def pack_tiles(candidates, first, last, tiles):  # type: ignore[no-untyped-def]
-    """Fill tiles first..last from candidates[C, 2 H]; lanes beyond the last candidate hold 0."""
-    for t in range(first, last):
-        columns = candidates[t * TILE : (t + 1) * TILE].T
-        for j in range(len(columns)):
-            column, out = columns[j], tiles[t, j]
-            for e in range(len(column)):
-                out[e] = column[e]
-            for e in range(len(column), TILE):
-                out[e] = _ZERO
 
 
 @exact
@@ -96,23 +84,18 @@ def backward_tiles(  # type: ignore[no-untyped-def]
 
 Floats = npt.NDArray[np.float32]
 
-_TILES = 4  # in a part at least
-
 
 def pack(candidates: Floats) -> Floats:
     """Return the candidates, [C, 2 H], in tiles, [tiles, 2 H, TILE]; a NaN is an error, for a minimum would hide it."""
     _refuse_nan(candidates)
-    tiles = np.empty((-(-len(candidates) // TILE), candidates.shape[1], TILE), np.float32)
-    ranges = parallel.cuts(len(tiles), _TILES)
-    parallel.run(lambda n: pack_tiles(candidates, *ranges[n], tiles), len(ranges))
-    return tiles
+    return in_tiles(candidates)
 
 
 def forward(queries: Floats, tiles: Floats, count: int, bias: Floats, weights: Floats, offset: float) -> Floats:
     """Return the scores, [Q, C], of queries [Q, 2 H] with `count` packed candidates, for bias b, weights v and offset c."""
     _refuse_nan(queries)
     scores = np.empty((len(queries), count), np.float32)
-    ranges = parallel.cuts(len(tiles), _TILES)
+    ranges = parallel.cuts(len(tiles), MIN_TILES)
     side = (tiles, queries, bias, weights, np.float32(offset), count)
     parallel.run(lambda n: forward_tiles(*side, *ranges[n], scores), len(ranges))
     return scores
@@ -122,7 +105,7 @@ def backward(
     queries: Floats, tiles: Floats, count: int, bias: Floats, weights: Floats, upstream: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the gradients with respect to queries, candidates, bias and weights, given that of the scores, [Q, C]."""
-    ranges = parallel.cuts(len(tiles), _TILES)
+    ranges = parallel.cuts(len(tiles), MIN_TILES)
     of_queries = np.zeros((len(ranges), *queries.shape), np.float32)
     of_bias, of_weights = np.zeros((2, len(ranges), len(bias)), np.float32)
     of_tiles = np.empty_like(tiles)

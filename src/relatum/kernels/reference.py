@@ -9,7 +9,9 @@ __all__ = [
     "adagrad",
     "answer_loss",
     "count_better",
+    "mean_log_odds",
     "minimum_scores",
+    "qualifier_scores",
     "question_gradients",
     "sigma_gradients",
     "sigma_sums",
@@ -81,6 +83,26 @@ def minimum_scores(queries: Floats, candidates: Floats, bias: Floats, weights: F
     left, right = np.split(np.minimum(queries[:, None, :], candidates[None, :, :]), 2, axis=-1)
     scores: Floats = np.maximum(left + right + bias, 0) @ weights + offset
     return scores
+
+
+def qualifier_scores(queries: Floats, candidates: Floats, weights: Floats) -> Floats:
+    """Return w . relu(min(m + j, a + k)), [Q, C], for queries [m; a], [Q, 2 H], and candidates [j; k], or k with j = 0."""
+    missing = np.zeros((len(candidates), 2 * len(weights) - candidates.shape[1]), candidates.dtype)
+    first, second = np.split(queries[:, None, :] + np.concatenate([missing, candidates], 1), 2, axis=-1)
+    scores: Floats = np.maximum(np.minimum(first, second), 0) @ weights
+    return scores
+
+
+def mean_log_odds(left: Floats, right: Floats, weight: float) -> Floats:
+    """Return the log-odds of weight * sigmoid(left) + (1 - weight) * sigmoid(right)."""
+    weights = np.log(weight), np.log1p(-weight)
+
+    def logarithm(x: Floats, y: Floats) -> Floats:
+        """Return the logarithm of the mean of the sigmoids."""
+        mean: Floats = np.logaddexp(weights[0] - np.logaddexp(0, -x), weights[1] - np.logaddexp(0, -y))
+        return mean
+
+    return logarithm(left, right) - logarithm(-left, -right)
 
 
 def answer_loss(

@@ -12,10 +12,12 @@ model may add to its own training, such as a fused loss, is in `relatum.models.t
 
 from __future__ import annotations
 
+import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -30,7 +32,18 @@ __all__ = ["Model", "Parameters", "Settings", "drop", "hook", "normal", "rows"]
 
 Parameters = dict[str, Tensor]
 
+# On a CPU torch draws 16 normal numbers together, and where some are left over, the last 16 once more: blocks of a multiple
+# of that, the last one no shorter, hold the bits of one large draw.
+_DRAWN_TOGETHER = 16
+_BLOCK = _DRAWN_TOGETHER << 16  # numbers
+
 _Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+class _Shapes:
+    """Stands for a random number generator where nothing is drawn: torch has none on the meta device."""
+
+    device = torch.device("meta")
 
 
 def hook(method: _Method) -> _Method:
@@ -80,8 +93,19 @@ class Model(ABC):
         self._first_rows = torch.cumsum(self.arities, 0) - self.arities
 
     @abstractmethod
-    def init_parameters(self, rng: torch.Generator) -> Parameters:
-        """Return parameters to start from, drawn from `rng`."""
+    def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
+        """Return parameters to start from, drawn from `rng`.
+
+        Entity tables have the rows of some entities, if these are named, and else of all; these are the same, and `rng` is
+        left as it is, whichever are wanted.
+        """
+
+    def parameter_shapes(self, entities: range | None = None) -> Parameters:
+        """Return parameters without values, on the meta device: nothing is drawn, and no memory taken."""
+        try:
+            return self.init_parameters(cast("torch.Generator", _Shapes()), entities)
+        except RuntimeError:  # more numbers than 64 bits can count
+            raise SettingError(f"{self.settings.path_of('dim')}: {self.settings.dim} is too large a number") from None
 
     @hook
     def encode(self, parameters: Parameters, dropout_rng: torch.Generator | None = None) -> Parameters:
@@ -138,9 +162,25 @@ def rows(table: Tensor, ids: Tensor | None) -> Tensor:
     return table.index_select(0, ids.flatten()).reshape(ids.shape + table.shape[1:])
 
 
-def normal(rng: torch.Generator, *shape: int, spread: float) -> Tensor:
-    """Return a tensor drawn from a normal distribution around 0."""
-    return torch.randn(shape, generator=rng, device=rng.device) * spread
+def normal(rng: torch.Generator, *shape: int, spread: float, wanted: range | None = None) -> Tensor:
+    """Return a tensor drawn from a normal distribution around 0, or the wanted rows of it.
+
+    Rows that are not wanted are drawn too, block after block, for the others to be the same, and are not kept.
+    """
+    if rng.device.type == "meta":
+        return torch.empty(shape if wanted is None else (len(wanted), *shape[1:]), device=rng.device)
+    if wanted is None:
+        return torch.randn(shape, generator=rng, device=rng.device).mul_(spread)
+    width = math.prod(shape[1:])
+    size, first, last = shape[0] * width, wanted.start * width, wanted.stop * width
+    kept = torch.empty(last - first)
+    starts = range(0, max(1, size - _DRAWN_TOGETHER + 1), _BLOCK)  # so that the last block is not too short
+    for start, stop in itertools.pairwise([*starts, size]):
+        block = torch.randn(stop - start, generator=rng)
+        low, high = max(first, start), min(last, stop)
+        if low < high:
+            kept[low - first : high - first] = block[low - start : high - start]
+    return kept.mul_(spread).view(len(wanted), *shape[1:])
 
 
 def drop(values: Tensor, share: float, rng: torch.Generator | None) -> Tensor:

@@ -37,14 +37,14 @@ class GETD(Model):
     settings_type = GETDSettings
     settings: GETDSettings
 
-    def init_parameters(self, rng: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
         """Return entities that are nearly alike, and rings that nearly sum products of as many coordinates as the rank.
 
         So it starts where m-DistMult does, and for the same reason; coordinates beyond the rank are seen with others.
         """
         dim, rank = self.settings.dim, self.settings.rank
         parameters = {
-            "entities": nearly_alike(rng, self.num_entities, dim),
+            "entities": nearly_alike(rng, self.num_entities, dim, wanted=entities),
             "relations": around_zero(rng, len(self.schema), dim),
         }
         width = max(dim, rank)

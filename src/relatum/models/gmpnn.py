@@ -165,12 +165,12 @@ class GMPNN(PositionalProduct, NeighbourSampling):
     def _neighbourhoods(self) -> Neighbourhoods:
         return Neighbourhoods(self.graph)
 
-    def init_parameters(self, rng: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
         """Return normal embeddings, positions that change little, and message weights that keep a message's length."""
         dim = self.settings.dim
         return {
             "positions": normal(rng, 2, self.max_arity, dim, spread=0.1) + 1,
-            **self.embeddings(rng),
+            **self.embeddings(rng, entities),
             "senders": around_zero(rng, self.max_arity, dim),
             "messages": normal(rng, self.settings.num_layers, dim, dim, spread=1.0),
         }

@@ -49,7 +49,7 @@ class HypE(ProductModel):
     settings_type = HypESettings
     settings: HypESettings
 
-    def init_parameters(self, rng: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
         """Return embeddings that are nearly alike, and filters and a projection by which every position sees them nearly so.
 
         At first f(x, i) about repeats coordinates of x, as m-DistMult sees them. What positions have in common, such as a
@@ -65,7 +65,7 @@ class HypE(ProductModel):
         projection = normal(rng, count, steps, dim, spread=0.1 * math.sqrt(self._features))
         projection[seen % count, seen * steps // dim, seen] += self._features
         return {
-            **self.embeddings(rng),
+            **self.embeddings(rng, entities),
             "filters": normal(rng, self.max_arity, count, width, spread=0.1) + 1 / width,
             "projection": projection.flatten(0, 1),
         }

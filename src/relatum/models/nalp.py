@@ -38,14 +38,14 @@ class NaLP(Model):
     relation_tables = ()
     position_tables = ("roles",)
 
-    def init_parameters(self, rng: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
         """Return weights as of a usual layer, roles, and entities that are short beside them.
 
         So a fact starts as its roles alone, and entities count only as far as facts distinguish them.
         """
         dim, filters, hidden = self.settings.dim, self.settings.num_filters, self.settings.hidden_dim
         return {
-            "entities": normal(rng, self.num_entities, dim, spread=0.2 * dim**-0.5),
+            "entities": normal(rng, self.num_entities, dim, spread=0.2 * dim**-0.5, wanted=entities),
             "roles": normal(rng, self.num_positions, dim, spread=dim**-0.5),
             "kernel": normal(rng, 2, dim, filters, spread=1.0),
             "kernel_bias": torch.zeros(filters, device=rng.device),

@@ -29,9 +29,9 @@ __all__ = [
 _COMMON, _SPREAD = 1.0, 0.1  # where entities start, and how far apart
 
 
-def nearly_alike(rng: torch.Generator, *shape: int) -> Tensor:
-    """Return embeddings around one common vector."""
-    return normal(rng, *shape, spread=_SPREAD) + _COMMON
+def nearly_alike(rng: torch.Generator, *shape: int, wanted: range | None = None) -> Tensor:
+    """Return embeddings around one common vector, or the wanted rows of them."""
+    return normal(rng, *shape, spread=_SPREAD, wanted=wanted).add_(_COMMON)
 
 
 def around_zero(rng: torch.Generator, *shape: int) -> Tensor:
@@ -61,14 +61,14 @@ class ProductModel(Model):
             product = product * self.seen_at(tables, columns[position], position)
         return product
 
-    def embeddings(self, rng: torch.Generator) -> Parameters:
-        """Return entities that are nearly alike, and relations around 0, to start from.
+    def embeddings(self, rng: torch.Generator, entities: range | None) -> Parameters:
+        """Return entities that are nearly alike, some or all, and relations around 0, to start from.
 
         With entities around 0, a product passes next to nothing on, and in random directions: every entity learns its own
         facts by heart. Entities that start alike are moved alike by facts that are alike.
         """
         return {
-            "entities": nearly_alike(rng, self.num_entities, self.settings.dim),
+            "entities": nearly_alike(rng, self.num_entities, self.settings.dim, wanted=entities),
             "relations": around_zero(rng, len(self.schema), self.settings.dim),
         }
 
@@ -108,9 +108,9 @@ class MDistMult(SummableProduct):
     name = "m-distmult"
     title = "m-DistMult"
 
-    def init_parameters(self, rng: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
         """Return entities that are nearly alike, and relations around 0."""
-        return self.embeddings(rng)
+        return self.embeddings(rng, entities)
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
         """Return the embedding itself."""
@@ -123,10 +123,10 @@ class MCP(SummableProduct):
     name = "m-cp"
     title = "m-CP"
 
-    def init_parameters(self, rng: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
         """Return entities as [entities, positions, dim]."""
-        entities = nearly_alike(rng, self.num_entities, self.max_arity, self.settings.dim)
-        return {**self.embeddings(rng), "entities": entities}
+        embeddings = nearly_alike(rng, self.num_entities, self.max_arity, self.settings.dim, wanted=entities)
+        return {**self.embeddings(rng, entities), "entities": embeddings}
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
         """Return the embedding for the position."""
@@ -140,9 +140,9 @@ class HSimplE(SummableProduct):
     title = "HSimplE"
     shifts = True
 
-    def init_parameters(self, rng: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
         """Return entities that are nearly alike, and relations around 0."""
-        return self.embeddings(rng)
+        return self.embeddings(rng, entities)
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
         """Return the shifted embedding."""

@@ -92,12 +92,13 @@ class ReAlE(Model, ColumnDropout, FusedLoss, FusedQuestions, Summable):
         """The score of a degree of truth in the middle: one half for sigmoid, 0 for tanh, and 1 for exp, which has none."""
         return self.scale * {"sigmoid": 0.5, "tanh": 0.0, "exp": 1.0}[self.settings.sigma]
 
-    def init_parameters(self, rng: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
         """Return normal entities and relations, of the spread of Glorot's rule, and no bias."""
         dim, positions = self.settings.dim, self.num_positions
-        entities = normal(rng, self.num_entities, dim, spread=(2 / (self.num_entities + dim)) ** 0.5)
+        spread = (2 / (self.num_entities + dim)) ** 0.5
+        middle = 0.5 if self.settings.entity_map == "clamp" else 0.0
         return {
-            "entities": entities + (0.5 if self.settings.entity_map == "clamp" else 0.0),
+            "entities": normal(rng, self.num_entities, dim, spread=spread, wanted=entities).add_(middle),
             "relations": normal(rng, positions, dim, spread=(2 / (len(self.schema) + dim * self.max_arity)) ** 0.5),
             "bias": torch.zeros(len(self.schema), self.windows, device=rng.device),
         }

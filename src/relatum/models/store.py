@@ -21,18 +21,28 @@ from relatum.data.name_lines import lines_of
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import RelatumError, StoreError
-from relatum.files import write_bytes
+from relatum.files import parse_json, read_whole, write_bytes
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.setting_names import modern
-from relatum.tensor_files import is_damaged, read_tensor_file, read_tensors, write_tensors
+from relatum.tensor_files import is_damaged, map_arrays, read_tensor_file, read_tensors, require_room, write_tensors
 from relatum.version import __version__
 
-__all__ = ["load_model", "own_tensors", "read_own_tensors", "require_revision", "save_model", "write_own_tensors"]
+__all__ = [
+    "all_finite",
+    "holds_tensors",
+    "load_model",
+    "own_tensors",
+    "read_own_tensors",
+    "require_revision",
+    "save_model",
+    "write_own_tensors",
+]
 
 _VERSION = 1
 _FORMAT = "relatum-model"  # of the tensors, whose metadata tell which version of relatum wrote them
 _FIRST_REVISION = 1  # of every model's formula: files that were written before revisions were counted have none
+_ROWS = 1 << 16  # of an entity table that are looked at together
 _FACTS = "facts/"  # tensors of a model that reads facts: facts/ARITY, int32[1 + arity, n]
 
 
@@ -40,9 +50,8 @@ def save_model(folder: Path, model: Model, parameters: Parameters) -> None:
     """Write a model into an existing folder; each file is written under a temporary name and then renamed."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in parameters.items()}
     for name in model.entity_tables:  # those that were rounded lose nothing
-        rounded = tensors[name].bfloat16()
-        if torch.equal(rounded.float(), tensors[name]):
-            tensors[name] = rounded
+        if all(torch.equal(part.bfloat16().float(), part) for part in torch.split(tensors[name], _ROWS)):
+            tensors[name] = tensors[name].bfloat16()
     if model.reads_facts:
         for arity, block in model.graph.blocks.items():
             tensors[f"{_FACTS}{arity}"] = torch.from_numpy(np.stack(block.rows))
@@ -69,8 +78,8 @@ def save_model(folder: Path, model: Model, parameters: Parameters) -> None:
 def load_model(folder: Path) -> tuple[Model, Parameters]:
     """Return a saved model and its parameters, on the CPU; whatever does not fit together is refused."""
     try:
-        config = json.loads((folder / "config.json").read_text())
-        if config["format"] != _VERSION:
+        config = parse_json(read_whole(folder / "config.json"))
+        if type(config["format"]) is not int or config["format"] != _VERSION:
             raise StoreError(f"{folder}: saved in format {config['format']}, but this version of relatum reads {_VERSION}")
         if config["model"] not in MODELS:
             raise StoreError(f"{folder}: unknown model {config['model']!r}")
@@ -93,7 +102,7 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
     except FileNotFoundError as error:
         raise StoreError(f"{folder}: not a saved model, for {Path(str(error.filename)).name} is missing") from None
     except (
-        KeyError,
+        LookupError,
         TypeError,
         AttributeError,
         ValueError,
@@ -130,6 +139,24 @@ def write_own_tensors(path: Path, tensors: Mapping[str, Tensor], format_name: st
     write_tensors(path, arrays, format_name, version, about)
 
 
+def holds_tensors(path: Path, tensors: Mapping[str, Tensor], format_name: str, version: int, about: object) -> bool:
+    """Return whether a file is whole and has just these tensors, to the bit, and this to say about itself."""
+    stored = map_arrays(path, format_name, version, None)
+    if stored is None or stored.about != about or stored.arrays.keys() != tensors.keys():
+        return False
+    arrays = {name: _bits(tensor.detach()).numpy() for name, tensor in tensors.items()}
+    return all(
+        found.dtype == arrays[name].dtype and found.shape == arrays[name].shape and _same_bits(found, arrays[name])
+        for name, found in stored.arrays.items()
+    )
+
+
+def _same_bits(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+    """Return whether arrays of one type are the same to the bit, so that a number that is none equals itself."""
+    first, second = (np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (one, other))
+    return np.array_equal(first, second)
+
+
 def read_own_tensors(path: Path, format_name: str, version: int) -> tuple[dict[str, Tensor], Any] | None:
     """Return tensors, each in memory of its own, and what their file says about itself; None as `read_tensors` does."""
     found: list[Tensor] = []
@@ -161,6 +188,7 @@ def _tensors(path: Path) -> dict[str, Tensor]:
     stored = read_own_tensors(path, _FORMAT, _VERSION)
     if stored is not None:
         return stored[0]
+    require_room(path)
     body = path.read_bytes()  # an older one, which has no checksum, or one that is damaged
     if is_damaged(body):
         raise StoreError(f"{path}: damaged, for its checksum is wrong")
@@ -169,8 +197,7 @@ def _tensors(path: Path) -> dict[str, Tensor]:
 
 def _fitting(folder: Path, model: Model, tensors: dict[str, Tensor]) -> Parameters:
     """Return the parameters if they are exactly those that the model has, in name, shape and type."""
-    with torch.device("meta"):
-        expected = model.init_parameters(torch.Generator())
+    expected = model.parameter_shapes()
     for name in sorted(expected.keys() ^ tensors.keys()):
         raise StoreError(f"{folder}: parameter {name!r} is {'missing' if name in expected else 'not one of the model'}")
     for name, wanted in expected.items():
@@ -178,10 +205,17 @@ def _fitting(folder: Path, model: Model, tensors: dict[str, Tensor]) -> Paramete
         if found.dtype == torch.bfloat16 and name in model.entity_tables:
             found = tensors[name] = found.float()
         if found.shape != wanted.shape:
-            raise StoreError(f"{folder}: parameter {name!r} has shape {list(found.shape)}, not {list(wanted.shape)}")
+            raise StoreError(f"{folder}: parameter {name!r} has shape {[*found.shape]}, not {[*wanted.shape]}")
         if found.dtype != wanted.dtype:
             raise StoreError(f"{folder}: parameter {name!r} is {found.dtype}, not {wanted.dtype}")
+        if not all_finite(found):
+            raise StoreError(f"{folder}: parameter {name!r} holds a number that is not finite; train the model again")
     return {name: tensors[name] for name in expected}
+
+
+def all_finite(tensor: Tensor) -> bool:
+    """Return whether a tensor holds no NaN and no infinity, in one pass and without a copy."""
+    return tensor.numel() == 0 or all(torch.isfinite(one).item() for one in torch.aminmax(tensor))
 
 
 def _checked(path: Path, checksum: str) -> bytes:
@@ -197,4 +231,6 @@ def _line(relation: RelationSchema) -> str:
 
 def _relation(line: str) -> RelationSchema:
     name, arity, *roles = line.split("\t")
+    if not (arity.isascii() and arity.isdecimal()):
+        raise ValueError(f"arity {arity!r} of relation {name!r}")
     return RelationSchema(name, int(arity), tuple(roles) or None)

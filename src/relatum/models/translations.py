@@ -33,7 +33,7 @@ class TranslationModel(Model):
     relation_tables = ("relations", "normals")
     position_tables = ("weights",)
 
-    def translations(self, rng: torch.Generator) -> Parameters:
+    def translations(self, rng: torch.Generator, entities: range | None) -> Parameters:
         """Return short embeddings and translations, and weights that about set the first position against the others.
 
         As in TransH, facts at first say that their entities lie close to each other, and so do those of every relation.
@@ -44,7 +44,7 @@ class TranslationModel(Model):
         ]
         weights = torch.tensor(against, device=rng.device)
         return {
-            "entities": normal(rng, self.num_entities, dim, spread=0.2 * dim**-0.5),
+            "entities": normal(rng, self.num_entities, dim, spread=0.2 * dim**-0.5, wanted=entities),
             "relations": normal(rng, count, dim, spread=0.2 * dim**-0.5),
             "normals": normal(rng, count, dim, spread=dim**-0.5),
             "weights": weights * (1 + normal(rng, self.num_positions, spread=0.1)),
@@ -92,9 +92,9 @@ class MTransH(TranslationModel):
     title = "m-TransH"
     settings_type = TranslationSettings
 
-    def init_parameters(self, rng: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
         """Return embeddings, translations, normals and weights."""
-        return self.translations(rng)
+        return self.translations(rng, entities)
 
 
 @dataclass(frozen=True)
@@ -118,11 +118,11 @@ class RAE(TranslationModel, Penalty):
     settings_type = RAESettings
     settings: RAESettings
 
-    def init_parameters(self, rng: torch.Generator) -> Parameters:
+    def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
         """Return those of m-TransH and the network's."""
         dim, hidden = self.settings.dim, self.settings.hidden_dim
         return {
-            **self.translations(rng),
+            **self.translations(rng, entities),
             "pair": normal(rng, 2, dim, hidden, spread=(2 / dim) ** 0.5),
             "pair_bias": torch.zeros(hidden, device=rng.device),
             "pair_out": normal(rng, hidden, spread=hidden**-0.5),
