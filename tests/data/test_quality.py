@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 
 from relatum import Split, load
+from relatum.data import quality
 from relatum.data.quality import check_quality, describe
 from support.strategies import Fact, splits
 
@@ -61,3 +64,23 @@ def test_the_findings_of_the_published_files(benchmark_data: Path) -> None:
     assert fb_auto.skipped == ("train.txt:6779: relation 'model' has no entities",)
     near = check_quality(load("jf17k")).close
     assert round(sum(n for a, (n, _) in near.items() if a > 2) / sum(t for a, (_, t) in near.items() if a > 2), 2) == 0.96
+
+
+@given(splits)
+def test_close_facts_are_the_same_by_both_ways(split: Split) -> None:
+    usual = check_quality(split).close
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(quality, "_WIDE", 0)
+        assert check_quality(split).close == usual
+
+
+def test_facts_of_hundreds_of_positions_are_checked_in_time(tmp_path: Path) -> None:
+    arity = 400
+    train = [["r", *(f"e{(7 * n + 20 * k) % 50}" for n in range(arity))] for k in range(5)]
+    test = [[*train[k][: k + 1], "other", *train[k][k + 2 :]] for k in range(3)] + [["r", *["e1"] * arity]]
+    for part, rows in (("train", train), ("test", test)):
+        (tmp_path / f"{part}.txt").write_text("".join("\t".join(row) + "\n" for row in rows))
+    split = load(tmp_path, use_cache=False)
+    began = time.process_time()
+    assert check_quality(split).close[arity] == (3, 4)
+    assert time.process_time() - began < 1.5

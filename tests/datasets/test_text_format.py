@@ -94,7 +94,7 @@ def test_skipped_lines_are_listed_and_leave_no_names_behind(path: Path) -> None:
 
 
 def test_a_file_of_nothing_but_bad_lines_is_counted_not_remembered(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_format, "_MOST_LISTED", 2)
+    monkeypatch.setattr(text_lines, "MOST_LISTED", 2)
     path.write_bytes(b"model\n" * 9)
     reader = TupleReader(skip_bad=True)
     reader.read(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from relatum.data.hypergraph import Split
     from relatum.data.leakage import Leakage
     from relatum.data.quality import DataQuality
+    from relatum.data.schema import Schema
     from relatum.datasets.text_lines import Layout
 
 __all__ = ["app"]
@@ -33,6 +34,18 @@ IgnoreColumn = Annotated[list[str] | None, typer.Option(metavar="[PART:]N", help
 Comments = Annotated[bool, typer.Option("--comments", help="Ignore lines that start with '#'.")]
 BlankLines = Annotated[bool, typer.Option("--blank-lines", help="Ignore blank lines.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip lines that are not facts, and list them.")]
+Statements = Annotated[
+    str | None,
+    typer.Option("--from", metavar="FORM", help="The files hold statements: wikipeople, wd50k or wikidata."),
+]
+MinCount = Annotated[
+    int,
+    typer.Option(
+        "--min-count",
+        metavar="N",
+        help="Drop qualifiers of statements until each relation with qualifiers has N training facts; this loses them.",
+    ),
+]
 
 
 @app.command("list")
@@ -59,14 +72,17 @@ def info(
     comments: Comments = False,
     blank_lines: BlankLines = False,
     skip_bad: SkipBad = False,
+    statements: Statements = None,
+    min_count: MinCount = 0,
 ) -> None:
     """Show the size of a dataset."""
-    from relatum.data.quality import describe
+    from relatum.data.quality import RARE, describe
 
-    split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
+    split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad, statements, min_count)
     description = describe(split)
     if json:
-        print_json({**description.to_json(), "checksums": dict(split.checksums), **_registered(split.source)})
+        found = {"checksums": dict(split.checksums), **_statement_facts(split), **_registered(split.source)}
+        print_json({**description.to_json(), **found})
         return
     print_table(
         f"{split.source}: {number(description.entities)} entities, {number(description.relations)} relations",
@@ -74,6 +90,11 @@ def info(
         _arity_rows(split),
         ("arity", "relations", "train", "valid", "test", "all"),
     )
+    rare = f"{number(description.rare_relations)} of {number(description.relations)}"
+    say(f"rare relations, with fewer than {RARE} training facts: {rare}")
+    if properties := _main_properties(split.schema):
+        say(f"relations of statements: {number(len(properties))}, of {number(len(set(properties)))} main properties")
+    _print_statement_counts(split.statement_counts)
     for label, value in _registered(split.source).items():
         for line in value if isinstance(value, list) else [value]:
             say(f"{label}: {line}")
@@ -89,11 +110,13 @@ def check(
     comments: Comments = False,
     blank_lines: BlankLines = False,
     skip_bad: SkipBad = False,
+    statements: Statements = None,
+    min_count: MinCount = 0,
 ) -> None:
     """Check for problems that spoil training or results: duplicates, overlaps, unseen names, leakage."""
     from relatum.data.quality import check_quality
 
-    split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
+    split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad, statements, min_count)
     quality = check_quality(split)
     if json:
         print_json({"origin": split.source, **quality.to_json()})
@@ -123,19 +146,35 @@ def convert(
     source: Data,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The directory to create; it must not exist yet.")],
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the files.")] = False,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="FORM", help="Write statements: wikipeople, wd50k or wikidata. By default facts."),
+    ] = None,
+    json: Json = False,
     relation_column: RelationColumn = None,
     ignore_column: IgnoreColumn = None,
     comments: Comments = False,
     blank_lines: BlankLines = False,
     skip_bad: SkipBad = False,
+    statements: Statements = None,
+    min_count: MinCount = 0,
 ) -> None:
-    """Write a dataset as plain files: relation first, tab-separated, sorted; every line is kept."""
+    """Write a dataset as plain files: relation first, tab-separated, sorted; every line is kept. Or as statements."""
     from relatum.datasets.load import save
+    from relatum.statements.forms import find_form
 
-    split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad)
-    save(split, out, compress=gzip)
+    if to is not None:
+        find_form(to)  # before anything is read
+    split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad, statements, min_count)
+    save(split, out, compress=gzip, statements=to)
+    if json:
+        counts = {part: len(graph) for part, graph in split.parts.items()}
+        written = {"out": str(out), "relations": len(split.schema), **counts, **_statement_facts(split)}
+        print_json({**written, "skipped": list(split.skipped)})
+        return
     sizes = ", ".join(f"{part} {number(len(graph))}" for part, graph in split.parts.items())
     say(f"wrote {out}: {sizes}")
+    _print_statement_counts(split.statement_counts)
     _print_skipped(split.skipped)
 
 
@@ -146,11 +185,13 @@ def _load(
     comments: bool,
     blank_lines: bool,
     skip_bad: bool,
+    statements: str | None,
+    min_count: int,
 ) -> Split:
     from relatum.datasets.load import load
 
     layouts = _layouts(relation_column or [], ignore_column or [], comments, blank_lines)
-    return load(source, layouts=layouts, skip_bad=skip_bad)
+    return load(source, layouts=layouts, skip_bad=skip_bad, statements=statements, min_count=min_count)
 
 
 def _layouts(relation: list[str], ignore: list[str], comments: bool, blank_lines: bool) -> dict[str, Layout] | None:
@@ -192,6 +233,34 @@ def _registered(source: str) -> dict[str, str | list[str]]:
     if dataset is None:
         return {}
     return {"licence": dataset.licence, "cite": dataset.cite, "home": dataset.home, "quirks": list(dataset.quirks)}
+
+
+def _main_properties(schema: Schema) -> list[str]:
+    """Return the main property of each relation that came from statements."""
+    from relatum.statements.mapping import main_property
+
+    found = (main_property(relation.name, relation.roles) for relation in schema)
+    return [name for name in found if name is not None]
+
+
+def _statement_facts(split: Split) -> dict[str, object]:
+    """Return what is known of the statements that facts came from, as plain data; nothing where there were none."""
+    properties = _main_properties(split.schema)
+    if not properties:
+        return {}
+    sizes = {"statement_relations": len(properties), "main_properties": len(set(properties))}
+    return {**sizes, **({"statements": dict(split.statement_counts)} if split.statement_counts else {})}
+
+
+def _print_statement_counts(counts: Mapping[str, int]) -> None:
+    if not counts:
+        return
+    say(f"statements: {number(counts['statements'])}, each a fact; {number(counts['repeated'])} repeat another and are kept")
+    if counts["deprecated"]:
+        say(f"left out: {number(counts['deprecated'])} deprecated statements")
+    if counts["folded"]:
+        lost = number(counts["dropped_qualifiers"])
+        say(f"folded: {number(counts['folded'])} statements into more frequent relations, without {lost} qualifiers")
 
 
 def _arity_rows(split: Split) -> list[list[str]]:

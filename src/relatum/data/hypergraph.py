@@ -187,7 +187,8 @@ class Split:
 
     `source` is the path or the name that they were read from; `derivations` says how the relations of a synthetic dataset
     were derived, and `column_types` what the entities of relations that were tables are; both are empty where that is not
-    known. `rows` are those of the tables, with their gaps; None where there were none.
+    known. `rows` are those of the tables, with their gaps; None where there were none. `statement_counts` say how many
+    statements the facts were, and what was left out or folded; they are empty where facts were read as such.
     """
 
     train: Hypergraph
@@ -199,6 +200,7 @@ class Split:
     derivations: Mapping[str, Derivation] = field(default_factory=dict, compare=False)
     column_types: ColumnTypes = field(default_factory=dict, compare=False)
     rows: RowStore | None = field(default=None, compare=False)
+    statement_counts: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         for part in (self.valid, self.test):

@@ -42,6 +42,7 @@ def save_columns(path: Path, key: Key, split: Split) -> None:
         "source": split.source,
         "checksums": dict(split.checksums),
         "skipped": split.skipped,
+        "statement_counts": dict(split.statement_counts),
         "relations": [(relation.name, relation.arity, relation.roles) for relation in split.schema],
         "derivations": {name: asdict(derivation) for name, derivation in split.derivations.items()},
         "column_types": {name: [asdict(one) for one in columns] for name, columns in split.column_types.items()},
@@ -92,9 +93,18 @@ def _split(stored: TensorFile | MappedFile | None, key: Key) -> Split | None:
         about = {_OLD_NAMES.get(name, name): value for name, value in stored.about.items()}
         if about["key"] != key:
             return None
+        _require_types(about)
         return _rebuilt(about, stored.arrays if isinstance(stored, MappedFile) else safetensors.numpy.load(stored.body))
-    except (SafetensorError, DataError, KeyError, TypeError, AttributeError, ValueError):
+    except (SafetensorError, DataError, LookupError, TypeError, AttributeError, ValueError, OverflowError):
         return None
+
+
+def _require_types(about: dict[str, Any]) -> None:
+    """Refuse what a copy says about itself where it is not what it is called."""
+    texts = [about["source"], *about["skipped"], *about["checksums"], *about["checksums"].values()]
+    arities = [arity for _, arity, _ in about["relations"]]
+    if not all(isinstance(text, str) for text in texts) or any(type(arity) is not int for arity in arities):
+        raise TypeError("a source, a checksum or an arity is none")
 
 
 def _rebuilt(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Split:
@@ -116,6 +126,7 @@ def _rebuilt(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Spli
         source=about["source"],
         checksums=about["checksums"],
         skipped=tuple(about["skipped"]),
+        statement_counts=about.get("statement_counts", {}),
         derivations={name: Derivation(**fields) for name, fields in about.get("derivations", {}).items()},
         column_types={
             name: tuple(map(ColumnType.from_json, columns)) for name, columns in about.get("column_types", {}).items()

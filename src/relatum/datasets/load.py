@@ -20,11 +20,13 @@ from relatum.datasets.file_types import refuse_tables
 from relatum.datasets.known_checksums import checksum_of
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
 from relatum.datasets.row_files import load_rows, save_rows
+from relatum.datasets.statement_files import StatementReader, find_statement_files, recognise_form, write_statements
 from relatum.datasets.text_format import TupleReader, read_roles, write_roles, write_tuples
 from relatum.datasets.text_lines import Layout
 from relatum.errors import DataError, RelatumError, nearest_names
 from relatum.files import atomic_directory, cache_directory, find_file, sha256_of
 from relatum.progress import progress
+from relatum.statements.forms import Form, find_form
 
 __all__ = ["load", "save"]
 
@@ -37,6 +39,8 @@ def load(
     layouts: Mapping[str, Layout] | None = None,
     skip_bad: bool = False,
     use_cache: bool = True,
+    statements: str | None = None,
+    min_count: int = 0,
 ) -> Split:
     """Return the split called `source`, or held in the directory or file `source`.
 
@@ -44,38 +48,53 @@ def load(
     optionally, `roles`, with one line `relation<TAB>role<TAB>...` for each relation whose positions have names. A file
     is taken as `train`. If the files are those of a registered dataset they are read as that dataset is.
 
+    Files of statements, which are facts with qualifiers, are recognised where their first line can be nothing else, and
+    read as docs/qualified-facts.md says; `statements` names their form.
+
     Args:
         source: a name such as `"jf17k"`, or a path; a string that is a registered name means the dataset.
         layouts: how the lines of `train`, `valid` and `test` are laid out, where they are not relation first.
         skip_bad: pass over lines that are not facts; they are listed in `Split.skipped`.
         use_cache: take, and leave behind, a columnar copy in the user's cache, tied to the bytes of the files.
+        statements: the form of statements: `"wikipeople"`, `"wd50k"` or `"wikidata"`.
+        min_count: the training facts that a relation of statements must have; qualifiers of rarer ones are dropped.
     """
+    form = find_form(statements) if statements is not None else None
     if isinstance(source, str) and source.lower() in DATASETS:
-        if layouts or skip_bad:
+        if layouts or skip_bad or form or min_count:
             raise DataError(f"{source} is a registered dataset, whose layout is known; give a directory to choose one")
         dataset: Dataset | None = find_dataset(source)
         files = _find_files(locate(find_dataset(source)))
     else:
-        refuse_tables(source)
         path = Path(source)
+        if form is None:
+            refuse_tables(source)
         if not path.exists():
             bare = path.name == source and not path.suffix  # rather a name than a path
             if bare and nearest_names(str(source), DATASETS):
                 find_dataset(str(source))
             name = f", and no registered dataset of that name; known: {', '.join(DATASETS)}" if bare else ""
             raise DataError(f"{path}: no such file or directory{name}")
-        dataset, files = None, _find_files(path)
+        found = recognise_form(path) if not layouts else None
+        if form is not None and found not in (None, form):
+            raise DataError(f"{path} holds statements in the form {found.name}, not {form.name}; name that one")
+        form = form or found
+        dataset, files = None, _find_files(path) if form is None else _find_statements(path, form)
+    _check_statement_options(form, layouts, min_count)
     checksums = {part: checksum_of(file) if use_cache else sha256_of(file) for part, file in files.items()}
-    if dataset is None and not layouts and not skip_bad:
+    if dataset is None and not layouts and not skip_bad and form is None:
         dataset = recognise(checksums)
     if dataset is not None:
         layouts, skip_bad = dataset.layouts, dataset.skip_bad
     source_name = dataset.name if dataset else str(source)
     key = _key(files, checksums, layouts or {}, skip_bad)
+    if form is not None:
+        key["statements"] = [form.name, min_count]
     cached = _cache_path(key)
     split = load_columns(cached, key) if use_cache else None
     if split is None:
-        split = _read(files, layouts or {}, skip_bad, source_name, checksums)
+        reader = StatementReader(form, files["train"], min_count, skip_bad=skip_bad) if form is not None else None
+        split = _read(files, layouts or {}, skip_bad, source_name, checksums, reader)
         if use_cache:
             with contextlib.suppress(OSError, RelatumError):  # no room or no permission: the next load is slower
                 save_columns(cached, key, split)
@@ -100,6 +119,7 @@ def save(
     *,
     compress: bool = False,
     extra_files: Mapping[str, bytes] | None = None,
+    statements: str | None = None,
 ) -> None:
     """Write a split as a new directory of text files that `load` reads; all of it or nothing.
 
@@ -108,27 +128,37 @@ def save(
         directory: the directory to make; it may exist if it is empty.
         compress: gzip the facts.
         extra_files: what else to put there, by name; it takes the place of a file that would be written anyhow.
+        statements: the form in which to write the statements that the facts came from, and nothing else about them.
     """
+    form = find_form(statements) if statements is not None else None
     target = Path(directory)
     total = sum(map(len, split.parts.values()))
     with atomic_directory(target) as folder, progress(f"writing {target.name}", total) as advance:
         for part, graph in split.parts.items():
-            with (folder / f"{part}.txt{'.gz' * compress}").open("wb") as raw:
+            name = form.file_name if form is not None else "{}.txt"
+            with (folder / f"{name.format(part)}{'.gz' * compress}").open("wb") as raw:
                 # No name and no time inside, so that the same facts give the same bytes.
                 file = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if compress else raw
                 with contextlib.closing(file):
-                    write_tuples(graph, cast(BinaryIO, _Counted(cast(BinaryIO, file), advance)))
-        if any(relation.roles for relation in split.schema):
-            with (folder / "roles.txt").open("wb") as plain:
-                write_roles(split.schema, plain)
-        if split.derivations:
-            save_derivations(folder, split.derivations)
-        if split.column_types:
-            save_column_types(folder, split.column_types)
-        if split.rows is not None:
-            save_rows(folder, split.rows)
-        for name, content in (extra_files or {}).items():
-            (folder / name).write_bytes(content)
+                    counted = cast(BinaryIO, _Counted(cast(BinaryIO, file), advance))
+                    write_tuples(graph, counted) if form is None else write_statements(graph, form, counted)
+        if form is None:
+            _save_what_is_known(split, folder)
+        for extra, content in (extra_files or {}).items():
+            (folder / extra).write_bytes(content)
+
+
+def _save_what_is_known(split: Split, folder: Path) -> None:
+    """Write what a split has beside its facts."""
+    if any(relation.roles for relation in split.schema):
+        with (folder / "roles.txt").open("wb") as plain:
+            write_roles(split.schema, plain)
+    if split.derivations:
+        save_derivations(folder, split.derivations)
+    if split.column_types:
+        save_column_types(folder, split.column_types)
+    if split.rows is not None:
+        save_rows(folder, split.rows)
 
 
 class _Counted:
@@ -158,23 +188,48 @@ def _find_files(path: Path) -> dict[str, Path]:
     return files
 
 
+def _find_statements(path: Path, form: Form) -> dict[str, Path]:
+    files = find_statement_files(path)
+    if not files:
+        raise DataError(f"{path}: no train file of statements, such as {form.file_name.format('train')}")
+    return files
+
+
+def _check_statement_options(form: Form | None, layouts: Mapping[str, Layout] | None, min_count: int) -> None:
+    if not isinstance(min_count, int) or min_count < 0:
+        raise DataError(f"min_count is {min_count!r}; give a number of facts from 0 up")
+    if form is None and min_count:
+        raise DataError("min_count is for statements, and these are facts; leave it out, or name the form of the statements")
+    if form is not None and layouts:
+        raise DataError("statements have no layout of columns; leave it out")
+
+
 def _read(
     files: Mapping[str, Path],
     layouts: Mapping[str, Layout],
     skip_bad: bool,
     source_name: str,
     checksums: Mapping[str, str],
+    statements: StatementReader | None,
 ) -> Split:
     reader = TupleReader(skip_bad=skip_bad)
     parts = [part for part in PARTS if part in files]
     for part in parts:
-        reader.read(files[part], layouts.get(part, Layout()))
+        chunks = statements.fact_lines(files[part]) if statements is not None else None
+        reader.read(files[part], layouts.get(part, Layout()), chunks)
     roles = read_roles(files["roles"]) if "roles" in files else []
+    if statements is not None:
+        roles = statements.schema()
     graphs = dict(zip(parts, reader.finish(roles), strict=True))
     for part in PARTS:
         graphs.setdefault(part, Hypergraph(graphs["train"].entities, graphs["train"].schema, ()))
     train, valid, test = (graphs[part] for part in PARTS)
-    return Split(train, valid, test, source=source_name, checksums=checksums, skipped=reader.skipped)
+    split = Split(train, valid, test, source=source_name, checksums=checksums, skipped=reader.skipped)
+    if statements is None:
+        return split
+    repeated = sum(len(graph) - len(graph.distinct()) for graph in (train, valid, test))
+    counts = {**statements.counts, "repeated": repeated}
+    return dataclasses.replace(split, skipped=statements.skipped, statement_counts=counts)
 
 
 def _key(
@@ -194,6 +249,7 @@ def _cache_path(key: Mapping[str, Any]) -> Path:
     """Return where the copy of these files, so read, is kept: one path for the same paths, whatever their bytes are now."""
     train = Path(key["files"]["train"][0])
     paths = [sorted((part, file) for part, (file, _) in key["files"].items()), key["layouts"], key["skip_bad"]]
+    paths += key.get("statements", [])
     digest = hashlib.sha256(json.dumps(paths).encode()).hexdigest()[:16]
     return cache_directory() / "processed" / f"{train.parent.name}-{digest}.safetensors"
 

@@ -18,7 +18,15 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.datasets.plain_names import PlainNames, sort_names
-from relatum.datasets.text_lines import PLAIN, Layout, split_line, whole_lines
+from relatum.datasets.text_lines import (
+    CHUNK_BYTES,
+    PLAIN,
+    USUAL_COLUMNS,
+    Layout,
+    SkippedLines,
+    split_line,
+    whole_lines,
+)
 from relatum.errors import DataError, FormatError
 
 if TYPE_CHECKING:
@@ -26,7 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TupleReader", "read_roles", "read_tuples", "write_roles", "write_tuples"]
 
-_MOST_LISTED = 1000  # skipped lines that are kept with their reasons; the rest are counted
+_MOST_SKIPPED = 1_000_000  # bad lines of a file, unless as many are facts
+_LONG_LINE = 1 << 20  # bytes; of a longer one compiled loops would need far more memory to find its many columns
 _SMALL = 1 << 20  # bytes of a file that is read line by line before compiled loops are loaded
 
 Facts = dict[int, list[tuple[Ids, Ids]]]  # by arity: pieces of relations int32[n] and entities int32[arity, n]
@@ -36,9 +45,7 @@ class TupleReader:
     """Reads files into hypergraphs over one common vocabulary: `read` each, then `finish`."""
 
     def __init__(self, *, skip_bad: bool = False) -> None:
-        self._skip_bad = skip_bad
-        self._skipped: list[str] = []
-        self._skipped_count = 0
+        self._skipped = SkippedLines(skip_bad)
         self._entities: PlainNames | CompiledNames = PlainNames()
         self._relations: PlainNames | CompiledNames = PlainNames()
         self._scan: ChunkScan | None = None
@@ -49,23 +56,23 @@ class TupleReader:
     @property
     def skipped(self) -> tuple[str, ...]:
         """The lines passed over so far, each with its reason; the last entry counts those that are not listed."""
-        more = self._skipped_count - len(self._skipped)
-        return (*self._skipped, *([f"... and {more} more lines"] if more else []))
+        return self._skipped.listed
 
-    def read(self, path: Path, layout: Layout = PLAIN) -> None:
-        """Read one file."""
+    def read(self, path: Path, layout: Layout = PLAIN, chunks: Iterable[bytes] | None = None) -> None:
+        """Read one file; `chunks`, where it is not one of facts, are its facts in pieces of whole lines."""
         facts: Facts = {}
-        line = 1
+        line, before = 1, self._skipped.count
         if self._scan is None and path.stat().st_size >= _SMALL:
             self._load_compiled()
-        for chunk in whole_lines(path):
-            pieces = self._read_columns(chunk, layout)
+        for chunk in whole_lines(path) if chunks is None else chunks:
+            pieces = self._blank(path, line, chunk, layout) if chunk.isspace() else self._read_columns(chunk, layout)
             if pieces is None:
                 self._some_unused = True
                 pieces = self._read_lines(path, line, chunk.replace(b"\r\n", b"\n"), layout)
             for relations, columns in pieces:
                 facts.setdefault(len(columns), []).append((relations, columns))
             line += chunk.count(b"\n")
+            self._require_facts(path, line - 1, self._skipped.count - before)
         self._files.append(facts)
 
     def finish(self, roles: Iterable[RelationSchema] = ()) -> list[Hypergraph]:
@@ -104,9 +111,26 @@ class TupleReader:
         """Drop the tables of names before facts are sorted, so that memory is held once."""
         self._scan, self._relations, self._entities = None, PlainNames(), PlainNames()
 
+    def _blank(self, path: Path, line: int, chunk: bytes, layout: Layout) -> list[tuple[Ids, Ids]] | None:
+        """Return no facts for a chunk of blank lines, of which there may be millions; None where the first is an error."""
+        if not layout.blank_lines:
+            if not self._skipped.skip_bad:
+                return None
+            try:
+                split_line(b"", layout)
+            except DataError as error:
+                self._skipped.add(path, line, error, chunk.count(b"\n"))
+        return []
+
+    def _require_facts(self, path: Path, lines: int, skipped: int) -> None:
+        """Refuse to pass over lines without end in a file that is not one of facts."""
+        if skipped > _MOST_SKIPPED and 2 * skipped > lines:
+            reason = f"more than half of its first {lines:,} lines are no facts: is it the right file, and the right layout?"
+            raise FormatError(path, None, reason)
+
     def _read_columns(self, chunk: bytes, layout: Layout) -> list[tuple[Ids, Ids]] | None:
         """Return the facts of a chunk by compiled loops, or None if there are none, or any line is not a plain fact."""
-        if self._scan is None:
+        if self._scan is None or len(chunk) > CHUNK_BYTES + _LONG_LINE:
             return None
         from relatum.kernels.field_scan import columns_of, same_arities
 
@@ -116,6 +140,8 @@ class TupleReader:
             return None
         if found is None:
             return None
+        if found[1].max(initial=0) > USUAL_COLUMNS:
+            return None  # the other reader says which line
         self._make_room_for_arities()
         return columns_of(*found) if same_arities(found[0], found[1], self._arities) else None
 
@@ -135,11 +161,7 @@ class TupleReader:
                     relations.append(numbers[relation])
                     cells.extend(entities)
             except DataError as error:
-                if not self._skip_bad:
-                    raise FormatError(path, number, str(error)) from None
-                self._skipped_count += 1
-                if len(self._skipped) < _MOST_LISTED:
-                    self._skipped.append(f"{path.name}:{number}: {error}")
+                self._skipped.add(path, number, error)
         return [
             (np.array(relations, np.int32), np.ascontiguousarray(self._entities.number_all(cells).reshape(-1, arity).T))
             for arity, (relations, cells) in found.items()

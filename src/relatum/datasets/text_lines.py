@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 
 from relatum import memory
 from relatum.data.vocabulary import fault_of
-from relatum.errors import DataError, FormatError
+from relatum.errors import DataError, FormatError, SettingError
 from relatum.progress import progress
 
-__all__ = ["PLAIN", "Layout", "split_line", "whole_lines"]
+__all__ = [
+    "PLAIN",
+    "USUAL_COLUMNS",
+    "Layout",
+    "SkippedLines",
+    "require_columns",
+    "require_unpacked",
+    "split_line",
+    "whole_lines",
+]
 
 CHUNK_BYTES = 4 << 20  # what is read at once; line by line, it becomes about 60 MB of Python strings
 LONGEST_LINE = 16 << 20  # a file without line ends must not fill the memory
 MOST_UNPACKED = 200  # times its size that a gzip file unpacks to; facts come to about 10, and deflate to 1000 at most
+MOST_LISTED = 1000  # skipped lines that are kept with their reasons; the rest are counted
+USUAL_COLUMNS = 500  # of a fact or a table; work on wide ones grows with the square of their columns
+_COLUMNS = "RELATUM_COLUMNS"  # the environment variable that raises it
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def whole_lines(path: Path) -> Iterator[bytes]:
+def whole_lines(path: Path) -> Generator[bytes, None, None]:
     """Yield a file's bytes in pieces of whole lines, each ending in a line feed."""
     size = path.stat().st_size
     with path.open("rb") as raw, progress(f"reading {path.name}", size) as advance:
@@ -29,11 +42,10 @@ def whole_lines(path: Path) -> Iterator[bytes]:
         raw.seek(0)
         source = gzip.GzipFile(fileobj=raw) if packed else raw
         rest, first, reported, unpacked = b"", True, 0, 0
-        most = max(MOST_UNPACKED * size, 4 * memory.budget()) if packed else None
         while piece := _read(path, source.read):
             unpacked += len(piece)
-            if most is not None and unpacked > most:
-                raise FormatError(path, None, f"unpacks to more than {most >> 20} MiB; if these are facts, unpack it first")
+            if packed:
+                _require_size(path, size, unpacked)
             if first:
                 piece, first = piece.removeprefix(_BYTE_ORDER_MARK), False
             whole, end, tail = piece.rpartition(b"\n")
@@ -50,11 +62,64 @@ def whole_lines(path: Path) -> Iterator[bytes]:
             yield rest + b"\n"
 
 
+def require_unpacked(path: Path) -> None:
+    """Refuse a gzip file that unpacks to far too much, without keeping any of it."""
+    with path.open("rb") as raw, progress(f"unpacking {path.name}", size := path.stat().st_size) as advance:
+        source, unpacked, reported = gzip.GzipFile(fileobj=raw), 0, 0
+        while piece := _read(path, source.read):
+            unpacked += len(piece)
+            _require_size(path, size, unpacked)
+            reported, before = raw.tell(), reported
+            advance(reported - before)
+
+
+def _require_size(path: Path, size: int, unpacked: int) -> None:
+    most = max(MOST_UNPACKED * size, 4 * memory.budget())
+    if unpacked > most:
+        raise FormatError(path, None, f"unpacks to more than {most >> 20} MiB; if these are facts, unpack it first")
+
+
+def require_columns(columns: int, what: str = "") -> None:
+    """Refuse a line or a table of more columns than can be worked on in time; `RELATUM_COLUMNS` raises how many those are.
+
+    `what` is said before it, such as the name of a table.
+    """
+    if columns <= USUAL_COLUMNS:
+        return
+    given = os.environ.get(_COLUMNS) or str(USUAL_COLUMNS)
+    if not (given.isascii() and given.isdecimal() and len(given) < 10):
+        raise SettingError(f"{_COLUMNS}: must be a whole number, not {given[:20]!r}")
+    if columns > (most := max(int(given), USUAL_COLUMNS)):
+        raise DataError(f"{what}{columns:,} columns, and {most:,} are the most (more with {_COLUMNS}={columns})")
+
+
 def _read(path: Path, read: Callable[[int], bytes]) -> bytes:
     try:
         return read(CHUNK_BYTES)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise FormatError(path, None, f"damaged gzip file ({error})") from None
+
+
+class SkippedLines:
+    """The bad lines of files: each is passed over and noted or, where nothing is to be skipped, the error that names it."""
+
+    def __init__(self, skip_bad: bool) -> None:
+        self.skip_bad, self.count = skip_bad, 0
+        self._listed: list[str] = []
+
+    def add(self, path: Path, line: int, error: DataError, lines: int = 1) -> None:
+        """Note a bad line, or several from it on that are bad alike, or raise what is wrong."""
+        if not self.skip_bad:
+            raise FormatError(path, line, str(error)) from None
+        listed = range(line, line + min(lines, MOST_LISTED - len(self._listed)))
+        self._listed += [f"{path.name}:{number}: {error}" for number in listed]
+        self.count += lines
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """The lines passed over so far, each with its reason; the last entry counts those that are not listed."""
+        more = self.count - len(self._listed)
+        return (*self._listed, *([f"... and {more} more lines"] if more else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +157,7 @@ def split_line(raw: bytes, layout: Layout) -> list[str] | None:
         if layout.comments:
             return None
         raise DataError("comment; Layout(comments=True) skips them")
+    require_columns(raw.count(b"\t"))  # beside the relation
     try:
         fields = raw.decode().split("\t")
     except UnicodeDecodeError as error:

@@ -1,0 +1,128 @@
+"""A statement is a fact, and the fact is that statement."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relatum import DataError, RelationSchema
+from relatum.data.vocabulary import fault_of
+from relatum.statements.mapping import fact_of, main_property, relation_of, roles_of, statement_of
+from relatum.statements.statement import MOST_QUALIFIERS, statement
+from support.made_statements import statements
+from support.strategies import names
+
+CURIE = statement("P166", "Q7186", "Q38104", [("P585", "1903"), ("P1706", "Q41269"), ("P1706", "Q37463")])
+
+
+def test_the_fact_of_a_statement_begins_with_head_and_tail_and_has_sorted_qualifiers() -> None:
+    relation, *entities = fact_of(CURIE)
+    assert relation == "P166+P1706+P1706#2+P585"
+    assert entities == ["Q7186", "Q38104", "Q37463", "Q41269", "1903"]
+    assert roles_of(relation) == ("P166_h", "P166_t", "P1706", "P1706#2", "P585")
+    assert fact_of(statement("P26", "Q7186", "Q37463")) == ("P26", "Q7186", "Q37463")
+
+
+@given(statements)
+def test_nothing_is_lost(one: object) -> None:
+    assert statement_of(fact_of(one)) == one  # type: ignore[arg-type]
+
+
+@given(st.lists(statements, min_size=2, max_size=2))
+def test_two_statements_are_two_facts(pair: list) -> None:  # type: ignore[type-arg]
+    assert (fact_of(pair[0]) == fact_of(pair[1])) == (pair[0] == pair[1])
+
+
+@given(statements)
+def test_relations_roles_and_entities_are_names_that_files_of_facts_allow(one: object) -> None:
+    relation, *entities = fact_of(one)  # type: ignore[arg-type]
+    roles = roles_of(relation)
+    assert (
+        RelationSchema(relation, len(entities), roles).roles == roles
+    )  # which checks that roles differ, and are no numbers
+    assert not any(map(fault_of, entities))
+    assert not relation.startswith("\ufeff")
+    assert main_property(relation, roles) == one.property  # type: ignore[attr-defined]
+
+
+@given(st.lists(statements, min_size=2, max_size=2))
+def test_a_property_has_one_role_in_all_relations_and_a_main_property_one_head(pair: list) -> None:  # type: ignore[type-arg]
+    first, second = (
+        dict(zip((key for key, _ in one.qualifiers), roles_of(fact_of(one)[0])[2:], strict=True)) for one in pair
+    )
+    for one, other in ((first, second), (second, first)):
+        for key, role in one.items():
+            assert role.partition("#")[0] == other.get(key, role).partition("#")[0]
+    heads = [roles_of(fact_of(one)[0])[:2] for one in pair]
+    assert (heads[0] == heads[1]) == (pair[0].property == pair[1].property)
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("a+b", "a%2Bb"),
+        ("a#2", "a%232"),
+        ("100%", "100%25"),
+        ("x_h", "x%5Fh"),
+        ("7", "%37"),
+        (" ", "%20"),
+        ("\t\n", "%09%0A"),
+    ],
+)
+def test_what_would_break_a_name_is_written_as_hexadecimal_digits(name: str, role: str) -> None:
+    assert relation_of("P1", (name,)) == f"P1+{role}"
+    assert roles_of(relation_of(name, ())) == (f"{role}_h", f"{role}_t")
+
+
+@pytest.mark.parametrize(
+    "relation",
+    [
+        "P1+",
+        "+P1",
+        "P1+P3+P2",
+        "P1+P2+P2",
+        "P1+P2#2",
+        "P1+P2#1",
+        "P1+P2+P2#3",
+        "P1#2",
+        "50%",
+        "%41",
+        "%2b",
+        "%FF",
+        "x_h",
+        "7",
+    ],
+)
+def test_a_relation_that_no_statement_gives_is_refused(relation: str) -> None:
+    with pytest.raises(DataError, match="not spelt as the relations of statements"):
+        statement_of((relation, *"abcd"[: 2 + relation.count("+")]))
+    assert main_property(relation, roles_of(relation)) is None
+
+
+def test_a_fact_of_other_sizes_and_an_entity_that_no_value_gives_are_refused() -> None:
+    with pytest.raises(DataError, match="has 3 entities, but as a statement it would have a head, a tail and 0 qualifiers"):
+        statement_of(("sold", "drew", "alex", "book"))
+    with pytest.raises(DataError, match="entity '50%' has a '%'"):
+        statement_of(("sold", "drew", "50%"))
+
+
+@given(names)
+def test_facts_of_two_entities_are_statements_as_they_are(name: str) -> None:
+    if "%" not in name:
+        assert statement_of(("sold", name, "x")) == statement("sold", name, "x")
+
+
+def test_main_property_is_that_of_statements_alone() -> None:
+    assert main_property("sold", ("seller", "buyer")) is None
+    assert main_property("sold", None) is None
+
+
+def test_a_statement_has_whole_texts_and_not_too_many() -> None:
+    for parts in (("", "a", "b"), ("p", "", "b"), ("p", "a", "")):
+        with pytest.raises(DataError, match=r"^empty"):
+            statement(*parts)
+    with pytest.raises(DataError, match="not valid Unicode"):
+        statement("p", "a", "b", [("q", "\ud800")])
+    with pytest.raises(DataError, match="at most 1000"):
+        statement("p", "a", "b", [("q", "v")] * (MOST_QUALIFIERS + 1))
