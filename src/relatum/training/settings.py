@@ -83,7 +83,9 @@ class TrainingSettings(Checked, path="training"):
         True, "leave known training facts out of the negatives; not done with `per-fact`, as in the paper"
     )
     loss: str = setting(
-        "softmax", "`softmax` cross-entropy (Eq. 3), `margin` (m-TransH, RAE) or `softplus` (NaLP)", choices=LOSSES
+        "softmax",
+        "`softmax` cross-entropy (Eq. 3), `margin` (m-TransH, RAE) or `softplus` (NaLP, NeuInfer, HINGE)",
+        choices=LOSSES,
     )
     margin: float = setting(1.0, "the margin of the loss `margin`", ge=0)
     label_smoothing: float = setting(0.0, "the share of the target that is spread over all candidates", ge=0, lt=1)
@@ -103,6 +105,12 @@ class TrainingSettings(Checked, path="training"):
         choices=SCHEDULES,
     )
     final_learning_rate_factor: float = setting(0.1, "see `learning_rate_schedule`", ge=0)
+    share_roles: bool = setting(
+        False,
+        "add to the parameters of a position a part that all positions with the same role share, in whatever relation: for"
+        " relations with few facts. Where a model has no parameters of positions, relations with the same first two roles"
+        " share. What is kept are the sums; a role of one relation only shares nothing",
+    )
     weight_decay: float = setting(0.0, "added to the gradient, times the parameter, in rows that have a gradient", ge=0)
     ema_decay: float = setting(
         0.0,
