@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from relatum import DataError, Hypergraph, KnownAnswers, RelationSchema, Schema, Split
-from relatum.data import answer_index
+from relatum.data import answer_index, known_answers
 from relatum.data.vocabulary import Vocabulary
 from support.strategies import splits
 
@@ -97,3 +97,17 @@ def test_ids_that_name_nothing_are_refused() -> None:
     graph = Hypergraph.of([("sold", "drew", "alex", "book")])
     with pytest.raises(DataError, match="ids run from"):
         KnownAnswers(graph).lookup(np.array([0], np.int32), np.array([[3], [0], [0]], np.int32), 2)
+
+
+@given(splits)
+def test_answers_about_some_facts_are_those_of_all(split: Split) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(known_answers, "_PIECE", 3)
+        some, every = KnownAnswers.about(split.valid, split.train, split.valid), KnownAnswers(split.train, split.valid)
+    for arity, block in split.valid.blocks.items():
+        for position in range(arity):
+            found, expected = (known.lookup(block.relations, block.columns, position) for known in (some, every))
+            assert all(
+                np.array_equal(mine, all_of_them) for mine, all_of_them in zip(found.pairs(), expected.pairs(), strict=True)
+            )
+    assert some.nbytes <= every.nbytes

@@ -15,21 +15,23 @@ import torch
 
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
+from relatum.data.schema import RelationSchema
 from relatum.data.splitting import select_facts
 from relatum.inference.ranking import rank
 from relatum.inference.validation import validator
 from relatum.models import MODELS
 from relatum.models.base import Model
-from relatum.training.loop import State, start, train
+from relatum.training.loop import State, as_stored, start, train
 from relatum.training.settings import TrainingSettings
 from relatum.workers.group import Group, start_group
 from relatum.workers.ranking import SharedScorer
 from relatum.workers.shares import Shares
-from relatum.workers.states import gathered, own_part
+from relatum.workers.states import gathered
 from relatum.workers.steps import SharedSteps
 
 _ENTITIES = 300
 _RELATIONS = {"likes": 2, "sold": 3, "old": 1, "moved": 4}
+_ROLES = {"sold": ("seller", "buyer", "item"), "moved": ("seller", "buyer", "start", "item"), "likes": ("buyer", "item")}
 
 CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "questions": ("reale", {"dim": 16}, {"rows": "questions"}),
@@ -43,6 +45,12 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "facts with their own negatives": ("reale", {"dim": 16}, {"negative_sampling": "per-fact", "num_negatives": 5}),
     "facts with all entities": ("reale", {"dim": 8}, {"negative_sampling": "all-entities", "optimizer": "adam"}),
     "questions with all entities": ("reale", {"dim": 8}, {"negative_sampling": "all-entities", "rows": "questions"}),
+    "questions with shared roles": (
+        "reale",
+        {"dim": 16, "window_dropout": 0.5},
+        {"rows": "questions", "share_roles": True, "ema_decay": 0.8},
+    ),
+    "facts with shared roles": ("reale", {"dim": 16}, {"share_roles": True, "negative_sampling": "per-fact"}),
     "m-distmult": ("m-distmult", {"dim": 16, "input_dropout": 0.2}, {}),
     "m-cp": ("m-cp", {"dim": 16}, {"optimizer": "adam", "learning_rate": 0.01}),
     "hsimple": ("hsimple", {"dim": 16}, {"rows": "questions"}),
@@ -51,6 +59,8 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "m-transh": ("m-transh", {"dim": 16}, {"loss": "margin", "learning_rate": 0.05}),
     "rae": ("rae", {"dim": 16}, {"loss": "margin", "learning_rate": 0.05}),
     "nalp": ("nalp", {"dim": 8, "num_filters": 8, "hidden_dim": 8}, {"loss": "softplus", "learning_rate": 0.05}),
+    "neuinfer": ("neuinfer", {"dim": 8, "hidden_dim": 8}, {"loss": "softplus", "learning_rate": 0.05}),
+    "hinge": ("hinge", {"dim": 10, "num_filters": 4}, {"learning_rate": 0.05}),
 }
 
 
@@ -63,38 +73,42 @@ def facts_of_tests() -> Split:
         for name, arity in _RELATIONS.items()
         for _ in range(200)
     }
-    whole = Hypergraph.of([*sorted(drawn), *(("old", name) for name in names)])
+    schema = [RelationSchema(name, arity, _ROLES.get(name)) for name, arity in _RELATIONS.items()]
+    whole = Hypergraph.of([*sorted(drawn), *(("old", name) for name in names)], schema)
     parts = rng.random(len(whole))
     cuts = [select_facts(whole, (parts >= low) & (parts < high)) for low, high in ((0, 0.8), (0.8, 0.9), (0.9, 1))]
     return Split(*cuts, source="test")
 
 
-def compared(group: Group, split: Split, case: str, steps: int) -> list[str]:
+def compared(group: Group, split: Split, case: str, steps: int, folder: Path) -> list[str]:
     """Return the names of what differs from one process after many steps, in the first worker."""
     name, of_model, of_training = CASES[case]
     model = MODELS[name](split.train, MODELS[name].settings_type(**of_model))
     common = {"epochs": 1000, "batch_size": 16, "batches_per_step": 5, "num_negatives": 40, "validate_every": 10**6}
     settings = TrainingSettings(**{**common, **of_training})
     shares = Shares(model.num_entities, group.count, group.number)
-    mine = _trained(model, split, settings, own_part(start(model, settings, 3), model, shares), steps, (group, shares))
-    kept = {part: gathered(getattr(mine, part), model, shares, group) for part in ("parameters", "mean")}
-    history = _history(mine, model, shares, group)
-    scorer = SharedScorer(group, shares, model, mine.parameters)
+    own = start(model, settings, 3, range(shares.first, shares.last))
+    mine = _trained(model, split, settings, own, steps, (group, shares))
+    kept = {part: gathered(getattr(mine, part), model, shares, group, folder) for part in ("parameters", "mean")}
+    history = _history(mine, model, shares, group, folder)
+    stored = as_stored(mine.parameters, model, settings)
+    scorer = SharedScorer(group, shares, model, stored)
     known = KnownAnswers(split.train, split.valid)
-    ranks = rank(model, mine.parameters, split.test, known, scorer=scorer)
+    ranks = rank(model, stored, split.test, known, scorer=scorer)
     validate = validator(model, split, "corrected-mrr", scorer_of=lambda own: SharedScorer(group, shares, model, own))
-    score = validate(mine.parameters) if validate else {}
+    score = validate(stored) if validate else {}
     if kept["parameters"] is None or kept["mean"] is None:
         return []
     alone = _trained(model, split, settings, start(model, settings, 3), steps, None)
     wrong = [key for key in alone.parameters if not torch.equal(alone.parameters[key], kept["parameters"][key])]
     wrong += [f"history of {key}" for key in alone.history if not torch.equal(alone.history[key], history[key])]
     wrong += [f"mean of {key}" for key in alone.mean if not torch.equal(alone.mean[key], kept["mean"][key])]
-    expected = rank(model, alone.parameters, split.test, known)
+    whole_parameters = as_stored(alone.parameters, model, settings)
+    expected = rank(model, whole_parameters, split.test, known)
     if not (np.array_equal(expected.better, ranks.better) and np.array_equal(expected.equal, ranks.equal)):
         wrong.append("ranks")
     whole = validator(model, split, "corrected-mrr")
-    if whole is None or whole(alone.parameters) != score:
+    if whole is None or whole(whole_parameters) != score:
         wrong.append("validation")
     if alone.loss != mine.loss:
         wrong.append("loss")
@@ -126,13 +140,13 @@ def _trained(
     raise AssertionError("training has ended too soon")
 
 
-def _history(state: State, model: Model, shares: Shares, group: Group) -> dict[str, torch.Tensor]:
+def _history(state: State, model: Model, shares: Shares, group: Group, folder: Path) -> dict[str, torch.Tensor]:
     """Return what the optimizer remembers, whole in the first worker."""
     found = {}
     for key, table in state.history.items():
         name = key.partition("/")[0]
         if name in model.entity_tables:
-            whole = gathered(dict.fromkeys(model.entity_tables, table), model, shares, group)
+            whole = gathered(dict.fromkeys(model.entity_tables, table), model, shares, group, folder)
             found[key] = table if whole is None else whole[name]
         else:
             found[key] = table
@@ -146,7 +160,7 @@ def main() -> None:
         sys.exit("not one of several workers")
     split = facts_of_tests()
     path, steps, *cases = sys.argv[1:]
-    wrong = {case: compared(group, split, case, int(steps)) for case in cases}
+    wrong = {case: compared(group, split, case, int(steps), Path(path).parent) for case in cases}
     if group.is_first:
         Path(path).write_text(json.dumps({"workers": group.count, "wrong": wrong}))
     group.close()

@@ -83,9 +83,15 @@ class Workers:
             time.sleep(0.02)
         raise AssertionError(f"worker {number} did not start")
 
-    def kill(self, number: int) -> None:
-        """Kill a worker, which cannot do anything about it."""
-        os.kill(self.pid(number), signal.SIGKILL)
+    def kill(self, number: int) -> bool:
+        """Kill a worker, which cannot do anything about it, and return whether it was still there."""
+        try:
+            os.kill(self.pid(number), signal.SIGKILL)
+        except (AssertionError, ProcessLookupError):
+            if self.process.wait(_PATIENCE) != 0:
+                raise
+            return False  # all had ended well before
+        return True
 
     def wait_for(self, path: Path) -> None:
         """Wait until a file is there."""

@@ -14,15 +14,19 @@ import safetensors.torch
 import torch
 
 from relatum import Hypergraph
+from relatum.data.schema import RelationSchema
 from relatum.models.base import Parameters
 from relatum.tensor_files import read_tensor_file, write_tensor_file
-from relatum.training.checkpoint import load_state, save_state
+from relatum.training.checkpoint import load_state, save_best, save_state
 from relatum.training.loop import State, start, train
 from relatum.training.settings import TrainingSettings
 from support.full_disk import LIMITED, files_up_to
 from support.made_models import made_case
 
-SMALL = Hypergraph.of([("is", "a"), ("is", "b"), *(("knows", *pair) for pair in ("ab", "bc", "cd", "da", "ac", "bd"))])
+ROLES = [RelationSchema("is", 1, ("who",)), RelationSchema("knows", 2, ("who", "whom"))]
+ROLES += [RelationSchema("met", 3, ("who", "whom", "where"))]
+PAIRS = [("knows", *pair) for pair in ("ab", "bc", "cd", "da", "ac", "bd")]
+SMALL = Hypergraph.of([("is", "a"), ("is", "b"), *PAIRS, ("met", *"abd"), ("met", *"dca")], ROLES)
 TINY = TrainingSettings(epochs=3, batch_size=3, batches_per_step=2, num_negatives=5, validate_every=2)
 RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "reale": ("reale", {}, {}),
@@ -36,6 +40,8 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"window_dropout": 0.3},
         {"rows": "questions", "objective": "KvsAll", "answer_damping": 0.4},
     ),
+    "reale, shared roles": ("reale", {"window_dropout": 0.3}, {"rows": "questions", "share_roles": True, "ema_decay": 0.7}),
+    "m-distmult, shared roles": ("m-distmult", {}, {"share_roles": True, "optimizer": "adam", "learning_rate": 0.05}),
     "nalp, questions": ("nalp", {}, {"rows": "questions", "batch_size": 2, "in_relation_share": 0.5}),
     "nalp, all": ("nalp", {}, {"negative_sampling": "all-entities"}),
     "m-distmult, patience": ("m-distmult", {}, {"epochs": 9, "validate_every": 1, "patience": 1}),
@@ -82,7 +88,8 @@ def test_saving_and_loading_is_the_identity(name: str, optimizer: str, tmp_path:
         loaded = load_state(tmp_path / "checkpoint.safetensors")
         assert loaded is not None
         assert same(loaded, state)
-    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.safetensors"]
+        best = {f"checkpoint-best-{state.best_epoch}.safetensors"} if state.best else set()
+        assert {path.name for path in tmp_path.iterdir()} == {"checkpoint.safetensors", *best}
 
 
 def test_what_is_loaded_can_be_trained_on_and_shares_nothing(tmp_path: Path) -> None:
@@ -133,16 +140,16 @@ def test_a_checkpoint_with_a_changed_byte_is_none(saved: Path, count: Callable[[
 @pytest.mark.parametrize("about", [0, [], None, {}, {"best_score": 1, "parameters": {}}, {"best_score": 1, "unknown": 0}])
 def test_a_whole_file_whose_numbers_are_no_state_is_none(saved: Path, about: object) -> None:
     body = saved.read_bytes()
-    write_tensor_file(saved, body, "relatum-checkpoint", 3, about)
+    write_tensor_file(saved, body, "relatum-checkpoint", 4, about)
     assert load_state(saved) is None
 
 
 @pytest.mark.parametrize("names", [["about"], ["entities"], ["elsewhere/entities"]])
 def test_a_whole_file_whose_tensors_are_no_state_is_none_or_has_none_of_them(saved: Path, names: list[str]) -> None:
-    stored = read_tensor_file(saved, "relatum-checkpoint", 3)
+    stored = read_tensor_file(saved, "relatum-checkpoint", 4)
     assert stored is not None
     body = safetensors.torch.save({name: torch.zeros(1) for name in names})
-    write_tensor_file(saved, body, "relatum-checkpoint", 3, stored.about)
+    write_tensor_file(saved, body, "relatum-checkpoint", 4, stored.about)
     loaded = load_state(saved)
     assert loaded is None or (names == ["about"] and not loaded.parameters)
 
@@ -156,16 +163,78 @@ def test_a_save_that_fails_half_way_leaves_the_old_checkpoint(saved: Path) -> No
         with files_up_to(size), pytest.raises(OSError, match="too large"):
             save_state(saved, dataclasses.replace(state, epoch=state.epoch + 1))
         assert saved.read_bytes() == before
-    assert [path.name for path in saved.parent.iterdir()] == ["checkpoint.safetensors"]
+        with files_up_to(size), pytest.raises(OSError, match="too large"):
+            save_state(saved, dataclasses.replace(state, best_epoch=state.best_epoch + 1))
+        loaded = load_state(saved)
+        assert loaded is not None
+        assert same(loaded, state)
+    save_state(saved, state)
+    assert {path.name for path in saved.parent.iterdir()} == {"checkpoint.safetensors", "checkpoint-best-3.safetensors"}
+
+
+def test_the_best_parameters_are_written_when_they_change(saved: Path) -> None:
+    state, best = load_state(saved), saved.with_name("checkpoint-best-3.safetensors")
+    assert state is not None
+    before = best.stat().st_ino, saved.stat().st_ino
+    save_state(saved, dataclasses.replace(state, epoch=4, parameters=state.best, stale=1))
+    assert best.stat().st_ino == before[0]
+    assert saved.stat().st_ino != before[1]
+    changed = {name: tensor + 1 for name, tensor in state.best.items()}
+    save_state(saved, dataclasses.replace(state, epoch=5, best=changed, best_epoch=5))
+    assert not best.exists()
+    loaded = load_state(saved)
+    assert loaded is not None
+    assert all(torch.equal(tensor, changed[name]) for name, tensor in loaded.best.items())
+
+
+@pytest.mark.parametrize("damage", ["cut", "byte", "missing", "others"])
+def test_without_its_best_parameters_a_checkpoint_is_none_and_the_next_one_whole(saved: Path, damage: str) -> None:
+    state, best = load_state(saved), saved.with_name("checkpoint-best-3.safetensors")
+    assert state is not None
+    content = bytearray(best.read_bytes())
+    if damage == "others":
+        save_best(best, state.best, dataclasses.replace(state, best_score=0.5))
+    else:
+        content[-1] ^= damage == "byte"
+        best.unlink()
+        if damage != "missing":
+            best.write_bytes(content[: len(content) // 2 if damage == "cut" else None])
+    assert load_state(saved) is None
+    save_state(saved, state)
+    loaded = load_state(saved)
+    assert loaded is not None
+    assert same(loaded, state)
+
+
+@pytest.mark.parametrize("name", ["../checkpoint-best-3.safetensors", "model.safetensors", 3, ["x"]])
+def test_a_checkpoint_that_names_another_file_is_none(saved: Path, name: object) -> None:
+    stored = read_tensor_file(saved, "relatum-checkpoint", 4)
+    assert stored is not None
+    write_tensor_file(saved, stored.body, "relatum-checkpoint", 4, {**stored.about, "best": name})
+    assert load_state(saved) is None
+
+
+def test_a_checkpoint_of_version_3_has_the_best_parameters_inside(saved: Path) -> None:
+    state, stored = load_state(saved), read_tensor_file(saved, "relatum-checkpoint", 4)
+    assert state is not None
+    assert stored is not None
+    best = {f"best/{name}": tensor for name, tensor in state.best.items()}
+    body = safetensors.torch.save({**safetensors.torch.load(stored.body), **best})
+    numbers = {name: number for name, number in stored.about.items() if name != "best"}
+    saved.with_name("checkpoint-best-3.safetensors").unlink()
+    write_tensor_file(saved, body, "relatum-checkpoint", 3, numbers)
+    loaded = load_state(saved)
+    assert loaded is not None
+    assert same(loaded, state)
 
 
 def test_another_version_or_format_is_none(saved: Path) -> None:
-    stored = read_tensor_file(saved, "relatum-checkpoint", 3)
+    stored = read_tensor_file(saved, "relatum-checkpoint", 4)
     assert stored is not None
-    for kind, version in (("relatum-checkpoint", 2), ("relatum-facts", 3)):
+    for kind, version in (("relatum-checkpoint", 2), ("relatum-facts", 4)):
         write_tensor_file(saved, stored.body, kind, version, stored.about)
         assert load_state(saved) is None
-    write_tensor_file(saved, stored.body, "relatum-checkpoint", 3, stored.about)
+    write_tensor_file(saved, stored.body, "relatum-checkpoint", 4, stored.about)
     assert load_state(saved) is not None
 
 

@@ -231,7 +231,12 @@ def test_every_batch_of_an_epoch_draws_for_itself() -> None:
     assert len({said["loss"] for event, _, said in told if event == "step"}) == 2
 
 
-WIDE = {"nalp": {"num_filters": 48, "hidden_dim": 48}, "getd": {"rank": 16}}
+WIDE = {
+    "nalp": {"num_filters": 48, "hidden_dim": 48},
+    "neuinfer": {"hidden_dim": 48},
+    "hinge": {"num_filters": 8},
+    "getd": {"rank": 16},
+}
 
 
 def bits(case: Case, settings: TrainingSettings, threads: int, seed: int = 3) -> State:

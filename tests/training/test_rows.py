@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from relatum import Hypergraph
+from relatum.data.questions import questions_of
 from relatum.errors import DataError, NumericError
 from relatum.kernels import parallel
 from relatum.models import MODELS
-from relatum.models.base import Parameters
+from relatum.models.base import Model, Parameters
 from relatum.models.training_protocols import Gradient, Objective
 from relatum.training.loop import State, start, train
 from relatum.training.rows import FactRows, QuestionRows, Rows, rows_of
@@ -22,6 +23,17 @@ from support.made_models import Case, made_case
 
 BY_QUESTION = TrainingSettings(rows="questions", epochs=3, batch_size=8, batches_per_step=2, num_negatives=8)
 UNPENALIZED = {"rae": {"relatedness_weight": 0.0}}  # a penalty compares the facts of a batch with each other
+
+
+def question_rows(model: Model, graph: Hypergraph, settings: TrainingSettings, seed: int) -> QuestionRows:
+    return QuestionRows(model, questions_of(graph), settings, seed)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 1000, 70_000])
+def test_an_order_has_the_same_bits_in_half_the_memory(size: int) -> None:
+    one, other = np.random.default_rng(size), np.random.default_rng(size)
+    assert np.array_equal(one.permutation(size), other.permutation(np.arange(size, dtype=np.int32)))
+    assert one.integers(2**62) == other.integers(2**62)
 
 
 def made_graph(entities: int = 12, facts: int = 25) -> Hypergraph:
@@ -35,7 +47,12 @@ def made_graph(entities: int = 12, facts: int = 25) -> Hypergraph:
 
 
 GRAPH = made_graph()
-WIDE = {"nalp": {"num_filters": 48, "hidden_dim": 48}, "getd": {"rank": 16}}
+WIDE = {
+    "nalp": {"num_filters": 48, "hidden_dim": 48},
+    "neuinfer": {"hidden_dim": 48},
+    "hinge": {"num_filters": 8},
+    "getd": {"rank": 16},
+}
 
 
 def changed(**changes: Any) -> TrainingSettings:
@@ -103,7 +120,7 @@ def test_one_compiled_call_equals_the_way_of_any_model(
 ) -> None:
     case = made_case("reale", GRAPH, **settings)
     training = changed(negative_sampling=pool, objective=objective, answer_damping=0.4, label_smoothing=0.1)
-    rows = QuestionRows(case.model, GRAPH, training, 0)
+    rows = question_rows(case.model, GRAPH, training, 0)
     compiled = epoch(rows, case.parameters())
     with monkeypatch.context() as patch:
         patch.setattr(type(case.model), "question_gradients", lambda *_: None)
@@ -119,7 +136,7 @@ def test_one_compiled_call_equals_the_way_of_any_model(
 @pytest.mark.parametrize("settings", [{"sigma": "tanh"}, {"sigma": "exp"}, {"entity_map": "clamp"}, {"input_dropout": 0.2}])
 def test_what_no_compiled_call_fits_is_trained_too(settings: dict[str, Any]) -> None:
     case = made_case("reale", GRAPH, **settings)
-    questions = QuestionRows(case.model, GRAPH, BY_QUESTION, 0).questions[0]
+    questions = question_rows(case.model, GRAPH, BY_QUESTION, 0).questions[0]
     batch = (questions, np.arange(len(questions)), None, Objective(), torch.Generator())
     assert case.model.question_gradients(case.parameters(), *batch) is None
     losses = losses_of(case, changed(epochs=8, learning_rate=0.1))
@@ -149,7 +166,7 @@ def test_every_model_learns_by_question(name: str, pool: str, objective: str) ->
 def test_the_penalty_of_a_model_is_in_the_loss() -> None:
     with_it, without = (made_case("rae", GRAPH, relatedness_weight=weight) for weight in (0.5, 0.0))
     first, second = (
-        epoch(QuestionRows(case.model, GRAPH, BY_QUESTION, 0), case.parameters()) for case in (with_it, without)
+        epoch(question_rows(case.model, GRAPH, BY_QUESTION, 0), case.parameters()) for case in (with_it, without)
     )
     assert first[0] > second[0]
     assert first[2]["pair_out"].any()
@@ -179,31 +196,31 @@ def test_one_seed_gives_the_same_bits_with_one_thread_or_more(name: str) -> None
 def test_repeated_facts_weigh_once() -> None:
     case = made_case("reale", GRAPH)
     twice = Hypergraph.union([GRAPH, GRAPH])
-    assert QuestionRows(case.model, twice, BY_QUESTION, 0).weight == QuestionRows(case.model, GRAPH, BY_QUESTION, 0).weight
+    assert question_rows(case.model, twice, BY_QUESTION, 0).weight == question_rows(case.model, GRAPH, BY_QUESTION, 0).weight
     assert same(train(case.model, twice, BY_QUESTION, 0), train(case.model, GRAPH, BY_QUESTION, 0))
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_an_epoch_has_every_question_once_in_batches_of_one_position_of_one_relation(size: int) -> None:
-    rows = QuestionRows(made_case("reale", GRAPH).model, GRAPH, changed(batch_size=size), 0)
+    rows = question_rows(made_case("reale", GRAPH).model, GRAPH, changed(batch_size=size), 0)
     orders = []
     for number in range(2):
         assert rows.start_epoch(number) == len(rows._batches)
-        orders.append([(id(batch.questions), batch.chosen.tolist()) for batch in rows._batches])
+        orders.append([(id(questions), chosen.tolist()) for questions, chosen in rows._batches])
         for questions in rows.questions:
-            chosen = [batch.chosen for batch in rows._batches if batch.questions is questions]
+            chosen = [part for of, part in rows._batches if of is questions]
             assert sorted(np.concatenate(chosen).tolist()) == list(range(len(questions)))
             answers, largest = np.diff(questions.starts), int(np.diff(questions.starts).max())
             assert max(answers[each].sum() for each in chosen) <= 1.5 * size + largest
             assert len(chosen) >= min(len(answers), answers.sum() / (1.5 * size + largest))
     assert orders[0] != orders[1]
     rows.start_epoch(0)
-    assert [(id(batch.questions), batch.chosen.tolist()) for batch in rows._batches] == orders[0]
+    assert [(id(questions), chosen.tolist()) for questions, chosen in rows._batches] == orders[0]
 
 
 @pytest.mark.parametrize("damping", [0.0, 0.5, 1.0])
 def test_damping_decides_what_a_question_weighs(damping: float) -> None:
-    rows = QuestionRows(made_case("reale", GRAPH).model, GRAPH, changed(answer_damping=damping), 0)
+    rows = question_rows(made_case("reale", GRAPH).model, GRAPH, changed(answer_damping=damping), 0)
     counts = np.concatenate([np.diff(each.starts) for each in rows.questions])
     assert counts.max() > 3
     assert rows.weight == pytest.approx((counts ** (1 - damping)).sum())
@@ -211,16 +228,20 @@ def test_damping_decides_what_a_question_weighs(damping: float) -> None:
 
 def test_a_pool_has_the_share_of_entities_that_the_relation_is_known_with() -> None:
     graph = made_graph(500, 30)
-    rows = QuestionRows(made_case("reale", graph).model, graph, changed(num_negatives=40, in_relation_share=0.5), 0)
+    rows = QuestionRows(
+        made_case("reale", graph).model, questions_of(graph), changed(num_negatives=40, in_relation_share=0.5), 0
+    )
     for questions in rows.questions:
         pool = rows._pool(questions, np.random.default_rng(0))
         assert pool is not None
         assert len(pool) == 40
         assert np.isin(pool, questions.related).sum() >= 20
     few = rows.questions[0]
-    everyone = QuestionRows(made_case("reale", graph).model, graph, changed(num_negatives=100, in_relation_share=0.9), 0)
+    everyone = QuestionRows(
+        made_case("reale", graph).model, questions_of(graph), changed(num_negatives=100, in_relation_share=0.9), 0
+    )
     assert np.isin(few.related, everyone._pool(few, np.random.default_rng(0))).all()  # type: ignore[arg-type]
-    by_all = QuestionRows(rows.model, graph, changed(negative_sampling="all-entities"), 0)
+    by_all = question_rows(rows.model, graph, changed(negative_sampling="all-entities"), 0)
     assert by_all._pool(few, np.random.default_rng(0)) is None
 
 

@@ -10,6 +10,8 @@ from relatum.data.vocabulary import Ids
 
 __all__ = ["KnownAnswers"]
 
+_PIECE = 1 << 16  # facts that are looked up at once
+
 
 class KnownAnswers:
     """All answers that the given hypergraphs know, looked up for many questions at once; built by sorting."""
@@ -19,6 +21,28 @@ class KnownAnswers:
         self._indexes: dict[int, list[AnswerIndex]] = {}
         for arity, facts in Hypergraph.union(graphs).distinct().blocks.items():
             self._indexes[arity] = [_index_of(facts, position, *self._bounds) for position in range(arity)]
+
+    @classmethod
+    def about(cls, facts: Hypergraph, *graphs: Hypergraph) -> KnownAnswers:
+        """Return the answers to the questions that some facts ask, each with a position left open, and to no others.
+
+        They are those that all of the given hypergraphs know, found without an index of all facts.
+        """
+        questions = cls(facts)
+        return cls(*(questions._answering(graph) for graph in graphs))
+
+    def _answering(self, graph: Hypergraph) -> Hypergraph:
+        """Return the facts that answer any question to which there is an answer here."""
+        kept = []
+        for arity, block in graph.blocks.items():
+            if arity in self._indexes:
+                answers = np.zeros(len(block), np.bool_)
+                for start in range(0, len(block), _PIECE):
+                    relations, columns = block.relations[start : start + _PIECE], block.columns[:, start : start + _PIECE]
+                    for position in range(arity):
+                        answers[start : start + _PIECE] |= self.lookup(relations, columns, position).counts > 0
+                kept.append(Block(block.relations[answers], block.columns[:, answers]))
+        return Hypergraph(graph.entities, graph.schema, kept)
 
     def lookup(self, relations: Ids, columns: Ids, position: int) -> AnswerLists:
         """Return the entities known at `position` of each question, in ascending order.

@@ -98,6 +98,8 @@ class Calibration:
             slope, offset, raw, calibrated = (np.array(data[key], np.float64) for key in _FIELDS)
         except (KeyError, TypeError, ValueError):
             raise DataError(f"calibration: must hold the numbers {', '.join(_FIELDS)}") from None
+        if (slope < 0).any():
+            raise DataError("calibration: a slope is negative, so that a higher score would be less probable")
         if not all(np.isfinite(values).all() for values in (slope, offset, raw, calibrated)):
             raise DataError("calibration: its numbers must be finite")
         if slope.shape != (relations,) or offset.shape != (relations,):

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
@@ -36,9 +35,9 @@ def validator(
     """
     if not len(split.valid):
         return None
-    known = KnownAnswers(split.train, split.valid)
     chosen = _chosen(split.valid, most)
     facts = _taken(split.valid, chosen)
+    known = KnownAnswers.about(facts, split.train, split.valid)
 
     def validate(parameters: Parameters) -> dict[str, float]:
         scorer = WholeScorer(model, parameters) if scorer_of is None else scorer_of(parameters)
@@ -88,12 +87,10 @@ def _answers_above(scorer: FactScorer, valid: Hypergraph, chosen: dict[int, npt.
     return np.concatenate(found)
 
 
-def calibrate(model: Model, parameters: Parameters, split: Split) -> Calibration | None:
-    """Return what turns scores into probabilities, fitted on validation facts; None without any."""
+def calibrate(model: Model, tables: Parameters, split: Split) -> Calibration | None:
+    """Return what turns scores by encoded parameters into probabilities, fitted on validation facts; None without any."""
     if not len(split.valid):
         return None
-    with torch.no_grad():
-        tables = model.encode(parameters)
     labelled = draw_sample(model, tables, sample(split.valid, _MOST), KnownAnswers(split.train, split.valid), split.train)
     return fit_calibration(labelled, len(model.schema))
 

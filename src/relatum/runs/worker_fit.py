@@ -34,11 +34,13 @@ from relatum.runs.fit import (
 from relatum.runs.journal import Journal
 from relatum.runs.spec import Spec
 from relatum.runs.validated import save_validated
-from relatum.training.checkpoint import load_state
+from relatum.training.checkpoint import load_state, remove_state, require_fitting
 from relatum.training.loop import State, start, train
 from relatum.training.steps import Steps
 from relatum.workers.group import Group
 from relatum.workers.ranking import SharedScorer
+from relatum.workers.rows import shared_rows
+from relatum.workers.scratch import remove_scratch, scratch_folder
 from relatum.workers.shares import Shares
 from relatum.workers.states import gathered, load_parts, own_part, save_parts
 from relatum.workers.steps import SharedSteps
@@ -140,7 +142,7 @@ class _Training:
             self.journal.write("start", epoch=0)
         if not refit:
             state = self._trained(self.split.train, state)
-            best = gathered(state.best, self.model, self.shares, self.group)
+            best = self._gathered(state)
             wants_refit = self.spec.training.refit and len(self.split.valid) > 0
             if wants_refit:
                 self.group.first_alone(lambda: self._learn(best), "validated")  # what is learned may take long
@@ -152,27 +154,38 @@ class _Training:
         self.model = MODELS[self.spec.model](everything, self.spec.settings)
         if state is not None and not state.refit:
             epochs = state.best_epoch
-            state = own_part(start(self.model, self.spec.training, self.spec.seed), self.model, self.shares)
+            state = self._start()
             state.refit = epochs
         state = self._trained(everything, state)
-        self._close(gathered(state.best, self.model, self.shares, self.group))
+        self._close(self._gathered(state))
 
     def _trained(self, facts: Hypergraph, state: State | None) -> State:
         """Return the state after training on facts, with this worker's entities."""
         spec = self.spec
         if state is None:
-            state = own_part(start(self.model, spec.training, spec.seed), self.model, self.shares)
+            state = self._start()
         validate = None
         if not state.refit:
             validate = validator(self.model, self.split, spec.training.validation_metric, scorer_of=self._scorer)
-        found = train(self.model, facts, spec.training, spec.seed, state, validate, self._note, steps_of=self._steps)
+        rows = shared_rows(self.folder, self.group, self.model, facts, spec.training, spec.seed)
+        found = train(
+            self.model, facts, spec.training, spec.seed, state, validate, self._note, steps_of=self._steps, rows=rows
+        )
         self._save(found)
         return found
+
+    def _start(self) -> State:
+        """Return the state before the first step, with this worker's entities."""
+        return start(self.model, self.spec.training, self.spec.seed, range(self.shares.first, self.shares.last))
 
     def _learn(self, best: Parameters | None) -> None:
         """Write what validation facts teach about the best parameters, where this worker has all of them."""
         if best is not None:
             save_validated(self.folder, learned_by(self.spec, self.split, self.model, best, None))
+
+    def _gathered(self, state: State) -> Parameters | None:
+        """Return the best parameters of all workers to the first one."""
+        return gathered(state.best, self.model, self.shares, self.group, scratch_folder(self.folder))
 
     def _scorer(self, parameters: Parameters) -> SharedScorer:
         return SharedScorer(self.group, self.shares, self.model, parameters)
@@ -200,7 +213,7 @@ class _Training:
         save_parts(self.folder, state, self.model, self.shares, self.group)
         self.saved = time.monotonic()
         if self.group.is_first:
-            (self.folder / CHECKPOINT).unlink(missing_ok=True)  # it is of one process, and older
+            remove_state(self.folder / CHECKPOINT)  # it is of one process, and older
 
     def _load(self) -> State | None:
         state = load_parts(self.folder, self.model, self.shares.first, self.shares.last)
@@ -209,15 +222,18 @@ class _Training:
             state = None if whole is None else own_part(whole, self.model, self.shares)
         if state is not None:
             require_revision(self.folder, MODELS[self.spec.model], state.revision)
+            own = range(self.shares.first, self.shares.last)
+            require_fitting(self.folder / CHECKPOINT, state, self.model, self.spec.training, own)
         return state
 
     def _close(self, best: Parameters | None) -> None:
         """Write the model, where this worker has all of it; others have no more to do."""
         if best is None:
             return
-        save_model(self.folder, self.model, best)  # a run with a model counts as done
         write_text(self.folder / CARD, card(self.spec, self.split, self.journal.read()))
+        save_model(self.folder, self.model, best)  # last: a run with a model counts as done
         (self.folder / _LAUNCH).unlink(missing_ok=True)
+        remove_scratch(self.folder)
         self.group.say_done("finished")
 
 

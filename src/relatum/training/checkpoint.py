@@ -1,56 +1,179 @@
-"""A training state on disk: everything needed to go on, whole or not there."""
+"""A training state on disk: everything needed to go on, whole or not there.
+
+The best parameters change only when a validation is better than all before, so they have a file of their own, which is
+written when they have changed. The checkpoint names that file, and is replaced after it was written.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
 from torch import Tensor
 
-from relatum.models.store import own_tensors, read_own_tensors, write_own_tensors
+from relatum.errors import RelatumError
+from relatum.models.base import Model, Parameters
+from relatum.models.store import all_finite, holds_tensors, own_tensors, read_own_tensors, write_own_tensors
 from relatum.tensor_files import read_titled_file
 from relatum.training.loop import State
+from relatum.training.optimizer import Optimizer
+from relatum.training.settings import TrainingSettings
 
-__all__ = ["load_state", "save_state"]
+__all__ = [
+    "best_tag",
+    "checked_numbers",
+    "load_best",
+    "load_state",
+    "remove_state",
+    "require_fitting",
+    "save_best",
+    "save_state",
+    "saved_numbers",
+]
 
-_FORMAT, _VERSION = "relatum-checkpoint", 3
-_TITLED = "relatum-checkpoint", 2  # an older checkpoint, in a file without ending
+_FORMAT, _VERSION = "relatum-checkpoint", 4
+_WITH_BEST = 3  # an older version, which has the best parameters in the same file
+_TITLED = "relatum-checkpoint", 2  # an even older checkpoint, in a file without ending
+_BEST_FORMAT, _BEST_VERSION = "relatum-checkpoint-best", 1
+_BEST = re.compile(r"checkpoint-best-(refit-)?\d+\.safetensors")
 _PARTS = ("parameters", "history", "mean", "best")
 _NUMBERS = ("epoch", "step", "loss", "best_score", "best_epoch", "stale", "done", "refit", "revision", "seconds")
+_REAL = ("loss", "best_score", "seconds")
 
 
 def save_state(path: Path, state: State) -> None:
     """Write a state; generators need no saving, for all that is drawn follows from seed, epoch and step."""
+    best = f"{best_tag(state)}.safetensors" if state.best else None
+    if best is not None:
+        save_best(path.with_name(best), state.best, state)
     tensors: dict[str, Tensor] = {}
-    for part in _PARTS:
+    for part in _PARTS[:-1]:
         for name, tensor in getattr(state, part).items():
             tensors[f"{part}/{name}"] = tensor.detach().cpu().contiguous()
-    numbers = {name: getattr(state, name) for name in _NUMBERS}
-    if not math.isfinite(state.best_score):
-        numbers["best_score"] = None
-    write_own_tensors(path, tensors, _FORMAT, _VERSION, numbers)
+    write_own_tensors(path, tensors, _FORMAT, _VERSION, {**saved_numbers(state), "best": best})
+    _remove_best(path, best)
     if _older(path) is not None:
         path.with_suffix("").unlink()  # it would be taken again, were this one lost
 
 
 def load_state(path: Path) -> State | None:
     """Return the state in a checkpoint, or None if there is none that is whole; an older one counts if there is no other."""
-    stored = read_own_tensors(path, _FORMAT, _VERSION) if path.exists() else _older(path)
+    stored = _stored(path) if path.exists() else _older(path)
     if stored is None:
         return None
     try:
         tensors, numbers = stored[0], dict(stored[1])
-        if numbers["best_score"] is None:
-            numbers["best_score"] = -math.inf
+        best = numbers.pop("best", None)
+        numbers = checked_numbers(numbers)
         parts: dict[str, dict[str, Tensor]] = {part: {} for part in _PARTS}
         for name, tensor in tensors.items():
             part, _, key = name.partition("/")
             parts[part][key] = tensor
-        return State(parts["parameters"], parts["history"], mean=parts["mean"], best=parts["best"], **numbers)
-    except (KeyError, TypeError, ValueError):
+        state = State(parts["parameters"], parts["history"], mean=parts["mean"], best=parts["best"], **numbers)
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
         return None
+    if best is None:
+        return state
+    found = load_best(path.with_name(best), state) if _BEST.fullmatch(str(best)) else None
+    if found is None:
+        return None
+    state.best = found
+    return state
+
+
+def remove_state(path: Path) -> None:
+    """Remove a checkpoint, once several workers have saved a later state."""
+    path.unlink(missing_ok=True)
+    _remove_best(path, None)
+
+
+def saved_numbers(state: State) -> dict[str, Any]:
+    """Return what a state has beside tensors, as JSON has it."""
+    numbers = {name: getattr(state, name) for name in _NUMBERS}
+    if not math.isfinite(state.best_score):
+        numbers["best_score"] = None
+    return numbers
+
+
+def checked_numbers(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a checkpoint has beside tensors, if all of it is what it is called; otherwise a `ValueError`."""
+    if not numbers.keys() <= set(_NUMBERS):
+        raise ValueError(f"unknown {', '.join(sorted(numbers.keys() - set(_NUMBERS)))}")
+    for name, value in numbers.items():
+        if name == "done":
+            fits = isinstance(value, bool)
+        elif name in _REAL:
+            fits = (type(value) in (int, float) and math.isfinite(value)) or (name == "best_score" and value is None)
+        else:
+            fits = type(value) is int and value >= 0
+        if not fits:
+            raise ValueError(f"{name} is {value!r}")
+    return {**numbers, "best_score": -math.inf if numbers["best_score"] is None else numbers["best_score"]}
+
+
+def require_fitting(
+    path: Path, state: State, model: Model, settings: TrainingSettings, entities: range | None = None
+) -> None:
+    """Refuse a state whose tensors are not those of training this model so: in name, shape and type, and finite."""
+    expected = model.parameter_shapes(entities)
+    wanted = {"parameters": expected, "history": Optimizer(expected, settings).history, "mean": expected, "best": expected}
+    for part, tensors in wanted.items():
+        found = getattr(state, part)
+        if not found and (part == "mean" or (part == "best" and not state.best_epoch and not state.done)):  # none yet
+            continue
+        for name in sorted(tensors.keys() | found.keys()):
+            if fault := _fault(found.get(name), tensors.get(name)):
+                what = f"{part}/{name} {fault}"
+                raise RelatumError(f"{path}: does not fit the run, for {what}; remove it to train from the beginning")
+
+
+def _fault(found: Tensor | None, wanted: Tensor | None) -> str | None:
+    if found is None:
+        return "is missing"
+    if wanted is None:
+        return "is not one of the model"
+    if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
+        return "has another shape or type"
+    return None if all_finite(found) else "holds a number that is not finite"
+
+
+def best_tag(state: State) -> str:
+    """Return the beginning of the names of files that hold the best parameters: another for others of the same run."""
+    return f"checkpoint-best-{'refit-' if state.refit else ''}{state.best_epoch}"
+
+
+def save_best(path: Path, best: Mapping[str, Tensor], state: State) -> None:
+    """Write the best parameters of a state, or some of them, unless the file already holds them."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in best.items()}
+    if not holds_tensors(path, tensors, _BEST_FORMAT, _BEST_VERSION, _about_best(state)):
+        write_own_tensors(path, tensors, _BEST_FORMAT, _BEST_VERSION, _about_best(state))
+
+
+def load_best(path: Path, state: State) -> Parameters | None:
+    """Return the best parameters in a file, if it is whole and theirs."""
+    stored = read_own_tensors(path, _BEST_FORMAT, _BEST_VERSION)
+    return None if stored is None or stored[1] != _about_best(state) else stored[0]
+
+
+def _about_best(state: State) -> dict[str, Any]:
+    numbers = saved_numbers(state)
+    return {name: numbers[name] for name in ("best_epoch", "best_score", "refit", "revision")}
+
+
+def _remove_best(path: Path, kept: str | None) -> None:
+    """Remove the best parameters that no checkpoint names any longer."""
+    for other in path.parent.iterdir():
+        if _BEST.fullmatch(other.name) and other.name != kept:
+            other.unlink()
+
+
+def _stored(path: Path) -> tuple[dict[str, Tensor], Any] | None:
+    newest = read_own_tensors(path, _FORMAT, _VERSION)
+    return read_own_tensors(path, _FORMAT, _WITH_BEST) if newest is None else newest
 
 
 def _older(path: Path) -> tuple[dict[str, Tensor], Any] | None:

@@ -10,8 +10,9 @@ from typing import Any
 
 import torch
 
+from relatum import memory
 from relatum.data.hypergraph import Hypergraph
-from relatum.errors import NumericError
+from relatum.errors import NumericError, SettingError
 from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters
 from relatum.models.ops import one_torch_thread
@@ -19,9 +20,10 @@ from relatum.training.clock import Clock
 from relatum.training.optimizer import History, Optimizer
 from relatum.training.rows import Rows, rows_of
 from relatum.training.settings import TrainingSettings
+from relatum.training.shared_roles import SharedRoles
 from relatum.training.steps import LocalSteps, Steps, StepsOf
 
-__all__ = ["Quality", "State", "start", "train"]
+__all__ = ["Quality", "State", "as_stored", "start", "train"]
 
 Quality = float | Mapping[str, float]
 
@@ -56,6 +58,7 @@ def train(
     watch: Callable[[str, State, dict[str, Any]], None] = lambda *_: None,
     clock: Clock | None = None,
     steps_of: StepsOf = LocalSteps,
+    rows: Rows | None = None,
 ) -> State:
     """Return the state after training; `state.best` holds the best parameters, or the last without validation.
 
@@ -75,33 +78,50 @@ def train(
             to stop.
         clock: says when time is up; by default after the minutes of the settings. A refit goes by its epochs alone.
         steps_of: returns what takes the steps: this process alone, or several that share the entities.
+        rows: of the facts, if somebody has them already.
     """
-    facts = facts.distinct()
     state = state if state is not None else start(model, settings, seed)
     optimizer = Optimizer(state.parameters, settings, state.history)
     if state.refit:
         clock = Clock()
     elif clock is None:
         clock = Clock(settings.minutes)
-    rows = rows_of(model, facts, settings, seed)
+    rows = rows_of(model, facts.distinct(), settings, seed) if rows is None else rows
     clock.start_training(state.seconds)
     with one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool:
         steps = steps_of(rows, optimizer, pool)
         while not state.done:
-            share = _steps(steps, settings, state, validate, clock, watch)
+            share = _steps(rows, steps, settings, state, validate, clock, watch)
             validated = _close_epoch(rows, settings, state, share, validate, clock, watch)
             state.done = state.done or (validated and clock.share() >= 1)  # an epoch without a step would be of no use
     watch("end", state, {})
     return state
 
 
-def start(model: Model, settings: TrainingSettings, seed: int) -> State:
-    """Return the state before the first step."""
-    parameters = model.init_parameters(torch.Generator().manual_seed(seed))
+def start(model: Model, settings: TrainingSettings, seed: int, entities: range | None = None) -> State:
+    """Return the state before the first step, with the rows of some entities alone if these are named."""
+    _require_room(model, settings, entities)
+    parameters = model.init_parameters(torch.Generator().manual_seed(seed), entities)
+    if settings.share_roles:
+        parameters = SharedRoles.of(model).parted(parameters)
     return State(parameters, Optimizer(parameters, settings).history, revision=model.revision)
 
 
+def _require_room(model: Model, settings: TrainingSettings, entities: range | None) -> None:
+    """Refuse parameters that cannot be trained in the free memory, before any of it is taken."""
+    shapes = model.parameter_shapes(entities)
+    kept = [shapes, shapes, Optimizer(shapes, settings).history, *[shapes] * (settings.ema_decay > 0)]  # and the best ones
+    needed = sum(tensor.numel() * tensor.element_size() for part in kept for tensor in part.values())
+    if not memory.fits(needed):
+        rows = model.num_entities if entities is None else len(entities)
+        raise SettingError(
+            f"{model.settings.path_of('dim')}: to train {rows:,} entities of dim {model.settings.dim:,} takes at least"
+            f" {needed / 1e9:,.1f} GB, and {memory.free() / 1e9:,.1f} GB are free; choose a smaller dim"
+        )
+
+
 def _steps(
+    rows: Rows,
     taking: Steps,
     settings: TrainingSettings,
     state: State,
@@ -115,7 +135,7 @@ def _steps(
     while state.step < steps and clock.share() < 1:
         if validate is not None and clock.needs_rehearsal():
             with clock.measured("validation"):
-                validate(state.parameters)
+                validate(as_stored(state.parameters, rows.model, settings))
         chosen = range(batches)[state.step * settings.batches_per_step : (state.step + 1) * settings.batches_per_step]
         passed = (state.epoch + state.step / steps) / settings.epochs
         learning_rate = _learning_rate(settings, min(1.0, max(passed, clock.share())))
@@ -148,7 +168,7 @@ def _close_epoch(
     """
     loss, epoch = state.loss / (rows.weight * max(share, 1e-9)), state.epoch + 1
     last = epoch >= (state.refit or settings.epochs) or clock.share() >= 1
-    kept = _as_stored(_average(state, settings), rows.model, settings)
+    kept = as_stored(_average(state, settings), rows.model, settings)
     validation: dict[str, Any] | None = None
     due = epoch % settings.validate_every == 0 and clock.has_time_to_validate()
     if validate is not None and (last or due):
@@ -181,8 +201,10 @@ def _average(state: State, settings: TrainingSettings) -> Parameters:
     return state.mean
 
 
-def _as_stored(parameters: Parameters, model: Model, settings: TrainingSettings) -> Parameters:
-    """Return parameters as a saved model will hold them."""
+def as_stored(parameters: Parameters, model: Model, settings: TrainingSettings) -> Parameters:
+    """Return parameters of training as a saved model will hold them."""
+    if settings.share_roles:
+        parameters = SharedRoles.of(model).summed(parameters)
     if settings.entity_storage == "float32":
         return parameters
     return {**parameters, **{name: parameters[name].bfloat16().float() for name in model.entity_tables}}

@@ -20,10 +20,11 @@ from relatum.models.training_protocols import ColumnDropout, FusedQuestions, Gra
 from relatum.training.batches import Batch, epoch_batches, step_rng
 from relatum.training.negatives import NegativeSampler
 from relatum.training.settings import TrainingSettings
+from relatum.training.shared_roles import SharedRoles
 from relatum.training.step import entities_of, gradients
 from relatum.training.step_view import StepView
 
-__all__ = ["FactRows", "Needs", "QuestionRows", "Rows", "rows_of"]
+__all__ = ["FactRows", "Needs", "QuestionRows", "Rows", "SharingRows", "rows_of", "with_shared_roles"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -57,6 +58,9 @@ class Rows(Protocol):
     def needs(self, number: int) -> Needs:
         """Return which part of the entity tables a batch of the epoch reads."""
 
+    def relations(self, number: int) -> Ints:
+        """Return the relations of a batch of the epoch, ascending."""
+
     def gradients(
         self, parameters: Parameters, number: int, among: Ints | None = None
     ) -> tuple[float, float, list[Gradient]]:
@@ -69,7 +73,32 @@ class Rows(Protocol):
 
 def rows_of(model: Model, facts: Hypergraph, settings: TrainingSettings, seed: int) -> Rows:
     """Return the rows that the settings ask for."""
-    return (QuestionRows if settings.rows == "questions" else FactRows)(model, facts, settings, seed)
+    if settings.rows == "questions":
+        return with_shared_roles(QuestionRows(model, questions_of(facts), settings, seed), settings)
+    return with_shared_roles(FactRows(model, facts, settings, seed), settings)
+
+
+def with_shared_roles(rows: Rows, settings: TrainingSettings) -> Rows:
+    """Return rows whose parameters are own and shared ones, if the settings ask for that and anything is shared."""
+    shared = SharedRoles.of(rows.model) if settings.share_roles else None
+    return rows if shared is None or not shared.shared else SharingRows(rows, shared)
+
+
+class SharingRows:
+    """Rows whose parameters are own and shared ones; what they are the rows of knows their sums alone."""
+
+    def __init__(self, rows: Rows, shared: SharedRoles) -> None:
+        self.model, self.weight = rows.model, rows.weight
+        self.start_epoch, self.needs, self.relations = rows.start_epoch, rows.needs, rows.relations
+        self._rows, self._shared = rows, shared
+
+    def gradients(
+        self, parameters: Parameters, number: int, among: Ints | None = None
+    ) -> tuple[float, float, list[Gradient]]:
+        """Return what the rows return at the sums, with the gradients of shared rows."""
+        relations = None if self.model.reads_facts else self.relations(number)
+        loss, weight, found = self._rows.gradients(self._shared.summed(parameters, relations), number, among)
+        return loss, weight, self._shared.with_shared(found)
 
 
 class FactRows:
@@ -94,6 +123,10 @@ class FactRows:
         drawn = self._sampler.draw(batch, rng)
         return Needs(entities_of(batch, drawn, self.settings), _kept_columns(self.model, int(rng.integers(2**62))))
 
+    def relations(self, number: int) -> Ints:
+        """Return the relations of the facts."""
+        return np.unique(np.concatenate([part.relations for part in self._batches[number]]))
+
     def gradients(
         self, parameters: Parameters, number: int, among: Ints | None = None
     ) -> tuple[float, float, list[Gradient]]:
@@ -114,13 +147,11 @@ class _Batch:
 class QuestionRows:
     """A row is a question with all its answers: what many facts ask is asked once."""
 
-    def __init__(self, model: Model, facts: Hypergraph, settings: TrainingSettings, seed: int) -> None:
-        self.model, self.settings, self.seed = model, settings, seed
-        self.questions = questions_of(facts)
+    def __init__(self, model: Model, questions: list[Questions], settings: TrainingSettings, seed: int) -> None:
+        self.model, self.questions, self.settings, self.seed = model, questions, settings, seed
         self.objective = Objective(settings.objective == "KvsAll", settings.answer_damping, settings.label_smoothing)
-        damped = [np.diff(each.starts) ** (1 - settings.answer_damping) for each in self.questions]
-        self.weight = float(sum(each.sum() for each in damped))
-        self._epoch, self._batches = 0, list[_Batch]()
+        self.weight = float(sum((np.diff(each.starts) ** (1 - settings.answer_damping)).sum() for each in self.questions))
+        self._epoch, self._batches = 0, list[tuple[Questions, Ids]]()
 
     def start_epoch(self, epoch: int) -> int:
         """Cut the questions into batches, each of one position of one relation and of about as many answers as another.
@@ -132,17 +163,17 @@ class QuestionRows:
         rng = step_rng(self.seed, epoch)
         batches = []
         for questions in self.questions:
-            order = rng.permutation(len(questions))
+            order = rng.permutation(np.arange(len(questions), dtype=np.int32))  # the order of int64, in half the memory
             ends = np.cumsum(np.diff(questions.starts)[order])
             parts = max(1, round(len(questions.answers) / self.settings.batch_size))
             cuts = np.searchsorted(ends, np.arange(1, parts) * (len(questions.answers) / parts))
-            batches += [_Batch(questions, part) for part in np.split(order, cuts) if len(part)]
+            batches += [(questions, part) for part in np.split(order, cuts) if len(part)]
         self._epoch, self._batches = epoch, [batches[index] for index in rng.permutation(len(batches)).tolist()]
         return len(batches)
 
     def needs(self, number: int) -> Needs:
         """Return the entities of the questions, their answers, and what these are compared with."""
-        batch, rng = self._batches[number], step_rng(self.seed, self._epoch, number)
+        batch, rng = self._batch(number), step_rng(self.seed, self._epoch, number)
         pool = self._pool(batch.questions, rng)
         columns = _kept_columns(self.model, int(rng.integers(2**62)))
         if pool is None:
@@ -151,11 +182,15 @@ class QuestionRows:
         given = questions.given[batch.chosen].ravel()
         return Needs(np.unique(np.concatenate([pool, *_answers(questions, batch.chosen), given])), columns)
 
+    def relations(self, number: int) -> Ints:
+        """Return the one relation of the questions."""
+        return np.array([self._batches[number][0].relation])
+
     def gradients(
         self, parameters: Parameters, number: int, among: Ints | None = None
     ) -> tuple[float, float, list[Gradient]]:
         """Return the mean loss per answer; a batch weighs as much as its answers."""
-        batch, rng = self._batches[number], step_rng(self.seed, self._epoch, number)
+        batch, rng = self._batch(number), step_rng(self.seed, self._epoch, number)
         pool = self._pool(batch.questions, rng)
         dropout_rng = torch.Generator().manual_seed(int(rng.integers(2**62)))
         if among is not None:  # in order, so sums are taken in the order that they have with all entities
@@ -167,6 +202,10 @@ class QuestionRows:
             if fused is not None:
                 return fused
         return _by_autograd(self.model, parameters, batch, pool, self.objective, dropout_rng)
+
+    def _batch(self, number: int) -> _Batch:
+        questions, chosen = self._batches[number]
+        return _Batch(questions, chosen.astype(np.int64))
 
     def _pool(self, questions: Questions, rng: np.random.Generator) -> Ints | None:
         """Return what questions are compared with beside their answers, in no order; None for every entity."""

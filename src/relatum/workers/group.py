@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -67,7 +68,7 @@ class Group:
 
     def __init__(self) -> None:
         self.seconds, self.collectives, self.sent = 0.0, 0, 0
-        self._longest = _longest_wait()
+        self._longest, self._times = _longest_wait(), Counter[str]()
         wait = timedelta(seconds=self._longest)
         self.number, self.count = _numbers()
         self.names = [f"worker {number}" for number in range(self.count)]
@@ -178,14 +179,20 @@ class Group:
 
     def say_done(self, what: str) -> None:
         """Note that this worker has done something that others wait for however long it takes."""
-        self._store.set(f"done/{what}", "1")
+        self._store.set(self._done(what), "1")
 
     def wait_until_done(self, what: str) -> None:
         """Wait until another worker has done something, however long it takes; if any ends with an error, so does this."""
-        while not self._store.check([f"done/{what}"]):
+        done = self._done(what)
+        while not self._store.check([done]):
             if self._store.check(["reported"]):
                 raise WorkerError("another worker has ended with an error", reported=True)
             time.sleep(_POLL)
+
+    def _done(self, what: str) -> str:
+        """Return under which name it is noted that something is done; the second time it is another thing."""
+        self._times[what] += 1
+        return f"done/{what}/{self._times[what]}"
 
     def may_report(self) -> bool:
         """Return whether this worker is the first that has an error to tell of: what follows from it needs no telling."""

@@ -1,36 +1,38 @@
 """The state of training in parts: what a worker has of it, its files, and one small file that says which of them count.
 
-Each worker writes its rows; when all have, the first one replaces `checkpoint.json`, and only then are older parts removed.
-So a kill at any moment leaves a whole state. Parts are ranges of rows: any number of workers can read them, or one process.
+Each worker writes its rows, those of the best parameters into a file of their own if they have changed; when all have, the
+first one replaces `checkpoint.json`, and only then are older parts removed. So a kill at any moment leaves a whole state.
+Parts are ranges of rows: any number of workers can read them, or one process.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import safetensors.torch
 import torch
 from torch import Tensor
 
 from relatum.errors import DataError, RelatumError
 from relatum.files import read_document, write_document
 from relatum.models.base import Model, Parameters
-from relatum.models.store import own_tensors
-from relatum.tensor_files import read_tensor_file, write_tensor_file
+from relatum.models.store import read_own_tensors, write_own_tensors
+from relatum.training.checkpoint import best_tag, checked_numbers, load_best, save_best, saved_numbers
 from relatum.training.loop import State
 from relatum.workers.group import Group
 from relatum.workers.messages import packed, unpacked
+from relatum.workers.scratch import mapped_table
 from relatum.workers.shares import Shares
 
 __all__ = ["gathered", "load_parts", "own_part", "remove_parts", "save_parts"]
 
-_PUBLISHED, _FORMAT, _VERSION = "checkpoint.json", "relatum-checkpoint-parts", 1
-_PART_FORMAT = "relatum-checkpoint-part"
-_PART = re.compile(r"checkpoint-(refit-)?\d+-\d+-\d+of\d+\.safetensors")
+_PUBLISHED, _FORMAT, _VERSION = "checkpoint.json", "relatum-checkpoint-parts", 2
+_WITH_BEST = 1  # an older version, whose parts have the best parameters too
+_PART_FORMAT, _PART_VERSION = "relatum-checkpoint-part", 1
+_PART = re.compile(r"checkpoint-(best-)?(refit-)?\d+(-\d+){1,2}of\d+\.safetensors")
 _DICTS = ("parameters", "history", "mean", "best")
 _NUMBERS = ("epoch", "step", "loss", "best_score", "best_epoch", "stale", "done", "refit", "revision", "seconds")
 _PIECE = 1 << 26  # bytes that are gathered at once
@@ -40,6 +42,7 @@ class _Part(NamedTuple):
     file: str
     first: int
     last: int
+    best: str | None = None  # the file of the best parameters, where they are not in the same one
 
 
 def own_part(state: State, model: Model, shares: Shares) -> State:
@@ -50,18 +53,18 @@ def own_part(state: State, model: Model, shares: Shares) -> State:
 def save_parts(folder: Path, state: State, model: Model, shares: Shares, group: Group) -> None:
     """Write the state of all workers; it counts once all of them have written their part."""
     tag = f"checkpoint-{'refit-' if state.refit else ''}{state.epoch}-{state.step}"
-    parts = [_Part(f"{tag}-{number}of{group.count}.safetensors", *found) for number, found in enumerate(shares.ranges)]
-    group.together(lambda: _write_part(folder / parts[group.number].file, state, model, group))
+    parts = []
+    for number, found in enumerate(shares.ranges):
+        ending = f"{number}of{group.count}.safetensors"
+        parts.append(_Part(f"{tag}-{ending}", *found, f"{best_tag(state)}-{ending}" if state.best else None))
+    group.together(lambda: _write_part(folder, parts[group.number], state, model, group))
 
     def publish() -> None:
         if not group.is_first:
             return
-        numbers = {name: getattr(state, name) for name in _NUMBERS}
-        if not math.isfinite(state.best_score):
-            numbers["best_score"] = None
-        content = {"entities": shares.entities, "parts": [list(part) for part in parts], "numbers": numbers}
+        content = {"entities": shares.entities, "parts": [list(part) for part in parts], "numbers": saved_numbers(state)}
         write_document(folder / _PUBLISHED, _FORMAT, _VERSION, content)
-        _remove(folder, {part.file for part in parts})
+        _remove(folder, {name for part in parts for name in (part.file, part.best)})
 
     group.together(publish)
 
@@ -71,7 +74,7 @@ def load_parts(folder: Path, model: Model, first: int = 0, last: int | None = No
     path = folder / _PUBLISHED
     if not path.exists():
         return None
-    entities, parts, numbers = read_document(path, _FORMAT, _VERSION, _content)
+    entities, parts, numbers = read_document(path, _FORMAT, _VERSION, _content, oldest=_WITH_BEST)
     if entities != model.num_entities:
         raise DataError(f"{path}: is about {entities:,} entities, and the run has {model.num_entities:,}")
     last = entities if last is None else last
@@ -80,12 +83,16 @@ def load_parts(folder: Path, model: Model, first: int = 0, last: int | None = No
         overlap = max(first, part.first), min(last, part.last)
         if part.first and overlap[0] >= overlap[1]:  # the first one is read by all: it has what every worker has
             continue
-        for key, tensor in _read_part(folder / part.file).items():
+        for key, tensor in _read_part(folder, part, numbers).items():
             group_name, _, name = key.partition("/")
+            if group_name not in found:
+                raise _missing(folder / part.file)
             table = found[group_name]
             if not _has_entities(model, name):
                 table[name] = tensor
                 continue
+            if len(tensor) != part.last - part.first or tensor.shape[1:] != table.get(name, tensor).shape[1:]:
+                raise _missing(folder / part.file)
             if name not in table:
                 table[name] = torch.empty(last - first, *tensor.shape[1:], dtype=tensor.dtype)
             if overlap[0] < overlap[1]:
@@ -101,13 +108,21 @@ def remove_parts(folder: Path) -> None:
     _remove(folder, set())
 
 
-def gathered(parameters: Parameters, model: Model, shares: Shares, group: Group) -> Parameters | None:
-    """Return whole parameters to the first worker, from what all have of them; None to the others. Rows come in pieces."""
-    whole = dict(parameters)
-    for name in sorted(parameters.keys() & set(model.entity_tables)):
+def gathered(parameters: Parameters, model: Model, shares: Shares, group: Group, folder: Path) -> Parameters | None:
+    """Return whole parameters to the first worker, from what all have of them; None to the others.
+
+    Rows come in pieces, and go to tables that are mapped from files in a folder.
+    """
+    whole, names = dict(parameters), sorted(parameters.keys() & set(model.entity_tables))
+
+    def make_room() -> None:
+        for name in names if group.is_first else ():
+            own = parameters[name]
+            whole[name] = mapped_table(folder / name, (shares.entities, *own.shape[1:]), own.numpy().dtype)
+
+    group.together(make_room)
+    for name in names:
         own = parameters[name]
-        if group.is_first:
-            whole[name] = torch.empty(shares.entities, *own.shape[1:], dtype=own.dtype)
         row = own.element_size() * math.prod(own.shape[1:])
         size = max(1, _PIECE // max(1, row * group.count))
         longest = max(last - first for first, last in shares.ranges)
@@ -136,38 +151,52 @@ def _has_entities(model: Model, name: str) -> bool:
     return name.partition("/")[0] in model.entity_tables
 
 
-def _write_part(path: Path, state: State, model: Model, group: Group) -> None:
-    tensors = {
-        f"{part}/{name}": table.detach().contiguous()
-        for part in _DICTS
-        for name, table in getattr(state, part).items()
-        if group.is_first or _has_entities(model, name)
-    }
-    write_tensor_file(path, safetensors.torch.save(tensors), _PART_FORMAT, _VERSION, {})
+def _write_part(folder: Path, part: _Part, state: State, model: Model, group: Group) -> None:
+    """Write what this worker has: its entities, and where it is the first also what all workers have."""
+
+    def own(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return {
+            name: table.detach().contiguous()
+            for name, table in tensors.items()
+            if group.is_first or _has_entities(model, name)
+        }
+
+    if part.best is not None:
+        save_best(folder / part.best, own(state.best), state)
+    tensors = {f"{which}/{name}": table for which in _DICTS[:-1] for name, table in own(getattr(state, which)).items()}
+    write_own_tensors(folder / part.file, tensors, _PART_FORMAT, _PART_VERSION, {})
 
 
-def _read_part(path: Path) -> dict[str, Tensor]:
-    stored = read_tensor_file(path, _PART_FORMAT, _VERSION)
+def _read_part(folder: Path, part: _Part, numbers: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return the tensors of a part, the best parameters among them."""
+    stored = read_own_tensors(folder / part.file, _PART_FORMAT, _PART_VERSION)
     if stored is None:
-        where = "on several hosts the run must lie in a directory that all of them share"
-        raise RelatumError(f"{path}: this part of the checkpoint is missing or damaged; {where}")
-    return own_tensors(stored.body)
+        raise _missing(folder / part.file)
+    if part.best is None:
+        return stored[0]
+    best = load_best(folder / part.best, State({}, {}, **numbers))
+    if best is None:
+        raise _missing(folder / part.best)
+    return {**stored[0], **{f"best/{name}": tensor for name, tensor in best.items()}}
+
+
+def _missing(path: Path) -> RelatumError:
+    where = "on several hosts the run must lie in a directory that all of them share"
+    return RelatumError(f"{path}: this part of the checkpoint is missing or damaged; {where}")
 
 
 def _content(whole: dict[str, Any]) -> tuple[int, list[_Part], dict[str, Any]]:
-    parts = [_Part(str(file), int(first), int(last)) for file, first, last in whole["parts"]]
-    numbers = {name: whole["numbers"][name] for name in _NUMBERS}
-    if numbers["best_score"] is None:
-        numbers["best_score"] = -math.inf
+    parts = [_Part(str(file), int(first), int(last), *best) for file, first, last, *best in whole["parts"]]
+    numbers = checked_numbers({name: whole["numbers"][name] for name in _NUMBERS})
     bounds = [0, *(part.last for part in parts)]
     if [part.first for part in parts] != bounds[:-1] or bounds[-1] != whole["entities"]:
         raise DataError("its parts do not cover all entities")
-    if not all(_PART.fullmatch(part.file) for part in parts):
+    if not all(_PART.fullmatch(name) for part in parts for name in (part.file, part.best) if name is not None):
         raise DataError("it names a file that is no part of a checkpoint")
     return int(whole["entities"]), parts, numbers
 
 
-def _remove(folder: Path, kept: Iterable[str]) -> None:
+def _remove(folder: Path, kept: Container[str | None]) -> None:
     for path in folder.iterdir():
         if _PART.fullmatch(path.name) and path.name not in kept:
             path.unlink()

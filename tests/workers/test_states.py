@@ -1,0 +1,86 @@
+"""The state of training in parts: what has not changed is not written again, and what was written before is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+
+from relatum import Hypergraph
+from relatum.errors import RelatumError
+from relatum.models.base import Model
+from relatum.models.store import write_own_tensors
+from relatum.training.checkpoint import saved_numbers
+from relatum.training.loop import State, train
+from relatum.training.settings import TrainingSettings
+from relatum.workers.group import Group
+from relatum.workers.shares import Shares
+from relatum.workers.states import load_parts, save_parts
+from support.made_models import made_case
+
+GRAPH = Hypergraph.of([("knows", *pair) for pair in ("ab", "bc", "cd", "da", "ac", "bd")])
+DICTS = ("parameters", "history", "mean", "best")
+
+
+@pytest.fixture
+def group() -> Iterator[Group]:
+    """Return a group of one worker."""
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    found = Group()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def model() -> Model:
+    return made_case("reale", GRAPH).model
+
+
+@pytest.fixture
+def state(model: Model) -> State:
+    return train(model, GRAPH, TrainingSettings(epochs=2, batch_size=3, num_negatives=5), 0)
+
+
+def require_same(found: State | None, expected: State) -> None:
+    assert found is not None
+    for part in DICTS:
+        tensors, others = getattr(found, part), getattr(expected, part)
+        assert tensors.keys() == others.keys()
+        assert all(torch.equal(tensor, others[name]) for name, tensor in tensors.items())
+    assert saved_numbers(found) == saved_numbers(expected)
+
+
+def test_the_best_parameters_are_written_when_they_change(tmp_path: Path, model: Model, state: State, group: Group) -> None:
+    shares = Shares(model.num_entities, 1, 0)
+    save_parts(tmp_path, state, model, shares, group)
+    require_same(load_parts(tmp_path, model), state)
+    best = tmp_path / "checkpoint-best-2-0of1.safetensors"
+    before = best.stat().st_ino
+    later = replace(state, epoch=3, parameters=state.best, stale=1)
+    save_parts(tmp_path, later, model, shares, group)
+    assert best.stat().st_ino == before
+    require_same(load_parts(tmp_path, model), later)
+    better = replace(later, epoch=4, best={name: tensor + 1 for name, tensor in state.best.items()}, best_epoch=4)
+    save_parts(tmp_path, better, model, shares, group)
+    require_same(load_parts(tmp_path, model), better)
+    names = {"checkpoint.json", "checkpoint-4-0-0of1.safetensors", "checkpoint-best-4-0of1.safetensors"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    (tmp_path / "checkpoint-best-4-0of1.safetensors").unlink()
+    with pytest.raises(RelatumError, match="this part of the checkpoint is missing or damaged"):
+        load_parts(tmp_path, model)
+
+
+def test_older_parts_have_the_best_parameters_inside(tmp_path: Path, model: Model, state: State, group: Group) -> None:
+    save_parts(tmp_path, state, model, Shares(model.num_entities, 1, 0), group)
+    document = json.loads((tmp_path / "checkpoint.json").read_text())
+    tensors = {f"{part}/{name}": tensor for part in DICTS for name, tensor in getattr(state, part).items()}
+    write_own_tensors(tmp_path / document["parts"][0][0], tensors, "relatum-checkpoint-part", 1, {})
+    older = {**document, "version": 1, "parts": [part[:3] for part in document["parts"]]}
+    (tmp_path / "checkpoint.json").write_text(json.dumps(older))
+    (tmp_path / "checkpoint-best-2-0of1.safetensors").unlink()
+    require_same(load_parts(tmp_path, model), state)
