@@ -13,7 +13,17 @@ from benchmarks.measure import Ratio, report
 from relatum.datasets.registry import find_dataset, locate
 from relatum.errors import RelatumError
 
-FILES = ("reading", "scoring", "learning", "evidence", "single_questions", "everyday_queries", "serving", "pykeen_peer")
+FILES = (
+    "reading",
+    "databases",
+    "scoring",
+    "learning",
+    "evidence",
+    "single_questions",
+    "everyday_queries",
+    "serving",
+    "pykeen_peer",
+)
 DATASETS = {"reading": "m-fb15k", "learning": "jf17k", "evidence": "jf17k", "serving": "jf17k", "pykeen_peer": "wn18rr"}
 
 
@@ -26,6 +36,13 @@ def missing(files: list[str]) -> list[str]:
         found.append("a C++ compiler is missing: install one, for example with apt-get install g++")
     if "serving" in files and shutil.which("wrk") is None:
         found.append("wrk is missing: install it, for example with apt-get install wrk")
+    if "databases" in files:
+        for module, extra in (("duckdb", "io"), ("psycopg", "postgres"), ("pymysql", "mysql"), ("pytest", "dev")):
+            if importlib.util.find_spec(module) is None:
+                found.append(f"{module} is missing: install it with pip install 'relatum[{extra}]', or use make bench")
+        for program, package in (("initdb", "postgresql"), ("mariadbd", "mariadb-server")):
+            if shutil.which(program, path=f"{os.environ.get('PATH', '')}{os.pathsep}/usr/sbin") is None:
+                found.append(f"{program} is missing: install it, for example with apt-get install {package}")
     for name in filter(None, map(DATASETS.get, files)):
         try:
             locate(find_dataset(name))

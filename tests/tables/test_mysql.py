@@ -14,6 +14,7 @@ from relatum.tables.open import open_sources
 from relatum.tables.options import ImportOptions
 from relatum.tables.source import SourceTable
 from support.mysql_server import PASSWORD, connect, run_script
+from support.odd_texts import ODD_TEXTS
 
 
 def tables_of(url: str, views: bool = False) -> dict[str, SourceTable]:
@@ -173,3 +174,32 @@ def test_a_password_is_in_the_url_or_in_the_environment_and_never_shown(
         assert "\n" not in str(caught.value)
         for secret in ("hidden", "hid/den", "s3cret"):
             assert secret not in str(caught.value)
+
+
+def test_odd_values_are_what_the_driver_fetches_row_by_row(mysql_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [*ODD_TEXTS, "\0", "x" * 300]
+    texts += ["y" * 70_000, '"' * 3_000_000, "z" * (1 << 24)]  # the last is more than one packet holds
+    numbers = [None, 0, -1, 2**63 - 1, -(2**63), 10**18 - 1]
+    floats = [None, 0.1, -0.0, 1e300, 5e-324, 123456789.12345679]
+    days = [None, "2024-02-03 04:05:06", "9999-12-31 23:59:59"]
+    with connect(mysql_database, max_allowed_packet=1 << 26) as connection, connection.cursor() as cursor:
+        cursor.execute("SET GLOBAL max_allowed_packet = 1 << 26")
+    with connect(mysql_database, max_allowed_packet=1 << 26) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE odd (t LONGTEXT, i BIGINT, f DOUBLE, d DATETIME, ok BOOLEAN, n DECIMAL(30, 2))")
+        rows = [
+            (text, *(values[row % len(values)] for values in (numbers, floats, days, [True, False, None], ["1.50", None])))
+            for row, text in enumerate(texts * 2)
+        ]
+        for row in rows:
+            cursor.execute("INSERT INTO odd VALUES (%s, %s, %s, %s, %s, %s)", row)
+    with connect(mysql_database, conv={}, max_allowed_packet=1 << 26) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM odd")
+        expected = list(cursor.fetchall())
+    for piece in (1 << 24, 100):
+        monkeypatch.setattr("relatum.tables.mysql.PIECE", piece)
+        with Workspace() as workspace, open_sources(mysql_database, workspace, ImportOptions()) as found:
+            source, table = found["odd"]
+            source.stage(table, table.columns, "seen")
+            assert workspace.rows("FROM seen_text") == expected
+            source.stage(table, (), "none")  # still as many rows
+            assert workspace.rows("FROM none_text") == [(None,)] * len(expected)

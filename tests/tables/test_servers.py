@@ -12,7 +12,7 @@ import pytest
 
 from relatum.errors import DataError
 from relatum.tables import read
-from relatum.tables.engine import Batch, Workspace
+from relatum.tables.engine import CsvRows, Workspace
 from support.command_line import Relatum
 from support.mysql_server import run_script, running_mysql
 from support.postgres_server import running_postgres
@@ -48,9 +48,9 @@ def test_a_server_that_dies_while_rows_are_read_is_one_sentence_and_leaves_nothi
         database = (postgres_table if kind == "postgres" else mysql_table)(url)
         append, batches = Workspace.append, []
 
-        def append_and_stop(workspace: Workspace, target: str, batch: Batch, what: str) -> None:
+        def append_and_stop(workspace: Workspace, target: str, batch: CsvRows, what: str) -> None:
             append(workspace, target, batch, what)
-            batches.append(len(batch[0]))
+            batches.append(len(batch))
             if len(batches) == 1:
                 stop()
 

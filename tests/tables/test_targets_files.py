@@ -252,3 +252,78 @@ def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
     write(table(), path)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT * FROM predicted_sold").fetchall() == [("a",), ("b",)]
+
+
+def test_an_empty_file_that_cannot_be_a_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.duckdb").touch()
+    with pytest.raises(DataError, match="neither a SQLite nor a DuckDB database"):
+        write(table(), tmp_path / "empty.duckdb")
+
+
+class Meanwhile(Sequence[Value]):
+    """Values in the middle of which another program makes something."""
+
+    def __init__(self, make: Callable[[], object]) -> None:
+        self._make, self._made = make, False
+
+    @overload
+    def __getitem__(self, place: int) -> Value: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Value]: ...
+    def __getitem__(self, place: int | slice) -> Value | Sequence[Value]:
+        return ["a", "b"][place]
+
+    def __len__(self) -> int:
+        return 2
+
+    def __iter__(self) -> Iterator[Value]:
+        if not self._made:
+            self._made = True
+            self._make()
+        return iter(["a", "b"])
+
+
+def make_database(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE theirs (item TEXT)")
+        connection.execute("INSERT INTO theirs VALUES ('kept')")
+        connection.commit()
+
+
+def test_a_database_that_another_program_makes_meanwhile_keeps_what_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "app.db"
+    write(table(Meanwhile(lambda: make_database(path))), path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT * FROM theirs").fetchall() == [("kept",)]
+        assert connection.execute("SELECT * FROM predicted_sold").fetchall() == [("a",), ("b",)]
+    assert [one.name for one in tmp_path.iterdir()] == ["app.db"]
+
+
+def test_parts_do_not_replace_what_another_program_makes_meanwhile(tmp_path: Path) -> None:
+    path, file = tmp_path / "app.db", tmp_path / "app.csv"
+    with pytest.raises(DataError, match=r"app\.db: another program has written this file meanwhile"):
+        target_of(path).write_parts([table(Meanwhile(lambda: make_database(path)))])
+    with pytest.raises(DataError, match=r"app\.csv: already exists"):
+        target_of(file).write_parts([table(Meanwhile(lambda: file.write_text("theirs")))])
+    assert file.read_text() == "theirs"
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == [("theirs",)]
+
+
+@pytest.mark.parametrize("ending", ["db", "duckdb"])
+def test_several_processes_that_make_one_database_lose_no_table(
+    ending: str, tmp_path: Path, count: Callable[[int, int], int]
+) -> None:
+    line = "from relatum.tables import *; write(Table(t := sys.argv[2], (Column('item', 'text', [t] * 9),), t), sys.argv[1])"
+    for number in range(count(1, 8)):
+        path = tmp_path / f"new{number}.{ending}"
+        command = [sys.executable, "-c", f"import sys; {line}", str(path)]
+        started = [subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True) for name in ("a", "b")]
+        said = [one.communicate()[1] for one in started]
+        done = [name for name, one in zip(("a", "b"), started, strict=True) if one.returncode == 0]
+        assert done, said
+        assert all(one.returncode == 0 or "lock" in text for one, text in zip(started, said, strict=True)), said
+        for name in done:
+            write(Table(name, (Column("item", "text", ["more"]),), name), path, append=True)  # it is there
+        with pytest.raises(DataError, match="already exists"):
+            write(Table(done[0], (Column("item", "text", ["x"]),), done[0]), path)

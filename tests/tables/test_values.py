@@ -13,8 +13,9 @@ import pytest
 
 from relatum import read
 from relatum.data.column_types import ColumnType
+from relatum.tables.engine import Workspace
 from relatum.tables.table import Value
-from relatum.tables.values import column_of, form_of
+from relatum.tables.values import column_of, form_of, infer_types
 
 SIGNS = "abc XYZ0123456789.,:;'\"\\%$?\t\n\r-+eE_äß日本␤"
 
@@ -90,3 +91,40 @@ def test_parts_of_a_column_can_be_held_to_the_form_of_all_of_it(value_type: str,
     assert [value for part in parts for value in part.values] == whole.values
     assert [type(value) for part in parts for value in part.values] == [type(value) for value in whole.values]
     assert form_of(entities, None) == "text"
+
+
+FITTING = {
+    "BIGINT": ["7", "-0", " 12 ", "99999999999999999"],
+    "DOUBLE": ["0.5", "-0.0", "1e+300", "nan", "0.12345678901234567", "1234567890.1234567"],
+    "DATE": ["2024-02-03", "0001-01-01"],
+    "TIMESTAMP": ["2024-02-03 04:05:06", "2024-02-03T04:05"],
+    "VARCHAR": [
+        "007",
+        "x",
+        "1000000000000000000",
+        "0.123456789012345678",
+        "2024-02-30",
+        "44-03-15 BC",
+        "inf",
+        "12345678.12345678e",
+    ],
+}
+NARROW = {
+    "BIGINT": ("BIGINT", "DOUBLE"),
+    "DOUBLE": ("DOUBLE",),
+    "DATE": ("DATE",),
+    "TIMESTAMP": ("TIMESTAMP",),
+    "VARCHAR": (),
+}
+
+
+def test_a_column_has_the_narrowest_type_that_all_its_values_fit_wherever_they_stand() -> None:
+    kinds = [(kind, text) for kind, texts in FITTING.items() for text in texts]
+    pairs = [(one, other) for one in kinds for other in kinds]
+    columns = [[one[1]] * 2100 + [None, "", other[1]] for one, other in pairs]  # the last ones are in no sample
+    with Workspace() as workspace:
+        workspace.fill("texts", len(columns), [columns], 0, "texts")
+        infer_types(workspace, "texts", "typed", [True] * len(columns), "texts")
+        found = [kind for _, kind in workspace.describe("typed")]
+    both = [[kind for kind in NARROW[one[0]] if kind in NARROW[other[0]]] for one, other in pairs]
+    assert found == [kinds[0] if kinds else "VARCHAR" for kinds in both]

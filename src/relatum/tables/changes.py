@@ -151,23 +151,31 @@ def copy_filled(
     """Copy a SQLite or DuckDB file to a new one, which is whole or absent, and fill empty cells there; return what was."""
     path, new = Path(source), Path(target)
     kind = _kind_of(path)
-    if new.exists():
-        raise DataError(f"{new}: already exists; name a new file")
-    with atomic_path(new) as temporary:
-        beside = [temporary.with_name(temporary.name + ending) for ending in (".wal", "-wal", "-shm", "-journal")]
-        try:
-            if kind == "sqlite":
-                copy_sqlite(path, temporary)
-                opened: Opened = partial(open_sqlite, temporary, new)
-            else:
-                copy_duckdb(path, temporary)
-                opened = partial(open_duckdb, temporary, new)
-            applied = _apply(opened, changes, log, str(path))
-            if any(file.exists() for file in beside):
-                raise DataError(f"{new}: could not be written as a whole")
-        finally:
-            for file in beside:
-                file.unlink(missing_ok=True)
+    try:
+        if new.exists():
+            raise FileExistsError
+        with atomic_path(new, new=True) as temporary:
+            return _fill_copy(path, kind, temporary, new, changes, log)
+    except FileExistsError:
+        raise DataError(f"{new}: already exists; name a new file") from None
+
+
+def _fill_copy(path: Path, kind: str, copy: Path, location: Path, changes: Sequence[Change], log: str) -> Applied:
+    """Copy a database, fill cells of the copy, and return what was done; `location` is what messages call the copy."""
+    beside = [copy.with_name(copy.name + ending) for ending in (".wal", "-wal", "-shm", "-journal")]
+    try:
+        if kind == "sqlite":
+            copy_sqlite(path, copy)
+            opened: Opened = partial(open_sqlite, copy, location)
+        else:
+            copy_duckdb(path, copy)
+            opened = partial(open_duckdb, copy, location)
+        applied = _apply(opened, changes, log, str(path))
+        if any(file.exists() for file in beside):
+            raise DataError(f"{location}: could not be written as a whole")
+    finally:
+        for file in beside:
+            file.unlink(missing_ok=True)
     return applied
 
 

@@ -14,7 +14,7 @@ from relatum.errors import DataError
 from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.options import Choices, ColumnRef, full_name
 from relatum.tables.profile import Profile, is_called_like_code, is_called_like_key, is_called_like_year
-from relatum.tables.source import SourceTable
+from relatum.tables.source import SourceColumn, SourceTable
 
 __all__ = ["ColumnPlan", "plan_columns", "plan_unread_column"]
 
@@ -43,16 +43,16 @@ class ColumnPlan:
         return self.outcome not in ("left out", "label")
 
 
-def plan_unread_column(ref: ColumnRef, table: SourceTable, choices: Choices) -> ColumnPlan | None:
+def plan_unread_column(column: SourceColumn, table: SourceTable, choices: Choices) -> ColumnPlan | None:
     """Return what becomes of a column whatever its values are, or None if they have to be seen."""
-    chosen = ref[1] in choices.columns.get(table.name, ())
+    ref = table.name, column.name
+    chosen = column.name in choices.columns.get(table.name, ())
     if ref in choices.drop:
         if chosen:
             raise DataError(f"{full_name(ref)}: both chosen and dropped")
         return ColumnPlan("left out", "dropped by option")
     if table.name in choices.columns and not chosen:
         return ColumnPlan("left out", "not among the columns chosen")
-    column = table.column(ref[1])
     if column.kind == "unreadable":
         if chosen or ref in choices.keep:
             raise DataError(f"{full_name(ref)}: values of type {column.type} are nested or binary and cannot name entities")

@@ -6,6 +6,9 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -14,19 +17,22 @@ import numpy.typing as npt
 
 from relatum.errors import DataError
 from relatum.extras import optional
+from relatum.files import temporary_prefix
 from relatum.memory import free
 from relatum.progress import progress
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["BATCH", "Batch", "Workspace", "WorkspaceError", "listed", "literal", "quoted"]
+__all__ = ["BATCH", "Batch", "CsvRows", "Texts", "Workspace", "WorkspaceError", "listed", "literal", "quoted"]
 
-Batch = Sequence[Sequence[str | None]]  # column by column
+Texts = Sequence[str | None] | npt.NDArray[np.int64]  # whole numbers stand for their texts, masked ones for none
+Batch = Sequence[Texts]  # column by column
 Found = TypeVar("Found")
 
 BATCH = 1 << 16  # rows
 _MOST_MEMORY = 2 << 30  # bytes; what does not fit goes to a temporary directory
+_LONGEST_ROW = 2 << 20  # bytes of CSV, unless one is longer
 _TICK = 0.2  # seconds between looks at how far a statement is
 
 # Nothing in the input may make the library fetch or run code.
@@ -36,7 +42,8 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "allow_community_extensions": "false",
 }
 # The machine's time zone may leave no trace, and progress is shown by `relatum.progress`.
-_SESSION = "SET TimeZone = 'UTC'; SET enable_progress_bar = true; SET enable_progress_bar_print = false"
+_SESSION = "SET TimeZone = 'UTC'"
+_PROGRESS = "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
 
 
 def quoted(name: str) -> str:
@@ -52,6 +59,18 @@ def literal(text: str) -> str:
 def listed(names: Iterable[str]) -> str:
     """Return columns as what follows SELECT, renamed to c0, c1, ...; a table always has one."""
     return ", ".join(f"{quoted(name)} AS c{index}" for index, name in enumerate(names)) or "NULL AS c0"
+
+
+@dataclass(frozen=True, slots=True)
+class CsvRows:
+    """Rows of text as CSV in UTF-8: every value is in quotes, and where nothing is there is none."""
+
+    text: bytes | bytearray
+    rows: int
+    longest: int  # bytes of one row, at most
+
+    def __len__(self) -> int:
+        return self.rows
 
 
 class WorkspaceError(DataError):
@@ -78,11 +97,14 @@ class Workspace:
         self._doing = doing
         self.null_text: tuple[str, ...] = ()
         self._error: type[Exception] = duckdb.Error
-        self._folder = tempfile.mkdtemp(prefix="relatum-")
+        self._folder = tempfile.mkdtemp(prefix=temporary_prefix())
         memory = max(min(free() // 2, _MOST_MEMORY), 1 << 28) >> 20
         settings = {**_SETTINGS, "temp_directory": self._folder, "memory_limit": f"{memory}MiB"}
         self._connection: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config=settings)
         self._connection.execute(_SESSION)
+        # In a notebook DuckDB has progress only with a library of widgets, which need not be there.
+        with suppress(duckdb.Error):
+            self._connection.execute(_PROGRESS)
         self._thread = ThreadPoolExecutor(1)
 
     def run(self, sql: str, what: str = "tables") -> None:
@@ -120,19 +142,37 @@ class Workspace:
         names = self._guarded(lambda: self._connection.get_table_names(sql, qualified=True), what)
         return {name.replace('"', "") for name in names}
 
-    def fill(self, target: str, width: int, batches: Iterable[Batch], rows: int, what: str) -> None:
+    def fill(self, target: str, width: int, batches: Iterable[Batch | CsvRows], rows: int, what: str) -> None:
         """Make a table of text with the columns c0, c1, ... and put the batches, which have so many rows, into it."""
         declared = ", ".join(f"c{index} VARCHAR" for index in range(width))
         self.run(f"CREATE TABLE {target} ({declared})")
         with progress(f"reading {what}", rows) as advance:
             for batch in batches:
                 self.append(target, batch, what)
-                advance(len(batch[0]))
+                advance(len(batch) if isinstance(batch, CsvRows) else len(batch[0]))
 
-    def append(self, target: str, batch: Batch, what: str) -> None:
+    def append(self, target: str, batch: Batch | CsvRows, what: str) -> None:
         """Put a batch into a table of text."""
-        arrays = {f"c{index}": np.array(column, object) for index, column in enumerate(batch)}
+        if isinstance(batch, CsvRows):
+            self._append_csv(target, batch, what)
+            return
+        arrays = {
+            f"c{index}": column if isinstance(column, np.ndarray) else np.array(column, object)
+            for index, column in enumerate(batch)
+        }
         self.copy(arrays, f"INSERT INTO {target}", what)
+
+    def _append_csv(self, target: str, batch: CsvRows, what: str) -> None:
+        """Have DuckDB read rows from a file: of no value an object of Python is made."""
+        path = Path(self._folder) / "rows.csv"
+        path.write_bytes(batch.text)
+        declared = ", ".join(f"'{name}': 'VARCHAR'" for name, _ in self.describe(target))
+        sql = f"""INSERT INTO {target} FROM read_csv({literal(str(path))}, auto_detect = false, header = false,
+            delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '', allow_quoted_nulls = false,
+            columns = {{{declared}}}, strict_mode = true, max_line_size = {max(batch.longest, _LONGEST_ROW)},
+            compression = 'none', hive_partitioning = false)"""
+        self._guarded(lambda: self._connection.execute(sql), what)
+        path.unlink()
 
     def copy(self, frame: object, into: str, what: str, chosen: str = "*") -> None:
         """Put the rows of a frame, or of arrays by name, or what is chosen of them, where the statement `into` says."""

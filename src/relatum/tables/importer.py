@@ -146,7 +146,8 @@ class _Import:
         seen = plan_columns(table, staged.profiles, self._choices, self._identity, options.keep_ids, labels)
         if not table.is_facts:
             seen = self._with_codes(staged, seen)
-        plans = {column.name: (seen | staged.unread)[column.name] for column in table.columns}
+        either = seen | staged.unread
+        plans = {column.name: either[column.name] for column in table.columns}
         types = {
             column.name: self._identity.types[table.name, column.name] if self._has_type(table, column.name) else None
             for column in table.columns

@@ -13,14 +13,16 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.extras import optional
-from relatum.tables.engine import BATCH, Batch, Workspace, quoted
-from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, without_password
+from relatum.tables.engine import CsvRows, Workspace, quoted
+from relatum.tables.servers import PATIENCE, PIECE, ServerSource, as_sentence, connected, without_password
 from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, same_name
 
 __all__ = ["MysqlSource", "connect"]
 
 _PARAMETERS = ("ssl_ca", "unix_socket")
 _UNREACHABLE = (2002, 2003, 2013, 1040)  # no server there, one that hung up, one that has no connection left
+
+_RECEIVED = 1 << 20  # bytes that are looked at together
 
 # Quotes that stand around names everywhere else do so here too, and what does not fit is an error, not cut off.
 _SESSION = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00'"
@@ -111,6 +113,7 @@ class MysqlSource(ServerSource):
         self._connection: Any = None
         try:
             self._connection = connect(url)
+            self._connection._rfile = self._connection._sock.makefile("rb", _RECEIVED)
             self.rows("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             self.rows("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
         except self._errors as error:
@@ -188,19 +191,45 @@ class MysqlSource(ServerSource):
             cursor.execute(sql, parameters or None)
             return list(cursor.fetchall())
 
-    def batches(self, sql: str) -> Iterator[Batch]:
+    def batches(self, sql: str) -> Iterator[CsvRows]:
         """Yield the rows of a query, all text, in batches; the server keeps what has not been fetched."""
         from pymysql.cursors import SSCursor
 
         cursor = SSCursor(self._connection)
+        text, rows, longest = bytearray(), 0, 0
         try:
             cursor.execute(sql)
-            while rows := cursor.fetchmany(BATCH):
-                yield list(zip(*rows, strict=True))
+            for some in self._received(cursor):
+                text += some.text
+                rows, longest = rows + some.rows, max(longest, some.longest)
+                if len(text) >= PIECE:
+                    yield CsvRows(text, rows, longest)
+                    text, rows, longest = bytearray(), 0, 0
         except BaseException:
             self._abandon(cursor)
             raise
         cursor.close()
+        if rows:
+            yield CsvRows(text, rows, longest)
+
+    def _received(self, cursor: Any) -> Iterator[CsvRows]:
+        """Yield the rows of a query as they come: those whose packets are whole together, all else by the driver.
+
+        It knows what to do about a row in several packets, an error, and the end.
+        """
+        from relatum.kernels.row_packets import packets_as_csv
+
+        connection, width = self._connection, len(cursor.description)
+        while True:
+            text, rows, taken, longest = packets_as_csv(connection._rfile.peek(), width, connection._next_seq_id)
+            connection._rfile.read(taken)
+            connection._next_seq_id = (connection._next_seq_id + rows) % 256
+            yield CsvRows(text, rows, longest)
+            row = cursor.fetchone()
+            if row is None:
+                return
+            text = _csv_of(row)
+            yield CsvRows(text, 1, len(text))
 
     def _abandon(self, cursor: Any) -> None:
         """Give up a query together with its connection; else the driver would fetch all rows before it lets go."""
@@ -217,3 +246,8 @@ class MysqlSource(ServerSource):
         """Close the connection, if it is not closed already."""
         if self._connection is not None and self._connection.open:
             self._connection.close()
+
+
+def _csv_of(row: tuple[str | None, ...]) -> bytes:
+    """Return a row as a line of CSV."""
+    return ",".join("" if value is None else quoted(value) for value in row).encode() + b"\n"

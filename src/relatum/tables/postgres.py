@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.extras import optional
-from relatum.tables.engine import BATCH, Batch, Workspace, literal, quoted
-from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, without_password
+from relatum.tables.engine import CsvRows, Workspace, literal, quoted
+from relatum.tables.servers import PATIENCE, PIECE, ServerSource, as_sentence, connected, without_password
 from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys
 from relatum.tables.sql_text import query_error, query_table, subquery
 from relatum.tables.table import Table, Value, creation, listed_columns, split_name, update_from, value_text
@@ -84,6 +84,8 @@ class PostgresSource(ServerSource):
             self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             self._connection.execute("SET LOCAL datestyle = 'ISO, YMD'")
             self._connection.execute("SET LOCAL timezone = 'UTC'")
+            # Otherwise a scan of a large table joins one that is under way, and rows come in another order each time.
+            self._connection.execute("SET LOCAL synchronize_seqscans = off")
         except self._errors as error:
             raise as_sentence(self.location, error) from None
 
@@ -147,12 +149,37 @@ class PostgresSource(ServerSource):
         """Return the rows of a query; every name in it is quoted, and without parameters a percent sign is one."""
         return self._connection.execute(sql.encode(), parameters or None).fetchall()
 
-    def batches(self, sql: str) -> Iterator[Batch]:
-        """Yield the rows of a query, all text, in batches."""
-        with self._connection.cursor(name="relatum") as cursor:
-            cursor.execute(sql.encode())
-            while rows := cursor.fetchmany(BATCH):
-                yield list(zip(*rows, strict=True))
+    def batches(self, sql: str) -> Iterator[CsvRows]:
+        """Yield the rows of a query, all text, in batches; the server writes them as CSV."""
+        statement = f"COPY ({sql}) TO STDOUT (FORMAT csv, FORCE_QUOTE *, ENCODING 'UTF8')"
+        text, rows, longest = bytearray(), 0, 0
+        with self._connection.cursor() as cursor, cursor.copy(statement.encode()) as copy:
+            for row in self._copied(copy):
+                text += row
+                rows += 1
+                longest = max(longest, len(row))
+                if len(text) >= PIECE:
+                    yield CsvRows(text, rows, longest)
+                    text, rows, longest = bytearray(), 0, 0
+        if rows:
+            yield CsvRows(text, rows, longest)
+
+    def _copied(self, copy: psycopg.Copy) -> Iterator[memoryview | bytes | bytearray]:
+        """Yield each row of a copy. What has come is taken at once: the driver, which takes long, only waits for more."""
+        import psycopg
+
+        server = self._connection.pgconn
+        while True:
+            size, received = server.get_copy_data(1)
+            if size < 0:
+                break
+            row = received if size else copy.read()
+            if not row:
+                return
+            yield row
+        for result in list(iter(server.get_result, None)):  # all of them, so that the driver finds the server idle
+            if result.status != psycopg.pq.ExecStatus.COMMAND_OK:
+                raise psycopg.errors.error_from_result(result)
 
     def is_lost(self) -> bool:
         """Return whether the connection broke."""

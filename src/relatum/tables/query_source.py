@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from relatum.errors import DataError
+from relatum.files import temporary_prefix
 from relatum.tables.duckdb import DuckdbSource
 from relatum.tables.engine import Workspace, WorkspaceError, listed, literal, quoted
 from relatum.tables.postgres import PostgresSource
@@ -69,7 +70,7 @@ class DuckdbQueries:
     def __init__(self, workspace: Workspace, location: str, queries: Mapping[str, str], given: Path | Tables) -> None:
         self.location = location
         self._workspace, self._queries = workspace, queries
-        self._folder = tempfile.TemporaryDirectory(prefix="relatum-", ignore_cleanup_errors=True)
+        self._folder = tempfile.TemporaryDirectory(prefix=temporary_prefix(), ignore_cleanup_errors=True)
         self._tables: dict[str, SourceTable] = {}
         try:
             with Workspace("querying") as reader:

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from relatum.errors import DataError
-from relatum.tables.engine import Batch, Workspace
+from relatum.tables.engine import CsvRows, Workspace
 from relatum.tables.source import SourceColumn, SourceTable
 from relatum.tables.values import stage_text
 
-__all__ = ["PATIENCE", "ServerSource", "as_sentence", "connected", "without_password"]
+__all__ = ["PATIENCE", "PIECE", "ServerSource", "as_sentence", "connected", "without_password"]
 
 PATIENCE = 10  # seconds to wait for a connection
+PIECE = 1 << 24  # bytes of rows that are brought into the workspace together
 _PAUSE = 0.5  # seconds before a server that could not be reached is tried once more
 
 Connection = TypeVar("Connection")
@@ -83,8 +84,8 @@ class ServerSource(ABC):
         """Return the rows of a query."""
 
     @abstractmethod
-    def batches(self, sql: str) -> Iterator[Batch]:
-        """Yield the rows of a query, all text, in batches."""
+    def batches(self, sql: str) -> Iterator[CsvRows]:
+        """Yield the rows of a query, all text, in batches of about PIECE bytes."""
 
     @abstractmethod
     def is_lost(self) -> bool:

@@ -8,9 +8,11 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 from relatum.data.row_store import TableReference
 from relatum.errors import DataError
-from relatum.tables.engine import BATCH, Batch, Workspace, quoted
+from relatum.tables.engine import BATCH, Batch, Texts, Workspace, quoted
 from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, same_name
 from relatum.tables.table import Table, Value, creation, listed_columns, update_from
 from relatum.tables.values import stage_text
@@ -127,11 +129,18 @@ def _text_of(value: object) -> str | None:
     return value.hex() if isinstance(value, bytes) else repr(value)
 
 
-def texts_of(values: Sequence[object]) -> Sequence[str | None]:
+def texts_of(values: Sequence[object]) -> Texts:
     """Return values of SQLite as text; a column whose values are all of one type is not looked at value by value."""
     types = set(map(type, values))
     if types <= {str, type(None)}:
         return cast("Sequence[str | None]", values)
+    if types == {int}:
+        return np.array(values, np.int64)
+    if types == {int, type(None)}:
+        numbers = np.array(values, object)
+        gaps = np.array([value is None for value in values])
+        numbers[gaps] = 0
+        return np.ma.array(numbers.astype(np.int64), mask=gaps)
     return list(map(repr, values)) if types <= {int, float} else list(map(_text_of, values))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relatum.datasets.text_lines import require_columns
 from relatum.tables.columns import ColumnPlan, plan_unread_column
 from relatum.tables.engine import Workspace
 from relatum.tables.options import Choices
@@ -47,13 +48,14 @@ class Staged:
 
 def stage(workspace: Workspace, source: Source, table: SourceTable, number: int, choices: Choices) -> Staged:
     """Return a table brought into the workspace, its columns counted."""
-    settled = {column.name: plan_unread_column((table.name, column.name), table, choices) for column in table.columns}
+    settled = {column.name: plan_unread_column(column, table, choices) for column in table.columns}
     unread = {name: plan for name, plan in settled.items() if plan is not None}
     seen = [
         column
         for column in table.columns
         if column.name not in unread or ((table.name, column.name) == choices.time and column.kind != "unreadable")
     ]  # by the column of times facts are split, whether or not it becomes entities
+    require_columns(len(seen), f"{table.name}: choose some with --columns, for there are ")
     raw, view = f"raw_{number}", f"table_{number}"
     source.stage(table, seen, raw)
     described = workspace.describe(raw, table.name)[: len(seen)]

@@ -91,8 +91,10 @@ def target_of(to: str | os.PathLike[str], *, append: bool = False, replace: bool
     if path.is_file() and (kind := database_in(path)) is not None:
         return DatabaseTarget(partial(open_sqlite if kind == "sqlite" else open_duckdb, path, path), str(path), mode)
     if ending in _DATABASES:
-        if path.is_file() and path.stat().st_size:
+        if path.is_file() and (path.stat().st_size or ending == ".duckdb"):
             raise DataError(f"{path}: neither a SQLite nor a DuckDB database")
+        if path.is_file():  # an empty file is an empty database of SQLite
+            return DatabaseTarget(partial(open_sqlite, path, path), str(path), mode)
         return _NewDatabase(path, _DATABASES[ending])
     if ending not in _WRITERS:
         known = ", ".join([*_WRITERS, *_DATABASES])
@@ -102,7 +104,7 @@ def target_of(to: str | os.PathLike[str], *, append: bool = False, replace: bool
 
 @dataclass(frozen=True)
 class _NewDatabase:
-    """A file that becomes a database once that is whole."""
+    """A file that becomes a database once that is whole; what others make there meanwhile is not replaced."""
 
     path: Path
     opened: Opener
@@ -117,14 +119,20 @@ class _NewDatabase:
         _check_folder(self.path)
 
     def write(self, tables: Sequence[Table]) -> None:
-        self._fill(lambda target: target.write(tables))
+        try:
+            self._fill(lambda target: target.write(tables))
+        except FileExistsError:
+            target_of(self.path).write(tables)  # beside what is there now
 
     def write_parts(self, parts: Iterable[Table]) -> None:
-        self._fill(lambda target: target.write_parts(parts))
+        try:
+            self._fill(lambda target: target.write_parts(parts))
+        except FileExistsError:
+            raise DataError(f"{self.path}: another program has written this file meanwhile; write to it once more") from None
 
     def _fill(self, write: Callable[[DatabaseTarget], None]) -> None:
         """Make the file of what is written to the database in it."""
-        with atomic_path(self.path) as temporary:
+        with atomic_path(self.path, new=True) as temporary:
             log = temporary.with_name(f"{temporary.name}.wal")  # DuckDB's, which is gone once all is in its place
             try:
                 write(DatabaseTarget(partial(self.opened, temporary, self.path), self.location, "new"))
@@ -149,7 +157,7 @@ class _FileTarget:
         if self.mode == "append":
             raise SettingError(f"{self.path}: rows can be appended to a table of a database, not to a file")
         if self.mode == "new" and self.path.exists():
-            raise DataError(f"{self.path}: already exists; set replace to overwrite it")
+            raise self._taken()
         if len(tables) != 1 and self.writer is not write_json_lines:
             raise DataError(f"{self.path}: holds one relation; for {len(tables)} of them write .jsonl or to a database")
         _check_folder(self.path)
@@ -159,8 +167,14 @@ class _FileTarget:
         self.write_parts(tables)
 
     def write_parts(self, parts: Iterable[Table]) -> None:
-        with atomic_path(self.path) as temporary:
-            self.writer(parts, temporary)
+        try:
+            with atomic_path(self.path, new=self.mode == "new") as temporary:
+                self.writer(parts, temporary)
+        except FileExistsError:
+            raise self._taken() from None
+
+    def _taken(self) -> DataError:
+        return DataError(f"{self.path}: already exists; set replace to overwrite it")
 
 
 def _check_folder(path: Path) -> None:

@@ -13,8 +13,9 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from relatum.datasets.text_lines import whole_lines
+from relatum.datasets.text_lines import require_columns, require_unpacked, whole_lines
 from relatum.errors import DataError, FormatError
+from relatum.files import temporary_prefix
 from relatum.tables.engine import BATCH, Workspace, WorkspaceError, literal
 from relatum.tables.source import SourceColumn, SourceTable
 from relatum.tables.table import Table, free_name
@@ -50,6 +51,8 @@ class DelimitedSource:
         declared = ", ".join(f"'f{index}': 'VARCHAR'" for index in range(len(self._header)))
         chosen = ", ".join(f"f{index} AS c{number}" for number, index in enumerate(indices))
         path = self._in_utf8()
+        if is_gzip(path):
+            require_unpacked(path)  # what DuckDB reads has no end of its own
         sql = f"""CREATE TABLE {target}_text AS SELECT {chosen or "NULL AS c0"} FROM read_csv(
             {literal(escape(str(path.resolve())))}, auto_detect = false, header = false, skip = {int(self._form.header)},
             delim = {literal(self._delimiter)}, quote = '"', escape = '"',
@@ -71,7 +74,7 @@ class DelimitedSource:
         if self._form.is_utf8:
             return self._path
         if self._folder is None:
-            folder = tempfile.TemporaryDirectory(prefix="relatum-")
+            folder = tempfile.TemporaryDirectory(prefix=temporary_prefix())
             self._folder = folder
             with (Path(folder.name) / "copy.csv").open("w", encoding="utf-8", newline="") as copy:
                 copy.writelines(text_chunks(self._path, self._form))
@@ -237,7 +240,9 @@ class JsonFactsSource:
             raise DataError(f"relation {relation!r} has roles in some lines and none in others")
         if positional and len(cells) != len(roles):
             raise DataError(f"relation {relation!r} has {len(cells)} entities here but {len(roles)} in an earlier line")
-        roles.extend(role for role in cells if role not in roles)
+        known = set(roles)
+        roles.extend(role for role in cells if role not in known)
+        require_columns(len(roles), f"relation {relation!r} has ")
         return relation, cells
 
 

@@ -87,13 +87,15 @@ def with_row_name(names: Sequence[str]) -> list[str]:
 
 def header_fault(names: Sequence[str]) -> str | None:
     """Return why these are not the names of columns, or None if they are."""
+    before: set[str] = set()
     for position, name in enumerate(names, start=1):
         if fault := fault_of(name):
             return f"column {position} of the header: {fault}"
         if re.fullmatch(r"[-+]?[0-9][0-9.,eE+-]*", name.strip()):
             return f"column {position} is called {name!r}, a number: is there no header? (--no-header)"
-        if name in names[: position - 1]:
+        if name in before:
             return f"two columns are called {name!r}"
+        before.add(name)
     return None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
 from relatum.data.column_types import ColumnType
-from relatum.tables.engine import Batch, Workspace, literal
+from relatum.tables.engine import Batch, CsvRows, Workspace, literal
 from relatum.tables.source import SourceColumn
 from relatum.tables.table import FORMS, Column, Value
 
@@ -152,7 +152,12 @@ _DATES = ("DATE", "TIMESTAMP")
 
 
 def stage_text(
-    workspace: Workspace, name: str, columns: Sequence[SourceColumn], batches: Iterable[Batch], rows: int, target: str
+    workspace: Workspace,
+    name: str,
+    columns: Sequence[SourceColumn],
+    batches: Iterable[Batch | CsvRows],
+    rows: int,
+    target: str,
 ) -> None:
     """Make the view `target` of batches of text, which have so many rows, in which the unknown columns have a type."""
     workspace.fill(f"{target}_text", max(len(columns), 1), batches, rows, name)
@@ -173,12 +178,16 @@ def infer_types(workspace: Workspace, source: str, target: str, unknown: Sequenc
     possible = {
         f"c{index}": list(_tests(f"c{index}")) if is_unknown else list(_DATES) for index, is_unknown in enumerate(unknown)
     }
-    for rows in (f"(FROM {source} LIMIT {_SAMPLE})", source):
-        possible = _fitting(workspace, rows, possible, what)
-    columns = []
-    for column in (f"c{index}" for index in range(len(unknown))):
-        types = possible.get(column)
-        columns.append(f"TRY_CAST(trim({column}) AS {types[0]}) AS {column}" if types else column)
+    possible = _fitting(workspace, f"(FROM {source} LIMIT {_SAMPLE})", possible, what)
+    found: dict[str, str] = {}
+    while possible:  # the narrowest type first: hardly ever is another one looked for in all rows
+        fitting = _fitting(workspace, source, {column: types[:1] for column, types in possible.items()}, what)
+        found |= {column: types[0] for column, types in fitting.items()}
+        possible = {column: types[1:] for column, types in possible.items() if column not in found and types[1:]}
+    columns = [
+        f"TRY_CAST(trim({column}) AS {found[column]}) AS {column}" if column in found else column
+        for column in (f"c{index}" for index in range(len(unknown)))
+    ]
     workspace.run(f"CREATE VIEW {target} AS SELECT {', '.join(columns)} FROM {source}")  # noqa: S608
 
 
@@ -205,9 +214,11 @@ def _tests(column: str) -> dict[str, str]:
     """Return, for each type from the narrowest, the test that a value fits it."""
     text = f"trim({column})"
     digits = f"length(ltrim(regexp_replace(regexp_replace({text}, '[eE].*', ''), '[^0-9]', '', 'g'), '0'))"
+    # A short text has few digits, and CASE, unlike OR, does not count them.
+    is_short = f"CASE WHEN length({text}) <= {_MOST_DIGITS} THEN true ELSE {digits} <= {_MOST_DIGITS} END"
     return {
         "BIGINT": f"regexp_full_match({text}, '{_WHOLE_NUMBER}')",
-        "DOUBLE": f"lower({text}) = 'nan' OR (regexp_full_match({text}, '{_REAL}') AND {digits} <= {_MOST_DIGITS})",
+        "DOUBLE": f"lower({text}) = 'nan' OR (regexp_full_match({text}, '{_REAL}') AND {is_short})",
         "DATE": f"regexp_full_match({text}, '{_DATE}') AND TRY_CAST({text} AS DATE) IS NOT NULL",
         "TIMESTAMP": f"regexp_full_match({text}, '{_MOMENT}') AND TRY_CAST({text} AS TIMESTAMP) IS NOT NULL",
     }

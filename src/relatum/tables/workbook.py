@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from relatum.errors import DataError, FormatError
 from relatum.extras import optional
+from relatum.files import temporary_prefix
 from relatum.tables.engine import BATCH, Batch, Workspace
 from relatum.tables.source import SourceColumn, SourceTable
 from relatum.tables.text_form import header_fault, numbered, with_row_name
@@ -40,7 +41,7 @@ class WorkbookSource:
         self._workspace, self._path, self._has_header = workspace, path, header
         self._error = python_calamine.CalamineError
         self._nameless: dict[str, str] = {}  # by sheet, what a first column without a name is called
-        self._folder = tempfile.TemporaryDirectory(prefix="relatum-", ignore_cleanup_errors=True)
+        self._folder = tempfile.TemporaryDirectory(prefix=temporary_prefix(), ignore_cleanup_errors=True)
         try:
             copy = Path(self._folder.name) / "copy.xlsx"
             checked_copy(path, copy)
