@@ -99,7 +99,7 @@ def test_what_two_experiments_have_in_common_is_run_once(run: Relatum, spec: Pat
     other = tmp_path / "other.toml"
     other.write_text(SPEC.replace("[0, 1]", "[1, 2]"))
     assert run("run", str(spec), str(other), *options(tmp_path))[0] == 0
-    assert len(list((tmp_path / "runs").iterdir())) == 3
+    assert len(list((tmp_path / "runs").glob("*-*"))) == 3
     first, second = (json.loads((tmp_path / "results" / f"{name}.json").read_text())["runs"] for name in ("small", "other"))
     assert [one["seed"] for one in second] == [1, 2]
     assert second[0]["test"] == first[1]["test"]

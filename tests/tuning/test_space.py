@@ -66,6 +66,8 @@ def test_what_is_read_is_written_as_it_can_be_read_again() -> None:
         ("training.batch_size=16,,32", "missing or"),
         ("training.batch_size=[1]", "neither a number nor a word"),
         ("model.window=2,3", "must divide"),
+        (f"training.batch_size=1..{'9' * 400}", "whole numbers goes up to"),
+        (f"training.batch_size=1..{'9' * 5000}", "from one int"),
     ],
 )
 def test_what_cannot_be_is_refused(text: str, message: str) -> None:

@@ -14,10 +14,11 @@ import pytest
 pytest.importorskip("optuna")
 
 from relatum import RelatumError, SettingError, Spec, fit, load
+from relatum.heartbeat import sign_of_life
 from relatum.runs.journal import Journal
 from relatum.tuning.folder import BEST, bind, require_folder, save_best
 from relatum.tuning.plan import Plan, make_plan
-from relatum.tuning.storage import is_dead, open_storage, sign_of_life
+from relatum.tuning.storage import open_storage
 from relatum.tuning.study import Study
 from relatum.tuning.worker import Outcome, work
 
@@ -60,15 +61,6 @@ def test_a_grid_is_gone_through_once(tmp_path: Path) -> None:
     assert claimed[6:] == [None, None]
     points = [(trial.params["training.learning_rate"], trial.params["model.window"]) for trial in claimed if trial]
     assert points == [(rate, window) for rate in (0.1, 0.2, 0.3) for window in (1, 2)]
-
-
-def test_who_is_dead() -> None:
-    assert is_dead(None)
-    assert is_dead(dead_sign())
-    assert not is_dead(sign_of_life())
-    elsewhere = {"host": "elsewhere", "process": 1, "time": time.time() - 60}
-    assert not is_dead(elsewhere)
-    assert is_dead({**elsewhere, "time": time.time() - 3600})
 
 
 def test_the_trial_of_a_dead_process_is_claimed_again_but_not_for_ever(tmp_path: Path) -> None:

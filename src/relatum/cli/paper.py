@@ -12,8 +12,9 @@ from relatum.cli.options import FolderOut, Json
 from relatum.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from relatum.runs.experiment import Planned
+    from relatum.cli.experiment_tasks import ExperimentTasks
     from relatum.runs.results import Collected
+    from relatum.runs.run_claims import Claims, Holder
 
 __all__ = ["Results", "figures", "read", "run", "tables"]
 
@@ -24,57 +25,60 @@ def run(
     out: FolderOut = Path("runs"),
     results: Annotated[Path | None, typer.Option(help="Write NAME.json here, with the results of all seeds.")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only show the state of each run.")] = False,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Return while other processes are still training.")] = False,
     json: Json = False,
 ) -> None:
-    """Run experiments and collect their results: skip finished runs, resume interrupted ones, and train the rest."""
-    from relatum import api
+    """Run experiments and collect their results: skip finished runs, resume interrupted ones, and train the rest.
+
+    Processes that run the same command at the same time share the runs, on one machine or on several that share directories.
+    """
+    from relatum.cli.experiment_tasks import ExperimentTasks
     from relatum.errors import SettingError
     from relatum.runs.experiment import read_experiments
-    from relatum.runs.results import collect, save_results
+    from relatum.runs.run_claims import CLAIMS, Claims
+    from relatum.runs.run_list import work_through
+    from relatum.workers.environment import is_worker
 
+    if is_worker():
+        raise SettingError("relatum run: not with torchrun; start it in each process by itself, and they share the runs")
     chosen = None if seeds is None else _numbers(seeds)
     experiments = [one for path in specs for one in read_experiments(path, chosen)]  # all are read before any is run
     names = [experiment.name for experiment in experiments]
     if len(set(names)) < len(names):
         raise SettingError("two specs have the same name, so their results would overwrite each other")
-    found: dict[str, Any] = {}
-    for experiment in experiments:
-        runs = list(experiment.runs(out))
-        if plan:
-            found[experiment.name] = {str(one.folder): one.state for one in runs}
-            continue
-        for one in runs:
-            _carry_out(one)
-        found[experiment.name] = collect([one.folder for one in runs])
-        if experiment.ensemble:
-            folder = experiment.ensemble_folder(runs)
-            if not (folder / "config.json").exists():
-                api.join([one.folder for one in runs], folder)
-            found[f"{experiment.name}-ensemble"] = collect([folder])
-        for name in (experiment.name, f"{experiment.name}-ensemble"):
-            if results is not None and name in found:
-                save_results(results / f"{name}.json", found[name])
-    if json:
-        print_json(found)
-    elif plan:
-        rows = [(name, folder, state) for name, states in found.items() for folder, state in states.items()]
-        print_table("planned", ("experiment", "run", "state"), rows)
-    else:
-        _show(found)
-
-
-def _carry_out(planned: Planned) -> None:
-    """Train a run, or resume it; do nothing if it is done."""
-    from relatum import api
-    from relatum.cli.train import carry_out
-
-    if planned.state == "done":
+    lists = [ExperimentTasks(experiment, out, results) for experiment in experiments]
+    claims = Claims(out / CLAIMS)
+    if plan:
+        _show_plan(lists, claims, json=json)
         return
-    say(f"{planned.folder}: {planned.state}", stderr=True)
-    if planned.state == "begun":
-        carry_out(planned.folder, lambda: api.resume(planned.folder))
-    else:
-        carry_out(planned.folder, lambda: api.fit(planned.spec, planned.folder))
+    tasks = [task for one in lists for task in one.tasks()]
+    all_done = work_through(tasks, claims, lambda line: say(line, stderr=True), wait=not no_wait)
+    found = {name: whole for one in lists for name, whole in one.found.items()}
+    if json:
+        running = {one.experiment.name: {"running": _plain(one.holders(claims))} for one in lists if not one.found}
+        print_json({**found, **running})
+    elif found:
+        _show(found)
+    if not all_done:
+        waiting = ", ".join(one.experiment.name for one in lists if not one.found)
+        say(f"not finished: {waiting}; other processes have the rest: repeat the command to collect it", stderr=True)
+
+
+def _show_plan(lists: list[ExperimentTasks], claims: Claims, *, json: bool) -> None:
+    """Show the state of each run, and which process is at it."""
+    if json:
+        print_json({one.experiment.name: one.states(claims) for one in lists})
+        return
+    rows = []
+    for one in lists:
+        holders = one.holders(claims)
+        for folder, state in one.states(claims).items():
+            rows.append((one.experiment.name, folder, f"{state}, by {holders[folder]}" if folder in holders else state))
+    print_table("planned", ("experiment", "run", "state"), rows)
+
+
+def _plain(holders: dict[str, Holder]) -> dict[str, Any]:
+    return {folder: holder.to_json() for folder, holder in holders.items()}
 
 
 def _numbers(text: str) -> list[int]:

@@ -53,6 +53,16 @@ class Planned:
             return "done"
         return "begun" if (self.folder / SPEC).exists() else "missing"
 
+    @property
+    def key(self) -> str:
+        """The seed and the hash, which the same run has in every experiment."""
+        return "-".join(self.folder.name.rsplit("-", 2)[1:])
+
+    def furthest(self) -> Planned:
+        """Return this run, or the same one in the folder of another experiment if it has come further there."""
+        same = (replace(self, folder=folder) for folder in sorted(self.folder.parent.glob(f"*-{self.key}")))
+        return min((self, *same), key=lambda planned: _PROGRESS.index(planned.state))
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -77,9 +87,7 @@ class Experiment:
         for seed in self.seeds:
             spec = replace(self.spec, seed=seed)
             content = _hash([old_spelling(spec.to_dict()), checksums, __version__, *later])
-            own = Planned(out / f"{self.name}-{seed}-{content}", spec)
-            same = (Planned(folder, spec) for folder in sorted(out.glob(f"*-{seed}-{content}")))
-            yield min((own, *same), key=lambda planned: _PROGRESS.index(planned.state))
+            yield Planned(out / f"{self.name}-{seed}-{content}", spec).furthest()
 
 
 def read_experiments(path: Path, seeds: Iterable[int] | None = None) -> list[Experiment]:

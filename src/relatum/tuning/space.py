@@ -17,6 +17,7 @@ __all__ = ["SAMPLERS", "Choice", "Dimension", "Range", "Value", "apply", "defaul
 
 Value = str | float | bool
 
+_LARGEST = (1 << 53) - 1  # beyond it, whole numbers have no float of their own
 _RANGE = re.compile(r"(?P<low>[^,\s]+?)\s*\.\.\s*(?P<high>[^,\s]+)(?P<log>\s+log)?")
 _MOST_POINTS = 10_000
 _MOST_TRIED = 1000  # combinations in which a value is tried before it is refused
@@ -109,6 +110,8 @@ def _range(text: str, path: str, type_: type, found: re.Match[str]) -> Range:
         low, high = type_(found["low"]), type_(found["high"])
     except ValueError:
         raise SettingError(f"search {text!r}: a range goes from one {type_.__name__} to another, such as 1..8") from None
+    if type_ is int and max(abs(low), abs(high)) > _LARGEST:
+        raise SettingError(f"search {path}: a range of whole numbers goes up to {_LARGEST}")
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise SettingError(f"search {text!r}: the first number must be below the second")
     if found["log"] and low <= 0:
@@ -179,6 +182,8 @@ _OWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "hype": ("model.num_filters=2,4,6,8", "model.hidden_dropout=0.0..0.5"),
         "rae": ("model.input_dropout=0.0..0.5", "model.relatedness_weight=0.01..1.0 log"),
         "nalp": ("model.input_dropout=0.0..0.5", "model.num_filters=100,200,400"),
+        "neuinfer": ("model.input_dropout=0.0..0.5", "model.validity_weight=0.1..0.9"),
+        "hinge": ("model.input_dropout=0.0..0.5", "model.num_filters=4,8,16"),
         "getd": ("model.input_dropout=0.0..0.5", "model.rank=10,20,40"),
         "g-mpnn": ("model.input_dropout=0.0..0.5", "model.message_dropout=0.0..0.5", "model.num_layers=1,2"),
     },
@@ -187,6 +192,8 @@ _OWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "hype": ("model.num_filters=2,4,6",),
         "rae": ("model.relatedness_weight=0.01,0.1,1.0",),
         "nalp": ("model.num_filters=100,200",),
+        "neuinfer": ("model.validity_weight=0.1,0.3,0.5,0.7",),
+        "hinge": ("model.num_filters=4,8",),
         "getd": ("model.rank=10,20,40",),
         "g-mpnn": ("model.num_layers=1,2",),
     },

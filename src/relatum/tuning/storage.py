@@ -1,23 +1,11 @@
-"""Where a study is kept so that many processes can work on it, and which of these are alive.
-
-A process writes its host, its number and the time into its trial, and while it trains again every minute, between two
-steps. It counts as dead
-
-- at once for processes on the same host, where its number is no longer that of any process;
-- everywhere after a quarter of an hour without a sign of life, so clocks of machines must agree to some minutes.
-"""
+"""Where a study is kept so that many processes can work on it."""
 
 from __future__ import annotations
 
-import os
-import platform
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock
 
@@ -29,7 +17,7 @@ with optional("optuna", extra="tune"):
     import optuna
     from optuna.storages import journal
 
-__all__ = ["BEAT", "Shared", "is_dead", "open_storage", "plain_errors", "sign_of_life"]
+__all__ = ["Shared", "open_storage", "plain_errors"]
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)  # relatum reports on trials itself
 
@@ -134,40 +122,3 @@ def _postgres(url: str) -> Shared:
 
     with plain_errors(), exclusive():  # two processes that make the tables at once would be in each other's way
         return Shared(optuna.storages.RDBStorage(url), exclusive)
-
-
-BEAT = 60.0  # seconds between signs of life
-_PATIENCE = 900.0  # seconds without one
-
-
-def sign_of_life() -> dict[str, Any]:
-    """Return what a process writes into its trial."""
-    return {"host": _host(), "process": os.getpid(), "time": time.time()}
-
-
-def is_dead(sign: Mapping[str, Any] | None) -> bool:
-    """Return whether the process that wrote this is gone; without any sign it was killed before it could write one."""
-    if sign is None or time.time() - sign["time"] > _PATIENCE:
-        return True
-    return bool(sign["host"] == _host()) and not _exists(sign["process"])
-
-
-def _host() -> str:
-    """Return the name of this host; containers on it that number their processes anew are hosts of their own."""
-    try:
-        numbering = str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        numbering = ""
-    return f"{platform.node()} {numbering}".strip()
-
-
-def _exists(process: int) -> bool:
-    if sys.platform == "win32":
-        return True  # asking by signal would end it there: only time tells
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True

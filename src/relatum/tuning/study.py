@@ -13,10 +13,11 @@ from collections import Counter
 import numpy as np
 
 from relatum.extras import optional
+from relatum.heartbeat import is_dead, sign_of_life
 from relatum.runs.spec import Spec
 from relatum.tuning.plan import Plan
 from relatum.tuning.space import Choice, Dimension, Value, apply, grid_points
-from relatum.tuning.storage import Shared, is_dead, sign_of_life
+from relatum.tuning.storage import Shared
 
 with optional("optuna", extra="tune"):
     import optuna
