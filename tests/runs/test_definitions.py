@@ -5,14 +5,20 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from relatum import DataError, Hypergraph, RelatumError, Run, Spec, UnknownNameError, fit
 from relatum.algebra import evaluate, parse
 from relatum.errors import SettingError
 from relatum.reasoning.closed_form import Bound
+from relatum.runs import definitions
+from relatum.runs.definitions import definition_text
 
 
 @pytest.fixture
@@ -147,12 +153,65 @@ def test_definitions_build_on_each_other_and_leave_what_was_trained_alone(run: R
     (run["has"] - run["buyer"]).define("stole")
     assert set(run.facts.table("has")) == known_tuples(run, "project[1, 2](sold)")
     after = {path.name: path.read_bytes() for path in run.folder.iterdir() if path.is_file()}
-    assert after.keys() - before.keys() == {"definitions.json"}
+    assert after.keys() - before.keys() - {".lock"} == {"definitions.json"}
     assert all(after[name] == content for name, content in before.items())
     again = Run.load(run.folder)
     assert str(again.definitions["stole"]) == "difference(project[0, 2](permute[1, 0, 2](sold)), buyer)"
     assert len(again.model.schema) == 3
     assert again.evaluate().metrics == run.evaluate().metrics
+
+
+def test_a_chain_of_definitions_is_kept_by_name_and_shared_in_memory(run: Run) -> None:
+    run.define("d0", "union(sold, permute[1, 0, 2](sold))")
+    for number in range(1, 30):  # written out, the last one would have a billion relations
+        run.define(f"d{number}", f"union(d{number - 1}, permute[1, 0, 2](d{number - 1}))")
+    assert (run.folder / "definitions.json").stat().st_size < 4000
+    again = Run.load(run.folder)
+    assert again.definitions == run.definitions
+    assert definition_text(again.definitions, "d29") == "union(d28, permute[1, 0, 2](d28))"
+    assert set(again.facts.table("d29")) == set(again.facts.table("d0"))
+    assert again.complete("sold(drew, ?, book)", k=3) == run.complete("sold(drew, ?, book)", k=3)
+    with pytest.raises(DataError, match="a model can evaluate expressions of up to"):
+        again.score("d29(drew, alex, book)")
+
+
+def test_definitions_that_were_written_out_are_read(run: Run) -> None:
+    listed = [{"name": "got", "expression": "permute[1, 0, 2](sold)"}]
+    listed.append({"name": "has", "expression": "project[0, 2](permute[1, 0, 2](sold))"})
+    content = {"format": "relatum-definitions", "version": 1, "relatum": "0.1.0", "definitions": listed}
+    (run.folder / "definitions.json").write_text(json.dumps(content))
+    again = Run.load(run.folder)
+    assert again.definitions["has"].children == (again.definitions["got"],)
+
+
+def test_no_definition_is_lost_where_several_processes_define(run: Run, count: Callable[[int, int], int]) -> None:
+    for number in range(count(2, 12)):
+        lines = [f"relatum.open({str(run.folder)!r}).define('{side}{number}', 'permute[1, 0, 2](sold)')" for side in "abc"]
+        started = [subprocess.Popen([sys.executable, "-c", f"import relatum; {line}"]) for line in lines]
+        assert [one.wait() for one in started] == [0, 0, 0]
+        names = set(Run.load(run.folder).definitions)
+        assert names >= {f"{side}{number}" for side in "abc"}
+        assert len(names) == 3 * (number + 1)
+
+
+def test_what_others_have_defined_meanwhile_is_known_and_not_taken_twice(run: Run) -> None:
+    other = Run.load(run.folder)
+    other.define("got", "permute[1, 0, 2](sold)")
+    with pytest.raises(DataError, match="there is a relation 'got' already"):
+        run.define("got", "sold")
+    run.define("has", "project[0, 2](got)")
+    assert list(Run.load(run.folder).definitions) == ["got", "has"]
+
+
+def test_a_run_that_another_process_trains_is_not_defined_on(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(definitions, "_QUIET", 0.1)
+    monkeypatch.setattr(definitions, "_PATIENCE", 0.1)
+    with FileLock(run.folder / ".lock"), pytest.raises(RelatumError, match="another process is training this run"):
+        run.define("got", "permute[1, 0, 2](sold)")
+    assert capsys.readouterr().err == f"{run.folder}: waiting for another process ...\n"
+    assert not (run.folder / "definitions.json").exists()
 
 
 @pytest.mark.parametrize(

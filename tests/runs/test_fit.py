@@ -35,6 +35,7 @@ FILES = {
     "calibration.json",
     "README.md",
     "checkpoint.safetensors",
+    "checkpoint-best.safetensors",
     "config.json",
     "entities.txt",
     "facts.safetensors",
@@ -59,7 +60,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def visible(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    names = (path.name for path in folder.iterdir() if not path.name.startswith("."))
+    return {"checkpoint-best.safetensors" if name.startswith("checkpoint-best-") else name for name in names}
 
 
 def model_bytes(folder: Path) -> bytes:
@@ -241,8 +243,8 @@ def test_resuming_a_finished_run_trains_no_more(trained: Path, tmp_path: Path) -
     assert not {"step", "epoch", "validation"} & set(told)
     assert events(tmp_path / "run").count("epoch") == 4
     assert asked(run) == asked(Run.load(trained))
-    for name in FILES - {"journal.jsonl"}:
-        assert (tmp_path / "run" / name).read_bytes() == (trained / name).read_bytes(), name
+    for path in trained.iterdir():
+        assert path.name == "journal.jsonl" or (tmp_path / "run" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 def test_what_cannot_be_resumed_is_refused_in_one_sentence(trained: Path, tmp_path: Path) -> None:
@@ -472,3 +474,17 @@ def test_what_is_kept_in_half_the_memory_is_what_was_validated(tmp_path: Path) -
     split = load("example")
     ranks = rank(run.model, run.parameters, split.valid, KnownAnswers(split.train, split.valid))
     assert max(validated) == ranks.metrics.mrr
+
+
+@pytest.mark.parametrize("more", [{}, {"refit": True}, {"minutes": 0.1}], ids=str)
+def test_of_shared_roles_a_run_keeps_the_sums_that_were_validated(more: dict[str, Any], tmp_path: Path) -> None:
+    run = fit(spec_of(share_roles=True, rows="questions", ema_decay=0.5, **more), tmp_path / "run")
+    assert run.parameters.keys() == {"entities", "relations", "bias"}
+    state = load_state(tmp_path / "run" / "checkpoint.safetensors")
+    assert state is not None
+    assert state.parameters.keys() == {*run.parameters, "relations/shared"}
+    assert not run.parameters["relations"].equal(state.mean["relations"])
+    validated = [event["score"] for event in run.events if event["event"] == "validation"]
+    split = load("example")
+    ranks = rank(run.model, run.parameters, split.valid, KnownAnswers(split.train, split.valid))
+    assert more.get("refit") or max(validated) == ranks.metrics.mrr

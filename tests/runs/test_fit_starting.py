@@ -56,6 +56,16 @@ def test_a_start_that_was_killed_can_be_made_again(tmp_path: Path, last: str) ->
     assert files(fit(spec_of(), folder).folder) == files(fit(spec_of(), tmp_path / "straight").folder)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
+def test_what_makes_a_run_count_as_done_is_written_last(tmp_path: Path) -> None:
+    folder, last = tmp_path / "run", "config.json"
+    (tmp_path / "spec.toml").write_text(spec_of().to_toml())
+    subprocess.run([sys.executable, "-c", KILLED, last, str(tmp_path / "spec.toml"), str(folder)], check=False)
+    straight = files(fit(spec_of(), tmp_path / "straight").folder)
+    assert files(folder).keys() == {*straight.keys() - {last}, *(path.name for path in folder.glob(f".{last}.*.tmp"))}
+    assert files(resume(folder).folder) == straight
+
+
 @pytest.mark.parametrize("name", ["environment.json", "mine.txt", ".hidden", "notes.0123456789ab.tmp"])
 def test_what_is_somebody_elses_is_refused_and_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")

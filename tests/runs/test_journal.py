@@ -45,8 +45,8 @@ def test_an_event_is_one_line_of_json_that_is_there_at_once(path: Path) -> None:
 def test_signs_that_end_a_line_elsewhere_stay_within_their_event(path: Path) -> None:
     journal = Journal(path)
     signs = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\rh"
-    journal.write("note", text=signs)
-    journal.write("end")
+    journal.write("note", epoch=0, text=signs)
+    journal.write("end", epoch=0)
     note, end = journal.read()
     assert (note["text"], end["event"]) == (signs, "end")
 

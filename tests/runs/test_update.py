@@ -23,6 +23,7 @@ from relatum import (
     Hypergraph,
     KnownAnswers,
     RelatumError,
+    RelatumWarning,
     Run,
     Spec,
     UnknownNameError,
@@ -83,8 +84,9 @@ def test_a_new_run_is_made_and_the_old_one_is_untouched(trained: Path, new_facts
     run = update(trained, new_facts, tmp_path / "out")
     assert files(trained) == before
     assert run.folder == tmp_path / "out"
-    left = {"checkpoint.safetensors", ".lock", "answer_sets.json"}  # sets of answers go by what the new run knows
-    assert set(files(run.folder)) == {*before, "journal.jsonl"} - left
+    left = {".lock", "answer_sets.json"}  # sets of answers go by what the new run knows
+    kept = {name for name in before if not name.startswith("checkpoint")} - left
+    assert set(files(run.folder)) == {*kept, "journal.jsonl"}
     old = Run.load(trained)
     assert [name for name in run.model.graph.entities if name not in old.model.graph.entities] == ["boat", "zoe"]
     assert list(run.model.graph.entities) == sorted(run.model.graph.entities)
@@ -326,7 +328,10 @@ def test_a_kill_leaves_the_old_run_whole_and_no_half_run(trained: Path, new_fact
     assert done.returncode == -signal.SIGKILL
     assert files(trained) == before
     assert not (tmp_path / "out").exists()
-    assert update(trained, new_facts, tmp_path / "out").evaluate("test").metrics.questions
+    with pytest.warns(RelatumWarning, match="removed; a process"):
+        updated = update(trained, new_facts, tmp_path / "out")
+    assert updated.evaluate("test").metrics.questions
+    assert not list(tmp_path.glob(".out.*"))
 
 
 def test_folding_in_is_far_above_chance_and_near_retraining(tmp_path: Path, count: Callable[[int, int], int]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import ClassVar, TypeVar
 
 from relatum.algebra.lexer import as_written
@@ -62,11 +62,12 @@ class Node:
     def __hash__(self) -> int:
         return self._hash
 
-    def text(self, *, roles: bool = False) -> str:
+    def text(self, *, roles: bool = False, names: Mapping[Node, str] | None = None) -> str:
         """Return the expression as one line that `parse` reads back as an equal one.
 
         Positions are written as numbers, so that the line is read alike with a schema that knows no roles; for people,
-        `roles` are written where they are known. What is shared within an expression is written out wherever it stands.
+        `roles` are written where they are known. What is shared within an expression is written out wherever it stands,
+        unless it is among `names`: then its name is written, and the line is read with a schema that knows it.
         """
         pieces: list[str] = []
         waiting: list[Node | str] = [self]  # not Python's stack: an expression may be as deep as it likes
@@ -74,6 +75,9 @@ class Node:
             part = waiting.pop()
             if isinstance(part, str):
                 pieces.append(part)
+                continue
+            if names and part in names:
+                pieces.append(as_written(names[part]))
                 continue
             pieces.append(part._head([_position_names(child, roles) for child in part._operands]))
             if part._operands:

@@ -91,11 +91,11 @@ def define(
 ) -> None:
     """Add a derived relation to a trained run, without training; complete, score and query can use it at once."""
     from relatum.api import Run
+    from relatum.runs.definitions import definition_text
 
     loaded = Run.load(run)
     loaded.define(name, expression)
-    definition = loaded.definitions[name].text(roles=True)
-    say(f"{loaded.schema[name]} is now {definition}")
+    say(f"{loaded.schema[name]} is now {definition_text(loaded.definitions, name, roles=True)}")
 
 
 def _show(text: str, found: QueryResult, seconds: float) -> None:

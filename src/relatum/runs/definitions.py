@@ -1,35 +1,73 @@
-"""Relations that a person has defined on a run: a file of their own, which never touches what was trained."""
+"""Relations that a person has defined on a run: a file of their own, which never touches what was trained.
+
+A definition is kept as it is made from those before it, by their names, so a chain of definitions stays as short as it was
+written; in memory what they share is one expression.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from relatum.algebra import Expression, expanded, parse
+from filelock import FileLock, Timeout
+
+from relatum.algebra import Expression, Relation, expanded, parse
 from relatum.algebra.expression import OPERATIONS
+from relatum.algebra.node import Node
 from relatum.data.schema import RelationSchema, Schema
-from relatum.errors import DataError
+from relatum.errors import DataError, RelatumError
 from relatum.files import read_document, write_document
+from relatum.progress import announce
+from relatum.runs.directory import LOCK
 from relatum.version import __version__
 
-__all__ = ["DEFINITIONS", "defined_schema", "load_definitions", "save_definitions", "with_definition"]
+__all__ = [
+    "defined_schema",
+    "definition_text",
+    "definitions_held",
+    "load_definitions",
+    "save_definitions",
+    "with_definition",
+]
 
-DEFINITIONS = "definitions.json"
+_FILE = "definitions.json"
+_FORMAT, _VERSION = "relatum-definitions", 2  # version 1 wrote definitions out, without the names of others
+_QUIET, _PATIENCE = 1.0, 30.0  # seconds that one waits for another process without a word, and then with one
 
-_FORMAT, _VERSION = "relatum-definitions", 1
 
-
-def load_definitions(path: Path, schema: Schema) -> dict[str, Expression]:
-    """Return the defined relations in a file, by name and in the order of definition, over those of a run's schema."""
+def load_definitions(folder: Path, schema: Schema) -> dict[str, Expression]:
+    """Return the relations that are defined on a run, by name and in the order of definition, over those of its schema."""
+    path = folder / _FILE
+    if not path.exists():
+        return {}
 
     def build(content: dict[str, Any]) -> dict[str, Expression]:
         found: dict[str, Expression] = {}
         for one in content["definitions"]:
-            found = with_definition(found, one["name"], parse(one["expression"], schema), schema)
+            found = with_definition(found, one["name"], parse(one["expression"], defined_schema(schema, found)), schema)
         return found
 
-    return read_document(path, _FORMAT, _VERSION, build)
+    return read_document(path, _FORMAT, _VERSION, build, oldest=1)
+
+
+@contextmanager
+def definitions_held(folder: Path) -> Iterator[None]:
+    """Keep other processes from defining relations on a run, so that none is lost between reading and writing."""
+    lock = FileLock(folder / LOCK)
+    try:
+        try:
+            lock.acquire(timeout=_QUIET)
+        except Timeout:
+            announce(f"{folder}: waiting for another process ...")
+            lock.acquire(timeout=_PATIENCE)
+    except Timeout:
+        raise RelatumError(f"{folder}: another process is training this run, or defining a relation; try again") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def with_definition(
@@ -52,6 +90,17 @@ def defined_schema(schema: Schema, definitions: Mapping[str, Expression]) -> Sch
 
 
 def save_definitions(folder: Path, definitions: Mapping[str, Expression]) -> None:
-    """Write the definitions of a run, atomically, each over stored relations alone."""
-    listed = [{"name": name, "expression": str(one)} for name, one in definitions.items()]
-    write_document(folder / DEFINITIONS, _FORMAT, _VERSION, {"relatum": __version__, "definitions": listed})
+    """Write the definitions of a run, atomically."""
+    listed = [{"name": name, "expression": definition_text(definitions, name)} for name in definitions]
+    write_document(folder / _FILE, _FORMAT, _VERSION, {"relatum": __version__, "definitions": listed})
+
+
+def definition_text(definitions: Mapping[str, Expression], name: str, *, roles: bool = False) -> str:
+    """Return what defines a relation, as one line, in which the relations that were defined before it have their names."""
+    names: dict[Node, str] = {}
+    for other, expression in definitions.items():
+        if other == name:
+            break
+        if not isinstance(expression, Relation):
+            names.setdefault(expression, other)
+    return definitions[name].text(roles=roles, names=names)

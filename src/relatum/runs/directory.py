@@ -192,8 +192,19 @@ def read_environment(folder: Path) -> dict[str, Any]:
 
 
 def _environment(content: dict[str, Any]) -> dict[str, Any]:
-    if not isinstance(content, dict) or not isinstance(content.get("updates", []), list):
-        raise DataError("it should be an object, and its `updates` a list")
+    if not isinstance(content, dict):
+        raise DataError("it should be an object")
+    for name in ("versions", "checksums"):
+        texts = content.get(name, {})
+        if not (isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values())):
+            raise DataError(f"its `{name}` should be texts by name")
+    updates = content.get("updates", [])
+    if not (isinstance(updates, list) and all(isinstance(one, dict) for one in updates)):
+        raise DataError("its `updates` should be a list of objects")
+    if not all(type(one.get(name)) is int for one in updates for name in ("added", "new_entities")):
+        raise DataError("its `updates` should say how many facts were added, and how many new entities came")
+    if not isinstance(content.get("facts"), str | None):
+        raise DataError("its `facts` should be a checksum")
     return content
 
 
@@ -214,8 +225,12 @@ def card(spec: Spec, split: Split, events: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _updated(update: Mapping[str, Any]) -> dict[str, str]:
-    after, before = update["valid_mrr_after"], update["valid_mrr_before"]
-    score = "not measured: there are no valid facts" if after is None else f"{after:.4f}, before the update {before:.4f}"
+    after, before = update.get("valid_mrr_after"), update.get("valid_mrr_before")
+    score = (
+        "not measured: there are no valid facts"
+        if after is None or before is None
+        else f"{after:.4f}, before the update {before:.4f}"
+    )
     folded = f"{update['added']:,} facts folded into {update['from']}; {update['new_entities']:,} new entities"
     return {"validation MRR": score, "updated": folded}
 

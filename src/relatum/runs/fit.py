@@ -37,9 +37,10 @@ from relatum.runs.journal import Journal
 from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
 from relatum.runs.validated import Validated, fitted_columns, save_validated, validated
-from relatum.training.checkpoint import load_state, save_state
+from relatum.training.checkpoint import load_state, require_fitting, save_state
 from relatum.training.clock import Clock
-from relatum.training.loop import State, start, train
+from relatum.training.loop import State, as_stored, start, train
+from relatum.workers.scratch import remove_scratch
 from relatum.workers.states import load_parts, remove_parts
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "fit_in_memory",
     "fit_into",
     "held",
+    "is_held",
     "learned_by",
     "require_free",
     "require_resumable",
@@ -80,7 +82,8 @@ def train_model(
     model = MODELS[spec.model](split.train, spec.settings)
     if clock is not None and clock.is_limited:
         with clock.measured("closing"):  # a rehearsal
-            learned_by(spec, split, model, start(model, spec.training, spec.seed).parameters, columns)
+            untrained = as_stored(start(model, spec.training, spec.seed).parameters, model, spec.training)
+            learned_by(spec, split, model, untrained, columns)
     validate = validator(model, split, spec.training.validation_metric)
     return model, train(model, split.train, spec.training, spec.seed, state, validate, watch, clock)
 
@@ -230,16 +233,27 @@ def held(folder: Path) -> Iterator[None]:
         with FileLock(folder / LOCK, timeout=0):
             for path in stale_temporaries(folder):
                 path.unlink()
+            remove_scratch(folder)
             yield
     except Timeout:
         raise RelatumError(f"{folder}: another process is training this run") from None
 
 
+def is_held(folder: Path) -> bool:
+    """Return whether a process is training the run in a folder."""
+    if not (folder / LOCK).exists():
+        return False
+    try:
+        with FileLock(folder / LOCK, timeout=0):
+            return False
+    except Timeout:
+        return True
+
+
 def _run(folder: Path, spec: Spec, split: Split, watch: Watch, began: float) -> None:
     journal, clock = Journal(folder / JOURNAL), _clock(spec, split, began)
+    journal.read()  # it is needed at the end: what is wrong with it should show before the work
     state = _load(folder, spec, split)
-    if state is not None:
-        require_revision(folder, MODELS[spec.model], state.revision)
     if state is not None and state.refit:
         journal.write("resume", epoch=state.epoch, refit=True)
     else:
@@ -261,14 +275,19 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch, began: float) -> 
 
     model, trained = _fit(spec, split, note, state, clock, lambda found: save_validated(folder, found))
     _save(folder, trained)
-    save_model(folder, model, trained.best)  # a run with a model counts as done
     write_text(folder / CARD, card(spec, split, journal.read()))
+    save_model(folder, model, trained.best)  # last: a run with a model counts as done
 
 
 def _load(folder: Path, spec: Spec, split: Split) -> State | None:
     """Return the last state of a run, from one process or from several."""
-    shared = load_parts(folder, MODELS[spec.model](split.train, spec.settings))
-    return load_state(folder / CHECKPOINT) if shared is None else shared
+    model = MODELS[spec.model](split.train, spec.settings)
+    shared = load_parts(folder, model)
+    state = load_state(folder / CHECKPOINT) if shared is None else shared
+    if state is not None:
+        require_revision(folder, type(model), state.revision)
+        require_fitting(folder / CHECKPOINT, state, model, spec.training)
+    return state
 
 
 def _save(folder: Path, state: State) -> None:

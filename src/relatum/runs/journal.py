@@ -11,10 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from relatum.errors import DataError
-from relatum.files import drop_torn_line
+from relatum.errors import FormatError
+from relatum.files import drop_torn_line, parse_json, read_whole
 
 __all__ = ["HistoryPoint", "Journal", "TrainingHistory", "history_of", "read_history"]
+
+_MEASURED = ("loss", "score", "mrr", "valid_mrr_before", "valid_mrr_after")
+_OF_UPDATES = ("added", "new_entities")
+_LATEST = 1e15  # of times, in seconds, and of epochs
 
 
 class Journal:
@@ -50,7 +54,34 @@ class Journal:
         if not self.path.exists():
             return []
         # Not splitlines, which also splits at signs that may stand in a text. What follows the last line feed is not whole.
-        return [json.loads(line) for line in self.path.read_bytes().split(b"\n")[:-1]]
+        lines = read_whole(self.path).split(b"\n")[:-1]
+        return [_event(self.path, number, line) for number, line in enumerate(lines, start=1)]
+
+
+def _event(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    """Return the event in a line of a journal; refused if it lacks what the history or the card of a run is made from."""
+    try:
+        event = parse_json(line)
+        fault = _fault(event)
+    except ValueError as error:
+        fault = str(error)
+    if fault is not None:
+        raise FormatError(path, number, f"not a journal of training ({fault})")
+    found: dict[str, Any] = event
+    return found
+
+
+def _fault(event: Any) -> str | None:
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        return "no event"
+    is_update = event["event"] == "update"
+    needed = ["time", *(_OF_UPDATES if is_update else ["epoch"] if not event.get("refit") else [])]
+    for name in (*needed, *(name for name in _MEASURED if event.get(name) is not None)):
+        if type(event.get(name)) not in (int, float) or (name in needed and not 0 <= event[name] < _LATEST):
+            return f"{name} is {event.get(name)!r}"
+    if is_update and not isinstance(event.get("from"), str):
+        return f"from is {event.get('from')!r}"
+    return None
 
 
 @dataclass(frozen=True)
@@ -81,10 +112,7 @@ class TrainingHistory:
 
 def read_history(path: Path) -> TrainingHistory:
     """Return the history of training; the journal is only read, and nothing is known where there is none."""
-    try:
-        return history_of(Journal(path).read())
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path}: not a journal of training ({type(error).__name__}: {error})") from None
+    return history_of(Journal(path).read())
 
 
 def history_of(events: Iterable[Mapping[str, Any]]) -> TrainingHistory:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from relatum.errors import SettingError
+from relatum.files import read_whole
 from relatum.models import MODELS, canonical_name
 from relatum.models.base import Settings
 from relatum.setting_names import hint, modern, old_names, written
@@ -174,10 +175,10 @@ class Spec:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the plain data in a TOML file."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_whole(path).decode())
     except FileNotFoundError:
         raise SettingError(f"{path}: no such file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # bad syntax or encoding, a number without end, nesting without end
         raise SettingError(f"{path}: not valid TOML ({error})") from None
 
 

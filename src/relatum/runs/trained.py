@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
@@ -46,7 +47,13 @@ from relatum.reasoning.query import Query, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.answers import Question
 from relatum.runs.column_scores import cells_of_entities, embedding_scores
-from relatum.runs.definitions import DEFINITIONS, defined_schema, load_definitions, save_definitions, with_definition
+from relatum.runs.definitions import (
+    defined_schema,
+    definitions_held,
+    load_definitions,
+    save_definitions,
+    with_definition,
+)
 from relatum.runs.directory import (
     JOURNAL,
     SPEC,
@@ -134,9 +141,7 @@ class Trained:
         if not (path / "config.json").exists():
             raise RelatumError(f"{path}: {why_no_run(path)}")
         model, parameters = load_model(path)
-        defined = path / DEFINITIONS
-        definitions = load_definitions(defined, model.schema) if defined.exists() else None
-        return cls(model, parameters, folder=path, definitions=definitions)
+        return cls(model, parameters, folder=path, definitions=load_definitions(path, model.schema))
 
     @cached_property
     def spec(self) -> Spec:
@@ -146,7 +151,12 @@ class Trained:
     @cached_property
     def split(self) -> Split:
         """The facts that the run was trained, validated and is tested on."""
-        return load_facts(self._kept)
+        split = load_facts(self._kept)
+        if split.entities != self.entities or _arities(split.schema) != _arities(self.model.schema):
+            raise RelatumError(
+                f"{self.name}: its facts are about other entities or relations than its model; put its own back"
+            )
+        return split
 
     @cached_property
     def training_facts(self) -> Hypergraph:
@@ -319,12 +329,15 @@ class Trained:
 
     def define(self, name: str, expression: str | Expression) -> None:
         """Add a derived relation to the run, without training: from now on it can be asked like any other."""
-        parsed = parse(expression, self.schema) if isinstance(expression, str) else expression
-        definitions = with_definition(self.definitions, name, self._with_entities(parsed), self.model.schema)
-        closed_form(definitions[name], self.model, self.tables)  # refuses what has none before anything is written
-        if self.folder is not None:
-            save_definitions(self.folder, definitions)
-        self._set_definitions(definitions)
+        with nullcontext() if self.folder is None else definitions_held(self.folder):
+            if self.folder is not None:  # what others have defined meanwhile must not be lost
+                self._set_definitions(load_definitions(self.folder, self.model.schema))
+            parsed = parse(expression, self.schema) if isinstance(expression, str) else expression
+            definitions = with_definition(self.definitions, name, self._with_entities(parsed), self.model.schema)
+            closed_form(definitions[name], self.model, self.tables)  # refuses what has none before anything is written
+            if self.folder is not None:
+                save_definitions(self.folder, definitions)
+            self._set_definitions(definitions)
 
     @property
     def facts(self) -> Hypergraph:
@@ -506,3 +519,7 @@ class Trained:
             relations = np.full(columns.shape[1], self.schema.id(relation), np.int32)
             self._derivations[relation] = Hypergraph(self.entities, self.schema, [Block(relations, columns)])
         return self._derivations[relation]
+
+
+def _arities(schema: Schema) -> list[tuple[str, int]]:
+    return [(relation.name, relation.arity) for relation in schema]

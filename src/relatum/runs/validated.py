@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
+
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.evidence.evidence import Evidence
@@ -85,7 +87,8 @@ def validated(
     `columns` are the models of columns as `fitted_columns` has them, if they were fitted before. `answer_sets` says whether
     sets of answers are wanted: about a model that is going to see the validation facts they could promise nothing.
     """
-    tables = model.encode(parameters)
+    with torch.no_grad():
+        tables = model.encode(parameters)
     found = found_evidence(model, tables, split, seed) if evidence else None
 
     def scorer(relation: int, known: KnownAnswers) -> CandidateScorer:
@@ -94,7 +97,7 @@ def validated(
     answers, new = _chances(scorer, split, found) if len(split.valid) else (None, None)
     weighed = _weighed(model, tables, fitted_columns(split, seed) if columns is None else columns)
     sets = answer_sets_of(scorer, split, answers) if answer_sets else None
-    return Validated(calibrate(model, parameters, split), answers, new, found, weighed, sets)
+    return Validated(calibrate(model, tables, split), answers, new, found, weighed, sets)
 
 
 def answer_sets_of(scorer_of: ScorerOf, split: Split, answers: AnswerCalibration | None) -> AnswerSets | None:
