@@ -90,6 +90,21 @@ _HOMES = {
 }
 
 
+_MODEL_CLASSES = {
+    "reale",
+    "hype",
+    "hsimple",
+    "mdistmult",
+    "mcp",
+    "mtransh",
+    "rae",
+    "nalp",
+    "neuinfer",
+    "hinge",
+    "getd",
+    "gmpnn",
+}
+
 # What people look for under the names that other libraries give it.
 _ELSEWHERE = {
     "TrainingSettings": "settings of training are keywords of relatum.fit: relatum.fit(data, epochs=50)",
@@ -116,7 +131,7 @@ def _hint(name: str) -> str:
         return ""
     if name in _ELSEWHERE:
         return f"; {_ELSEWHERE[name]}"
-    if name.casefold() in ("reale", "hype", "hsimple", "mdistmult", "mcp", "mtransh", "rae", "nalp", "getd", "gmpnn"):
+    if name.casefold() in _MODEL_CLASSES:
         return f"; models are chosen by name: relatum.fit(data, model={name!r})"
     from relatum.errors import nearest_names
 

@@ -134,6 +134,20 @@ def test_the_same_run_gives_the_same_bytes_and_is_only_read(trained: Path, tmp_p
     assert {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in trained.iterdir()} == before
 
 
+def test_only_reports_are_replaced(trained: Path, tmp_path: Path) -> None:
+    run = Run.load(shutil.copytree(trained, tmp_path / "run"))
+    for path in (tmp_path / "page.html", tmp_path / "page.html", tmp_path / "run" / "report.html"):
+        write_report(run, path)
+    (tmp_path / "notes.html").write_text("mine")
+    (tmp_path / "run" / "report.html").write_text("a page of an earlier version")
+    write_report(run, tmp_path / "run" / "report.html")
+    for path in (tmp_path / "notes.html", tmp_path / "run" / "config.json"):
+        before = path.read_bytes()
+        with pytest.raises(RelatumError, match="already exists, and relatum has not written it"):
+            write_report(run, path)
+        assert path.read_bytes() == before
+
+
 def test_new_facts_are_the_best_new_answers(trained: Path) -> None:
     run = Run.load(trained)
     new = study_of(run).new

@@ -81,17 +81,17 @@ def test_any_name_can_be_drawn(kind: str, tmp_path: Path) -> None:
         return
     label = r'"(?:[^"\\]|\\.)*"'  # a quotation that nothing inside can end
     lines = text.splitlines()
-    assert lines[:3] == ["digraph rules {", "  rankdir=LR;", "  node [shape=box];"]
+    assert lines[:4] == ["// relatum rules", "digraph rules {", "  rankdir=LR;", "  node [shape=box];"]
     assert lines[-1] == "}"
     boxes = [line for line in lines if re.fullmatch(rf"  n\d+ \[label={label}\];", line)]
     arrows = [line for line in lines if re.fullmatch(rf"  n\d+ -> n\d+ \[label={label}, style=solid\];", line)]
     assert (len(boxes), len(arrows)) == (len(names) + 1, len(names))
-    assert len(lines) == 4 + len(boxes) + len(arrows)
+    assert len(lines) == 5 + len(boxes) + len(arrows)
 
 
 def test_text_for_graphviz_says_what_the_picture_says() -> None:
     rules = [BOUGHT, rule("difference(project[0, 1](sold), permute[1, 0](knows))", head="knows")]
-    assert rules_dot(rules).splitlines()[3:-1] == [
+    assert rules_dot(rules).splitlines()[4:-1] == [
         '  n0 [label="sold"];',
         '  n1 [label="bought"];',
         '  n2 [label="knows"];',
@@ -148,6 +148,16 @@ def test_links_lead_to_the_right_unless_they_go_in_a_circle() -> None:
     circle = Layers.of([("a", "b"), ("b", "a"), ("b", "b")])
     assert circle.backward == {1, 2}
     assert circle.layer == {"a": 0, "b": 1}
+
+
+@pytest.mark.parametrize("name", ["rules.svg", "rules.dot"])
+def test_only_drawings_of_rules_are_replaced(name: str, tmp_path: Path) -> None:
+    for _ in range(2):
+        draw_rules([BOUGHT], tmp_path / name)
+    (tmp_path / name).write_text("<svg/>")
+    with pytest.raises(RelatumError, match=f"{name}: already exists, and relatum has not written it"):
+        draw_rules([BOUGHT], tmp_path / name)
+    assert (tmp_path / name).read_text() == "<svg/>"
 
 
 def test_found_rules_can_be_drawn(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from relatum.cli import ask, data, lookup, query
+from relatum.cli.clean import clean
 from relatum.cli.demo import demo
 from relatum.cli.doubt import doubt
 from relatum.cli.explain import explain
@@ -24,6 +25,7 @@ from relatum.cli.report import report
 from relatum.cli.rules import rules
 from relatum.cli.serve import serve
 from relatum.cli.sql import sql
+from relatum.cli.streams import open_closed_streams
 from relatum.cli.synth import synth
 from relatum.cli.train import train
 from relatum.cli.tune import tune
@@ -72,6 +74,7 @@ for verb in (
     report,
     serve,
     mcp,
+    clean,
 ):
     app.command()(verb)
 app.command("import")(import_tables)
@@ -94,6 +97,7 @@ def _options(
 
 def main() -> None:
     """Run the command line; a person's mistake is one line on standard error and exit code 2."""
+    open_closed_streams()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", RelatumWarning)

@@ -14,9 +14,9 @@ def report(
 ) -> None:
     """Write one HTML page about a run: what it knows, how good it is, what it predicts; it opens offline."""
     from relatum.api import Run
-    from relatum.report import write_report
+    from relatum.report.page import REPORT, write_report
 
     loaded = Run.load(run)
-    target = run / "report.html" if out is None else out
+    target = run / REPORT if out is None else out
     write_report(loaded, target)
     say(f"written to {target}")

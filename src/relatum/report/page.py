@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from relatum.files import atomic_file
+from relatum.files import atomic_file, require_own
 from relatum.formatting import count, duration, listed, number, percent, score, visible
 from relatum.report import charts
 from relatum.report.rule_graph import rules_image
@@ -21,8 +21,10 @@ from relatum.runs.journal import TrainingHistory
 from relatum.runs.trained import Trained
 from relatum.version import __version__
 
-__all__ = ["finalized", "report_page", "unbroken", "write_report"]
+__all__ = ["REPORT", "finalized", "report_page", "unbroken", "write_report"]
 
+REPORT = "report.html"  # in a run's directory, where nothing else has that name
+_MARK = "<!DOCTYPE html>\n<!-- relatum report -->"  # how a page begins, and the template with it
 _LONGEST = 96  # characters of a name that are shown; the whole name is in its title
 _BREAKABLE = 24  # characters of a name that stand in one line
 _DRAWN, _LONGEST_DRAWN = 24, 160  # rules in the picture, and characters of one: longer ones would make it unreadable
@@ -34,7 +36,9 @@ def report_page(run: Trained) -> str:
 
 
 def write_report(run: Trained, out: str | os.PathLike[str]) -> None:
-    """Write the report about a run to a file, which is whole or absent."""
+    """Write the report about a run to a file, which is whole or absent; only a report is replaced."""
+    if run.folder is None or Path(out) != run.folder / REPORT:
+        require_own(Path(out), _MARK)
     page = report_page(run).encode()
     with atomic_file(Path(out)) as file:
         file.write(page)

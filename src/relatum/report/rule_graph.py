@@ -12,7 +12,7 @@ from pathlib import Path
 
 from relatum.algebra import Difference, Expression, Relation
 from relatum.errors import RelatumError
-from relatum.files import atomic_file
+from relatum.files import atomic_file, require_own
 from relatum.formatting import visible
 from relatum.report.layered_layout import Arrow, Box, Edge, Picture, arrange
 from relatum.rules import Rule, RuleKind
@@ -24,6 +24,7 @@ _KEY = "line: is derived from; dashes: is subtracted; dots: contains, or lies wi
 _STROKES = {"solid": "", "less": ' stroke-dasharray="7 4"', "bound": ' stroke-dasharray="1.5 4" stroke-linecap="round"'}
 _DOT_STYLES = {"solid": "solid", "less": "dashed", "bound": "dotted"}
 _HALO = 'stroke="white" stroke-width="2" paint-order="stroke"'  # lines that cross a label stop short of it
+_SVG_MARK, _DOT_MARK = "<!-- relatum rules -->", "// relatum rules"  # how drawings begin
 _STYLE = "<style>text { font: 11px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; }</style>"
 _TIP = (
     '<defs><marker id="tip" viewBox="0 0 10 8" refX="10" refY="4" markerWidth="9" markerHeight="7" orient="auto">'
@@ -43,16 +44,22 @@ def draw_rules(rules: Iterable[Rule], path: str | os.PathLike[str]) -> None:
 
 
 def drawing_for(path: str | os.PathLike[str]) -> Callable[[Iterable[Rule]], str]:
-    """Return what draws rules for a file of this name; a name that ends otherwise is refused."""
-    forms: dict[str, Callable[[Iterable[Rule]], str]] = {".svg": rules_svg, ".dot": rules_dot}
+    """Return what draws rules for a file of this name; one that ends otherwise, or is no such drawing yet, is refused."""
+    forms: dict[str, tuple[Callable[[Iterable[Rule]], str], str]] = {
+        ".svg": (rules_svg, _SVG_MARK),
+        ".dot": (rules_dot, _DOT_MARK),
+    }
     if (suffix := Path(path).suffix.lower()) not in forms:
         raise RelatumError(f"{path}: rules are drawn as {' or '.join(forms)}")
-    return forms[suffix]
+    draw, mark = forms[suffix]
+    require_own(Path(path), mark)
+    return draw
 
 
 def rules_svg(rules: Iterable[Rule]) -> str:
     """Return the picture of rules as the text of an SVG file."""
-    return _svg(arrange(_edges_of(rules)), 'xmlns="http://www.w3.org/2000/svg"', _STYLE) + "\n"
+    drawn = _svg(arrange(_edges_of(rules)), 'xmlns="http://www.w3.org/2000/svg"', _STYLE)
+    return f"{_SVG_MARK}\n{drawn}\n"
 
 
 def rules_image(rules: Iterable[Rule], title: str, description: str) -> str:
@@ -69,7 +76,7 @@ def rules_dot(rules: Iterable[Rule]) -> str:
     for edge in edges:
         attributes = f"label={_quoted(edge.label)}, style={_DOT_STYLES[edge.style]}"
         lines.append(f"  n{number[edge.source]} -> n{number[edge.target]} [{attributes}];")
-    return "\n".join(["digraph rules {", "  rankdir=LR;", "  node [shape=box];", *lines, "}", ""])
+    return "\n".join([_DOT_MARK, "digraph rules {", "  rankdir=LR;", "  node [shape=box];", *lines, "}", ""])
 
 
 def _edges_of(rules: Iterable[Rule]) -> list[Edge]:

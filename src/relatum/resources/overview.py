@@ -11,6 +11,7 @@ from relatum.resources.limits import MOST_RELATIONS
 from relatum.resources.once import once
 from relatum.resources.quality import Measured, measured_overall
 from relatum.resources.references import EntityRef, entity_ref, role_names
+from relatum.runs.definitions import definition_text
 from relatum.runs.lookup import RelationSummary, describe_relations
 
 __all__ = [
@@ -151,7 +152,9 @@ def overview(run: Run) -> RunOverview:
         validation_mrr=None if history.best is None else history.best.value,
         quality=measured_overall(run),
         calibrated=run.calibration is not None,
-        definitions=tuple(DefinitionRow(name, one.text(roles=True)) for name, one in run.definitions.items()),
+        definitions=tuple(
+            DefinitionRow(name, definition_text(run.definitions, name, roles=True)) for name in run.definitions
+        ),
         truncated=len(rows) > MOST_RELATIONS,
     )
 
@@ -180,6 +183,5 @@ def _row(run: Run, one: RelationSummary) -> RelationRow:
         for column, role in zip(one.columns, roles, strict=True)
     )
     example = None if one.example is None else tuple(entity_ref(run, name) for name in one.example)
-    defined = run.definitions.get(one.name)
-    text = None if defined is None else defined.text(roles=True)
+    text = definition_text(run.definitions, one.name, roles=True) if one.name in run.definitions else None
     return RelationRow(one.name, len(columns), columns, one.facts, example, one.question, text)

@@ -26,7 +26,8 @@ Signature = frozenset[tuple[str, int, int, int]]
 
 _LOG = logging.getLogger("relatum.serving")
 # What is written while a run is trained, or about it, and is no part of what is loaded.
-_IGNORED = frozenset({"journal.jsonl", "checkpoint.safetensors", ".lock", "README.md", "report.html"})
+_IGNORED_STARTS = ("checkpoint.", "checkpoint-")
+_IGNORED = frozenset({"journal.jsonl", ".lock", "README.md", "report.html"})
 _SHARE = 3  # of the memory that is free, for packed candidates
 _MODEL, _SPEC = "config.json", "spec.toml"
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -55,7 +56,8 @@ def signature(folder: Path) -> Signature:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.name not in _IGNORED and not entry.name.endswith(".tmp") and entry.is_file():
+                ignored = entry.name in _IGNORED or entry.name.startswith(_IGNORED_STARTS) or entry.name.endswith(".tmp")
+                if not ignored and entry.is_file():
                     status = entry.stat()
                     found.add((entry.name, status.st_ino, status.st_size, status.st_mtime_ns))
     except OSError:  # it is being replaced

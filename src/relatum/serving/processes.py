@@ -16,6 +16,7 @@ import torch
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from relatum.files import temporary_prefix
 from relatum.progress import silence
 from relatum.serving.app import create_app
 from relatum.serving.decisions import Decisions
@@ -82,7 +83,9 @@ def _shared_memory(settings: ServerSettings) -> Iterator[ServerSettings]:
     """Yield settings with a directory that only this user reads, in memory where there is room, and gone at the end."""
     wanted = candidate_memory(settings.candidate_bytes)
     room = shutil.disk_usage(_IN_MEMORY).free if _IN_MEMORY.is_dir() else 0
-    folder = Path(tempfile.mkdtemp(prefix=f"relatum-serve-{os.getpid()}-", dir=_IN_MEMORY if room > wanted else None))
+    where = _IN_MEMORY if room > wanted else None
+    prefix = temporary_prefix(where).replace("relatum-", f"relatum-serve-{os.getpid()}-", 1)
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=where))
     try:
         yield replace(settings, candidate_bytes=wanted, shared=folder)
     finally:

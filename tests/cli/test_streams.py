@@ -1,0 +1,45 @@
+"""Streams that are closed, full or gone, and Ctrl-C at the very start: no traceback, and the right exit code."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_obstacle(closed: str, example_run: Path, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m relatum complete {example_run} 'sold(drew, ?, book)' -k 1 {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("sold(drew, ?, book)" in done.stdout) == (">&-" not in closed.replace("2>&-", ""))
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_printed_to_a_closed_stream_does_not_end_up_in_a_file(example_run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new.jsonl"
+    command = f"{sys.executable} -m relatum predict {example_run} --relation sold --top 3 --to {out} >&- 2>&-"
+    subprocess.run(["sh", "-c", command], check=True)
+    assert len(out.read_text().splitlines()) == 3
+
+
+def test_a_full_disk_behind_standard_output_is_one_line(example_run: Path) -> None:
+    command = f"{sys.executable} -m relatum complete {example_run} 'sold(drew, ?, book)' > /dev/full"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "relatum: No space left on device\n")
+
+
+def test_ctrl_c_at_the_very_start_is_one_line(count: Callable[[int, int], int]) -> None:
+    for number in range(count(3, 40)):
+        started = subprocess.Popen([sys.executable, "-m", "relatum", "--help"], stdout=-3, stderr=-1, text=True)
+        time.sleep(0.02 + 0.01 * number)
+        started.send_signal(signal.SIGINT)
+        said = started.communicate()[1]
+        begun = "KeyboardInterrupt" not in said or "<frozen" in said or "site.py" in said  # Python itself may not be up yet
+        assert begun, said
+        assert started.returncode in (0, 130, -signal.SIGINT, 1)
