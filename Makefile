@@ -9,7 +9,7 @@ RECENT = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full check format bench clean
+.PHONY: help setup demo test test-full check docs format bench clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -19,7 +19,7 @@ setup: $(STAMP)  ## Make .venv and install relatum with its development tools
 $(STAMP): pyproject.toml constraints.txt
 	@$(RECENT)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench,dev,excel,frames,io,mcp,mysql,plot,postgres,serve,sql,tune]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench,dev,docs,excel,frames,io,mcp,mysql,plot,postgres,serve,sql,tune]'
 	@touch $@
 
 demo: $(STAMP)  ## Show what relatum does, in a minute
@@ -38,6 +38,10 @@ check: $(STAMP)  ## Lint, check formatting and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(STAMP)  ## Build the site of docs/ into build/site; a warning is an error
+	@# The variable silences a notice of the theme's authors about another version of mkdocs.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
 format: $(STAMP)  ## Format the code and mend what the linter can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -48,7 +52,7 @@ bench: $(BENCH)/.installed  ## Measure speed and memory as ratios, in .venv-benc
 $(BENCH)/.installed: pyproject.toml constraints.txt
 	@$(RECENT)
 	$(PYTHON) -m venv $(BENCH)
-	$(BENCH)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[bench,serve]'
+	$(BENCH)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[bench,dev,io,mysql,postgres,serve]'
 	@touch $@
 
 clean:  ## Remove .venv, .venv-bench and everything made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +81,38 @@ def test_the_specs_of_experiments_are_those_that_their_results_were_made_by() ->
             assert {**Spec.from_dict(told).to_dict(), "seed": None} == written(results["spec"]), path.name
             compared += 1
     assert compared >= 20
+
+
+def test_the_page_of_models_lists_them_all_with_the_mrr_of_results() -> None:
+    rows = dict(re.findall(r"^\| `([\w-]+)` (.+) \|$", (ROOT / "docs" / "models.md").read_text(), re.MULTILINE))
+    assert MODELS.keys() <= rows.keys()
+    for name, row in rows.items():
+        for data, shown in zip(("jf17k", "fb-auto"), row.split(" | ")[3:5], strict=True):
+            path = ROOT / "results" / f"{data if name == 'reale' else f'{data}-{name}'}.json"
+            assert shown == (f"{json.loads(path.read_text())['test_mrr']['mean']:.3f}" if path.exists() else "-"), path
+
+
+def test_the_page_on_reproducing_says_how_each_result_is_made() -> None:
+    page = (ROOT / "docs" / "reproducing.md").read_text()
+    named = {name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)}
+    missing = [path.name for path in (ROOT / "results").glob("*.json") if not any(fnmatch(path.name, one) for one in named)]
+    assert not missing
+    files = re.findall(r"[`/ ]([a-z0-9*_-]+\.(?:py|toml))\b", page)
+    assert len(files) >= 20
+    assert not [one for one in files if not list((ROOT / "experiments").glob(one))]
+
+
+def test_links_between_documents_lead_somewhere_in_the_repository() -> None:
+    documents = [
+        *DOCUMENTS,
+        *sorted((ROOT / "docs" / "api").glob("*.md")),
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "results" / "README.md",
+    ]
+    links = [
+        (document, link)
+        for document in documents
+        for link in re.findall(r"\]\(([^()\s:#]+\.[a-z]+)(?:#[^)]*)?\)", document.read_text())
+    ]
+    assert len(links) > 80
+    assert not [(document.name, link) for document, link in links if not (document.parent / link).exists()]
