@@ -9,6 +9,7 @@ import pytest
 
 ALLOWED = {
     "needs the published benchmark files: set RELATUM_DATA to their folder": "they are large, and not ours to publish",
+    "only root can give a folder away": "nobody else may make a folder that belongs to another user",
     "needs network namespaces of Linux: run it as root": "a container may forbid them",
 }
 """Why a test is skipped, and why that cannot be helped where everything is installed that could be."""
