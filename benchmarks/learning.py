@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -195,7 +194,7 @@ def _bare(shapes: list[Shape]) -> float:
             windowed_sigmoid.forward(plan, *sides)
             windowed_sigmoid.backward(plan, *sides, ones[: shape[0] * shape[1]].reshape(shape))
 
-    with ThreadPoolExecutor(parallel.threads()) as pool:
+    with parallel.pool_of_threads() as pool:
         list(pool.map(work, shapes[: parallel.threads()]))  # compiles, and starts the threads
         return _timed(lambda: list(pool.map(work, shapes)), time.process_time)
 

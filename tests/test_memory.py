@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,19 @@ def test_copies_of_files_give_way_and_a_little_always_fits(monkeypatch: pytest.M
 def test_where_nobody_says_what_is_free_everything_fits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lay_out(monkeypatch, tmp_path, None, "max", 0)
     assert memory.fits(1 << 60)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of addresses on Windows")
+def test_a_limit_of_addresses_counts() -> None:
+    import resource
+
+    assert memory.address_room() is None
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 28), before[1]))
+    try:
+        room = memory.address_room()
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+    assert room is not None
+    assert 1 << 27 < room <= 1 << 28

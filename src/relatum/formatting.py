@@ -8,12 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-__all__ = ["count", "duration", "listed", "number", "percent", "score", "share", "visible"]
+__all__ = ["count", "duration", "listed", "number", "percent", "score", "share", "visible", "visible_json"]
 
 # Control characters do something, or are not even text to XML: they are shown as pictures of themselves, or as something
-# that cannot be shown. So are those that turn the direction of writing: one that is not closed turns what follows the name.
+# that cannot be shown. So are those that turn the direction of writing, for one that is not closed turns what follows the
+# name, and those that begin a line.
 _HIDDEN = {code: 0x2400 + code for code in range(32)} | {127: 0x2421}
-_HIDDEN |= dict.fromkeys((*range(128, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFFFE, 0xFFFF), 0xFFFD)
+_DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_HIDDEN |= dict.fromkeys((*range(128, 160), *_DIRECTIONS, 0x2028, 0x2029, 0xFFFE, 0xFFFF), 0xFFFD)
+_ESCAPES = {code: f"\\u{code:04x}" for code in _HIDDEN if code >= 127}  # JSON escapes those below by itself
 
 
 def number(value: int) -> str:
@@ -72,3 +75,8 @@ def listed(words: Sequence[str]) -> str:
 def visible(text: str) -> str:
     """Return a text of one line, such as a name, whose control characters can be seen and do nothing."""
     return text.translate(_HIDDEN)
+
+
+def visible_json(text: str) -> str:
+    """Return a text of JSON that says the same, with characters that do something to a terminal written by their numbers."""
+    return text.translate(_ESCAPES)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
-__all__ = ["budget", "fits", "free"]
+__all__ = ["address_room", "budget", "fits", "free"]
 
 _LEAST, _MOST = 1 << 24, 1 << 28  # 16 MB always; more than 256 MB makes nothing faster
 _SHARE = 16  # of the free memory
@@ -13,6 +14,7 @@ _RECENT = 0.05  # seconds for which what was read counts: to read it takes longe
 
 _MEMINFO = Path("/proc/meminfo")
 _GROUP = Path("/sys/fs/cgroup")
+_STATM = Path("/proc/self/statm")
 _last: tuple[float, int] = (-_RECENT, 0)  # when it was read, and how much was free
 
 
@@ -23,7 +25,7 @@ def budget() -> int:
 
 
 def free() -> int:
-    """Return how many bytes are free, for the machine and for the group that the process is confined to."""
+    """Return how many bytes are free, for the machine, the group that the process is confined to and the process."""
     global _last
     read, found = _last
     now = time.monotonic()
@@ -36,6 +38,19 @@ def free() -> int:
 def fits(size: int) -> bool:
     """Return whether so many bytes are free, as far as is known; what a file says of its size is held against this."""
     return size <= max(free(), _LEAST) or _free_bytes() is None
+
+
+def address_room() -> int | None:
+    """Return how many bytes of addresses a limit, such as that of `ulimit -v`, leaves to this process; None without one."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return None
+    pages = " ".join(_lines(_STATM)).split()
+    return max(limit - int(pages[0]) * resource.getpagesize(), 0) if pages else limit
 
 
 def _read() -> int:
@@ -51,6 +66,8 @@ def _free_bytes() -> int | None:
     limit, used = (_number(_GROUP / name) for name in ("memory.max", "memory.current"))
     if limit is not None and used is not None:
         found.append(max(limit - used + _cached(), 0))
+    if (room := address_room()) is not None:
+        found.append(room)
     return min(found, default=None)
 
 

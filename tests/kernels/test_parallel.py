@@ -86,3 +86,32 @@ def test_many_callers_at_once_do_not_wait_for_each_other() -> None:
     for caller in callers:
         caller.join(30)
     assert len(done) == 800
+
+
+def test_without_new_threads_the_caller_does_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    parallel.set_threads(3)
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    done: list[int] = []
+    parallel.run(done.append, 20)
+    assert done == list(range(20))
+    with parallel.pool_of_threads() as pool:
+        assert list(pool.map(lambda one: (one, threading.get_ident()), range(3))) == [
+            (one, threading.get_ident()) for one in range(3)
+        ]
+
+
+def test_a_pool_keeps_the_order_and_ends_with_its_block() -> None:
+    parallel.set_threads(3)
+    with parallel.pool_of_threads() as pool:
+        assert list(pool.map(divmod, range(50), [7] * 50)) == [divmod(one, 7) for one in range(50)]
+
+
+def test_a_limit_of_addresses_leaves_fewer_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    parallel.set_threads(4)
+    for room, threads in ((None, 4), (1 << 40, 4), (400 << 20, 2), (0, 1)):
+        monkeypatch.setattr(parallel.memory, "address_room", lambda room=room: room)
+        assert parallel.threads() == threads

@@ -16,6 +16,7 @@ from relatum.cli.doubt import doubt
 from relatum.cli.explain import explain
 from relatum.cli.fill import fill
 from relatum.cli.imports import import_tables
+from relatum.cli.interrupts import interrupts_kept
 from relatum.cli.join import join
 from relatum.cli.mcp import mcp
 from relatum.cli.paper import figures, run, tables
@@ -25,7 +26,7 @@ from relatum.cli.report import report
 from relatum.cli.rules import rules
 from relatum.cli.serve import serve
 from relatum.cli.sql import sql
-from relatum.cli.streams import open_closed_streams
+from relatum.cli.streams import prepare_streams, tell, write_out
 from relatum.cli.synth import synth
 from relatum.cli.train import train
 from relatum.cli.tune import tune
@@ -33,6 +34,7 @@ from relatum.cli.update import update
 from relatum.cli.workers import leave_group, worker_message
 from relatum.errors import RelatumError, RelatumWarning
 from relatum.formatting import visible
+from relatum.shortage import shortage
 from relatum.version import __version__
 from relatum.workers.environment import is_first_worker, is_worker
 
@@ -96,23 +98,34 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; a person's mistake is one line on standard error and exit code 2."""
-    open_closed_streams()
+    """Run the command line; a person's mistake, or a machine's, is one line on standard error and exit code 2."""
+    prepare_streams()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), interrupts_kept():
             warnings.simplefilter("default", RelatumWarning)
             warnings.showwarning = _notice
             code = app(standalone_mode=False, prog_name="relatum")
+            write_out()
     except (TyperException, RelatumError) as error:
         code = _complain(error.format_message() if isinstance(error, TyperException) else str(error), error)
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        code = _complain(f"{where}{error.strerror or error}", error)
+    except BrokenPipeError:
+        code = 1  # whoever reads has seen enough
+    except (OSError, MemoryError, RuntimeError, ImportError) as error:
+        if (message := shortage(error) or _system_message(error)) is None:
+            raise
+        code = _complain(message, error)
     if code == 130 and is_first_worker():
-        sys.stderr.write("relatum: interrupted\n")
+        tell("relatum: interrupted")
     if is_worker():
         leave_group()
     sys.exit(code or 0)
+
+
+def _system_message(error: Exception) -> str | None:
+    """Return what the operating system said, and of which file; None if it was not the system that refused."""
+    if not isinstance(error, OSError):
+        return None
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
 
 
 def _notice(
@@ -125,10 +138,11 @@ def _notice(
 ) -> None:
     """Print what relatum warns of in one line, and any other warning as Python does."""
     own = issubclass(category, RelatumWarning)
-    text = (
-        f"relatum: {visible(str(message))}\n" if own else warnings.formatwarning(message, category, filename, lineno, line)
+    tell(
+        f"relatum: {visible(str(message))}"
+        if own
+        else warnings.formatwarning(message, category, filename, lineno, line).rstrip()
     )
-    (file or sys.stderr).write(text)
 
 
 def _complain(message: str, error: Exception) -> int:
@@ -137,5 +151,5 @@ def _complain(message: str, error: Exception) -> int:
         if found is None:
             return 2
         message = found
-    sys.stderr.write(f"relatum: {visible(' '.join(message.split()))}\n")
+    tell(f"relatum: {visible(' '.join(message.split()))}")
     return 2

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json as plain_json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from relatum.cli.output import print_json, print_table, say
+from relatum.cli.output import json_text, print_json, print_table, say
 from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
@@ -65,10 +64,10 @@ def _print_json(run: Run, question: EachQuestion, combinations: Combinations, k:
     from relatum.runs.bulk_completion import answer_blocks, suggestions_of
 
     blocks = answer_blocks(run, question, combinations, k, new_only=new)
-    sys.stdout.write(f'{{"question": {plain_json.dumps(question.text, ensure_ascii=False)}, "answers": [')
+    sys.stdout.write(f'{{"question": {json_text(question.text)}, "answers": [')
     comma = ""
     for block in blocks:
         for one in suggestions_of(run, question, block):
-            sys.stdout.write(comma + plain_json.dumps(one.to_dict(), ensure_ascii=False))
+            sys.stdout.write(comma + json_text(one.to_dict()))
             comma = ", "
     sys.stdout.write("]}\n")

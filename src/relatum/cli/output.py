@@ -9,13 +9,13 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from relatum.formatting import visible
+from relatum.formatting import visible, visible_json
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["console", "print_json", "print_table", "say"]
+__all__ = ["console", "json_text", "print_json", "print_table", "say"]
 
 _PIPE_WIDTH = 140  # without a terminal there is no width to keep to, but tables need one
 _COMFORT, _LEAST = 16, 5  # characters of a text column: down to the first before columns are dropped, then to the second
@@ -90,7 +90,13 @@ def print_table(
 
 def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object on standard output."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.write(json_text(value) + "\n")
+
+
+def json_text(value: Any) -> str:
+    """Return JSON for standard output: what its encoding lacks, and what does something to a terminal, is escaped."""
+    every = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    return visible_json(json.dumps(value, ensure_ascii=not every))
 
 
 def _print_with_notes(out: Console, table: Table, heights: list[int], notes: list[str]) -> None:

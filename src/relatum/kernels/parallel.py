@@ -10,13 +10,19 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
-__all__ = ["PARTS", "cuts", "run", "set_threads", "shares", "single_threaded", "threads"]
+from relatum import memory
+
+__all__ = ["PARTS", "cuts", "pool_of_threads", "run", "set_threads", "shares", "single_threaded", "threads"]
+
+_Found = TypeVar("_Found")
 
 PARTS = 16  # into how many parts a job is cut at most
+_OF_A_THREAD = 160 << 20  # bytes of addresses: its stack, and what the allocator sets aside for it
 
 _local = threading.local()
 _lock = threading.Lock()
@@ -25,7 +31,16 @@ _threads: int | None = None
 
 
 def threads() -> int:
-    """Return how many threads kernels use: `RELATUM_THREADS`, or one for each processor this process may run on."""
+    """Return how many threads kernels use: `RELATUM_THREADS`, or one for each processor this process may run on.
+
+    Where memory is limited there are fewer: Python waits for ever for a thread that had no room to begin.
+    """
+    room = memory.address_room()
+    wanted = _wanted_threads()
+    return wanted if room is None else max(1, min(wanted, room // _OF_A_THREAD))
+
+
+def _wanted_threads() -> int:
     if _threads is not None:
         return _threads
     wanted = os.environ.get("RELATUM_THREADS", "")
@@ -68,10 +83,48 @@ def run(part: Callable[[int], None], count: int) -> None:
             part(number)
 
     # The caller works too: a small job costs one hand-over, and a pool that is busy elsewhere holds up no caller.
-    helpers = [_shared_pool().submit(work) for _ in range(min(threads(), count) - 1)]
+    helpers = []
+    try:
+        for _ in range(min(threads(), count) - 1):
+            helpers.append(_shared_pool().submit(work))
+    except RuntimeError:  # no more threads may be started: those that are there do it, and this one
+        pass
     work()
     for helper in helpers:
         helper.result()
+
+
+@contextmanager
+def pool_of_threads() -> Iterator[Executor]:
+    """Yield a pool of its own, to map over; where only one thread may be used, that of the caller does all of it."""
+    number = _startable(threads())
+    with ThreadPoolExecutor(number) if number > 1 else _Caller() as pool:
+        yield pool
+
+
+class _Caller(Executor):
+    """A pool without a thread of its own."""
+
+    def map(self, fn: Callable[..., _Found], *iterables: Iterable[Any], **options: Any) -> Iterator[_Found]:
+        """Return what comes of each, when it is asked for."""
+        return map(fn, *iterables)
+
+
+def _startable(number: int) -> int:
+    """Return how many threads, of so many and at least one, the system lets this process start."""
+    over, started = threading.Event(), list[threading.Thread]()
+    try:
+        for _ in range(number if number > 1 else 0):
+            thread = threading.Thread(target=over.wait, daemon=True)
+            thread.start()
+            started.append(thread)
+    except RuntimeError:
+        pass
+    finally:
+        over.set()
+    for thread in started:
+        thread.join()
+    return max(len(started), 1)
 
 
 def cuts(size: int, least: int = 1) -> list[tuple[int, int]]:

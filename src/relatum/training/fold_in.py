@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from typing import Any
 
@@ -75,7 +74,7 @@ def fold_in(
             except FloatingPointError:
                 return math.nan, []
 
-    with one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool, progress("fitting", settings.epochs) as advance:
+    with one_torch_thread(), parallel.pool_of_threads() as pool, progress("fitting", settings.epochs) as advance:
         for epoch in range(settings.epochs):
             for learning_rate, step in _steps(mine, others, settings, seed, epoch):
                 results = list(pool.map(work, step))

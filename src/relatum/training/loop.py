@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,7 +87,7 @@ def train(
         clock = Clock(settings.minutes)
     rows = rows_of(model, facts.distinct(), settings, seed) if rows is None else rows
     clock.start_training(state.seconds)
-    with one_torch_thread(), ThreadPoolExecutor(parallel.threads()) as pool:
+    with one_torch_thread(), parallel.pool_of_threads() as pool:
         steps = steps_of(rows, optimizer, pool)
         while not state.done:
             share = _steps(rows, steps, settings, state, validate, clock, watch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from typing import Protocol
 
 from relatum.kernels import parallel
@@ -28,13 +28,13 @@ class Steps(Protocol):
         """Take the optimizer's steps by the gradients that were computed last, in the order of the batches."""
 
 
-StepsOf = Callable[[Rows, Optimizer, ThreadPoolExecutor], Steps]
+StepsOf = Callable[[Rows, Optimizer, Executor], Steps]
 
 
 class LocalSteps:
     """The steps of one process, which has all parameters; batches are shared out among its threads."""
 
-    def __init__(self, rows: Rows, optimizer: Optimizer, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, rows: Rows, optimizer: Optimizer, pool: Executor) -> None:
         self._rows, self._optimizer, self._pool = rows, optimizer, pool
         self._found: list[Gradient] = []
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,9 +67,7 @@ class SharedSteps:
         agreed: what it asked with the last one.
     """
 
-    def __init__(
-        self, group: Group, shares: Shares, model: Model, rows: Rows, optimizer: Optimizer, pool: ThreadPoolExecutor
-    ) -> None:
+    def __init__(self, group: Group, shares: Shares, model: Model, rows: Rows, optimizer: Optimizer, pool: Executor) -> None:
         self._group, self._shares, self._model = group, shares, model
         self._rows, self._optimizer, self._pool = rows, optimizer, pool
         self._names, self._all_names = model.entity_tables, sorted(optimizer.parameters)
