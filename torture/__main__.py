@@ -20,7 +20,7 @@ TRIALS = {
     "pairs": (500, 8),
     "faults": (400, 12),
     "damage": (2000, 24),
-    "fuzz": (1_000_000, 3000),  # for each parser
+    "fuzz": (1_000_000, 600),  # for each parser
     "surroundings": (200, 24),
 }
 
@@ -68,7 +68,9 @@ def _arguments() -> argparse.Namespace:
 
 def _print(tallies: list[Tally]) -> None:
     for tally in tallies:
-        print(f"{tally.attack:13} {tally.kind:50} {tally.tried:9,} tried {tally.broken:6,} broken  slowest {tally.slowest:.1f} s")
+        print(
+            f"{tally.attack:13} {tally.kind:50} {tally.tried:9,} tried {tally.broken:6,} broken  slowest {tally.slowest:.1f} s"
+        )
         for example in tally.examples:
             print(f"    {example}")
     sys.stdout.flush()

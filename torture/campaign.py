@@ -51,12 +51,23 @@ class Campaign:
                 return
             yield number, random.Random(f"{self.attack} {self.seed} {number}")
 
-    def record(self, kind: str, number: int, fault: str | None = None, seconds: float = 0.0, tried: int = 1) -> None:
-        """Count a trial, or several at once; `fault` says what broke: what was lost, torn, raised, or took too long."""
+    def record(
+        self,
+        kind: str,
+        number: int,
+        fault: str | None = None,
+        seconds: float = 0.0,
+        tried: int = 1,
+        slowest: float | None = None,
+    ) -> None:
+        """Count a trial, or several at once, with the slowest of them.
+
+        `fault` says what broke: what was lost, torn, raised, or took too long.
+        """
         tally = self.tallies.setdefault(kind, Tally(self.attack, kind))
         tally.tried += tried
         tally.seconds += seconds
-        tally.slowest = max(tally.slowest, seconds)
+        tally.slowest = max(tally.slowest, seconds if slowest is None else slowest)
         if fault is not None:
             tally.broken += 1
             if len(tally.examples) < EXAMPLES:

@@ -100,6 +100,7 @@ def modern(given: Mapping[str, Any], model: str | None = None, *, notice: bool =
         model: the model that it is for, where `given` does not say so.
         notice: whether a person wrote it, who should know.
     """
+    _require_printable(given)
     result = dict(given)
     if isinstance(result.get("model"), str):
         result["model"] = {"name": result["model"]}
@@ -181,6 +182,15 @@ def _with_new_names(table: str, given: Mapping[str, Any], renamed: Mapping[str, 
             _notice(notice, f"{table}.{new} = {value} is now called {new_value}")
         result[new] = new_value
     return result
+
+
+def _require_printable(given: Mapping[str, Any], path: str = "") -> None:
+    """Refuse names that would break the line in which they are refused."""
+    for name, value in given.items():
+        if not str(name).isprintable():
+            raise SettingError(f"{path}{str(name)!r}: no such setting")
+        if not path and isinstance(value, Mapping):
+            _require_printable(value, f"{name}.")
 
 
 def _notice(wanted: bool, text: str) -> None:

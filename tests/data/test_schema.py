@@ -24,7 +24,7 @@ def test_numpy_positions_are_positions() -> None:
     assert SOLD.position(np.int32(2)) == 2  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("place", [3, -1, "3", "17"])
+@pytest.mark.parametrize("place", [3, -1, "3", "17", "9" * 5000])
 def test_a_position_beyond_the_arity_is_refused(place: int | str) -> None:
     with pytest.raises(DataError, match="positions 0 to 2"):
         SOLD.position(place)

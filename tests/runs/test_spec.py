@@ -205,6 +205,8 @@ def test_changes_leave_what_they_are_made_to_alone_and_the_last_one_wins() -> No
         ("", "'': is no change"),
         ("seed.x=3", "seed: is no table, so nothing in it can be set"),
         ("model.dim.x=3", "model.dim: is no table"),
+        ("se\ned=3", "'se\\ned': no such setting"),
+        ("model.di\x1bm=3", "model.'di\\x1bm': no such setting"),
     ],
 )
 def test_a_change_that_cannot_be_made_is_refused(change: str, message: str) -> None:
@@ -228,7 +230,7 @@ def test_a_recipe_is_where_a_spec_begins() -> None:
     assert hype.training.batch_size == 128
 
 
-@pytest.mark.parametrize("recipe", ["slow", 3, ["fast"]])
+@pytest.mark.parametrize("recipe", ["slow", 3, ["fast"], {"dim": 40}, {"model": {"x": 1}, "training": {}}])
 def test_an_unknown_recipe_is_refused(recipe: object) -> None:
     with pytest.raises(SettingError, match="recipe: must be one of fast, paper"):
         Spec.from_dict({"data": "example", "recipe": recipe})

@@ -471,3 +471,11 @@ def test_hostile_text_is_refused_soon_and_without_depth(number: int) -> None:
     with pytest.raises(SqlError):
         parse_sql(HOSTILE[number], SHOP)
     assert time.perf_counter() - started < 10
+
+
+def test_what_the_parser_underneath_does_not_know_is_one_error_and_no_line_of_a_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with pytest.raises(SqlError):
+        parse_sql("CREATE VIEW v A AS SELECT seller FROM sold", SHOP)
+    assert not caplog.records

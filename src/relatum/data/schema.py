@@ -11,6 +11,8 @@ from relatum.errors import DataError, UnknownNameError
 
 __all__ = ["RelationSchema", "Schema"]
 
+_MOST_DIGITS = 20  # of a position; Python reads no number of thousands of them
+
 
 @dataclass(frozen=True, slots=True)
 class RelationSchema:
@@ -44,9 +46,9 @@ class RelationSchema:
     def position(self, role: int | str) -> int:
         """Return the position, from 0, that `role` stands for: a position itself, its digits, or a role."""
         if not isinstance(role, str) or role.isdecimal():
-            number = int(role)
+            number = int(role) if not isinstance(role, str) or len(role) <= _MOST_DIGITS else self.arity
             if not 0 <= number < self.arity:
-                raise DataError(f"{self} has positions 0 to {self.arity - 1}, not {number}")
+                raise DataError(f"{self} has positions 0 to {self.arity - 1}, not {str(role)[:_MOST_DIGITS]}")
             return number
         if self.roles is None:
             raise DataError(f"the positions of {self} have no roles, so {role!r} names none; use 0 to {self.arity - 1}")

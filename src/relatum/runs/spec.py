@@ -135,6 +135,8 @@ class Spec:
         for table in _TABLES:
             if not isinstance(given.get(table, {}), Mapping):
                 raise SettingError(f"{table}: must be a table, not {given[table]!r}")
+        if isinstance(given.get("recipe"), Mapping):  # as tables, recipes are for code: their names are not checked
+            raise SettingError(f"recipe: must be one of {', '.join(RECIPES)}, not a table")
         return cls(**{"data": None, **given})
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,9 +5,11 @@ A node that is not listed is refused, and so is a part of a listed node that is 
 
 from __future__ import annotations
 
+import logging
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from relatum.extras import optional
 from relatum.sql.refusals import Refusals, SqlError
@@ -131,7 +133,8 @@ def _unclosed(text: str) -> int:
 
 def _parsed(text: str, tokens: Sequence[Token], refusals: Refusals) -> exp.Expr:
     try:
-        (root,) = parse(text)
+        with _unlogged():
+            (root,) = parse(text)
     except errors.ParseError as error:
         known = error.errors[0] if error.errors else {}
         line, column = known.get("line") or 1, known.get("col") or 0  # of the end of a token
@@ -147,6 +150,21 @@ def _parsed(text: str, tokens: Sequence[Token], refusals: Refusals) -> exp.Expr:
     if root is None:
         raise refusals.at(0, "there is no statement: write SELECT ...")
     return root
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Let sqlglot write no lines of its own: what it does not know is refused here, with its position."""
+
+    def nothing(record: logging.LogRecord) -> bool:
+        return False
+
+    logger = logging.getLogger("sqlglot")
+    logger.addFilter(nothing)
+    try:
+        yield
+    finally:
+        logger.removeFilter(nothing)
 
 
 class _Reader:
