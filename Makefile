@@ -19,7 +19,7 @@ setup: $(STAMP)  ## Make .venv and install relatum with its development tools
 $(STAMP): pyproject.toml constraints.txt
 	@$(RECENT)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench,dev,docs,excel,frames,io,mcp,mysql,plot,postgres,serve,sql,tune]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench,dev,docs,excel,frames,io,mcp,mysql,plot,postgres,serve,sql,track,tune]'
 	@touch $@
 
 demo: $(STAMP)  ## Show what relatum does, in a minute

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
@@ -70,6 +71,7 @@ from relatum.runs.recipe import spec_of
 from relatum.runs.saving import save_run
 from relatum.runs.spec import Spec
 from relatum.runs.sql_answers import DefinedView, answer_sql
+from relatum.runs.trackers import Tracker, Trackers
 from relatum.runs.trained import SECONDS, Trained
 from relatum.runs.training_bar import training_bar
 from relatum.runs.update import update as fold_in
@@ -80,6 +82,7 @@ from relatum.tables.changes import Undone, undo_changes
 from relatum.tables.servers import without_password
 from relatum.tables.targets import target_of
 from relatum.time_limit import Limit
+from relatum.workers.environment import is_first_worker
 from relatum.workers.group import Group, start_group
 
 __all__ = ["Run", "fit", "join", "list_fills", "open", "resume", "undo_fill", "update"]
@@ -479,6 +482,7 @@ def fit(
     recipe: str | None = None,
     progress: bool = True,
     watch: Watch | None = None,
+    trackers: str | Tracker | Sequence[str | Tracker] = (),
     began: float | None = None,
     **settings: Any,
 ) -> Run:
@@ -495,6 +499,7 @@ def fit(
             `fast`, the default for other models; or `paper`.
         progress: show how training goes.
         watch: is called with every step, epoch and validation.
+        trackers: are told each event of the journal: `tensorboard`, `mlflow`, or functions of your own.
         began: the moment, by `time.monotonic()`, from which `minutes` count; by default now.
         settings: settings of the model and of training by name, such as dim=40 and epochs=50.
     """
@@ -507,6 +512,7 @@ def fit(
         raise SettingError("out: names a directory; give a spec as spec=...")
     given = {"model": model, "spec": spec, "seed": seed, **settings}
     whole = spec_of(_without_secrets(data), recipe, given, announce if progress else lambda _: None)
+    tracking = _trackers(trackers, out)
     display = training_bar() if progress else nullcontext()
     with display as shown:
         watching = _both(shown, watch)
@@ -514,24 +520,31 @@ def fit(
         if out is None:
             if group is not None:
                 raise SettingError("out: several workers train into a directory; name one that all of them see")
-            return _run_of(fitting.fit_in_memory(whole, facts_of(data), watching, began))
-        folder = Path(out)
+            return _run_of(fitting.fit_in_memory(whole, facts_of(data), watching, began, tracking))
+        folder, read = Path(out), partial(facts_of, data)
         if group is None:
-            fitting.fit_into(folder, whole, lambda: facts_of(data), watching, began)
+            fitting.fit_into(folder, whole, read, watching, began, tracking)
         else:
-            _as_worker(group, folder, lambda: fit_as_worker(group, folder, whole, lambda: facts_of(data), watching))
+            _as_worker(group, folder, lambda: fit_as_worker(group, folder, whole, read, watching, tracking))
     return Run.load(folder)
 
 
-def resume(folder: PathOrText, *, progress: bool = True, watch: Watch | None = None) -> Run:
+def resume(
+    folder: PathOrText,
+    *,
+    progress: bool = True,
+    watch: Watch | None = None,
+    trackers: str | Tracker | Sequence[str | Tracker] = (),
+) -> Run:
     """Return a run that was trained on from its last checkpoint; to the bit as if it had never stopped."""
+    tracking = _trackers(trackers, folder)
     display = training_bar() if progress else nullcontext()
     with display as shown:
         watching, group = _both(shown, watch), start_group()
         if group is None:
-            fitting.resume(Path(folder), watching)
+            fitting.resume(Path(folder), watching, trackers=tracking)
         else:
-            _as_worker(group, Path(folder), lambda: resume_as_worker(group, Path(folder), watching))
+            _as_worker(group, Path(folder), lambda: resume_as_worker(group, Path(folder), watching, tracking))
     return Run.load(folder)
 
 
@@ -568,6 +581,11 @@ def undo_fill(database: PathOrText, batch: int | None = None) -> Undone:
         batch: which time, by the number that `apply` returned and `list_fills` shows; by default the last one.
     """
     return undo_changes(database, batch=batch)
+
+
+def _trackers(wanted: str | Tracker | Sequence[str | Tracker], folder: PathOrText | None) -> Trackers | None:
+    """Return those who follow training; of several workers, they follow the first."""
+    return Trackers(wanted, None if folder is None else Path(folder)) if wanted and is_first_worker() else None
 
 
 def _without_secrets(data: Any) -> Any:

@@ -41,6 +41,12 @@ def train(
     seed: Annotated[int | None, typer.Option(help="The random seed.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="RUN", help="The run directory to create.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Resume a run that was stopped.")] = None,
+    tracker: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[=WHERE]", help="Log training to tensorboard (a directory) or mlflow (an address) as it goes."
+        ),
+    ] = None,
 ) -> None:
     """Train a model into a run directory; stop it with Ctrl-C, and resume it with --resume."""
     began = time.monotonic()  # before what takes long to import
@@ -62,20 +68,20 @@ def train(
         options["training"] = {"minutes": minutes}
     if resume is not None and (options or change or spec or out):
         raise SettingError("--resume cannot be combined with other options")
-    folder = resume or out
+    folder, trackers = resume or out, tracker or []
     if folder is None:
         raise SettingError("missing option --out RUN")
     if resume is not None:
-        carry_out(folder, lambda: resume_run(folder))
+        carry_out(folder, lambda: resume_run(folder, trackers=trackers))
     else:
         changes = change or []
         if spec is not None:
             wanted = Spec.read(spec, changes, options)
-            carry_out(folder, lambda: fit(wanted, folder, began=began))
+            carry_out(folder, lambda: fit(wanted, folder, trackers=trackers, began=began))
         else:
             plain = merged(*map(change_of, changes), options)
             Spec.from_dict({**plain, "recipe": recipe if recipe in RECIPES else None})  # refuses as it would in a file
-            carry_out(folder, lambda: fit(plain.pop("data"), folder, began=began, **plain))
+            carry_out(folder, lambda: fit(plain.pop("data"), folder, trackers=trackers, began=began, **plain))
     typer.echo(f"trained into {folder}; ask it with: relatum evaluate {shlex.quote(str(folder))}")
 
 

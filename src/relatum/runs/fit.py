@@ -35,6 +35,7 @@ from relatum.runs.directory import (
 )
 from relatum.runs.journal import Journal
 from relatum.runs.spec import Spec
+from relatum.runs.trackers import Trackers, tracked
 from relatum.runs.trained import Trained
 from relatum.runs.validated import Validated, fitted_columns, save_validated, validated
 from relatum.training.checkpoint import load_state, require_fitting, save_state
@@ -58,6 +59,7 @@ __all__ = [
     "resume",
     "spec_for",
     "train_model",
+    "write_begin",
     "write_event",
 ]
 
@@ -136,19 +138,26 @@ def _clock(spec: Spec, split: Split, began: float) -> Clock:
     return Clock(spec.training.minutes, began, 2 if spec.training.refit and len(split.valid) else 1)
 
 
-def fit_in_memory(spec: Spec | SpecOf, split: Split, watch: Watch = lambda *_: None, began: float | None = None) -> Trained:
-    """Return a model trained on a split, with nothing kept on disk; `began` as for `fit_into`."""
+def fit_in_memory(
+    spec: Spec | SpecOf,
+    split: Split,
+    watch: Watch = lambda *_: None,
+    began: float | None = None,
+    trackers: Trackers | None = None,
+) -> Trained:
+    """Return a model trained on a split, with nothing kept on disk; `began` and `trackers` as for `fit_into`."""
     began = time.monotonic() if began is None else began
     spec = spec_for(spec, split)
     journal = Journal()
-    journal.write("start", epoch=0)
 
     def note(event: str, now: State, facts: dict[str, Any]) -> None:
         write_event(journal, event, now, facts)
         watch(event, now, facts)
 
     found: list[Validated] = []
-    model, trained = _fit(spec, split, note, None, _clock(spec, split, began), found.append)
+    with tracked(journal, trackers, spec):
+        journal.write("start", epoch=0)
+        model, trained = _fit(spec, split, note, None, _clock(spec, split, began), found.append)
     return Trained(
         model,
         trained.best,
@@ -166,6 +175,7 @@ def fit_into(
     split: Callable[[], Split],
     watch: Watch = lambda *_: None,
     began: float | None = None,
+    trackers: Trackers | None = None,
 ) -> None:
     """Train into a new directory, which then holds all that a trained model needs, the facts included.
 
@@ -175,6 +185,7 @@ def fit_into(
         split: returns the facts; it is called once the directory is known to be free.
         watch: is told of every step, epoch and validation.
         began: the moment, by `time.monotonic`, from which `training.minutes` count; by default now.
+        trackers: are told of every event of the journal.
     """
     began = time.monotonic() if began is None else began
     require_free(folder)
@@ -183,15 +194,17 @@ def fit_into(
     folder.mkdir(parents=True, exist_ok=True)
     with held(folder):
         begin(folder, spec, facts)
-        _run(folder, spec, facts, watch, began)
+        _run(folder, spec, facts, watch, began, trackers)
 
 
-def resume(folder: Path, watch: Watch = lambda *_: None, began: float | None = None) -> None:
+def resume(
+    folder: Path, watch: Watch = lambda *_: None, began: float | None = None, trackers: Trackers | None = None
+) -> None:
     """Continue a run from its last checkpoint; what comes out is the same, to the bit, as without the break."""
     began = time.monotonic() if began is None else began
     require_resumable(folder)
     with held(folder):
-        _run(folder, Spec.of_run(folder / SPEC), load_facts(folder), watch, began)
+        _run(folder, Spec.of_run(folder / SPEC), load_facts(folder), watch, began, trackers)
 
 
 def begin(folder: Path, spec: Spec, facts: Split) -> None:
@@ -250,14 +263,10 @@ def is_held(folder: Path) -> bool:
         return True
 
 
-def _run(folder: Path, spec: Spec, split: Split, watch: Watch, began: float) -> None:
+def _run(folder: Path, spec: Spec, split: Split, watch: Watch, began: float, trackers: Trackers | None) -> None:
     journal, clock = Journal(folder / JOURNAL), _clock(spec, split, began)
     journal.read()  # it is needed at the end: what is wrong with it should show before the work
     state = _load(folder, spec, split)
-    if state is not None and state.refit:
-        journal.write("resume", epoch=state.epoch, refit=True)
-    else:
-        journal.write("resume" if state is not None else "start", epoch=0 if state is None else state.epoch)
     saved = time.monotonic()
 
     def note(event: str, now: State, facts: dict[str, Any]) -> None:
@@ -273,10 +282,12 @@ def _run(folder: Path, spec: Spec, split: Split, watch: Watch, began: float) -> 
             _save(folder, now)
             raise
 
-    model, trained = _fit(spec, split, note, state, clock, lambda found: save_validated(folder, found))
-    _save(folder, trained)
-    write_text(folder / CARD, card(spec, split, journal.read()))
-    save_model(folder, model, trained.best)  # last: a run with a model counts as done
+    with tracked(journal, trackers, spec):
+        write_begin(journal, state)
+        model, trained = _fit(spec, split, note, state, clock, lambda found: save_validated(folder, found))
+        _save(folder, trained)
+        write_text(folder / CARD, card(spec, split, journal.read()))
+        save_model(folder, model, trained.best)  # last: a run with a model counts as done
 
 
 def _load(folder: Path, spec: Spec, split: Split) -> State | None:
@@ -293,6 +304,14 @@ def _load(folder: Path, spec: Spec, split: Split) -> State | None:
 def _save(folder: Path, state: State) -> None:
     save_state(folder / CHECKPOINT, state)
     remove_parts(folder)
+
+
+def write_begin(journal: Journal, state: State | None) -> None:
+    """Put into the journal that training begins, or goes on from a state."""
+    if state is None:
+        journal.write("start", epoch=0)
+    else:
+        journal.write("resume", epoch=state.epoch, **({"refit": True} if state.refit else {}))
 
 
 def write_event(journal: Journal, event: str, now: State, facts: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,12 @@ _LATEST = 1e15  # of times, in seconds, and of epochs
 class Journal:
     """Appends events to a file; a line torn by a kill is dropped before the next one is written, and never read.
 
-    Without a path, events are kept in memory.
+    Without a path, events are kept in memory. Once it is written, an event is passed on to the `follower`, if there is one.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
+        self.follower: Callable[[Mapping[str, Any]], None] | None = None
         self._mended = False
         self._kept: list[dict[str, Any]] = []
 
@@ -37,12 +38,16 @@ class Journal:
         record = {"event": event, "time": round(time.time(), 3), **facts}
         if self.path is None:
             self._kept.append(record)
-            return
+        else:
+            self._append(self.path, json.dumps(record, ensure_ascii=False))
+        if self.follower is not None:
+            self.follower(record)
+
+    def _append(self, path: Path, line: str) -> None:
         if not self._mended:
-            drop_torn_line(self.path)
+            drop_torn_line(path)
             self._mended = True
-        line = json.dumps(record, ensure_ascii=False)
-        with self.path.open("a", encoding="utf-8") as file:
+        with path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
             file.flush()
             os.fsync(file.fileno())

@@ -29,10 +29,12 @@ from relatum.runs.fit import (
     require_free,
     require_resumable,
     spec_for,
+    write_begin,
     write_event,
 )
 from relatum.runs.journal import Journal
 from relatum.runs.spec import Spec
+from relatum.runs.trackers import Trackers, tracked
 from relatum.runs.validated import save_validated
 from relatum.training.checkpoint import load_state, remove_state, require_fitting
 from relatum.training.loop import State, start, train
@@ -52,7 +54,12 @@ _SAVE = 1  # what the first worker asks of all
 
 
 def fit_as_worker(
-    group: Group, folder: Path, spec: Spec | SpecOf, split: Callable[[], Split], watch: Watch = lambda *_: None
+    group: Group,
+    folder: Path,
+    spec: Spec | SpecOf,
+    split: Callable[[], Split],
+    watch: Watch = lambda *_: None,
+    trackers: Trackers | None = None,
 ) -> None:
     """Train into a new directory as the first worker of a group, which reads the data, and begins the run.
 
@@ -75,10 +82,10 @@ def fit_as_worker(
                 write_bytes(folder / _LAUNCH, json.dumps({"launch": _launch()}).encode())
 
         group.first_alone(prepare, "begun")
-        _run(group, folder, watch)
+        _run(group, folder, watch, trackers)
 
 
-def resume_as_worker(group: Group, folder: Path, watch: Watch = lambda *_: None) -> None:
+def resume_as_worker(group: Group, folder: Path, watch: Watch = lambda *_: None, trackers: Trackers | None = None) -> None:
     """Continue a run as the first worker of a group, from a checkpoint of any number of workers, or of one process."""
     with _holding(folder) as hold:
 
@@ -87,14 +94,14 @@ def resume_as_worker(group: Group, folder: Path, watch: Watch = lambda *_: None)
             hold()
 
         group.first_alone(prepare, "begun")
-        _run(group, folder, watch)
+        _run(group, folder, watch, trackers)
 
 
 def follow(group: Group, folder: Path) -> None:
     """Train as any other worker, in the run that the first one begins or resumes."""
     with silence():
         group.wait_until_done("begun")
-        _run(group, folder, lambda *_: None)
+        _run(group, folder, lambda *_: None, None)
 
 
 @contextmanager
@@ -104,7 +111,7 @@ def _holding(folder: Path) -> Iterator[Callable[[], None]]:
         yield lambda: stack.enter_context(held(folder))
 
 
-def _run(group: Group, folder: Path, watch: Watch) -> None:
+def _run(group: Group, folder: Path, watch: Watch, trackers: Trackers | None) -> None:
     training: list[_Training] = []
 
     def prepare() -> None:
@@ -116,7 +123,8 @@ def _run(group: Group, folder: Path, watch: Watch) -> None:
         training.append(_Training(group, folder, spec, load_facts(folder), watch))
 
     group.together(prepare)
-    training[0].work()
+    with tracked(training[0].journal, trackers, training[0].spec):
+        training[0].work()
 
 
 class _Training:
@@ -134,13 +142,9 @@ class _Training:
 
     def work(self) -> None:
         """Train, and where this is the first worker, write what a run has at its end."""
-        state, refit = self.state, False
-        if state is not None:
-            refit = bool(state.refit)
-            self.journal.write("resume", epoch=state.epoch, **({"refit": True} if refit else {}))
-        else:
-            self.journal.write("start", epoch=0)
-        if not refit:
+        state = self.state
+        write_begin(self.journal, state)
+        if state is None or not state.refit:
             state = self._trained(self.split.train, state)
             best = self._gathered(state)
             wants_refit = self.spec.training.refit and len(self.split.valid) > 0
