@@ -83,8 +83,7 @@ class Started:
             self.kill()
             self._wait(PATIENCE)
             code = -signal.SIGALRM
-        texts = (Path(name).read_text(encoding="utf-8", errors="replace") for name in (self._command.out, self._command.err))
-        return Ended(code, *texts, time.monotonic() - self._begun)
+        return Ended(code, _text(self._command.out), _text(self._command.err), time.monotonic() - self._begun)
 
     def _wait(self, seconds: float) -> int | None:
         if self._fresh is None:
@@ -174,6 +173,12 @@ class Commands:
         if not line:
             raise RuntimeError(f"the server has ended: {self._log.read_text()}")
         return json.loads(line)  # type: ignore[no-any-return]
+
+
+def _text(name: str) -> str:
+    """Return what a command has written to a stream; it may be killed before it has opened it."""
+    path = Path(name)
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
 
 def compiled_shim(folder: Path) -> Path:
