@@ -11,7 +11,7 @@ import typer
 from relatum.cli.bulk import show_each, write_each
 from relatum.cli.columns import show_both_splits, show_columns
 from relatum.cli.explain import reasons_of, say_reason, where
-from relatum.cli.options import Append, FullNames, Json, Replace, RunFolder, To
+from relatum.cli.options import Append, EscapeFormulas, FullNames, Json, Replace, RunFolder, To
 from relatum.cli.output import print_json, print_table, say
 from relatum.cli.promise import say_promise
 from relatum.cli.query_quality import show_query_quality
@@ -163,14 +163,15 @@ def complete(
     append: Append = False,
     replace: Replace = False,
     full_names: FullNames = False,
+    escape_formulas: EscapeFormulas = False,
     json: Json = False,
 ) -> None:
     """Fill the gaps in a fact: first the known answers, then the most likely new ones; or in many facts with --for-each."""
     from relatum.api import Run
     from relatum.runs.answers import parse_question
 
-    if to is None and (table is not None or append or replace or full_names):
-        raise SettingError("--table, --append, --replace and --full-names need --to FILE_OR_URL")
+    if to is None and (table is not None or append or replace or full_names or escape_formulas):
+        raise SettingError("--table, --append, --replace, --full-names and --escape-formulas need --to FILE_OR_URL")
     most, k = k or _OF_A_SET, k or 10
     if for_each is not None:
         if question is not None or beam is not None or why or coverage is not None:
@@ -180,6 +181,7 @@ def complete(
             return
         wanted: dict[str, Any] = {"k": k, "new_only": new, "all_entities": every}
         how = {"table": table, "append": append, "replace": replace, "full_names": full_names}
+        how["escape_formulas"] = escape_formulas
         write_each(Run.load(run), for_each, to, {**wanted, **how}, json=json)
         return
     if to is not None or every:

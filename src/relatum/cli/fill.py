@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relatum.cli.options import Json, Replace
+from relatum.cli.options import EscapeFormulas, Json, Replace
 from relatum.cli.output import print_json, print_table, say
 from relatum.errors import DataError, SettingError
 from relatum.formatting import count, percent
@@ -15,6 +15,7 @@ from relatum.formatting import count, percent
 if TYPE_CHECKING:
     from relatum.runs.fills import Fill, Fills
     from relatum.tables.table import Table
+    from relatum.tables.targets import Target
 
 __all__ = ["fill"]
 
@@ -59,6 +60,7 @@ def fill(
         float | None, typer.Option(help="Leave cells empty that are less sure; by default 0.9 in a database, else 0.")
     ] = None,
     replace: Replace = False,
+    escape_formulas: EscapeFormulas = False,
     json: Json = False,
 ) -> None:
     """Fill the empty cells of tables: the most probable value of each, its probability, and why."""
@@ -78,13 +80,15 @@ def fill(
     least = min_probability if min_probability is not None else SURE if apply or copy is not None else 0.0
     if not 0 <= least <= 1:
         raise SettingError(f"--min-probability {least}: must be from 0 to 1")
+    target = None
     if to is not None:
-        target_of(to, replace=replace).check([_table(Fills([]))])  # before the work, and again when it is written
+        target = target_of(to, replace=replace, escape_formulas=escape_formulas)
+        target.check([_table(Fills([]))])  # before the work, and again when it is written
     found = Run.load(run).fill(source, tables=table or (), columns=column or (), min_probability=least)
     if apply or copy is not None:
         _change(str((source or [""])[0]), copy, found, least, json=json)
-    elif to is not None:
-        _write(found, to, replace=replace, json=json)
+    elif target is not None:
+        _write(found, target, json=json)
     elif json:
         print_json({"cells": [_plain(one) for one in found]})
     else:
@@ -131,10 +135,7 @@ def _table(found: Fills) -> Table:
     return Table(_TABLE, tuple(Column(name, form, [one[name] for one in plain]) for name, form in forms.items()), _TABLE)
 
 
-def _write(found: Fills, to: str, *, replace: bool, json: bool) -> None:
-    from relatum.tables.targets import target_of
-
-    target = target_of(to, replace=replace)
+def _write(found: Fills, target: Target, *, json: bool) -> None:
     target.write([_table(found)])
     if json:
         print_json({"to": target.location, "table": _TABLE if target.is_database else None, "cells": len(found)})

@@ -50,6 +50,10 @@ To = Annotated[
 ]
 Append = Annotated[bool, typer.Option("--append", help="Add to a table that exists.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace the rows of a table, or the file.")]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option("--escape-formulas", help="In CSV and TSV: put ' before text that a spreadsheet would take for a formula."),
+]
 FullNames = Annotated[bool, typer.Option("--full-names", help="Write full entity names, such as items:17 instead of 17.")]
 
 Changes = Annotated[

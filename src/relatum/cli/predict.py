@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.options import Append, FullNames, Json, Replace, RunFolder, To
+from relatum.cli.options import Append, EscapeFormulas, FullNames, Json, Replace, RunFolder, To
 from relatum.cli.output import print_json, print_table, say
 from relatum.errors import SettingError
 from relatum.formatting import count, percent
@@ -41,6 +41,7 @@ def predict(
     append: Append = False,
     replace: Replace = False,
     full_names: FullNames = False,
+    escape_formulas: EscapeFormulas = False,
     json: Json = False,
 ) -> None:
     """Predict new facts. Candidates differ from a known fact in one cell, or are all possible facts with --exact."""
@@ -49,15 +50,15 @@ def predict(
     from relatum.runs.prediction import predict as predict_facts
     from relatum.tables.targets import target_of
 
-    if to is None and (table is not None or append or replace or full_names):
-        raise SettingError("--table, --append, --replace and --full-names need --to FILE_OR_URL")
+    if to is None and (table is not None or append or replace or full_names or escape_formulas):
+        raise SettingError("--table, --append, --replace, --full-names and --escape-formulas need --to FILE_OR_URL")
     loaded = Run.load(run)
     names = list(dict.fromkeys(relation or (one.name for one in loaded.schema)))
     wanted: dict[str, Any] = {"min_score": min_score, "min_probability": min_probability, "exact": exact}
     if to is None:
         _show(loaded, names, {"top": top or _SHOWN, **wanted}, json=json)
         return
-    target = target_of(to, append=append, replace=replace)
+    target = target_of(to, append=append, replace=replace, escape_formulas=escape_formulas)
     if table is not None and (len(names) > 1 or not target.is_database):
         raise SettingError("--table names the table of one relation in a database")
 

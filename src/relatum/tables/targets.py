@@ -27,12 +27,8 @@ Opener = Callable[[Path, Path], AbstractContextManager[Database]]
 
 Writer = Callable[[Iterable[Table], Path], None]
 
-_WRITERS: dict[str, Writer] = {
-    ".csv": write_csv,
-    ".tsv": write_tsv,
-    ".jsonl": write_json_lines,
-    ".parquet": write_parquet,
-}
+_DELIMITED = {".csv": write_csv, ".tsv": write_tsv}
+_WRITERS: dict[str, Writer] = {**_DELIMITED, ".jsonl": write_json_lines, ".parquet": write_parquet}
 _DATABASES: dict[str, Opener] = {".db": open_sqlite, ".sqlite": open_sqlite, ".sqlite3": open_sqlite, ".duckdb": open_duckdb}
 
 
@@ -56,7 +52,12 @@ class Target(Protocol):
 
 
 def write(
-    tables: Table | Sequence[Table], to: str | os.PathLike[str], *, append: bool = False, replace: bool = False
+    tables: Table | Sequence[Table],
+    to: str | os.PathLike[str],
+    *,
+    append: bool = False,
+    replace: bool = False,
+    escape_formulas: bool = False,
 ) -> None:
     """Write tables to a file or a database: all of them or nothing.
 
@@ -66,15 +67,20 @@ def write(
             MySQL database.
         append: add the rows to a table that has these columns already.
         replace: put the rows in the place of those of a table with just these columns, or of what a file holds.
+        escape_formulas: in a .csv or .tsv file, put an apostrophe before text that a spreadsheet would take for a formula.
     """
     listed = [tables] if isinstance(tables, Table) else list(tables)
-    target = target_of(to, append=append, replace=replace)
+    target = target_of(to, append=append, replace=replace, escape_formulas=escape_formulas)
     target.check(listed)
     target.write(listed)
 
 
-def target_of(to: str | os.PathLike[str], *, append: bool = False, replace: bool = False) -> Target:
+def target_of(
+    to: str | os.PathLike[str], *, append: bool = False, replace: bool = False, escape_formulas: bool = False
+) -> Target:
     """Return what a path or URL names."""
+    if escape_formulas and Path(to).suffix.lower() not in _DELIMITED:
+        raise SettingError(f"escape_formulas: is for {' and '.join(_DELIMITED)} files, which spreadsheets open")
     if append and replace:
         raise SettingError("append and replace: choose one of the two")
     mode: Mode = "append" if append else "replace" if replace else "new"
@@ -99,7 +105,8 @@ def target_of(to: str | os.PathLike[str], *, append: bool = False, replace: bool
     if ending not in _WRITERS:
         known = ", ".join([*_WRITERS, *_DATABASES])
         raise DataError(f"{path}: the ending says what to write: {known}; or give a postgresql:// or mysql:// URL")
-    return _FileTarget(path, _WRITERS[ending], mode)
+    escaped = partial(_DELIMITED[ending], escape_formulas=True) if escape_formulas else None
+    return _FileTarget(path, escaped or _WRITERS[ending], mode)
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,15 @@ import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from glob import escape
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from relatum.datasets.text_lines import require_columns, require_unpacked, whole_lines
 from relatum.errors import DataError, FormatError
 from relatum.files import temporary_prefix
 from relatum.tables.engine import BATCH, Workspace, WorkspaceError, literal
+from relatum.tables.formulas import noticed, without_formulas
 from relatum.tables.source import SourceColumn, SourceTable
 from relatum.tables.table import Table, free_name
 from relatum.tables.text_form import TextForm, header_fault, is_gzip, numbered, text_chunks, with_row_name
@@ -273,14 +275,14 @@ def _text(relation: str, role: object, value: object) -> str | None:
     raise DataError(f"{relation!r}, {role!r}: a nested value cannot name an entity")
 
 
-def write_csv(tables: Iterable[Table], path: Path) -> None:
+def write_csv(tables: Iterable[Table], path: Path, *, escape_formulas: bool = False) -> None:
     """Write one table, or its parts as they come, with a header; no value is an empty field."""
-    _write_delimited(tables, path, ",")
+    _write_delimited(tables, path, ",", escape_formulas)
 
 
-def write_tsv(tables: Iterable[Table], path: Path) -> None:
+def write_tsv(tables: Iterable[Table], path: Path, *, escape_formulas: bool = False) -> None:
     """Write what `write_csv` does, with tabs for commas."""
-    _write_delimited(tables, path, "\t")
+    _write_delimited(tables, path, "\t", escape_formulas)
 
 
 def write_json_lines(tables: Iterable[Table], path: Path) -> None:
@@ -292,10 +294,22 @@ def write_json_lines(tables: Iterable[Table], path: Path) -> None:
                 file.write(json.dumps(dict(zip(names, (table.relation, *row), strict=True)), ensure_ascii=False) + "\n")
 
 
-def _write_delimited(tables: Iterable[Table], path: Path, delimiter: str) -> None:
+def _write_delimited(tables: Iterable[Table], path: Path, delimiter: str, escape_formulas: bool) -> None:
+    parts = iter(tables)
+    first = next(parts)
+    rows = (row for part in chain([first], parts) for row in part.rows())
     with path.open("x", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        for number, table in enumerate(tables):
-            if not number:
-                writer.writerow(table.names)
-            writer.writerows(table.rows())
+        writer = csv.writer(_LineFeeds(file), delimiter=delimiter, lineterminator="\r\n")
+        writer.writerows(without_formulas([tuple(first.names)]) if escape_formulas else [first.names])
+        writer.writerows(without_formulas(rows) if escape_formulas else noticed(rows))
+
+
+class _LineFeeds:
+    """A file that ends lines with a line feed, where the writer says carriage return too, so that it quotes both."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, row: str) -> None:
+        """Write a row, which comes as a whole."""
+        self._file.write(row.removesuffix("\r\n") + "\n")
