@@ -147,6 +147,7 @@ class Run(Trained):
         append: bool = False,
         replace: bool = False,
         full_names: bool = False,
+        escape_formulas: bool = False,
         **roles: object,
     ) -> Suggestions | Written:
         """Return, for each of many entities, the answers that `complete` gives; or write them, and return how many.
@@ -168,16 +169,18 @@ class Run(Trained):
             append: add to a table that is there.
             replace: replace the rows of a table, or the file.
             full_names: write entities by their whole names, not as the values of the table that they came from.
+            escape_formulas: in a .csv or .tsv file, put an apostrophe before text that a spreadsheet takes for a formula.
             roles: the arguments by role.
         """
         parsed = each_question(self, question, arguments, roles)
         if to is None:
-            if table is not None or append or replace or full_names:
-                raise SettingError("table, append, replace and full_names say how answers are written; give to as well")
+            if table is not None or append or replace or full_names or escape_formulas:
+                how = "table, append, replace, full_names and escape_formulas"
+                raise SettingError(f"{how} say how answers are written; give to as well")
             return complete_each(
                 self, parsed, combinations_of(self, parsed, all_entities=all_entities), k, new_only=new_only
             )
-        target = target_of(os.fspath(to), append=append, replace=replace)
+        target = target_of(os.fspath(to), append=append, replace=replace, escape_formulas=escape_formulas)
         if table is not None and not target.is_database:
             raise SettingError(f"{target.location}: a table is named in a database, not in a file")
         combinations = combinations_of(self, parsed, all_entities=all_entities)
@@ -430,6 +433,7 @@ class Run(Trained):
         append: bool = False,
         replace: bool = False,
         full_names: bool = False,
+        escape_formulas: bool = False,
         **wanted: Any,
     ) -> Predictions:
         """Write the best facts that are not known to a file or database, one table a relation, and return them.
@@ -443,9 +447,10 @@ class Run(Trained):
             append: add to tables that are there.
             replace: replace the rows of tables, or the file.
             full_names: write entities by their whole names, not as the values of the table that they came from.
+            escape_formulas: in a .csv or .tsv file, put an apostrophe before text that a spreadsheet takes for a formula.
             wanted: what else `predict` takes.
         """
-        target = target_of(os.fspath(to), append=append, replace=replace)
+        target = target_of(os.fspath(to), append=append, replace=replace, escape_formulas=escape_formulas)
 
         def tables(predictions: Sequence[Prediction]) -> list[Table]:
             by_relation = {one.name: [each for each in predictions if each.relation == one.name] for one in chosen}
