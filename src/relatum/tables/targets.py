@@ -80,7 +80,7 @@ def target_of(
 ) -> Target:
     """Return what a path or URL names."""
     if escape_formulas and Path(to).suffix.lower() not in _DELIMITED:
-        raise SettingError(f"escape_formulas: is for {' and '.join(_DELIMITED)} files, which spreadsheets open")
+        raise SettingError("escape_formulas: is for .csv and .tsv files, which spreadsheets open")
     if append and replace:
         raise SettingError("append and replace: choose one of the two")
     mode: Mode = "append" if append else "replace" if replace else "new"
