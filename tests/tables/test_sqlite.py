@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum.tables.engine import Workspace
-from relatum.tables.sqlite import SqliteSource, texts_of
+from relatum.tables.sqlite import SqliteSource, connect_to_read, copy_sqlite, texts_of
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
 VALUES = st.one_of(st.none(), st.text(), INTEGERS, st.floats(), st.binary())
@@ -55,3 +56,21 @@ def test_odd_values_are_in_the_workspace_as_their_texts_row_by_row(tmp_path: Pat
         (table,) = source.tables()
         source.stage(table, table.columns, "seen")
         assert workspace.rows("FROM seen_text") == expected
+
+
+def test_a_change_that_a_killed_process_left_half_done_is_rolled_back_by_who_reads(tmp_path: Path) -> None:
+    path, left, copy = tmp_path / "whole.db", tmp_path / "left.db", tmp_path / "copy.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE numbers (n)")
+        connection.executemany("INSERT INTO numbers VALUES (?)", [(n,) for n in range(5000)])
+        connection.execute("PRAGMA cache_size = 1")  # what is changed goes to the file before it is committed
+        connection.execute("BEGIN")
+        connection.execute("UPDATE numbers SET n = -1")
+        for suffix in ("", "-journal"):  # what a kill at this moment would leave
+            shutil.copy(f"{path}{suffix}", f"{left}{suffix}")
+        connection.rollback()
+    assert left.read_bytes() != path.read_bytes()
+    with closing(connect_to_read(left)) as connection:
+        assert connection.execute("SELECT min(n), count(*) FROM numbers").fetchone() == (0, 5000)
+    copy_sqlite(left, copy)
+    assert not left.with_name("left.db-journal").exists()

@@ -17,7 +17,7 @@ from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, s
 from relatum.tables.table import Table, Value, creation, listed_columns, update_from
 from relatum.tables.values import stage_text
 
-__all__ = ["SqliteSource", "SqliteTarget", "copy_sqlite", "open_sqlite", "texts_of"]
+__all__ = ["SqliteSource", "SqliteTarget", "connect_to_read", "copy_sqlite", "open_sqlite", "texts_of"]
 
 _TEXTS = ("CHAR", "CLOB", "TEXT", "BOOL", "UUID")
 
@@ -29,7 +29,7 @@ class SqliteSource:
         self.location = str(path)
         self._workspace = workspace
         try:
-            self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+            self._connection = connect_to_read(path)
             self._connection.execute("PRAGMA trusted_schema = OFF")
             self._connection.execute("PRAGMA query_only = ON")
             self._connection.execute("BEGIN")  # one state of the database, whoever writes meanwhile
@@ -146,6 +146,23 @@ def texts_of(values: Sequence[object]) -> Texts:
 
 _PATIENCE = 10.0  # seconds to wait for others who write
 _ERRORS = (sqlite3.Error, OverflowError, UnicodeError)
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """Return a connection that can change nothing.
+
+    A process that was killed while it wrote leaves a change half done, which SQLite rolls back for whoever comes next; but
+    only who may write can do that, so it is done first.
+    """
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE, isolation_level=None)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema")
+    except sqlite3.Error as error:
+        if error.sqlite_errorname != "SQLITE_READONLY_ROLLBACK":
+            connection.close()
+            raise
+        _recover(path)
+    return connection
 
 
 @contextmanager
@@ -272,7 +289,7 @@ def copy_sqlite(path: Path, target: Path) -> None:
     """Copy a database, as it is at one moment, to a file that is not there yet."""
     try:
         with (
-            closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as connection,
+            closing(connect_to_read(path)) as connection,
             closing(sqlite3.connect(target)) as copy,
         ):
             connection.execute("BEGIN")

@@ -11,7 +11,7 @@ from relatum.errors import DataError
 from relatum.tables.engine import BATCH, Batch, Workspace, quoted
 from relatum.tables.source import SourceColumn, SourceTable
 from relatum.tables.sql_text import query_error, query_table, subquery
-from relatum.tables.sqlite import texts_of
+from relatum.tables.sqlite import connect_to_read, texts_of
 from relatum.tables.values import infer_types
 
 __all__ = ["SqliteQueries"]
@@ -29,7 +29,7 @@ class SqliteQueries:
         self._workspace = workspace
         self._queries = {name: subquery(sql) for name, sql in queries.items()}
         try:
-            self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+            self._connection = connect_to_read(path)
             self._connection.execute("PRAGMA trusted_schema = OFF")
             self._connection.execute("PRAGMA query_only = ON")
             self._connection.execute("BEGIN")
