@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -36,6 +38,49 @@ def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
         text = page.read_text(encoding="utf-8")
         assert not re.findall(r"<(?:script|img|iframe|source)[^>]+src=\"?(?:https?:)?//", text), page
         assert not re.findall(r"<link[^>]+rel=\"?(?:stylesheet|icon|preconnect|preload)[^>]+(?:https?:)?//", text), page
+
+
+class _Links(HTMLParser):
+    """The addresses that a page links to, and the names that can be linked to in it."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.names: set[str] = set()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.names |= {name for name in (given.get("id"), given.get("name")) if name}
+        self.links += [link for link in (given.get("href"), given.get("src")) if link]
+
+
+def test_no_link_is_dead(site: Path) -> None:
+    pages = {page: _Links(page) for page in site.rglob("*.html")}
+    dead = []
+    for page, found in pages.items():
+        for link in found.links:
+            address = urlsplit(link)
+            if address.scheme or address.netloc:
+                continue
+            above = site if address.path.startswith("/") else page.parent  # 404.html may be shown at any depth
+            path = (above / unquote(address.path).lstrip("/")).resolve() if address.path else page
+            path = path / "index.html" if path.is_dir() else path
+            anchor = unquote(address.fragment)
+            absent = not path.exists() or (anchor and path in pages and anchor not in pages[path].names)
+            dead += [f"{page.relative_to(site)}: {link}"] if absent else []
+    assert not dead
+
+
+def test_no_page_has_an_error_in_the_console(site: Path) -> None:
+    with started_browser() as browser:
+        page = browser.new_page(viewport={"width": 1200, "height": 800})
+        faults: list[str] = []
+        page.on("console", lambda message: faults.append(f"{page.url}: {message.text}") if message.type == "error" else None)
+        page.on("pageerror", lambda error: faults.append(f"{page.url}: {error}"))
+        for each in sorted(set(site.rglob("*.html")) - {site / "404.html"}):  # which only a server shows
+            page.goto(each.as_uri())
+    assert not faults
 
 
 def test_the_reference_has_every_public_name(site: Path) -> None:
