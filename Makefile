@@ -9,7 +9,7 @@ RECENT = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full check docs format bench clean
+.PHONY: help setup demo test test-full torture check docs format bench clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -31,6 +31,9 @@ test: $(STAMP)  ## Run the default tests
 
 test-full: $(STAMP)  ## Run the same tests at their large counts
 	$(PYTEST) --full
+
+torture: $(STAMP)  ## Attack the program: kills, processes at once, faults, damage, fuzzing; ARGS='kills --trials 100' for less
+	$(BIN)/python -m torture $(ARGS)
 
 check: $(STAMP)  ## Lint, check formatting and types
 	@# Without the cache, which does not notice that an imported file has moved.
