@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := .venv-bench
+RELEASE := .venv-release
 RECENT = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	{ echo "relatum needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 2; }
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full torture check docs format bench clean
+.PHONY: help setup demo test test-full torture check docs format bench dist try-release lowest clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -58,5 +59,20 @@ $(BENCH)/.installed: pyproject.toml constraints.txt
 	$(BENCH)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[bench,dev,io,mysql,postgres,serve]'
 	@touch $@
 
-clean:  ## Remove .venv, .venv-bench and everything made
-	rm -rf $(VENV) $(BENCH) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist bench.json
+dist: $(RELEASE)/.installed  ## Build wheel and source distribution into dist/, and check them
+	$(RELEASE)/bin/python -m release dist
+
+try-release: dist  ## Install the wheel into an empty environment, type the quick start, try each extra; TORCH=torch==2.13.0 first
+	$(RELEASE)/bin/python -m release try $(if $(TORCH),--torch $(TORCH))
+
+lowest: dist  ## Run tests with the lowest versions that pyproject.toml allows
+	PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" $(RELEASE)/bin/python -m release lowest $(if $(TORCH),--torch $(TORCH))
+
+$(RELEASE)/.installed: pyproject.toml
+	@$(RECENT)
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet build hatchling packaging uv
+	@touch $@
+
+clean:  ## Remove all environments and everything made
+	rm -rf $(VENV) $(BENCH) $(RELEASE) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist bench.json
