@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import stat
@@ -138,8 +139,42 @@ def test_checksums_are_those_of_the_bytes(tmp_path: Path) -> None:
 def test_the_cache_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RELATUM_CACHE", str(tmp_path / "mine"))
     assert cache_directory() == tmp_path / "mine"
-    monkeypatch.delenv("RELATUM_CACHE")
-    assert cache_directory().name == "relatum"
+    monkeypatch.setenv("RELATUM_CACHE", "~/mine")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_directory() == tmp_path / "mine"
+
+
+@pytest.mark.parametrize(
+    ("platform", "settings", "expected"),
+    [
+        ("linux", {}, "home/.cache/relatum"),
+        ("linux", {"XDG_CACHE_HOME": "xdg", "LOCALAPPDATA": "local"}, "xdg/relatum"),
+        ("darwin", {"XDG_CACHE_HOME": "xdg", "LOCALAPPDATA": "local"}, "home/Library/Caches/relatum"),
+        ("win32", {"XDG_CACHE_HOME": "xdg"}, "home/AppData/Local/relatum"),
+        ("win32", {"XDG_CACHE_HOME": "xdg", "LOCALAPPDATA": "local"}, "local/relatum"),
+    ],
+)
+def test_the_cache_is_otherwise_where_the_platform_has_such(
+    platform: str, settings: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("RELATUM_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, folder in {"HOME": "home", **settings}.items():
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    monkeypatch.setattr(sys, "platform", platform)
+    assert cache_directory() == tmp_path / expected
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="users have no numbers on Windows")
+def test_who_has_no_home_has_a_cache_among_the_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def nobody() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("RELATUM_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", nobody)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert cache_directory() == tmp_path / f"relatum-{os.getuid()}"
 
 
 WRITER = """

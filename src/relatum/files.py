@@ -38,6 +38,7 @@ __all__ = [
     "read_whole",
     "remove_left",
     "require_empty",
+    "require_file",
     "require_own",
     "sha256_of",
     "stale_temporaries",
@@ -213,7 +214,7 @@ def remove_left(paths: Iterable[Path]) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             with suppress(OSError):
-                path.unlink(missing_ok=True)
+                path.unlink()
         if not path.exists():
             warnings.warn(f"{path}: removed; a process that was killed had left it", RelatumWarning, stacklevel=2)
 
@@ -314,10 +315,17 @@ def _int64(digits: str) -> int:
 
 def read_whole(path: Path) -> bytes:
     """Return the bytes of a file that is to become Python's objects; refused if these would not fit the free memory."""
+    require_file(path)
     size = path.stat().st_size
     if not memory.fits(_AS_OBJECTS * size):
         raise RelatumError(f"{path}: its {size:,} bytes are more than the free memory can hold")
     return path.read_bytes()
+
+
+def require_file(path: Path) -> None:
+    """Refuse what is there but no file, such as a named pipe, which would have its reader wait for ever."""
+    if path.exists() and not path.is_file():
+        raise FormatError(path, None, "not a file")
 
 
 def drop_torn_line(path: Path) -> None:
@@ -327,6 +335,7 @@ def drop_torn_line(path: Path) -> None:
     """
     if not path.exists():
         return
+    require_file(path)
     with path.open("rb+") as file:
         size = end = file.seek(0, os.SEEK_END)
         while end:

@@ -1,0 +1,114 @@
+"""What JSON files may say: whole numbers of 64 bits, known versions, as much as memory holds; reasons have an end."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from relatum import memory
+from relatum.errors import FormatError, RelatumError
+from relatum.files import document, parse_json, read_document, read_json, read_whole
+
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
+
+
+@pytest.mark.parametrize("number", [LEAST, MOST, LEAST + 1, -1, 0, 10**17, 10**18, -(10**18)])
+def test_whole_numbers_of_64_bits_are_read(number: int) -> None:
+    assert parse_json(f'{{"n": [{number}]}}'.encode()) == {"n": [number]}
+
+
+@pytest.mark.parametrize("digits", [str(LEAST - 1), str(MOST + 1), "1" * 20, "-" + "1" * 20, "1" * 21, "1" * 6000], ids=len)
+def test_larger_ones_are_refused(digits: str) -> None:
+    with pytest.raises(ValueError, match=f"a whole number of {len(digits)} digits, and 64 bits are the most"):
+        parse_json(f'{{"n": [{digits}]}}'.encode())
+
+
+def test_numbers_with_a_point_are_read_however_long() -> None:
+    assert parse_json(b"[1.00000000000000000000000000000000, 3]") == [1.0, 3]
+
+
+def test_what_is_nested_without_end_is_no_json() -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parse_json(b"[" * 100_000)
+
+
+@pytest.mark.parametrize("length", [499, 500, 501, 10_000])
+def test_a_reason_is_cut_where_it_has_no_end(length: int, tmp_path: Path) -> None:
+    def build(_: Any) -> None:
+        raise ValueError("x" * length)
+
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(FormatError) as caught:
+        read_json(tmp_path / "a.json", "shops", build)
+    expected = "x" * length if length <= 500 else "x" * 500 + " ..."
+    assert str(caught.value) == f"{tmp_path / 'a.json'}: damaged or foreign shops: {expected}"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RelatumError("why"),
+        IndexError("why"),
+        TypeError("why"),
+        AttributeError("why"),
+        ValueError("why"),
+        OverflowError("why"),
+        RecursionError("why"),
+    ],
+)
+def test_whatever_building_raises_is_one_error(error: Exception, tmp_path: Path) -> None:
+    def build(_: Any) -> None:
+        raise error
+
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(FormatError, match=r"damaged or foreign shops: why$"):
+        read_json(tmp_path / "a.json", "shops", build)
+
+
+@pytest.mark.parametrize(("version", "reads"), [(1, False), (2, True), (3, True), (4, True), (5, False), (True, False)])
+def test_older_versions_are_read_down_to_the_oldest(version: int, reads: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(document("relatum-old-shops", version, {"a": 1}))
+    if reads:
+        assert read_document(path, "relatum-old-shops", 4, lambda found: found, oldest=2) == {"a": 1}
+    else:
+        with pytest.raises(
+            FormatError, match=f"foreign old shops: format 'relatum-old-shops', version {version}; this reads .*, 4"
+        ):
+            read_document(path, "relatum-old-shops", 4, lambda found: found, oldest=2)
+
+
+@pytest.mark.parametrize("version", ["true", "4.0", '"4"', "null"])
+def test_a_version_is_a_whole_number(version: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(f'{{"format": "relatum-shops", "version": {version}}}')
+    with pytest.raises(FormatError, match="this reads 'relatum-shops', 4"):
+        read_document(path, "relatum-shops", 4, lambda found: found, oldest=1)
+
+
+def test_a_document_is_readable_text(tmp_path: Path) -> None:
+    text = document("relatum-shops", 1, {"name": "ä"}).decode()
+    assert text == '{\n "format": "relatum-shops",\n "version": 1,\n "name": "ä"\n}\n'
+    assert json.loads(text)["name"] == "ä"
+
+
+@pytest.mark.parametrize(("size", "fits"), [(1 << 22, True), ((1 << 22) + 1, False)])
+def test_a_file_that_memory_could_not_hold_as_objects_is_refused(
+    size: int, fits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text(f"MemAvailable: {1 << 15} kB\n")  # eight times 4 MB
+    monkeypatch.setattr(memory, "_MEMINFO", meminfo)
+    monkeypatch.setattr(memory, "_GROUP", tmp_path)
+    monkeypatch.setattr(memory, "_last", (-math.inf, 0))
+    path = tmp_path / "large.json"
+    path.write_bytes(b" " * size)
+    if fits:
+        assert len(read_whole(path)) == size
+    else:
+        with pytest.raises(RelatumError, match=r"large\.json: its 4,194,305 bytes are more than the free memory can hold"):
+            read_whole(path)
