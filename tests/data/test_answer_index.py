@@ -20,3 +20,15 @@ def test_a_key_of_one_column_finds_what_stands_beside_it() -> None:
     found = AnswerIndex([key], [20], answers, 20).lookup([np.arange(20, dtype=np.int32)])
     for number in range(20):
         assert found[number].tolist() == sorted(answers[key == number].tolist())
+
+
+def test_no_questions_and_no_rows_are_answered_too() -> None:
+    key, answers = np.array([1, 0], np.int32), np.array([1, 0], np.int32)
+    nothing = np.empty(0, np.int32)
+    none = AnswerIndex([key, key], [2, 2], answers, 2).lookup([nothing, nothing])
+    assert len(none) == 0
+    assert none.contain(nothing).tolist() == []
+    empty = AnswerIndex([nothing, nothing], [2, 2], nothing, 2).lookup([key, key])
+    assert len(empty) == 2
+    assert empty.contain(answers).tolist() == [False, False]
+    assert [empty[number].tolist() for number in range(2)] == [[], []]

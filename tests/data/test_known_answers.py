@@ -9,7 +9,7 @@ from hypothesis import given
 from relatum import DataError, Hypergraph, KnownAnswers, RelationSchema, Schema, Split
 from relatum.data import answer_index, known_answers
 from relatum.data.vocabulary import Vocabulary
-from support.strategies import splits
+from support.strategies import restrict, splits
 
 
 def check_against_sets(split: Split) -> None:
@@ -88,7 +88,10 @@ def test_a_question_nobody_can_answer_has_no_answers() -> None:
     sold = graph.schema.names.ids(["sold"])
     assert len(known.lookup(sold, np.array([[alex], [-1], [book]], np.int32), 1)[0]) == 0
     assert known.lookup(sold, np.array([[drew], [-1], [book]], np.int32), 1)[0].tolist() == [alex]
-    assert known.lookup(sold, np.zeros((7, 1), np.int32), 3).counts.tolist() == [0]
+    none = known.lookup(sold, np.zeros((7, 1), np.int32), 3)  # of an arity that no fact has
+    assert none.counts.tolist() == none.starts.tolist() == [0]
+    assert len(none.pool) == 0
+    assert none.contain(book[None]).tolist() == [False]
     assert len(known.lookup(sold[:0], np.zeros((3, 0), np.int32), 0)) == 0
     assert known.nbytes < 1000
 
@@ -111,3 +114,28 @@ def test_answers_about_some_facts_are_those_of_all(split: Split) -> None:
                 np.array_equal(mine, all_of_them) for mine, all_of_them in zip(found.pairs(), expected.pairs(), strict=True)
             )
     assert some.nbytes <= every.nbytes
+
+
+def test_answers_about_some_facts_answer_no_other_question() -> None:
+    """A fact answers a question of another one if the two differ at one position alone, whichever that is."""
+    facts = [
+        ("r", *"abc"),
+        ("r", *"xbc"),
+        ("r", *"axc"),
+        ("r", *"abx"),
+        ("r", *"xxc"),
+        ("r", *"xxx"),
+        ("s", *"abc"),
+        ("t", *"ab"),
+    ]
+    graph = Hypergraph.of(facts)
+    asked = restrict(graph, [("r", *"abc")])
+    known = KnownAnswers.about(asked, graph)
+    plain = KnownAnswers(restrict(graph, facts[:4]))
+    assert known.nbytes == plain.nbytes
+    for arity, block in graph.blocks.items():
+        for position in range(arity):
+            found, expected = (one.lookup(block.relations, block.columns, position) for one in (known, plain))
+            assert [found[number].tolist() for number in range(len(block))] == [
+                expected[number].tolist() for number in range(len(block))
+            ]
