@@ -1,0 +1,79 @@
+"""What is released: one version everywhere, archives that hold what they should, and a quick start that can be typed."""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+import typer.main
+import yaml
+from release import build
+from release.extras import PROBES
+from release.lowest import NOT_FOR_USERS
+from release.quick_start import PAGE, lines_of
+
+import relatum
+from relatum.cli import app
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_version_and_date_are_the_same_wherever_they_stand() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    version, date = re.findall(r"^## \[(\d.*?)\] - (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0]
+    assert (citation["version"], str(citation["date-released"])) == (version, date)
+    assert relatum.__version__ == version
+
+
+def test_every_extra_for_users_is_tried() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert PROBES.keys() == extras.keys() - NOT_FOR_USERS
+
+
+def test_the_quick_start_is_typed_line_by_line() -> None:
+    page = "```\na  # one\n\nb\n```\n```python\nx = 1\nprint(x)\n```\n```\n$ c --d\n  e   f\n\n$ g\n```\n"
+    typed = [(line.text, line.python, line.shown) for line in lines_of(page)]
+    assert typed == [
+        ("a  # one", False, ()),
+        ("b", False, ()),
+        ("x = 1\nprint(x)\n", True, ()),
+        ("c --d", False, ("  e   f", "")),
+        ("g", False, ()),
+    ]
+
+
+def test_the_quick_start_begins_with_an_install_and_knows_its_commands() -> None:
+    lines = lines_of(PAGE.read_text(encoding="utf-8"))
+    assert re.match(r"pip install 'relatum\[[\w,]+\]'", lines[0].text)
+    assert any(line.python for line in lines)
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    named = [line.text.split()[1] for line in lines[1:] if not line.python]
+    assert {"demo", "fill", "import", "train", "serve"} <= set(named) <= set(commands)
+
+
+@pytest.mark.parametrize("fault", [None, "foreign", "missing", "large"])
+def test_an_archive_is_held_against_the_files_of_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str | None
+) -> None:
+    path, names = tmp_path / "relatum-0.tar.gz", ["LICENSE", "src/relatum/api.py", "tests/test_api.py"]
+    monkeypatch.setattr(build, "tracked", lambda: set(names))
+    sizes = dict.fromkeys([*names, "PKG-INFO"], 1)
+    if fault == "foreign":
+        sizes["src/relatum/notes.txt"] = 1
+    elif fault == "missing":
+        del sizes[names[1]]
+    elif fault == "large":
+        sizes[names[1]] = 3_000_000
+    with tarfile.open(path, "w:gz") as archive:
+        for name, size in sizes.items():
+            member = tarfile.TarInfo(f"relatum-0/{name}")
+            member.size = size
+            archive.addfile(member, io.BytesIO(bytes(size)))
+    expected = {"foreign": "holds src/relatum/notes.txt", "missing": f"lacks {names[1]}", "large": f"holds {names[1]}"}
+    found = build.faults_of_source(path)
+    assert len(found) == (fault is not None)
+    assert not fault or expected[fault] in found[0]
