@@ -1,0 +1,249 @@
+"""What a checkpoint may hold, and how its files come and go; states here were made by hand, not trained."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from relatum.errors import RelatumError
+from relatum.tensor_files import read_tensor_file, write_tensor_file
+from relatum.training.checkpoint import (
+    best_tag,
+    checked_numbers,
+    load_best,
+    load_state,
+    remove_state,
+    require_fitting,
+    save_best,
+    save_state,
+    saved_numbers,
+)
+from relatum.training.loop import State, start
+from relatum.training.settings import TrainingSettings
+from support.made_models import made_case
+from support.recorded_writes import assert_survives_power_cuts, recorded_writes
+
+NAME = "checkpoint.safetensors"
+
+
+def state(**changes: Any) -> State:
+    """Return a small state in which every part differs from every other."""
+    parts = {part: {"entities": torch.full((2, 3), float(number))} for number, part in enumerate(("p", "h", "m", "b"))}
+    return State(parts["p"], parts["h"], mean=parts["m"], best=parts["b"], best_score=0.5, best_epoch=2, epoch=3, **changes)
+
+
+def alike(first: State, second: State) -> bool:
+    """Return whether two states are the same, to the bit."""
+    parts = ("parameters", "history", "mean", "best")
+    return saved_numbers(first) == saved_numbers(second) and all(
+        getattr(first, part).keys() == getattr(second, part).keys()
+        and all(torch.equal(tensor, getattr(second, part)[name]) for name, tensor in getattr(first, part).items())
+        for part in parts
+    )
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_checkpoint_survives_power_cuts_and_names_what_was_written_before(tmp_path: Path) -> None:
+    with recorded_writes() as calls:
+        save_state(tmp_path / NAME, state())
+    best = tmp_path / "checkpoint-best-2.safetensors"
+    for path in (best, tmp_path / NAME):
+        assert_survives_power_cuts(calls, path)
+    named = [call.target for call in calls if call.target is not None]
+    assert named == [best, tmp_path / NAME]
+
+
+def test_the_best_parameters_that_no_checkpoint_names_are_removed_after_it(tmp_path: Path) -> None:
+    save_state(tmp_path / NAME, state())
+    with recorded_writes() as calls:
+        save_state(tmp_path / NAME, state(refit=1))
+    (removed,) = (number for number, call in enumerate(calls) if call.what == "os.remove")
+    assert calls[removed].path.name == "checkpoint-best-2.safetensors"
+    assert removed > max(number for number, call in enumerate(calls) if call.target == tmp_path / NAME)
+    assert files(tmp_path) == ["checkpoint-best-refit-2.safetensors", NAME]
+
+
+def test_the_best_of_a_refit_has_a_name_of_its_own() -> None:
+    assert best_tag(state()) == "checkpoint-best-2"
+    assert best_tag(state(refit=4)) == "checkpoint-best-refit-2"
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    for one in (state(), state(refit=3, done=True, seconds=1.5), State({"entities": torch.ones(1)}, {})):
+        save_state(tmp_path / NAME, one)
+        loaded = load_state(tmp_path / NAME)
+        assert loaded is not None
+        assert alike(loaded, one)
+    assert load_state(tmp_path) is None
+
+
+def test_a_removed_checkpoint_leaves_nothing_of_itself_and_all_else(tmp_path: Path) -> None:
+    save_state(tmp_path / NAME, state())
+    (tmp_path / "model.safetensors").touch()
+    (tmp_path / "checkpoint-best-x.safetensors").touch()
+    for _ in range(2):  # once more does no harm
+        remove_state(tmp_path / NAME)
+        assert files(tmp_path) == ["checkpoint-best-x.safetensors", "model.safetensors"]
+
+
+@pytest.mark.parametrize("changed", ["best_epoch", "best_score", "refit", "revision"])
+def test_the_best_parameters_are_those_of_a_state_or_none(tmp_path: Path, changed: str) -> None:
+    path, one = tmp_path / "best", state()
+    assert load_best(path, one) is None
+    save_best(path, one.best, one)
+    found = load_best(path, one)
+    assert found is not None
+    assert torch.equal(found["entities"], one.best["entities"])
+    assert load_best(path, dataclasses.replace(one, **{changed: 7})) is None
+
+
+def test_the_best_parameters_are_written_once(tmp_path: Path) -> None:
+    path, one = tmp_path / "best", state()
+    save_best(path, one.best, one)
+    written = path.stat().st_ino, path.read_bytes()
+    save_best(path, one.best, one)
+    assert (path.stat().st_ino, path.read_bytes()) == written
+    save_best(path, one.mean, one)
+    assert path.read_bytes() != written[1]
+
+
+def titled(path: Path, tensors: dict[str, Tensor], about: object) -> None:
+    """Write a checkpoint as the second version was: with a title line, and `about` among the tensors."""
+    told = torch.from_numpy(np.frombuffer(json.dumps(about).encode(), np.uint8).copy())
+    body = safetensors.torch.save({**tensors, "about": told})
+    path.write_bytes(f"relatum-checkpoint 2 {hashlib.sha256(body).hexdigest()}\n".encode() + body)
+
+
+def test_an_older_checkpoint_counts_until_there_is_a_newer_one(tmp_path: Path) -> None:
+    one = dataclasses.replace(state(), best={}, mean={})
+    tensors = {f"{part}/entities": getattr(one, part)["entities"] for part in ("parameters", "history")}
+    titled(tmp_path / "checkpoint", tensors, saved_numbers(one))
+    loaded = load_state(tmp_path / NAME)
+    assert loaded is not None
+    assert alike(loaded, one)
+    assert load_state(tmp_path / "checkpoint") is None  # a name without ending stands for nothing older
+    save_state(tmp_path / NAME, state())
+    assert files(tmp_path) == ["checkpoint-best-2.safetensors", NAME]
+
+
+def test_what_is_called_like_an_older_checkpoint_and_is_none_stays(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").write_text("somebody's")
+    assert load_state(tmp_path / NAME) is None
+    save_state(tmp_path / NAME, state())
+    assert "checkpoint" in files(tmp_path)
+
+
+def test_an_older_checkpoint_whose_tensors_are_none_is_none(tmp_path: Path) -> None:
+    header = json.dumps({"about": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}, "x": {"data_offsets": [0, 9]}})
+    body = len(header).to_bytes(8, "little") + header.encode() + b"{}"
+    (tmp_path / "checkpoint").write_bytes(f"relatum-checkpoint 2 {hashlib.sha256(body).hexdigest()}\n".encode() + body)
+    assert load_state(tmp_path / NAME) is None
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "checkpoint-best-x.safetensors"])
+def test_a_checkpoint_takes_no_other_file_for_its_best_parameters(tmp_path: Path, name: str) -> None:
+    one = state()
+    save_state(tmp_path / NAME, one)
+    (tmp_path / "checkpoint-best-2.safetensors").rename(tmp_path / name)
+    stored = read_tensor_file(tmp_path / NAME, "relatum-checkpoint", 4)
+    assert stored is not None
+    write_tensor_file(tmp_path / NAME, stored.body, "relatum-checkpoint", 4, {**stored.about, "best": name})
+    assert load_state(tmp_path / NAME) is None
+
+
+@pytest.mark.parametrize("about", [None, 3, [1], ["ab"], [["best_score", 1]], {}, {"best_score": None, "best": "x" * 400}])
+def test_numbers_that_are_none_are_no_state(tmp_path: Path, about: object) -> None:
+    save_state(tmp_path / NAME, dataclasses.replace(state(), best={}))
+    stored = read_tensor_file(tmp_path / NAME, "relatum-checkpoint", 4)
+    assert stored is not None
+    write_tensor_file(tmp_path / NAME, stored.body, "relatum-checkpoint", 4, about)
+    found = load_state(tmp_path / NAME)
+    assert found is None or about == [["best_score", 1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "fitting", "wrong"),
+    [
+        ("epoch", [0, 1, 10**9], [-1, 1.0, True, "1", None, math.inf]),
+        ("best_epoch", [0, 3], [-1, 0.5, False]),
+        ("done", [True, False], [0, 1, None, "yes"]),
+        ("loss", [0, -1.5, 3], [math.nan, math.inf, -math.inf, None, True, "1"]),
+        ("seconds", [0.0, 9], [math.nan, None]),
+        ("best_score", [0.5, 0, None], [math.nan, math.inf, "0.5", True]),
+    ],
+)
+def test_every_number_is_what_it_is_called(name: str, fitting: list[Any], wrong: list[Any]) -> None:
+    numbers = saved_numbers(state())
+    for value in fitting:
+        expected = -math.inf if name == "best_score" and value is None else value
+        assert checked_numbers({**numbers, name: value}) == {**numbers, name: expected}
+    for value in wrong:
+        with pytest.raises(ValueError, match=f"^{name} is "):
+            checked_numbers({**numbers, name: value})
+
+
+def test_numbers_that_no_state_has_are_named() -> None:
+    with pytest.raises(ValueError, match=r"^unknown other, some$"):
+        checked_numbers({**saved_numbers(state()), "some": 1, "other": 1})
+    assert checked_numbers({"best_score": 1, "epoch": 2}) == {"best_score": 1, "epoch": 2}  # an older one has fewer
+
+
+def test_a_score_that_is_none_yet_is_written_as_none() -> None:
+    assert saved_numbers(state())["best_score"] == 0.5
+    assert saved_numbers(dataclasses.replace(state(), best_score=-math.inf))["best_score"] is None
+
+
+FAULTS: dict[str, Callable[[Tensor], Tensor | None]] = {
+    "is missing": lambda _: None,
+    "has another shape or type": lambda tensor: tensor.reshape(-1, 1, 1),
+    "has another shape or type, too": lambda tensor: tensor.double(),
+    "holds a number that is not finite": lambda tensor: torch.full_like(tensor, math.nan),
+}
+
+
+@pytest.mark.parametrize("part", ["parameters", "history", "mean", "best"])
+@pytest.mark.parametrize("fault", [*FAULTS, "is not one of the model"])
+def test_a_state_of_another_model_is_refused(part: str, fault: str) -> None:
+    case, settings = made_case("reale"), TrainingSettings(epochs=1)
+    begun = start(case.model, settings, 0)
+    begun = dataclasses.replace(begun, mean=dict(begun.parameters), best=dict(begun.parameters), best_epoch=1)
+    require_fitting(Path("run") / NAME, begun, case.model, settings)
+    tensors = dict(getattr(begun, part))
+    name = "more" if fault not in FAULTS else min(tensors)
+    changed = torch.zeros(1) if fault not in FAULTS else FAULTS[fault](tensors.pop(name))
+    if changed is not None:
+        tensors[name] = changed
+    expected = f"{NAME}: does not fit the run, for {part}/{name} {fault.removesuffix(', too')}; remove it to train from"
+    with pytest.raises(RelatumError, match=re.escape(expected)):
+        require_fitting(Path("run") / NAME, dataclasses.replace(begun, **{part: tensors}), case.model, settings)
+
+
+def test_only_what_cannot_be_there_yet_may_be_missing() -> None:
+    case, settings = made_case("reale"), TrainingSettings(epochs=1)
+    begun = start(case.model, settings, 0)
+    require_fitting(Path(NAME), dataclasses.replace(begun, mean={}, best={}), case.model, settings)
+    for changes in ({"best_epoch": 1}, {"done": True}):
+        with pytest.raises(RelatumError, match="best/bias is missing"):
+            require_fitting(Path(NAME), dataclasses.replace(begun, mean={}, best={}, **changes), case.model, settings)
+    full = dataclasses.replace(begun, mean={}, best=dict(begun.parameters), best_epoch=1, done=True)
+    require_fitting(Path(NAME), full, case.model, settings)
+    with pytest.raises(RelatumError, match="best/bias holds a number that is not finite"):
+        spoiled = {**full.best, "bias": full.best["bias"] * math.nan}
+        require_fitting(Path(NAME), dataclasses.replace(full, best=spoiled), case.model, settings)
+    with pytest.raises(RelatumError, match="parameters/bias is missing"):
+        require_fitting(Path(NAME), dataclasses.replace(begun, parameters={}), case.model, settings)
