@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+import relatum
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
@@ -32,6 +36,37 @@ def test_a_full_disk_behind_standard_output_is_one_line(example_run: Path) -> No
     command = f"{sys.executable} -m relatum complete {example_run} 'sold(drew, ?, book)' > /dev/full"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, "relatum: No space left on device\n")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])
+def test_what_an_encoding_lacks_is_escaped_and_json_stays_json(encoding: str, tmp_path: Path) -> None:
+    names = ["日本", "naïve", "\x1b[2J", "\u202eevil", "\x9bc", "plain"]
+    facts = [("r", one, other) for one in names for other in names]
+    relatum.fit(facts, tmp_path / "run", dim=4, epochs=1, evidence=False, progress=False)
+    command = [sys.executable, "-m", "relatum", "complete", str(tmp_path / "run"), "r(plain, ?)"]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    shown = subprocess.run(command, capture_output=True, env=environment)
+    assert (shown.returncode, shown.stderr) == (0, b"")
+    rows = [line for line in shown.stdout.decode(encoding).splitlines() if " in train " in line]
+    assert len({len(row) for row in rows if "日" not in row}) == 1  # which is wide
+    assert not set("\x1b\x9b\u202e") & set(shown.stdout.decode(encoding))
+    assert (r"\u65e5\u672c" if encoding != "utf-8" else "日本") in shown.stdout.decode(encoding)
+    plain = subprocess.run([*command, "--json"], capture_output=True, env=environment, check=True).stdout.decode(encoding)
+    assert not set("\x1b\x9b\u202e") & set(plain)
+    assert {one["entity"] for one in json.loads(plain)["answers"]} == set(names)
+
+
+@pytest.mark.parametrize(("question", "code"), [("sold(drew, ?, book)", 0), ("nothing(?)", 2)])
+def test_a_full_disk_behind_standard_error_changes_nothing_else(question: str, code: int, example_run: Path) -> None:
+    command = f"{sys.executable} -m relatum complete {example_run} '{question}' 2> /dev/full"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, bool(done.stdout)) == (code, code == 0)
+
+
+def test_who_has_read_enough_ends_it_quietly(example_run: Path) -> None:
+    command = f"{sys.executable} -m relatum complete {example_run} 'sold(drew, ?, ?)' --json -k 100 | head -c 1 > /dev/null"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_ctrl_c_at_the_very_start_is_one_line(count: Callable[[int, int], int]) -> None:

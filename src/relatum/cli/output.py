@@ -34,7 +34,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def say(text: str, *, style: str | None = None, stderr: bool = False) -> None:
     """Print lines as they are: no markup, no wrapping, and names that cannot do anything to the terminal."""
-    lines = "\n".join(map(visible, text.split("\n")))
+    lines = "\n".join(map(_shown, text.split("\n")))
     console(stderr=stderr).print(lines, style=style, markup=False, emoji=False, soft_wrap=True)
 
 
@@ -61,8 +61,8 @@ def print_table(
     from rich.text import Text
 
     out, right = console(), set(numbers)
-    cells = [[visible(cell) for cell in row] for row in rows]
-    heads = [visible(head) for head in heads]
+    cells = [[_shown(cell) for cell in row] for row in rows]
+    heads = [_shown(head) for head in heads]
     columns = [
         _Column(position, head, [row[position] for row in cells], number=head in right)
         for position, head in enumerate(heads)
@@ -79,7 +79,7 @@ def print_table(
         fitted = [column.fitted(row[column.position]) for column in kept]
         table.add_row(*map(Text, fitted))
         heights.append(1 + max(cell.count("\n") for cell in fitted))
-    out.print(Text(_shortened(visible(title), _LINES * out.width), style="bold"), soft_wrap=True)
+    out.print(Text(_shortened(_shown(title), _LINES * out.width), style="bold"), soft_wrap=True)
     if notes is None:
         out.print(table)
     else:
@@ -95,8 +95,18 @@ def print_json(value: dict[str, Any]) -> None:
 
 def json_text(value: Any) -> str:
     """Return JSON for standard output: what its encoding lacks, and what does something to a terminal, is escaped."""
-    every = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
-    return visible_json(json.dumps(value, ensure_ascii=not every))
+    return visible_json(json.dumps(value, ensure_ascii=not _shows_all()))
+
+
+def _shown(text: str) -> str:
+    """Return a line whose control characters do nothing, and of which everything can be encoded: so its width is known."""
+    if _shows_all():
+        return visible(text)
+    return visible(text).encode(sys.stdout.encoding, "backslashreplace").decode(sys.stdout.encoding)
+
+
+def _shows_all() -> bool:
+    return (sys.stdout.encoding or "utf-8").lower().startswith("utf")
 
 
 def _print_with_notes(out: Console, table: Table, heights: list[int], notes: list[str]) -> None:
