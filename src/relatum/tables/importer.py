@@ -29,7 +29,7 @@ from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.keys import LinkOffer, link_offers, missing_targets, with_found_key
 from relatum.tables.label_columns import labels_of
 from relatum.tables.null_text import null_hint, null_like
-from relatum.tables.open import open_sources
+from relatum.tables.open import open_sources, require_libraries
 from relatum.tables.options import Choices, ImportOptions, full_name
 from relatum.tables.shapes import MOST_ROLES, TableShape, shape_of
 from relatum.tables.source import Source, SourceTable
@@ -56,6 +56,7 @@ def read(source: Any, **options: Any) -> Imported:
         **options: the fields of `ImportOptions`.
     """
     chosen = ImportOptions.of(options)
+    require_libraries(source)
     with Workspace() as workspace, open_sources(source, workspace, chosen) as sources:
         if not sources:
             raise DataError("there are no tables to import")

@@ -16,7 +16,7 @@ from relatum.errors import DataError, UnknownNameError
 from relatum.tables.cells import known_columns, number_cells, read_labels
 from relatum.tables.engine import Workspace
 from relatum.tables.facts import HeldOutCells, TableFacts, facts_of
-from relatum.tables.open import open_sources
+from relatum.tables.open import open_sources, require_libraries
 from relatum.tables.options import Choices, ImportOptions
 from relatum.tables.staging import stage
 
@@ -32,6 +32,7 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
         tables: those that are wanted; by default all that are there.
     """
     options = ImportOptions.of(like.options)
+    require_libraries(source)
     with Workspace() as workspace, open_sources(source, workspace, options) as sources:
         wanted = [name for name in tables or like.tables if name in sources]
         for name in tables:
