@@ -16,10 +16,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         "data/answer_index": ("data/test_answer_index", "data/test_known_answers"),
         "reasoning/closed_form": ("reasoning/test_closed_form", "reasoning/test_closed_form_extension"),
         "reasoning/bounds": ("reasoning/test_bounds", "reasoning/test_bounds_of_sums", "reasoning/test_search"),
-        "algebra/evaluation": ("algebra/test_evaluation",),
-        "training/checkpoint": ("training/test_checkpoint",),
+        "algebra/evaluation": ("algebra/test_evaluation", "algebra/test_evaluation_work"),
+        "training/checkpoint": ("training/test_checkpoint_files", "training/test_checkpoint"),
         "files": ("test_files", "test_files_json", "test_files_synced", "test_files_left_behind"),
-        "models/store": ("models/test_store",),
+        "models/store": ("models/test_store", "models/test_store_files"),
         "inference/calibration": ("inference/test_calibration",),
     }.items()
 }
