@@ -20,7 +20,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "training/checkpoint": ("training/test_checkpoint_files", "training/test_checkpoint"),
         "files": ("test_files", "test_files_json", "test_files_synced", "test_files_left_behind"),
         "models/store": ("models/test_store", "models/test_store_files"),
-        "inference/calibration": ("inference/test_calibration",),
+        "inference/calibration": ("inference/test_calibration_by_hand", "inference/test_calibration"),
     }.items()
 }
 
