@@ -37,6 +37,7 @@ __all__ = [
     "read_json",
     "read_whole",
     "remove_left",
+    "remove_stale",
     "require_empty",
     "require_file",
     "require_own",
@@ -85,7 +86,7 @@ def atomic_path(path: Path, *, new: bool = False) -> Iterator[Path]:
         raise RelatumError(f"{path}: is not a file that could be replaced")
     if not path.parent.is_dir():
         raise RelatumError(f"{path.parent}: no such directory")
-    _remove_stale(path)
+    remove_stale(path)
     temporary = _beside(path)
     try:
         yield temporary
@@ -121,7 +122,7 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     """Yield a temporary directory that becomes `path` when the block ends well; `path` must be new, or empty."""
     require_empty(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _remove_stale(path)
+    remove_stale(path)
     temporary = _beside(path)
     temporary.mkdir()
     try:
@@ -222,7 +223,7 @@ def remove_left(paths: Iterable[Path]) -> None:
 _swept: set[Path] = set()  # where this process has looked already
 
 
-def _remove_stale(path: Path) -> None:
+def remove_stale(path: Path) -> None:
     """Remove what killed processes have left of a file or folder that is going to be written."""
     if path not in _swept:
         _swept.add(path)

@@ -17,6 +17,7 @@ import duckdb
 import pytest
 
 from relatum import DataError, SettingError
+from relatum.errors import RelatumWarning
 from relatum.tables.table import Column, Table, Value
 from relatum.tables.targets import target_of, write
 
@@ -327,3 +328,23 @@ def test_several_processes_that_make_one_database_lose_no_table(
             write(Table(name, (Column("item", "text", ["more"]),), name), path, append=True)  # it is there
         with pytest.raises(DataError, match="already exists"):
             write(Table(done[0], (Column("item", "text", ["x"]),), done[0]), path)
+
+
+KILLED = """
+import os, pathlib, sys
+from relatum.tables import Column, Table, write
+pathlib.Path.unlink = lambda *_, **__: os.kill(os.getpid(), 9)
+write(Table("made", (Column("item", "text", ["one"]),), "sold"), sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
+def test_a_writer_that_is_refused_removes_the_second_name_that_a_killed_one_left(tmp_path: Path) -> None:
+    path = tmp_path / "new.csv"
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 2
+    with pytest.warns(RelatumWarning, match="killed had left it"), pytest.raises(DataError, match="already exists"):
+        write(Table("made", (Column("item", "text", ["two"]),), "sold"), path)
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_text().splitlines() == ["item", "one"]

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from relatum.datasets.file_types import database_in, is_mysql, is_postgres
 from relatum.errors import DataError, SettingError
-from relatum.files import atomic_path
+from relatum.files import atomic_path, remove_stale
 from relatum.tables.duckdb import open_duckdb, write_parquet
 from relatum.tables.mysql_target import open_mysql
 from relatum.tables.postgres import open_postgres
@@ -93,6 +93,7 @@ def target_of(
     path = Path(to)
     if path.exists() and not path.is_file():
         raise DataError(f"{path}: not a file")
+    remove_stale(path)  # also where it is refused below: a killed process may have left the second name of a whole file
     ending = path.suffix.lower()
     if path.is_file() and (kind := database_in(path)) is not None:
         return DatabaseTarget(partial(open_sqlite if kind == "sqlite" else open_duckdb, path, path), str(path), mode)
