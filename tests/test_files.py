@@ -22,6 +22,7 @@ from relatum.files import (
     drop_torn_line,
     find_file,
     read_document,
+    read_whole,
     sha256_of,
     stale_temporaries,
     write_document,
@@ -257,3 +258,13 @@ def test_the_first_name_that_is_there_is_found(tmp_path: Path) -> None:
     assert find_file(tmp_path, "new", "old") == tmp_path / "old"
     (tmp_path / "new").touch()
     assert find_file(tmp_path, "new", "old") == tmp_path / "new"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_named_pipe_or_a_folder_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        for read in (read_whole, drop_torn_line):
+            with pytest.raises(FormatError, match=f"{name}: not a file"):
+                read(tmp_path / name)

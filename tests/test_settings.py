@@ -93,3 +93,8 @@ def test_a_whole_number_that_a_caller_gives_is_checked_like_a_setting(value: obj
 def test_a_value_without_end_is_refused_in_one_sentence(value: str) -> None:
     with pytest.raises(SettingError, match=r"^training\.epochs: .{20}\.\.\. cannot be read$"):
         change_of(f"training.epochs={value}")
+
+
+def test_a_change_of_tables_without_end_is_refused_in_one_sentence() -> None:
+    with pytest.raises(SettingError, match=r"^model\.a\.a.*\.\.\.: no such setting$"):
+        change_of(f"model{'.a' * 5000}=1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from safetensors import safe_open
 from relatum.errors import RelatumError
 from relatum.tensor_files import (
     is_damaged,
+    map_arrays,
     read_tensor_file,
     read_tensors,
     read_titled_file,
@@ -159,3 +161,12 @@ def test_no_room_is_taken_for_what_the_file_does_not_hold(written: Path) -> None
         return np.empty(shape, dtype)
 
     assert read_tensors(written, "relatum-test", 1, refuse) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_named_pipe_is_no_file_of_tensors_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(path := tmp_path / "pipe.safetensors")
+    assert map_arrays(path, "relatum-test", 1, None) is None
+    assert read_tensor_file(path, "relatum-test", 1) is None
+    assert read_tensors(path, "relatum-test", 1, np.empty) is None
+    assert read_titled_file(path, "relatum-test", 1) is None

@@ -35,6 +35,7 @@ _BOUNDS = (
     ("le", "at most", operator.le),
     ("lt", "below", operator.lt),
 )
+_DEEPEST = 20  # tables in tables that a change may name
 _KEY = "setting"  # of a rule in the metadata of a field
 _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "nothing"}
 
@@ -166,6 +167,8 @@ def change_of(text: str) -> dict[str, Any]:
     path, equals, value = text.partition("=")
     if not equals:
         raise SettingError(f"{text!r}: is no change; write name=value")
+    if path.count(".") > _DEEPEST:
+        raise SettingError(f"{path[:20]}...: no such setting")
     try:
         return nested(path, tomllib.loads(f"value = {value}")["value"])
     except tomllib.TOMLDecodeError:

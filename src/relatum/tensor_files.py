@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from relatum import memory
 from relatum.errors import RelatumError
-from relatum.files import atomic_file, parse_json
+from relatum.files import atomic_file, parse_json, require_file
 
 __all__ = [
     "MappedFile",
@@ -217,6 +217,7 @@ def map_arrays(path: Path, format_name: str, version: int, known: str | None) ->
         known: the checksum that was found right before, in a file that was not touched since: then it is not worked out.
     """
     try:
+        require_file(path)
         with path.open("rb") as file:
             body = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         header, tensors = _parts(body)
@@ -249,7 +250,8 @@ def read_titled_file(path: Path, format_name: str, version: int) -> TensorFile |
 
 
 def require_room(path: Path) -> None:
-    """Refuse a file that the free memory cannot hold, before any of it is read."""
+    """Refuse what is no file, or one that the free memory cannot hold, before any of it is read."""
+    require_file(path)
     if path.is_file() and not memory.fits(size := path.stat().st_size):
         raise RelatumError(f"{path}: its {size:,} bytes are more than the free memory can hold")
 

@@ -22,6 +22,14 @@ def test_any_other_text_is_refused(text: str) -> None:
         offset_of(text, "facts", "drew")
 
 
+def test_a_token_has_one_spelling() -> None:
+    token = token_of(2**64 - 1, "facts")
+    assert "_" in token
+    for other in (token.replace("_", "/", 1), token[:-1] + chr(ord(token[-1]) + 1)):
+        with pytest.raises(DataError, match="start again without it"):
+            offset_of(other, "facts")
+
+
 def test_a_token_of_something_else_is_refused() -> None:
     token = token_of(50, "facts", "drew")
     with pytest.raises(DataError):

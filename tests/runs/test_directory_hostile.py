@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from torture.damages import OTHER, damages
 
 import relatum
 from relatum.errors import RelatumError
-from support.hostile_runs import OTHER, damages
 
 _ROOM = 3 << 30  # bytes that questions about a run of 15 entities may take more: allocating is cheap, using is not
 _QUERY = "project[0](select[2 = book](sold))"

@@ -479,3 +479,9 @@ def test_what_the_parser_underneath_does_not_know_is_one_error_and_no_line_of_a_
     with pytest.raises(SqlError):
         parse_sql("CREATE VIEW v A AS SELECT seller FROM sold", SHOP)
     assert not caplog.records
+
+
+@pytest.mark.parametrize("number", [".0.5", "1e4000.5", "2", "'0.5'"])
+def test_what_is_no_share_is_no_probability(number: str) -> None:
+    with pytest.raises(SqlError, match=r"a number from 0 to 1|is not expected here"):
+        parse_sql(f"SELECT seller FROM sold WHERE probability >= {number}", SHOP)

@@ -165,6 +165,7 @@ def test_the_best_is_a_spec_that_trains_to_the_same_score(tmp_path: Path) -> Non
     outcomes: list[Outcome] = []
     for outcome in work(study, SPLIT, 4):
         outcomes.append(outcome)
+        (tmp_path / BEST).write_bytes(b"damaged \xff")
         save_best(tmp_path, study)
         assert f"{max(one.score or 0.0 for one in outcomes):.6f}" in (tmp_path / BEST).read_text()
     best = max(outcomes, key=lambda one: one.score or 0.0)
@@ -227,6 +228,9 @@ def test_a_folder_belongs_to_one_study(tmp_path: Path) -> None:
     (tmp_path / "torn").mkdir()
     (tmp_path / "torn" / "study.json").write_text("{")
     with pytest.raises(RelatumError, match="not valid JSON"):
+        require_folder(tmp_path / "torn", plan(RATES))
+    (tmp_path / "torn" / "study.json").write_text("[]")
+    with pytest.raises(RelatumError, match="not that of a study"):
         require_folder(tmp_path / "torn", plan(RATES))
     with pytest.raises(RelatumError, match=r"search = .*in_relation_share"):
         require_folder(tmp_path, plan("training.in_relation_share=0.0,0.5"))

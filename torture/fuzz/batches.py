@@ -19,7 +19,7 @@ from torture.fuzz.parser import Parser
 
 __all__ = ["LONGEST", "Batch"]
 
-LONGEST = 10.0  # seconds that an input may take
+LONGEST = 10.0  # seconds of work that an input may take, and six times as many of waiting
 _ROOM = 3 << 30  # bytes that a batch may take more
 _LOOK = 0.02  # seconds between looks at a batch
 _KEPT = 20  # faults of a batch that are kept whole
@@ -46,7 +46,7 @@ class Batch:
         os.close(handle)
         self._found = Path(name)
         self._seen, self._since, self._status = self._numbers.start, time.monotonic(), None
-        self._hung = False
+        self._hung, self._spent_since = False, 0.0
         self._process = os.fork()
         if self._process == 0:
             status = 1
@@ -62,9 +62,10 @@ class Batch:
         if ended:
             self._status = status
             return True
+        spent = self._spent()
         if (now := self._number()) != self._seen:
-            self._seen, self._since = now, time.monotonic()
-        elif time.monotonic() - self._since > LONGEST:
+            self._seen, self._since, self._spent_since = now, time.monotonic(), spent
+        elif spent - self._spent_since > LONGEST or time.monotonic() - self._since > 6 * LONGEST:
             self._hung = True
             os.kill(self._process, signal.SIGKILL)
         time.sleep(_LOOK)
@@ -91,6 +92,11 @@ class Batch:
         campaign.record(self._parser.name, number, f"{why}: {text[:300]!r}", tried=tried)
         rest = range(number + 1, self._numbers.stop)
         return Batch(self._parser, self._seed, rest, self._until) if rest else None
+
+    def _spent(self) -> float:
+        """Return the seconds of work that the child has had: others may be at work on the machine."""
+        fields = Path(f"/proc/{self._process}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _number(self) -> int:
         return int(struct.unpack("<q", self._at)[0])

@@ -219,6 +219,7 @@ def all_finite(tensor: Tensor) -> bool:
 
 
 def _checked(path: Path, checksum: str) -> bytes:
+    require_room(path)
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != checksum:
         raise StoreError(f"{path}: not the names that the model was trained with")

@@ -27,10 +27,10 @@ def offset_of(token: str | None, *wanted: object) -> int:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True) if len(token) < 64 else b""
     except (binascii.Error, ValueError):
         raw = b""
-    start, check = raw[:_OFFSET], raw[_OFFSET:]
-    if len(raw) != _OFFSET + _CHECK or check != _check(start, wanted):
+    offset = int.from_bytes(raw[:_OFFSET], "big")
+    if len(raw) != _OFFSET + _CHECK or token.rstrip("=") != token_of(offset, *wanted):  # one spelling of several
         raise DataError("this token leads to no page of what is wanted here; start again without it")
-    return int.from_bytes(start, "big")
+    return offset
 
 
 def _check(start: bytes, wanted: tuple[object, ...]) -> bytes:

@@ -18,7 +18,7 @@ from relatum.data.hypergraph import Split
 from relatum.data.quality import describe
 from relatum.datasets.load import load
 from relatum.errors import DataError, RelatumError
-from relatum.files import atomic_file
+from relatum.files import atomic_file, parse_json, read_whole
 from relatum.inference.evaluation import SIZE
 from relatum.inference.validation import validator
 from relatum.models import MODELS
@@ -307,7 +307,7 @@ def read_results(*paths: Path) -> Collected:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(read_whole(path))
     except ValueError:
         raise DataError(f"{path}: not valid JSON") from None
 

@@ -22,7 +22,7 @@ from typing import Any, cast
 from filelock import FileLock, SoftFileLock, Timeout
 
 from relatum.errors import RelatumError
-from relatum.files import stale_temporaries, write_bytes
+from relatum.files import parse_json, read_whole, stale_temporaries, write_bytes
 from relatum.formatting import duration
 from relatum.heartbeat import BEAT, PATIENCE, is_dead, sign_of_life
 
@@ -209,7 +209,7 @@ class Claim:
 def _read(path: Path) -> Holder | None:
     """Return what a process has written of itself; None if there is nothing, or something else."""
     try:
-        found: dict[str, Any] = json.loads(path.read_bytes())
+        found: dict[str, Any] = parse_json(read_whole(path))
         return Holder(str(found["host"]), int(found["process"]), float(found["since"]), float(found["time"]))
     except (FileNotFoundError, ValueError, TypeError, LookupError, OverflowError):
         return None

@@ -152,6 +152,14 @@ def _parsed(text: str, tokens: Sequence[Token], refusals: Refusals) -> exp.Expr:
     return root
 
 
+def _number(text: str) -> float:
+    """Return the number that a text is, or NaN: sqlglot takes more for numbers than there are, such as 0.0.5."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 @contextmanager
 def _unlogged() -> Iterator[None]:
     """Let sqlglot write no lines of its own: what it does not know is refused here, with its position."""
@@ -397,9 +405,9 @@ class _Reader:
         if mark not in (">", ">="):
             raise self._refusals.at(at, "probability has no upper limit here: write probability > 0.8 or probability >= 0.8")
         number = self._term(right)
-        if not isinstance(number, Constant) or not number.is_number or not 0 <= float(number.text) <= 1:
+        least = _number(number.text) if isinstance(number, Constant) and number.is_number else math.nan
+        if not 0 <= least <= 1:
             raise self._refusals.at(at, "probability is compared with a number from 0 to 1")
-        least = float(number.text)
         return Least(least if mark == ">=" else math.nextafter(least, math.inf), at)
 
     def _membership(self, node: exp.In) -> Condition:

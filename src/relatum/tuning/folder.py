@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from relatum.errors import RelatumError
-from relatum.files import atomic_file, stale_temporaries
+from relatum.files import atomic_file, parse_json, read_whole, stale_temporaries
 from relatum.tuning.plan import Plan
 from relatum.tuning.storage import Shared
 from relatum.tuning.study import Study
@@ -23,9 +23,11 @@ def require_folder(folder: Path, plan: Plan) -> None:
     known = folder / _STUDY
     if known.exists():
         try:
-            before = json.loads(known.read_text(encoding="utf-8"))
+            before = parse_json(read_whole(known))
         except ValueError:
             raise RelatumError(f"{known}: not valid JSON; choose another folder") from None
+        if not isinstance(before, dict):
+            raise RelatumError(f"{known}: not that of a study; choose another folder")
         if before != plan.to_json():
             raise RelatumError(f"{folder}: holds a study with {_difference(before, plan.to_json())}; choose another folder")
     elif folder.exists():
@@ -51,7 +53,7 @@ def save_best(folder: Path, study: Study) -> None:
             comment = f"# Validation MRR {best[0].value:.6f}: trial {best[0].number} of the study {study.plan.name}.\n"
             text = comment + study.spec_of(best[0].params).to_toml()
             path = folder / BEST
-            if not path.exists() or path.read_text(encoding="utf-8") != text:
+            if not path.exists() or read_whole(path) != text.encode():
                 _write(path, text)
 
 

@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from relatum.errors import RelatumError, SettingError
 from relatum.extras import optional
-from relatum.files import drop_torn_line
+from relatum.files import drop_torn_line, require_file
 
 with optional("optuna", extra="tune"):
     import optuna
@@ -90,6 +90,7 @@ class _Lock(journal.JournalFileOpenLock):
 
 def _journal(path: Path) -> Shared:
     if path.exists():
+        require_file(path)
         with path.open("rb") as file:
             head = file.read(len(_FIRST))
         if not _FIRST.startswith(head):

@@ -1,4 +1,4 @@
-"""Damage to the files of a run directory, whose checksums are made to fit, as somebody who means harm would."""
+"""A table of damages to the files of a run directory, whose checksums are made to fit, as somebody who means harm would."""
 
 from __future__ import annotations
 
