@@ -1,0 +1,63 @@
+"""The campaign in its short form breaks nothing, and what it strikes commands with does strike."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the shim that strikes calls is for Linux")
+
+WRITER = """
+import os, sys
+try:
+    for name in ("one", "two"):
+        file = os.open(name, os.O_WRONLY | os.O_CREAT)
+        print(os.write(file, b"0123456789"), flush=True)
+        os.fsync(file)
+        os.rename(name, name + ".done")
+except OSError as error:
+    print(error.errno)
+"""
+
+
+@LINUX
+@pytest.mark.parametrize(
+    ("strike", "code", "printed", "sizes"),
+    [
+        ("WSNRC|0|count|0|0", 0, ["10", "10"], {"one.done": 10, "two.done": 10}),
+        ("WSNRC|6|kill|0|0", -signal.SIGKILL, ["10"], {"one.done": 10, "two": 0}),  # before the second write
+        ("W|2|tear|0|0", -signal.SIGKILL, ["10"], {"one.done": 10, "two": 5}),
+        (f"WC|2|fail|{errno.ENOSPC}|1", 0, [str(errno.ENOSPC)], {"one": 0}),
+        (f"N|1|fail|{errno.EIO}|0", 0, ["10", str(errno.EIO)], {"one": 10}),
+        (f"S|2|fail|{errno.EIO}|0", 0, ["10", "10", str(errno.EIO)], {"one.done": 10, "two": 10}),
+        ("W|1|shorten|0|0", 0, ["5", "10"], {"one.done": 5, "two.done": 10}),
+    ],
+)
+def test_the_shim_strikes_the_call_that_it_is_told_to(
+    strike: str, code: int, printed: list[str], sizes: dict[str, int], tmp_path: Path
+) -> None:
+    from torture.commands import compiled_shim
+
+    folder = tmp_path / "area"
+    folder.mkdir()
+    told = f"{folder}|{strike}|{tmp_path / 'calls'}"
+    environment = {**os.environ, "LD_PRELOAD": str(compiled_shim(tmp_path)), "TORTURE": told}
+    command = [sys.executable, "-c", WRITER]
+    ended = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == code
+    assert ended.stdout.split() == printed
+    assert {path.name: path.stat().st_size for path in folder.iterdir()} == sizes
+
+
+@LINUX
+def test_commands_that_are_killed_run_at_once_or_have_calls_fail_break_nothing() -> None:
+    command = [sys.executable, "-m", "torture", "kills", "pairs", "faults", "--short"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
