@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from torture.mutation_targets import EQUIVALENT, TESTS
 
 ROOT = Path(__file__).parents[1]
 _COPIED = ("src", "tests", "torture", "pyproject.toml")
-_LIBRARIES = ("numpy", "torch", "numba", "safetensors.torch", "hypothesis.extra.numpy", "typer")
+_OWN = ("relatum", "support", "conftest", "tests", "torture")  # modules that each child imports for itself
 _SLOWER, _PATIENCE = 3.0, 20.0  # how much longer a mutant's tests may take: times, and seconds
 _MEMORY = 16 << 30  # bytes of addresses, which a mutant might fill without end
 
@@ -86,10 +87,19 @@ class Copy:
             "ignore::pytest.PytestAssertRewriteWarning",
         )
         ended = int(pytest.main([*tests, *options], plugins=[_NoShrinking()]))
+        if keep:
+            (self.folder / "modules").write_text("\n".join(sys.modules))
         relatum = sys.modules.get("relatum")
         if relatum is not None and not str(relatum.__file__).startswith(source):
             raise AssertionError(f"tests ran with {relatum.__file__}")
         return ended
+
+    def warm(self) -> None:
+        """Import the libraries that the last kept run has imported, so that children need not."""
+        for name in (self.folder / "modules").read_text().split("\n"):
+            if name.partition(".")[0] not in _OWN and name not in sys.modules:
+                with suppress(Exception):
+                    importlib.import_module(name)
 
     def put(self, file: str, source: str) -> None:
         """Give a file another content, and forget what Python has compiled of it: times and sizes could be equal."""
@@ -122,9 +132,8 @@ def _guarded(work: Callable[[], int]) -> int:
 def main() -> int:
     """Run the mutants, and return 1 if too many survive."""
     given = _arguments()
-    for name in _LIBRARIES:
-        importlib.import_module(name)
     out = Path(given.out) / "mutation.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = json.loads(out.read_text()) if out.exists() else {"files": {}}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Copy(Path(folder))
@@ -157,6 +166,7 @@ def examine(copy: Copy, file: str, seed: int, sample: int, before: dict[str, Any
     passed, seconds = copy.run(TESTS[file], keep=True)
     if not passed:
         raise SystemExit(f"{file}: its tests fail without a mutant\n{(copy.folder / 'log').read_text()[-3000:]}")
+    copy.warm()
     _, seconds = copy.run(TESTS[file])  # once more: kernels are compiled by now
     print(f"{file}: {len(mutants)} mutants, {len(tried)} tried, tests take {seconds:.1f} s", flush=True)
     survivors: list[str] = []
