@@ -19,9 +19,9 @@ TRIALS = {
     "kills": (1000, 12),
     "pairs": (500, 8),
     "faults": (400, 12),
-    "damage": (2000, 24),
-    "fuzz": (1_000_000, 600),  # for each parser
-    "surroundings": (200, 24),
+    "damage": (2000, 8),
+    "fuzz": (1_000_000, 300),  # for each parser
+    "surroundings": (200, 6),
 }
 
 
