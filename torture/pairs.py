@@ -53,7 +53,9 @@ PAIRS = (
     Pair("update, update", _UPDATE, _UPDATE, ("run", "new.txt")),
     Pair("update, complete", _UPDATE, _ASK, ("run", "new.txt")),
     Pair("update, evaluate what it makes", _UPDATE, ("evaluate", "updated"), ("run", "new.txt")),
+    Pair("update, define", _UPDATE, _DEFINE, ("run", "new.txt")),
     Pair("import, import", _IMPORT, _IMPORT, ("shop.db",)),
+    Pair("import, clean --yes", _IMPORT, ("clean", "--yes"), ("shop.db",)),
     Pair("data info, data info: an empty cache", ("data", "info", "facts"), ("data", "info", "facts"), ("facts",)),
     Pair("define, define", _DEFINE, ("define", "run", "other", "permute[2, 1, 0](sold)"), ("run",)),
     Pair("define, define: one name", _DEFINE, _DEFINE, ("run",)),
@@ -66,10 +68,12 @@ PAIRS = (
     Pair("predict, complete: one old .db", (*PREDICT, "old.db", "--replace"), (*SUGGEST, "old.db"), ("run", "old.db")),
     Pair("predict, another program: one new .db", (*PREDICT, "new.db"), (THEIRS, "new.db"), ("run",)),
     Pair("predict, another program: one old .db", (*PREDICT, "old.db", "--replace"), (THEIRS, "old.db"), ("run", "old.db")),
+    Pair("predict, clean --yes: one new .duckdb", (*PREDICT, "new.duckdb"), ("clean", "--yes"), ("run",)),
     Pair("run, run", _RUN, _RUN, ("spec.toml",)),
     Pair("tune, tune", STUDY, STUDY),
     Pair("report, report", ("report", "run"), ("report", "run"), ("run",)),
     Pair("fill, fill: one database", APPLY, APPLY, ("shop-run", "shop.db")),
+    Pair("fill, undo: one database", APPLY, ("fill", "--undo", "shop.db"), ("shop-run", "shop.db")),
     Pair("fill, another program: one database", APPLY, (THEIRS, "shop.db"), ("shop-run", "shop.db")),
 )
 
