@@ -10,6 +10,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "inference/ranking": (
             "inference/test_ranking_metrics",
             "inference/test_ranking_interval",
+            "inference/test_ranking_scorers",
             "inference/test_ranking",
         ),
         "data/known_answers": ("data/test_known_answers",),
