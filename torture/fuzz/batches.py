@@ -73,13 +73,13 @@ class Batch:
 
     def record(self, campaign: Campaign) -> Batch | None:
         """Count what was tried; return what is left to try after an input that ended the child."""
-        content = self._found.read_bytes()
+        lines = self._found.read_text(encoding="utf-8").splitlines()
         self._found.unlink()
-        if self._status == 0 and content:
-            found = json.loads(content)
-            for number, fault in found["faults"]:
-                campaign.record(self._parser.name, number, fault, tried=0)
-            campaign.record(self._parser.name, 0, seconds=found["seconds"], tried=found["tried"], slowest=found["slowest"])
+        *faults, total = map(json.loads, lines if self._status == 0 else [*lines, "{}"])
+        for one in faults:  # also those before an input that ended the child
+            campaign.record(self._parser.name, one["number"], one["fault"], tried=0)
+        if total:
+            campaign.record(self._parser.name, 0, **total)
             return None
         number = self._number()
         why = (
@@ -107,7 +107,7 @@ class Batch:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # progress that is shown there is of no interest
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + _ROOM, -1))
-        rng, parser, faults, slowest, tried = random.Random(), self._parser, list[tuple[int, str]](), 0.0, 0
+        rng, parser, faults, slowest, tried = random.Random(), self._parser, 0, 0.0, 0
         begun = before = time.process_time()
         for number in self._numbers:
             if time.monotonic() > self._until:
@@ -117,8 +117,13 @@ class Batch:
             fault = parser.fault(text)
             tried += 1
             if fault is not None:
-                faults.append((number, f"{fault} for {text[:300]!r}" if len(faults) < _KEPT else fault[:60]))
+                faults += 1
+                whole = f"{fault} for {text[:300]!r}" if faults < _KEPT else fault[:60]
+                self._note({"number": number, "fault": whole})
             now = time.process_time()  # others may be at work on the machine
             slowest, before = max(slowest, now - before), now
-        found = {"tried": tried, "seconds": before - begun, "slowest": slowest, "faults": faults}
-        self._found.write_text(json.dumps(found), encoding="utf-8")
+        self._note({"tried": tried, "seconds": before - begun, "slowest": slowest})
+
+    def _note(self, found: dict[str, object]) -> None:
+        with self._found.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(found) + "\n")
