@@ -66,8 +66,9 @@ class Environment:
 
     def packages(self) -> dict[str, str]:
         """Return the versions of all that is installed, by name."""
-        listed = self.run(str(self.python), "-m", "pip", "list", "--format=json").stdout
-        return {one["name"]: one["version"] for one in json.loads(listed)}
+        asked = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
+        found: dict[str, str] = json.loads(self.run(str(self.python), "-c", asked).stdout)
+        return found
 
     def sizes(self) -> dict[str, int]:
         """Return the bytes of files in the environment: of relatum, of torch with what it alone needs, and of all."""

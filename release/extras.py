@@ -34,6 +34,9 @@ def prepare(environment: Environment) -> None:
     """Write what the probes work on: a run, and tables."""
     settings = ("--set", "training.epochs=5", "--set", "model.dim=8")
     environment.relatum("train", "--data", "example", "--out", "run", *settings).check_returncode()
+    spec = 'data = "example"\nseeds = [0]\nmodel.dim = 8\ntraining.epochs = 4\ntraining.validate_every = 2\n'
+    (environment.work / "small.toml").write_text(spec)
+    environment.relatum("run", "small.toml", "--out", "runs", "--results", "results").check_returncode()
     _write_workbook(environment.work / "items.xlsx")
     (environment.work / "items.csv").write_text("item,category\n" + "".join(f"i{n},c{n % 3}\n" for n in range(30)))
 
@@ -96,15 +99,10 @@ def _serve(environment: Environment) -> Ended:
 
 
 def _ask_planner(environment: Environment) -> Ended:
-    """Return what the tools of a run answer to a client that starts and lists them."""
+    """Return what a run answers to a planner that starts, and then leaves."""
     about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "probe", "version": "1"}}
-    messages: list[dict[str, Any]] = [
-        {"id": 1, "method": "initialize", "params": about},
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/list"},
-    ]
-    text = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
-    return environment.relatum("mcp", "run", standard_input=text)
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    return environment.relatum("mcp", "run", standard_input=json.dumps(message) + "\n")
 
 
 PROBES: dict[str, tuple[Probe, ...]] = {
@@ -126,9 +124,9 @@ PROBES: dict[str, tuple[Probe, ...]] = {
         Probe(_command("predict", "run", "--relation", "sold", "--to", "new.parquet"), _writes("new.parquet")),
         Probe(_command("predict", "run", "--relation", "sold", "--to", "new.duckdb"), _writes("new.duckdb")),
     ),
-    "mcp": (Probe(_ask_planner, _shows('"what_if"')),),
+    "mcp": (Probe(_ask_planner, _shows("knowledge hypergraph")),),
     "mysql": (Probe(_command("import", "mysql://nobody@127.0.0.1:9/none", "--out", "from-mysql"), _cannot_connect),),
-    "plot": (Probe(_command("rules", "run", "--draw", "rules.png"), _writes("rules.png")),),
+    "plot": (Probe(_command("figures", "results", "--out", "figures"), _writes("figures/example-learning.png")),),
     "postgres": (Probe(_command("import", "postgresql://nobody@127.0.0.1:9/none", "--out", "from-pg"), _cannot_connect),),
     "serve": (Probe(_serve, lambda _, ended: ended.returncode == 0),),
     "sql": (Probe(_command("sql", "run", "SELECT buyer FROM sold WHERE seller = 'drew'"), _shows("buyer")),),
