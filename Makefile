@@ -10,7 +10,7 @@ RECENT = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full torture check docs format bench dist try-release lowest clean
+.PHONY: help setup demo test test-full torture mutants check docs format bench dist try-release lowest clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -35,6 +35,9 @@ test-full: $(STAMP)  ## Run the same tests at their large counts
 
 torture: $(STAMP)  ## Attack the program: kills, processes at once, faults, damage, fuzzing; ARGS='kills --trials 100' for less
 	$(BIN)/python -m torture $(ARGS)
+
+mutants: $(STAMP)  ## Put small faults into the files that matter most, and see whether tests notice; writes results/mutation.json
+	$(BIN)/python -m torture.mutants --sample 60 $(ARGS)
 
 check: $(STAMP)  ## Lint, check formatting and types
 	@# Without the cache, which does not notice that an imported file has moved.

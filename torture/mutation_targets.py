@@ -25,5 +25,37 @@ TESTS: dict[str, tuple[str, ...]] = {
     }.items()
 }
 
+_FILES, _STORE, _KNOWN = f"{_SRC}/files.py", f"{_SRC}/models/store.py", f"{_SRC}/data/known_answers.py"
+_AT_ONCE = "how much is looked at together: time and memory, never what comes of it"
+
 # By file and the text of the mutant: why no test could tell it from the program. They count neither way.
-EQUIVALENT: dict[str, dict[str, str]] = {}
+EQUIVALENT: dict[str, dict[str, str]] = {
+    _FILES: {
+        "module: _PIECE = 1 << 16 -> _PIECE = 2 << 16": _AT_ONCE,
+        "module: _PIECE = 1 << 16 -> _PIECE = 1 << 17": _AT_ONCE,
+        "_is_stale: *(path.rglob('*') if path.is_dir() else ()) -> *(path.rglob('*') if True else ())": (
+            "nothing is inside of a file"
+        ),
+        "parse_json: json.loads(text.decode(), parse_int=_int64 if _LONG.search(text) else None)"
+        " -> json.loads(text.decode(), parse_int=_int64 if True else None)": "short numbers pass the check, only slower",
+        "_int64: len(digits) > 20 or not -(1 << 63) <= int(digits) < 1 << 63"
+        " -> len(digits) > 21 or not -(1 << 63) <= int(digits) < 1 << 63": "what has 21 characters is beyond 64 bits by value",
+    },
+    _STORE: {
+        "module: _ROWS = 1 << 16 -> _ROWS = 2 << 16": _AT_ONCE,
+        "module: _ROWS = 1 << 16 -> _ROWS = 1 << 17": _AT_ONCE,
+        "holds_tensors: found.dtype == arrays[name].dtype and found.shape == arrays[name].shape"
+        " and _same_bits(found, arrays[name]) -> found.dtype == arrays[name].dtype and"
+        " found.shape == arrays[name].shape and _same_bits(arrays[name], found)": "two arrays are the same in either order",
+    },
+    _KNOWN: {
+        "module: _PIECE = 1 << 16 -> _PIECE = 2 << 16": _AT_ONCE,
+        "module: _PIECE = 1 << 16 -> _PIECE = 1 << 17": _AT_ONCE,
+    },
+    f"{_SRC}/data/answer_index.py": {
+        "AnswerLists.contain: (low < high) & (self.pool[np.minimum(middle, len(self.pool) - 1)] < entities)"
+        " -> (low <= high) & (self.pool[np.minimum(middle, len(self.pool) - 1)] < entities)": (
+            "where the two have met, the entity there is not smaller, or it is past the end, and past it stays past it"
+        ),
+    },
+}

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from relatum import Hypergraph, RelationSchema, memory
-from relatum.errors import RelatumError, StoreError
+from relatum.errors import StoreError
 from relatum.models import MODELS
 from relatum.models.store import (
     all_finite,
@@ -198,6 +198,16 @@ def test_what_has_no_checksum_is_read_as_it_is(saved: Path) -> None:
     assert all(torch.equal(tensor, before[name]) for name, tensor in load_model(saved)[1].items())
 
 
+@pytest.mark.parametrize("gone", [True, False])
+def test_another_revision_is_named_also_where_nothing_says_who_wrote_it(saved: Path, gone: bool) -> None:
+    path = saved / "model.safetensors"
+    plain = safetensors.torch.save(own_tensors(path.read_bytes()))
+    path.unlink() if gone else path.write_bytes(plain)
+    edit(saved, revision=7)
+    with pytest.raises(StoreError, match=r"saved with revision 7 of ReAlE's formula, .* has revision 1: train it again$"):
+        load_model(saved)
+
+
 @pytest.mark.parametrize("name", ["model.safetensors", "entities.txt"])
 def test_files_that_memory_cannot_hold_are_refused_before_they_are_read(
     name: str, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -208,7 +218,7 @@ def test_files_that_memory_cannot_hold_are_refused_before_they_are_read(
     monkeypatch.setattr(memory, "_last", (-math.inf, 0))
     with (saved / name).open("r+b") as file:
         file.truncate((16 << 20) + 1)  # bytes that the disk need not hold; 16 MB always fit
-    with pytest.raises((StoreError, RelatumError), match="16,777,217 bytes are more than the free memory can hold"):
+    with pytest.raises(StoreError, match="16,777,217 bytes are more than the free memory can hold"):
         load_model(saved)
 
 

@@ -1,0 +1,147 @@
+"""The mutator: known source in, known mutants out; one that a test kills, and one that lives."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from torture.mutants import Copy, _sample
+from torture.mutation import mutants_of
+
+ROOT = Path(__file__).parents[1]
+
+CASES = {
+    "a < b": {"a <= b"},
+    "a == b != c": {"a != b != c", "a == b == c"},
+    "a is not b": {"a is b"},
+    "a + b": {"a - b"},
+    "a // b": {"a * b"},
+    "a and b": {"a or b"},
+    "not a": {"a"},
+    "-a": {"a"},
+    "f(0)": {"f(1)"},
+    "f(True)": {"f(False)"},
+    "f('text')": set(),
+    "f(a, b)": {"f(b, a)"},
+    "max(a, b)": {"min(a, b)"},
+    "x.argmax(axis=1)": {"x.argmin(axis=1)", "x.argmax()", "x.argmax(axis=2)"},
+    "zip(a, strict=True)": set(),
+    "a[b:c]": {"a[:c]", "a[b:]"},
+    "a if b else c": {"a if True else c", "a if False else c"},
+    "[a for a in b if c]": {"[a for a in b]"},
+    "f'{a}-{b}'": {"f'-{b}'", "f'{a}-'"},
+    "suppress(OSError)": {"suppress()"},
+    "write_bytes(path, a)": {"write_bytes(a, path)", "path.write_bytes(a)"},
+    "atomic_file(path)": {"path.open('wb')"},
+}
+
+
+@pytest.mark.parametrize("expression", CASES)
+def test_expressions_become_their_mutants(expression: str) -> None:
+    found = {mutant.source for mutant in mutants_of(f"x = {expression}")}
+    assert found == {f"x = {mutant}" for mutant in CASES[expression]}
+
+
+STATEMENTS = {
+    "os.fsync(file)": {"pass"},
+    "a &= b": {"pass", "a = b", "a |= b"},
+    "a.b = c": {"pass"},
+    "a = c": set(),
+    "del a": {"pass"},
+    "raise ValueError(f'{a + 1}')": {"pass"},
+    "return a": {"return None"},
+    "return None": set(),
+    "if a:\n    b": {"if True:\n    b", "if False:\n    b"},
+    "while a:\n    break": {"while False:\n    break", "while a:\n    continue"},
+    "try:\n    a\nexcept (B, C):\n    d": {"try:\n    a\nexcept (B,):\n    d", "try:\n    a\nexcept (C,):\n    d"},
+    "import os": set(),
+    "__all__ = ['a', 1]": set(),
+    "@cache(1)\ndef f(a: g(1), b: int=0) -> h(1):\n    '''Say 1.'''": {
+        '@cache(1)\ndef f(a: g(1), b: int=1) -> h(1):\n    """Say 1."""'
+    },
+}
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_statements_become_their_mutants(statement: str) -> None:
+    assert {mutant.source for mutant in mutants_of(statement)} == STATEMENTS[statement]
+
+
+def test_texts_name_the_function_and_show_enough_of_the_program() -> None:
+    source = """
+class Shop:
+    def sell(self, number):
+        total = self.price(number + 1) * number
+        self.log(0)
+        self.log(0)
+        return total
+"""
+    assert [mutant.text for mutant in mutants_of(source)] == [
+        "Shop.sell: total = self.price(number + 1) * number -> total = self.price(number + 1) / number",
+        "Shop.sell: self.price(number + 1) -> self.price(number - 1)",
+        "Shop.sell: self.price(number + 1) -> self.price(number + 2)",
+        "Shop.sell: self.log(0) -> pass",
+        "Shop.sell: self.log(0) -> self.log(1)",
+        "Shop.sell: self.log(0) -> pass (2)",
+        "Shop.sell: self.log(0) -> self.log(1) (2)",
+        "Shop.sell: return total -> return None",
+    ]
+
+
+def test_a_sample_follows_from_its_seed() -> None:
+    mutants = mutants_of("\n".join(f"a{number} = b + c" for number in range(30)))
+    first, again, other = (_sample(mutants, "file", seed, 5) for seed in (0, 0, 1))
+    assert first == again != other
+    assert [mutants.index(one) for one in first] == sorted(mutants.index(one) for one in first)
+    assert _sample(mutants, "file", 0, 0) == _sample(mutants, "file", 0, 30) == mutants
+
+
+PROJECT = {
+    "src/shop.py": "def least(prices):\n    return min(prices) + 0\n",
+    "tests/test_shop.py": "from shop import least\n\ndef test_least():\n    assert least([2, 2]) == 2\n",
+    "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-ra'\n",
+}
+
+DRIVER = """
+import sys
+from pathlib import Path
+from torture.mutants import Copy
+from torture.mutation import mutants_of
+
+copy = Copy(Path(sys.argv[1]), Path(sys.argv[2]))
+source = (copy.folder / "src/shop.py").read_text()
+assert copy.run(["tests/test_shop.py"], keep=True)[0]
+copy.warm()
+for mutant in mutants_of(source):
+    copy.put("src/shop.py", mutant.source)
+    print(copy.run(["tests/test_shop.py"], 60)[0], mutant.text)
+copy.put("src/shop.py", "while True: pass")
+print(copy.run(["tests/test_shop.py"], 1)[0], "does not end")
+"""
+
+
+def test_a_mutant_is_killed_by_a_test_that_fails_or_does_not_end_and_another_survives(tmp_path: Path) -> None:
+    for name, text in PROJECT.items():
+        (tmp_path / "project" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "project" / name).write_text(text)
+    (tmp_path / "copy").mkdir()
+    command = [sys.executable, "-c", DRIVER, str(tmp_path / "copy"), str(tmp_path / "project")]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.stdout.splitlines() == [
+        "False least: return min(prices) + 0 -> return None",
+        "True least: return min(prices) + 0 -> return min(prices) - 0",
+        "True least: return min(prices) + 0 -> return max(prices) + 0",
+        "False least: return min(prices) + 0 -> return min(prices) + 1",
+        "False does not end",
+    ], ended.stderr
+    assert (tmp_path / "project" / "src" / "shop.py").read_text() == PROJECT["src/shop.py"]
+
+
+def test_a_copy_has_no_compiled_files_of_the_original(tmp_path: Path) -> None:
+    (tmp_path / "project" / "src" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "project" / "src" / "__pycache__" / "shop.cpython.pyc").touch()
+    (tmp_path / "copy").mkdir()
+    copy = Copy(tmp_path / "copy", tmp_path / "project")
+    assert [path.name for path in copy.folder.rglob("*")] == ["src"]
