@@ -39,7 +39,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "parse_json: json.loads(text.decode(), parse_int=_int64 if _LONG.search(text) else None)"
         " -> json.loads(text.decode(), parse_int=_int64 if True else None)": "short numbers pass the check, only slower",
         "_int64: len(digits) > 20 or not -(1 << 63) <= int(digits) < 1 << 63"
-        " -> len(digits) > 21 or not -(1 << 63) <= int(digits) < 1 << 63": "what has 21 characters is beyond 64 bits by value",
+        " -> len(digits) > 21 or not -(1 << 63) <= int(digits) < 1 << 63": "21 characters are more than 64 bits anyway",
     },
     _STORE: {
         "module: _ROWS = 1 << 16 -> _ROWS = 2 << 16": _AT_ONCE,
