@@ -25,8 +25,10 @@ from relatum.files import (
     read_whole,
     sha256_of,
     stale_temporaries,
+    write_bytes,
     write_document,
 )
+from support.full_disk import LIMITED, files_up_to
 
 
 def test_a_file_appears_with_its_content_and_the_usual_permissions(tmp_path: Path) -> None:
@@ -268,3 +270,27 @@ def test_a_named_pipe_or_a_folder_is_refused_and_not_waited_for(tmp_path: Path) 
         for read in (read_whole, drop_torn_line):
             with pytest.raises(FormatError, match=f"{name}: not a file"):
                 read(tmp_path / name)
+
+
+@LIMITED
+def test_a_full_disk_is_an_error_about_what_was_to_be_written(tmp_path: Path) -> None:
+    with files_up_to(1000), pytest.raises(OSError, match="too large") as full:
+        write_bytes(tmp_path / "file", bytes(2000))
+    assert full.value.filename == str(tmp_path / "file")
+    with files_up_to(1000), pytest.raises(OSError, match="too large") as full, atomic_directory(tmp_path / "folder") as made:
+        write_bytes(made / "file", bytes(2000))
+    assert full.value.filename == str(tmp_path / "folder" / "file")
+    assert not list(tmp_path.iterdir())
+
+
+def test_where_there_are_no_hard_links_a_rename_that_fails_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError("not here")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(PermissionError), atomic_file(tmp_path / "file", new=True) as file:
+        file.write(b"new")
+    assert not list(tmp_path.iterdir())

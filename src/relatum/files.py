@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -56,6 +57,7 @@ _OF_DATABASES = re.compile(r"(-journal|-wal|-shm|\.wal|\.tmp)$")  # what they pu
 _FOLDER = re.compile(rf"relatum-(?:serve-\d+-)?(?P<mark>{MARK})-[a-z0-9_]{{8}}")  # begins with a `temporary_prefix`
 _UNTOUCHED = 86400.0  # seconds after which what nobody knows the writer of is stale
 _PIECE = 1 << 16  # bytes
+_OF_DISKS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}  # full or broken, a quota, a limit, a mount
 _LONGEST_REASON = 500  # characters: what is wrong with a file may be a text without end
 _AS_OBJECTS = 8  # times its size that a text takes as Python's objects, about
 _LONG = re.compile(rb"[0-9]{19}")  # digits: what may be more than 64 bits hold
@@ -98,8 +100,9 @@ def atomic_path(path: Path, *, new: bool = False) -> Iterator[Path]:
             with suppress(FileNotFoundError):
                 temporary.chmod(stat.S_IMODE(path.stat().st_mode))
             temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        _name_target(error, temporary, path)
         raise
     _sync_directory(path.parent)
 
@@ -112,7 +115,11 @@ def _claim(temporary: Path, path: Path) -> None:
         raise
     except OSError:  # a file system without hard links: an empty file holds the name for the moment
         path.touch(exist_ok=False)
-        temporary.replace(path)
+        try:
+            temporary.replace(path)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
     else:
         temporary.unlink()
 
@@ -135,10 +142,18 @@ def atomic_directory(path: Path) -> Iterator[Path]:
         if path.exists():
             path.rmdir()
         temporary.rename(path)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
+        _name_target(error, temporary, path)
         raise
     _sync_directory(path.parent)
+
+
+def _name_target(error: BaseException, temporary: Path, path: Path) -> None:
+    """Have an error of the disk name what was to be written, where it names what is temporary, or nothing."""
+    if isinstance(error, OSError) and error.errno in _OF_DISKS:
+        name = str(path) if error.filename is None else os.fspath(error.filename)
+        error.filename = name.replace(str(temporary), str(path)) if isinstance(name, str) else name
 
 
 def require_empty(directory: Path) -> None:
