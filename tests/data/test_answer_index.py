@@ -32,3 +32,9 @@ def test_no_questions_and_no_rows_are_answered_too() -> None:
     assert len(empty) == 2
     assert empty.contain(answers).tolist() == [False, False]
     assert [empty[number].tolist() for number in range(2)] == [[], []]
+
+
+def test_the_memory_is_that_of_all_arrays() -> None:
+    key, answers = np.array([1, 0, 1], np.int32), np.array([1, 0, 2], np.int32)
+    index = AnswerIndex([key, key], [2, 2], answers, 3)
+    assert index.nbytes == 3 * 4 + 3 * 4 + 2 * 8  # answers, where those of two keys begin and end, and the keys
