@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from relatum.errors import RelatumError
-from relatum.extras import optional
+from relatum.extras import optional, require
 
 
 def test_a_missing_library_is_one_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,3 +33,10 @@ def test_a_library_that_is_there_is_imported() -> None:
     with optional("numpy", extra="none"):
         import numpy
     assert numpy.__name__ == "numpy"
+
+
+def test_what_is_required_is_there_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    require("numpy", extra="none")
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(RelatumError, match=r"pip install 'relatum\[io\]'$"):
+        require("duckdb", extra="io")

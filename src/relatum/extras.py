@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 
 from relatum.errors import RelatumError
 
-__all__ = ["optional"]
+__all__ = ["optional", "require"]
 
 
 @contextmanager
@@ -20,3 +21,9 @@ def optional(library: str, *, extra: str) -> Iterator[None]:
         if (error.name or "").partition(".")[0] != library:
             raise
         raise RelatumError(f"{library} is not installed; install it with: pip install 'relatum[{extra}]'") from None
+
+
+def require(library: str, *, extra: str) -> None:
+    """Refuse what needs a library of an extra that is missing, before any work is done for it."""
+    with optional(library, extra=extra):
+        import_module(library)

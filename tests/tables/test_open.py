@@ -1,4 +1,4 @@
-"""Where a library is missing, the extra is named that brings all that a source needs."""
+"""Where a library is missing, the extra is named that brings all that a source or a target needs, before any work."""
 
 from __future__ import annotations
 
@@ -9,12 +9,19 @@ import pytest
 
 import relatum
 from relatum.errors import RelatumError
+from relatum.tables.targets import target_of
 
 EXTRAS = {
     "postgresql://nobody@127.0.0.1:9/none": "postgres",
     "mysql://nobody@127.0.0.1:9/none": "mysql",
     "items.xlsx": "excel",
     "items.csv": "io",
+}
+TARGETS = {
+    "postgresql://nobody@127.0.0.1:9/none": "postgres",
+    "mysql://nobody@127.0.0.1:9/none": "mysql",
+    "new.parquet": "io",
+    "new.duckdb": "io",
 }
 
 
@@ -28,3 +35,14 @@ def test_a_missing_library_is_named_with_the_extra_of_the_source(
         monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(RelatumError, match=rf"is not installed; install it with: pip install 'relatum\[{extra}\]'$"):
         relatum.read([source, "items.csv"])
+
+
+@pytest.mark.parametrize(("target", "extra"), TARGETS.items())
+def test_a_target_says_what_it_lacks_before_there_is_anything_to_write(
+    target: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for library in ("duckdb", "psycopg", "pymysql"):
+        monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(RelatumError, match=rf"is not installed; install it with: pip install 'relatum\[{extra}\]'$"):
+        target_of(target)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from relatum.datasets.file_types import database_in, is_mysql, is_parquet, is_postgres
 from relatum.errors import DataError
-from relatum.extras import optional
+from relatum.extras import require
 from relatum.tables.duckdb import DuckdbSource, FrameSource, ParquetSource, is_frame
 from relatum.tables.engine import Workspace
 from relatum.tables.mysql import MysqlSource
@@ -68,14 +67,11 @@ def require_libraries(given: Any) -> None:
     """Refuse what needs a library that is missing, before DuckDB is missed, which every import needs: its extra has both."""
     for _, each in _listed(given):
         if isinstance(each, str) and is_postgres(each):
-            with optional("psycopg", extra="postgres"):
-                import_module("psycopg")
+            require("psycopg", extra="postgres")
         elif isinstance(each, str) and is_mysql(each):
-            with optional("pymysql", extra="mysql"):
-                import_module("pymysql")
+            require("pymysql", extra="mysql")
         elif isinstance(each, (str, os.PathLike)) and Path(each).suffix.lower() in _WORKBOOK:
-            with optional("python_calamine", extra="excel"):
-                import_module("python_calamine")
+            require("python_calamine", extra="excel")
 
 
 def _listed(given: Any) -> list[tuple[str | None, Any]]:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from relatum.datasets.file_types import database_in, is_mysql, is_postgres
 from relatum.errors import DataError, SettingError
+from relatum.extras import require
 from relatum.files import atomic_path, remove_stale
 from relatum.tables.duckdb import open_duckdb, write_parquet
 from relatum.tables.mysql_target import open_mysql
@@ -85,8 +86,10 @@ def target_of(
         raise SettingError("append and replace: choose one of the two")
     mode: Mode = "append" if append else "replace" if replace else "new"
     if isinstance(to, str) and is_postgres(to):
+        require("psycopg", extra="postgres")
         return DatabaseTarget(partial(open_postgres, to), without_password(to), mode)
     if isinstance(to, str) and is_mysql(to):
+        require("pymysql", extra="mysql")
         return DatabaseTarget(partial(open_mysql, to), without_password(to), mode)
     if isinstance(to, str) and "://" in to:
         raise DataError(f"{to.partition('://')[0]}://...: only files, postgresql:// and mysql:// URLs can be written to")
@@ -94,8 +97,10 @@ def target_of(
     if path.exists() and not path.is_file():
         raise DataError(f"{path}: not a file")
     remove_stale(path)  # also where it is refused below: a killed process may have left the second name of a whole file
-    ending = path.suffix.lower()
-    if path.is_file() and (kind := database_in(path)) is not None:
+    ending, kind = path.suffix.lower(), database_in(path) if path.is_file() else None
+    if kind == "duckdb" or (kind is None and ending in (".duckdb", ".parquet")):
+        require("duckdb", extra="io")
+    if kind is not None:
         return DatabaseTarget(partial(open_sqlite if kind == "sqlite" else open_duckdb, path, path), str(path), mode)
     if ending in _DATABASES:
         if path.is_file() and (path.stat().st_size or ending == ".duckdb"):
