@@ -91,10 +91,10 @@ def _cannot_connect(_: Environment, ended: Ended) -> bool:
 
 
 def _serve(environment: Environment) -> Ended:
-    python, command = environment.python, ("-m", "relatum", "serve", "run", "--port", "0")
-    if environment.relatum("serve", "nothing").stderr.count("pip install"):  # it ends at once
-        return environment.relatum(*command[2:])
-    fault = serves(environment, " ".join([str(python), *command]))
+    command = ("serve", "run", "--port", "0")
+    if environment.run("python", "-c", "import uvicorn").returncode:
+        return environment.relatum(*command)  # it ends at once
+    fault = serves(environment, " ".join([str(environment.python), "-m", "relatum", *command]))
     return subprocess.CompletedProcess(command, 1 if fault else 0, "", fault or "")
 
 
