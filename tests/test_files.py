@@ -294,3 +294,10 @@ def test_where_there_are_no_hard_links_a_rename_that_fails_leaves_nothing(
     with pytest.raises(PermissionError), atomic_file(tmp_path / "file", new=True) as file:
         file.write(b"new")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_link_that_leads_to_itself_is_no_file_to_write(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(RelatumError, match="loop: is a link that leads to itself"), atomic_file(tmp_path / "loop"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["loop"]
