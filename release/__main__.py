@@ -1,7 +1,7 @@
 """`python -m release dist|try|lowest`: build what is released, and try it outside of the project.
 
     python -m release dist                                 # wheel and source distribution into dist/, checked
-    python -m release try [--python PYTHON] [--torch torch==2.13.0] [--no-extras] [--results FILE]
+    python -m release try [--python PYTHON] [--torch torch==2.13.0] [--extras io serve ...] [--results FILE]
     python -m release lowest [--python PYTHON] [--torch ...] [TESTS ...]
 
 `try` installs the wheel of dist/ into an empty environment, measures its size and how soon it starts, types the quick start
@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 from release.build import build
+from release.extras import PROBES
 from release.lowest import try_lowest
 from release.trial import try_release
 
@@ -31,13 +32,15 @@ def main() -> int:
         one.add_argument("--python", default=sys.executable, help="the interpreter; by default this one")
         one.add_argument("--torch", help="what to install first, such as torch==2.13.0, or the path of a wheel")
         one.add_argument("--results", type=Path, help="the file to add what was found to, such as results/release.json")
-    trial.add_argument("--no-extras", action="store_true", help="try the quick start alone")
+    trial.add_argument(
+        "--extras", nargs="*", choices=list(PROBES), default=list(PROBES), help="those to try; by default all"
+    )
     lowest.add_argument("tests", nargs="*", help="what pytest runs; by default the rooms that use dependencies most")
     given = parser.parse_args()
     if given.command == "dist":
         return build()
     if given.command == "try":
-        return try_release(given.python, given.torch, extras=not given.no_extras, results=given.results)
+        return try_release(given.python, given.torch, extras=given.extras, results=given.results)
     return try_lowest(given.python, given.torch, given.tests, given.results)
 
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from release.build import the_wheel
 from release.environments import Environment, in_megabytes
-from release.extras import PROBES, prepare, try_extra
+from release.extras import prepare, try_extra
 from release.quick_start import type_quick_start
 
 __all__ = ["add_result", "try_release"]
 
 
-def try_release(python: str, torch: str | None, *, extras: bool, results: Path | None) -> int:
+def try_release(python: str, torch: str | None, *, extras: list[str], results: Path | None) -> int:
     """Try the wheel of dist/ with an interpreter, add what was found to a file, and return 0 if all is well."""
     with tempfile.TemporaryDirectory(prefix="relatum-release-") as folder:
         plain = Environment(Path(folder) / "plain", python)
@@ -36,7 +36,7 @@ def try_release(python: str, torch: str | None, *, extras: bool, results: Path |
         if extras:
             prepare(plain)
             found["extras"] = {}
-            for name in PROBES:
+            for name in extras:
                 found["extras"][name], wrong = try_extra(plain, name, Path(folder) / name)
                 print(f"  {'FAILED' if wrong else 'ok':6}  {name}: {json.dumps(found['extras'][name])}")
                 faults += wrong
@@ -79,6 +79,9 @@ def add_result(path: Path, name: str, found: dict[str, Any], key: str) -> None:
     whole = json.loads(path.read_text()) if path.exists() else {}
     whole |= {"made_by": "python -m release", "relatum": the_wheel().name.split("-")[1]}
     whole["machine"] = {"processors": os.cpu_count(), "machine": platform.machine(), "system": platform.system()}
-    others = [one for one in whole.get(name, []) if one[key] != found[key]]
-    whole[name] = sorted([*others, found], key=lambda one: str(one[key]))
+    before = {one[key]: one for one in whole.get(name, [])}
+    earlier = before.get(found[key], {})
+    if "extras" in earlier:  # which may be tried a few at a time
+        found = {**found, "extras": dict(sorted({**earlier["extras"], **found.get("extras", {})}.items()))}
+    whole[name] = [one for _, one in sorted({**before, found[key]: found}.items())]
     path.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
