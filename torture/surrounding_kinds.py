@@ -118,9 +118,6 @@ _EVALUATES = (0, 1, 2, 4, 9)
 KINDS = (
     Kind("no home and no user", _plain(environment={"HOME": None, "RELATUM_CACHE": None}, before=_NO_USER)),
     Kind("a home that is not there", _plain(environment={"HOME": "/nonexistent", "RELATUM_CACHE": None})),
-    Kind("a cache that is a file", _cache(lambda path: path.write_bytes(b"mine"))),
-    Kind("a cache that others can write", _cache(lambda path: (path.mkdir(), path.chmod(0o777)))),
-    Kind("a cache that cannot be written", _cache(lambda path: (path.mkdir(), path.chmod(0o555)))),
     Kind("a cache in a device", _plain(environment={"RELATUM_CACHE": "/dev/null/cache"})),
     Kind("a cache without room", _full_cache),
     Kind("damaged kernels", _damaged_kernels, commands=_EVALUATES),
@@ -163,4 +160,8 @@ KINDS = (
         ),
         commands=_EVALUATES,
     ),
+    # Without a cache, kernels are compiled at each start.
+    Kind("a cache that is a file", _cache(lambda path: path.write_bytes(b"mine"))),
+    Kind("a cache that others can write", _cache(lambda path: (path.mkdir(), path.chmod(0o777)))),
+    Kind("a cache that cannot be written", _cache(lambda path: (path.mkdir(), path.chmod(0o555)))),
 )
