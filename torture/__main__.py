@@ -26,6 +26,7 @@ TRIALS = {
 
 
 def main() -> int:
+    """Run the attacks that are wanted; return 1 if anything broke."""
     given = _arguments()
     until = time.monotonic() + 60 * given.minutes if given.minutes else float("inf")
     tallies: list[Tally] = []
@@ -68,9 +69,8 @@ def _arguments() -> argparse.Namespace:
 
 def _print(tallies: list[Tally]) -> None:
     for tally in tallies:
-        print(
-            f"{tally.attack:13} {tally.kind:50} {tally.tried:9,} tried {tally.broken:6,} broken  slowest {tally.slowest:.1f} s"
-        )
+        counts = f"{tally.tried:9,} tried {tally.broken:6,} broken  slowest {tally.slowest:.1f} s"
+        print(f"{tally.attack:13} {tally.kind:50} {counts}")
         for example in tally.examples:
             print(f"    {example}")
     sys.stdout.flush()

@@ -10,7 +10,8 @@ from pathlib import Path
 from torture.commands import Command, Commands, Ended, Started
 from torture.contents import Contents, contents
 
-_PROBE = re.compile("[a-z0-9_]{8}")  # a file by which Python tries whether a temporary folder can be written to
+# What is not relatum's: a file by which Python tries whether a temporary folder can be written to, and a folder of torch.
+_FOREIGN = re.compile("[a-z0-9_]{8}|torchinductor_.*")
 
 
 class Area:
@@ -66,7 +67,7 @@ class Area:
 
     def temporaries(self) -> list[str]:
         """Return what is among the temporary files, and what in the cache is called as such."""
-        inside = [path for path in (self.folder / "tmp").rglob("*") if not _PROBE.fullmatch(path.name)]
+        inside = [path for path in (self.folder / "tmp").iterdir() if not _FOREIGN.fullmatch(path.name)]
         inside += (self.folder / "cache").rglob(".*")
         return sorted(str(path.relative_to(self.folder)) for path in inside)
 
