@@ -26,6 +26,25 @@ TESTS: dict[str, tuple[str, ...]] = {
 }
 
 _FILES, _STORE, _KNOWN = f"{_SRC}/files.py", f"{_SRC}/models/store.py", f"{_SRC}/data/known_answers.py"
+_FORMS, _EVALUATION = f"{_SRC}/reasoning/closed_form.py", f"{_SRC}/algebra/evaluation.py"
+
+
+def _text(function: str, old: str, part: str, instead: str) -> str:
+    """Return the text of a mutant that has something else for a part of the program."""
+    return f"{function}: {old} -> {old.replace(part, instead, 1)}"
+
+
+_UNION = (
+    "ClosedForm(_larger(left.form, right.form), Bound.of_largest(left.bound, right.bound), left.lower,"
+    " _larger(left.upper, right.upper))"
+)
+_DIFFERENCE = (
+    "ClosedForm(_smaller(left.form, right.form.complement()), Bound.of_difference(left.bound, right.bound),"
+    " _smaller(left.lower, right.upper.complement()), left.upper)"
+)
+_UNIT = "space.sums(positive, weights) if space.unit else space.sums(entities, weights).amax(0)"
+_EITHER = "the larger or smaller of two is the same in either order"
+_PRODUCT = "what an entity gives in a window is a sum of products, the same in either order"
 _AT_ONCE = "how much is looked at together: time and memory, never what comes of it"
 
 # By file and the text of the mutant: why no test could tell it from the program. They count neither way.
@@ -57,5 +76,24 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         " -> (low <= high) & (self.pool[np.minimum(middle, len(self.pool) - 1)] < entities)": (
             "where the two have met, the entity there is not smaller, or it is past the end, and past it stays past it"
         ),
+    },
+    _FORMS: {
+        _text("_", _UNION, "left.form, right.form", "right.form, left.form"): _EITHER,
+        _text("_", _UNION, "left.bound, right.bound", "right.bound, left.bound"): "a union's bound asks both sides alike",
+        _text("_", _UNION, "left.upper, right.upper", "right.upper, left.upper"): _EITHER,
+        _text("_", _DIFFERENCE, "left.form, right.form.complement()", "right.form.complement(), left.form"): _EITHER,
+        _text("_", _DIFFERENCE, "left.lower, right.upper.complement()", "right.upper.complement(), left.lower"): _EITHER,
+        _text("_.at_most", _UNIT, "positive, weights", "weights, positive"): _PRODUCT,
+        _text("_.at_most", "(weights > 0).to(weights.dtype)", ">", ">="): "a weight of 0 adds nothing",
+        _text(
+            "_given",
+            "form.bias + space.sums(entity, form.weights[position])",
+            "entity, form.weights[position]",
+            "form.weights[position], entity",
+        ): _PRODUCT,
+    },
+    _EVALUATION: {
+        _text("_joined", "int(left_keys.max(initial=-1)) + 1", "+ 1", "+ 2"): "one more key, which no tuple has",
+        _text("_joined", "left_keys.max(initial=-1)", "-1", "1"): "more keys, which no tuple has",
     },
 }

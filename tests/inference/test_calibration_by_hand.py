@@ -159,21 +159,27 @@ def test_probabilities_of_the_largest_logits_are_numbers() -> None:
 
 
 def test_reliability_is_by_ten_ranges_of_equal_width() -> None:
-    probability = np.array([0.0, 0.05, 0.1, 0.15, 0.95, 1.0, 0.55])
-    true = np.array([False, True, False, True, True, False, True])
-    weight = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0, 1.0])
+    probability = np.array([0.0, 0.05, 0.1, 0.15, 0.95, 1.0, 0.55, 0.85])
+    true = np.array([False, True, False, True, True, False, True, False])
+    weight = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0])
     found = Reliability.of(probability, true, weight)
-    points = [(0.1 / 3, 2 / 3, 0.3), (0.125, 0.5, 0.2), (0.55, 1.0, 0.1), (3.85 / 4, 0.75, 0.4)]
+    points = [
+        (0.1 / 3, 2 / 3, 3 / 11),
+        (0.125, 0.5, 2 / 11),
+        (0.55, 1.0, 1 / 11),
+        (0.85, 0.0, 1 / 11),
+        (3.85 / 4, 0.75, 4 / 11),
+    ]
     assert [[pytest.approx(value) for value in point] for point in points] == [list(point) for point in found.curve]
-    assert found.error == pytest.approx((1.9 + 0.75 + 0.45 + 0.85) / 10)
-    squares = [0, 2 * 0.95**2, 0.1**2, 0.85**2, 3 * 0.05**2, 1, 0.45**2]
-    assert found.brier == pytest.approx(sum(squares) / 10)
+    assert found.error == pytest.approx((1.9 + 0.75 + 0.45 + 0.85 + 0.85) / 11)
+    squares = [0, 2 * 0.95**2, 0.1**2, 0.85**2, 3 * 0.05**2, 1, 0.45**2, 0.85**2]
+    assert found.brier == pytest.approx(sum(squares) / 11)
     assert found.to_json()["brier"] == found.brier
     assert found.to_json()["ece"] == found.error
     assert found.to_json()["reliability"][2] == {
         "predicted": pytest.approx(0.55),
         "observed": pytest.approx(1.0),
-        "share": pytest.approx(0.1),
+        "share": pytest.approx(1 / 11),
     }
 
 
