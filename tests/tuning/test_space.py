@@ -50,6 +50,7 @@ def test_what_is_read_is_written_as_it_can_be_read_again() -> None:
         ("training.rat=1,2", "did you mean learning_rate"),
         ("model.wide=1,2", "no such setting"),
         ("model.window.x=1,2", "no such setting"),
+        ("model.window.dropout=0.0..0.8", "did you mean window_dropout"),
         ("seed=1,2", "only settings of model and training"),
         ("model.name=hype,reale", "only settings of model and training"),
         ("training.learning_rate=1..0.5", "below the second"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from relatum.errors import SettingError
 from relatum.runs.spec import Spec, merged, toml_of
-from relatum.setting_names import modern
+from relatum.setting_names import hint, modern
 from relatum.settings import change_of, nested, rules_of
 
 __all__ = ["SAMPLERS", "Choice", "Dimension", "Range", "Value", "apply", "default_space", "grid_points", "read_space"]
@@ -133,7 +133,7 @@ def _type_of(path: str, base: Spec) -> type:
         raise SettingError(f"search {path}: only settings of model and training can be searched")
     rules = rules_of(type(base.settings if table == "model" else base.training))
     if key not in rules:
-        apply(base, {f"{table}.{key.replace('.', '_')}": 0})  # raises, and names similar settings
+        raise SettingError(f"{path}: no such setting{hint(key, rules)}")
     return rules[key].type
 
 
