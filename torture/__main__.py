@@ -11,6 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from relatum.files import write_bytes
 from relatum.version import __version__
 from torture.campaign import Campaign, Tally
 
@@ -35,9 +36,14 @@ def main() -> int:
         trials = given.trials or (short if given.short else full)
         with tempfile.TemporaryDirectory(prefix="torture-") as folder:
             campaign = Campaign(attack, given.seed, trials, Path(folder), until, given.first)
-            importlib.import_module(f"torture.{attack}").attack(campaign)
+            try:
+                importlib.import_module(f"torture.{attack}").attack(campaign)
+            except KeyboardInterrupt:
+                until = 0.0  # what was tried is told all the same
         tallies += campaign.tallies.values()
         _print(list(campaign.tallies.values()))
+        if not until:
+            break
     broken = sum(tally.broken for tally in tallies)
     print(f"{sum(tally.tried for tally in tallies):,} tried, {broken:,} broken")
     if given.out:
@@ -47,7 +53,7 @@ def main() -> int:
             "seed": given.seed,
             "attacks": [tally.to_json() for tally in tallies],
         }
-        Path(given.out).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        write_bytes(Path(given.out), (json.dumps(found, indent=1) + "\n").encode())
     return 1 if broken else 0
 
 

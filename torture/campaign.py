@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from relatum.progress import progress
+
 EXAMPLES = 5  # broken trials of a kind that are kept to be looked at
 
 
@@ -46,10 +48,12 @@ class Campaign:
 
     def trials(self) -> Iterator[tuple[int, random.Random]]:
         """Yield the number of each trial with its own random numbers, as long as there is time."""
-        for number in range(self.first, self.first + self.size):
-            if time.monotonic() > self.until:
-                return
-            yield number, random.Random(f"{self.attack} {self.seed} {number}")
+        with progress(self.attack, self.size) as advance:
+            for number in range(self.first, self.first + self.size):
+                if time.monotonic() > self.until:
+                    return
+                yield number, random.Random(f"{self.attack} {self.seed} {number}")
+                advance(1)
 
     def record(
         self,

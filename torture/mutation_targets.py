@@ -18,7 +18,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "reasoning/closed_form": ("reasoning/test_closed_form_parameters", "reasoning/test_closed_form"),
         "reasoning/bounds": ("reasoning/test_bounds_of_sums", "reasoning/test_bounds_of_plans", "reasoning/test_bounds"),
         "algebra/evaluation": ("algebra/test_evaluation", "algebra/test_evaluation_work"),
-        "training/checkpoint": ("training/test_checkpoint_files", "training/test_checkpoint"),
+        "training/checkpoint": ("training/test_checkpoint_files",),
         "files": ("test_files", "test_files_json", "test_files_synced", "test_files_left_behind"),
         "models/store": ("models/test_store", "models/test_store_files"),
         "inference/calibration": ("inference/test_calibration_by_hand", "inference/test_calibration"),

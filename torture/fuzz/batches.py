@@ -14,6 +14,7 @@ import time
 import warnings
 from pathlib import Path
 
+from relatum.progress import announce
 from torture.campaign import Campaign
 from torture.fuzz.parser import Parser
 
@@ -39,7 +40,8 @@ class Batch:
         self._parser, self._seed, self._numbers, self._until = parser, seed, numbers, until
 
     def start(self) -> None:
-        """Begin."""
+        """Begin, with a word where that is a new parser: a bar would be a thread, which does not live on in a child."""
+        announce(f"fuzz: {self._parser.name}")
         self._at = mmap.mmap(-1, 8)  # shared: the number that is being tried
         self._at[:] = struct.pack("<q", self._numbers.start)
         handle, name = tempfile.mkstemp(prefix="torture-batch-")
