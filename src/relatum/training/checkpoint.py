@@ -74,7 +74,7 @@ def load_state(path: Path) -> State | None:
             part, _, key = name.partition("/")
             parts[part][key] = tensor
         state = State(parts["parameters"], parts["history"], mean=parts["mean"], best=parts["best"], **numbers)
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
+    except (KeyError, TypeError, ValueError):
         return None
     if best is None:
         return state
