@@ -86,7 +86,8 @@ def test_whoever_speaks_arrow_takes_it_as_it_is() -> None:
     import polars
     import pyarrow
 
-    assert pandas.DataFrame.from_arrow(SALES)["buyer"].tolist() == ["alex", "<b>kim</b>"]
+    if hasattr(pandas.DataFrame, "from_arrow"):  # from 3.0 on
+        assert pandas.DataFrame.from_arrow(SALES)["buyer"].tolist() == ["alex", "<b>kim</b>"]
     assert pyarrow.table(SALES).num_rows == 2
     assert polars.DataFrame(SALES).to_dicts() == SALES.to_dicts()
     answers = SALES  # noqa: F841  # DuckDB finds it by its name
