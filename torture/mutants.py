@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +162,10 @@ def examine(copy: Copy, file: str, seed: int, sample: int, before: dict[str, Any
     if unknown := sorted(equivalent.keys() - {mutant.text for mutant in mutants}):
         raise SystemExit(f"{file}: no such mutant, but listed as equivalent: {unknown}")
     chosen = _sample(mutants, file, seed, sample)
-    tried = chosen if before is None else [mutant for mutant in chosen if mutant.text in before["survivors"]]
+    told = {"sha256": sha256(original.encode()).hexdigest(), "mutants": len(mutants), "seed": seed, "sampled": len(chosen)}
+    tried = chosen
+    if before is not None and told.items() <= before.items():  # else other mutants were tried then
+        tried = [mutant for mutant in chosen if mutant.text in before["survivors"]]
     copy.put(file, original)
     passed, seconds = copy.run(TESTS[file], keep=True)
     if not passed:
@@ -185,9 +189,7 @@ def examine(copy: Copy, file: str, seed: int, sample: int, before: dict[str, Any
     print(f"  {killed} of {killed + len(survivors)} killed", flush=True)
     return {
         "tests": list(TESTS[file]),
-        "mutants": len(mutants),
-        "seed": seed,
-        "sampled": len(chosen),
+        **told,
         "killed": killed,
         "score": round(killed / max(1, killed + len(survivors)), 4),
         "survivors": survivors,

@@ -92,6 +92,15 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "form.weights[position], entity",
         ): _PRODUCT,
     },
+    f"{_SRC}/reasoning/bounds.py": {
+        "PlanValues.given_vectors: if not positions: -> if False:": "what nothing adds up to is 0, and the bias remains",
+        _text(
+            "PlanValues.form",
+            "bias + window_sums(entity, stored.weights[position], self.model.settings.window)",
+            "entity, stored.weights[position]",
+            "stored.weights[position], entity",
+        ): _PRODUCT,
+    },
     _EVALUATION: {
         _text("_joined", "int(left_keys.max(initial=-1)) + 1", "+ 1", "+ 2"): "one more key, which no tuple has",
         _text("_joined", "left_keys.max(initial=-1)", "-1", "1"): "more keys, which no tuple has",

@@ -86,6 +86,8 @@ def test_metrics_of_no_questions_are_zero() -> None:
     found = Metrics.of(empty).to_json()
     assert found.keys() == Metrics.of(made([0], [0])).to_json().keys()
     assert not any(found.values())
+    some = Metrics.of(made([0], [0])).to_json()
+    assert {name: type(value) for name, value in found.items()} == {name: type(value) for name, value in some.items()}
     assert set(Metrics.of(empty).hits) == set(HITS)
 
 
