@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import tarfile
 import tomllib
@@ -53,6 +54,20 @@ def test_the_quick_start_begins_with_an_install_and_knows_its_commands() -> None
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     named = [line.text.split()[1] for line in lines[1:] if not line.python]
     assert {"demo", "fill", "import", "train", "serve"} <= set(named) <= set(commands)
+
+
+def test_the_page_on_installing_has_the_sizes_that_were_measured() -> None:
+    page = (ROOT / "docs" / "installing.md").read_text(encoding="utf-8")
+    tried = json.loads((ROOT / "results" / "release.json").read_text())["tried"]
+    extras = {name: round(found["megabytes"]) for one in tried for name, found in one.get("extras", {}).items()}
+    shown = re.findall(r"^\| `(\w+)` \| .* \| (\d+) \|$", page, re.MULTILINE)
+    assert {name: int(size) for name, size in shown} == extras
+    assert extras.keys() == PROBES.keys()
+    for one in tried:
+        sizes = " | ".join(str(round(one["megabytes"][name])) for name in ("all", "without torch", "relatum"))
+        assert f"| {one['python']} | torch {one['torch']} | {sizes} |" in page
+        assert one["quick start"] == "works as it stands"
+        assert all(extra["works"] for extra in one.get("extras", {}).values())
 
 
 @pytest.mark.parametrize("fault", [None, "foreign", "missing", "large"])
