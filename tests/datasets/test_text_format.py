@@ -288,7 +288,7 @@ def test_any_bytes_give_a_hypergraph_or_a_clean_error(content: bytes, skip_bad: 
 
 
 def test_a_gzip_file_that_unpacks_to_far_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relatum.memory.budget", lambda: 1 << 20)
+    monkeypatch.setattr("relatum.memory.budget", lambda: 1 << 22)
     line = b"likes\tann\tbob\n"
     for times, fits in (((4 << 20) // len(line), True), ((24 << 20) // len(line), False)):
         path = tmp_path / "train.txt.gz"

@@ -100,7 +100,7 @@ def test_a_line_of_very_many_columns_is_refused_unless_wanted(
 
 
 def test_what_others_unpack_is_looked_at_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relatum.memory.budget", lambda: 1 << 20)
+    monkeypatch.setattr("relatum.memory.budget", lambda: 1 << 22)
     with little_memory(16 << 20):
         require_unpacked(packed(tmp_path / "small.csv.gz", b"a,b\n", 3))
         with pytest.raises(FormatError, match=r"unpacks to more than [0-9]+ MiB; if these are facts, unpack it first"):

@@ -74,7 +74,7 @@ def require_unpacked(path: Path) -> None:
 
 
 def _require_size(path: Path, size: int, unpacked: int) -> None:
-    most = max(MOST_UNPACKED * size, 4 * memory.budget())
+    most = max(MOST_UNPACKED * size, memory.budget())
     if unpacked > most:
         raise FormatError(path, None, f"unpacks to more than {most >> 20} MiB; if these are facts, unpack it first")
 
