@@ -1,4 +1,4 @@
-"""The numbers of docs/evaluation.md are those of results/."""
+"""The numbers of docs/evaluation.md and docs/trust.md are those of results/."""
 
 from __future__ import annotations
 
@@ -99,3 +99,10 @@ def test_the_page_on_evaluation_has_the_numbers_of_results(told: Any) -> None:
     lines = list(told())
     assert lines
     assert not [line for line in lines if line not in page]
+
+
+def test_the_page_on_trust_has_the_numbers_of_results() -> None:
+    from torture.page import PAGE, page, results
+
+    text = PAGE.read_text(encoding="utf-8")
+    assert text == page(text, results("torture"), results("mutation"))

@@ -47,14 +47,18 @@ def main() -> int:
     broken = sum(tally.broken for tally in tallies)
     print(f"{sum(tally.tried for tally in tallies):,} tried, {broken:,} broken")
     if given.out:
-        found = {
-            "version": __version__,
-            "python": platform.python_version(),
-            "seed": given.seed,
-            "attacks": [tally.to_json() for tally in tallies],
-        }
-        write_bytes(Path(given.out), (json.dumps(found, indent=1) + "\n").encode())
+        _write(Path(given.out), tallies)
     return 1 if broken else 0
+
+
+def _write(path: Path, tallies: list[Tally]) -> None:
+    """Write what came of attacks, in the place of what came of the same ones before."""
+    done = {tally.attack for tally in tallies}
+    before = json.loads(path.read_text(encoding="utf-8"))["attacks"] if path.exists() else []
+    every = [one for one in before if one["attack"] not in done] + [tally.to_json() for tally in tallies]
+    every.sort(key=lambda one: list(TRIALS).index(one["attack"]))
+    found = {"version": __version__, "python": platform.python_version(), "attacks": every}
+    write_bytes(path, (json.dumps(found, indent=1) + "\n").encode())
 
 
 def _arguments() -> argparse.Namespace:
@@ -65,7 +69,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="the number of the first trial, to repeat one")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, help="begin no trial after so long")
-    parser.add_argument("--out", help="write the table as JSON, with examples of what broke")
+    parser.add_argument("--out", help="write the table as JSON, beside what other attacks gave")
     given = parser.parse_args()
     given.attacks = given.attacks or list(TRIALS)
     if unknown := sorted(set(given.attacks) - set(TRIALS)):

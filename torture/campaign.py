@@ -18,6 +18,7 @@ class Tally:
     """What has come of the trials of one kind."""
 
     attack: str
+    seed: int
     kind: str
     tried: int = 0
     broken: int = 0
@@ -68,7 +69,7 @@ class Campaign:
 
         `fault` says what broke: what was lost, torn, raised, or took too long.
         """
-        tally = self.tallies.setdefault(kind, Tally(self.attack, kind))
+        tally = self.tallies.setdefault(kind, Tally(self.attack, self.seed, kind))
         tally.tried += tried
         tally.seconds += seconds
         tally.slowest = max(tally.slowest, seconds if slowest is None else slowest)
