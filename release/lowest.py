@@ -56,7 +56,8 @@ def try_lowest(python: str, torch: str | None, tests: list[str], results: Path |
         }
         print("\n".join(f"{name} {version}" for name, version in sorted(versions.items())))
         what = tests or [f"tests/{name}" for name in TESTS]
-        command = [str(environment.python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *what]
+        # Old versions of one library warn of new ones of another; that is no fault of ours.
+        command = [str(environment.python), "-m", "pytest", "-q", "-W", "default", "-p", "no:cacheprovider", *what]
         ended = subprocess.run(command, cwd=ROOT, env=environment.variables, stdout=subprocess.PIPE, text=True)
         sys.stdout.write(ended.stdout)
     if results is not None:
