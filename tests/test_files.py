@@ -95,9 +95,9 @@ def test_what_is_no_file_is_not_replaced_and_a_missing_folder_is_named(tmp_path:
 
 
 def test_a_directory_appears_whole_or_not_at_all(tmp_path: Path) -> None:
-    with atomic_directory(tmp_path / "deep" / "run") as folder:
+    with atomic_directory(tmp_path / "deep" / "deeper" / "run") as folder:
         (folder / "a").write_text("1")
-    assert (tmp_path / "deep" / "run" / "a").read_text() == "1"
+    assert (tmp_path / "deep" / "deeper" / "run" / "a").read_text() == "1"
     with pytest.raises(ValueError, match="no"), atomic_directory(tmp_path / "other") as folder:
         (folder / "a").write_text("1")
         raise ValueError("no")

@@ -105,6 +105,12 @@ def test_a_reader_beside_the_writer_never_sees_half_a_file(tmp_path: Path) -> No
     assert seen <= set(range(40))
 
 
+def test_a_block_that_fails_before_it_has_written_says_why(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="why"), atomic_path(tmp_path / "fact"):
+        raise ValueError("why")
+    assert not list(tmp_path.iterdir())
+
+
 def test_two_writers_at_once_each_have_a_file_of_their_own(tmp_path: Path) -> None:
     with atomic_path(tmp_path / "fact") as first, atomic_path(tmp_path / "fact") as second:
         assert first != second

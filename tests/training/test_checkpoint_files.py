@@ -141,6 +141,16 @@ def test_an_older_checkpoint_counts_until_there_is_a_newer_one(tmp_path: Path) -
     assert files(tmp_path) == ["checkpoint-best-2.safetensors", NAME]
 
 
+def test_a_checkpoint_of_the_third_version_has_its_best_parameters_inside(tmp_path: Path) -> None:
+    one = state()
+    parts = ("parameters", "history", "mean", "best")
+    body = safetensors.torch.save({f"{part}/entities": getattr(one, part)["entities"] for part in parts})
+    write_tensor_file(tmp_path / NAME, body, "relatum-checkpoint", 3, saved_numbers(one))
+    loaded = load_state(tmp_path / NAME)
+    assert loaded is not None
+    assert alike(loaded, one)
+
+
 def test_what_is_called_like_an_older_checkpoint_and_is_none_stays(tmp_path: Path) -> None:
     (tmp_path / "checkpoint").write_text("somebody's")
     assert load_state(tmp_path / NAME) is None
