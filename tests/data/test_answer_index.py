@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from relatum.data import answer_index
 from relatum.data.answer_index import AnswerIndex
 
 
@@ -38,3 +40,12 @@ def test_the_memory_is_that_of_all_arrays() -> None:
     key, answers = np.array([1, 0, 1], np.int32), np.array([1, 0, 2], np.int32)
     index = AnswerIndex([key, key], [2, 2], answers, 3)
     assert index.nbytes == 3 * 4 + 3 * 4 + 2 * 8  # answers, where those of two keys begin and end, and the keys
+
+
+@pytest.mark.parametrize(("largest", "levels"), [(27, 1), (26, 2), (9, 2), (8, 3)])
+def test_a_level_packs_as_many_columns_as_a_key_holds(largest: int, levels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_index, "LARGEST_KEY", largest)
+    key = np.zeros(1, np.int32)
+    index = AnswerIndex([key, key, key], [3, 3, 3], key, 1)
+    assert [column for columns, _ in index.levels for column in columns] == [0, 1, 2]
+    assert len(index.levels) == levels

@@ -156,7 +156,8 @@ def slow_interval(ranks: Ranks, share: float, resamples: int, seed: int) -> tupl
 @pytest.mark.parametrize("given", [{}, {"share": 0.5, "resamples": 40, "seed": 3}, {"share": 0.8}])
 def test_the_interval_holds_the_middle_share_of_resampled_means(given: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
-    fact = np.array([4, 4, 9, 9, 9, 2, 7, 7])
-    ranks = Ranks(rng.integers(0, 9, 8), rng.integers(0, 3, 8), fact, *[np.zeros(8, np.int64)] * 3, np.zeros(8, np.bool_))
+    fact = rng.integers(0, 40, 60) * 3  # some facts have several questions, some numbers have no fact
+    zeros = np.zeros(60, np.int64)
+    ranks = Ranks(rng.integers(0, 99, 60), rng.integers(0, 3, 60), fact, zeros, zeros, zeros, zeros > 0)
     expected = slow_interval(ranks, **{"share": 0.95, "resamples": 1000, "seed": 0, **given})
     assert mrr_interval(ranks, **given) == pytest.approx(expected, rel=1e-12)
