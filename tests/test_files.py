@@ -243,7 +243,7 @@ def test_whatever_is_wrong_with_a_document_is_one_sentence(tmp_path: Path, text:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("whole", [b"", b"one\n", b"one\ntwo\n", b"x" * 200_000 + b"\n"])
+@pytest.mark.parametrize("whole", [b"", b"\n", b"one\n", b"one\ntwo\n", b"x" * 200_000 + b"\n"])
 @pytest.mark.parametrize("torn", [b"", b"t", b"y" * 200_000])
 def test_a_torn_line_is_dropped_and_whole_ones_stay(tmp_path: Path, whole: bytes, torn: bytes) -> None:
     path = tmp_path / "lines"

@@ -67,6 +67,13 @@ def test_descriptors_are_closed_again(tmp_path: Path) -> None:
     assert open_files() == before
 
 
+def test_directories_are_left_alone_where_they_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with recorded_writes() as calls:
+        files._sync_directory(tmp_path)
+    assert not calls
+
+
 def test_a_directory_is_closed_also_where_it_cannot_be_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: int) -> None:
         raise OSError("the disk is gone")

@@ -77,6 +77,14 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "where the two have met, the entity there is not smaller, or it is past the end, and past it stays past it"
         ),
     },
+    f"{_SRC}/training/checkpoint.py": {
+        _text(
+            "_older",
+            "stored = read_titled_file(path.with_suffix(''), *_TITLED) if path.suffix else None",
+            "if path.suffix",
+            "if True",
+        ): "without an ending it is the file itself, which is not there, or was just written in the new form",
+    },
     _FORMS: {
         _text("_", _UNION, "left.form, right.form", "right.form, left.form"): _EITHER,
         _text("_", _UNION, "left.bound, right.bound", "right.bound, left.bound"): "a union's bound asks both sides alike",
@@ -93,6 +101,12 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ): _PRODUCT,
     },
     f"{_SRC}/reasoning/bounds.py": {
+        _text(
+            "_intercepts",
+            "1 - np.clip(slopes / _STEEPEST, 1e-12, 1)",
+            "slopes / _STEEPEST, 1e-12",
+            "1e-12, slopes / _STEEPEST",
+        ): "the larger of the two, and 1 at most",
         "PlanValues.given_vectors: if not positions: -> if False:": "what nothing adds up to is 0, and the bias remains",
         _text(
             "PlanValues.form",

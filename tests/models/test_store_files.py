@@ -163,6 +163,7 @@ def edit(folder: Path, **changes: object) -> None:
         ({"entities": ...}, "KeyError"),
         ({"settings": []}, "AttributeError"),
         ({"model": []}, "TypeError"),
+        ({"model": "transformer"}, "[^(]: unknown model 'transformer'$"),
         ({"settings": {"dim": [1]}}, "SettingError"),
         ({"format": True}, "saved in format True"),
         ({"format": 1.0}, r"saved in format 1\.0"),
