@@ -10,7 +10,7 @@ RECENT = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full torture mutants check docs format bench dist try-release lowest clean
+.PHONY: help setup demo test test-full coverage torture mutants check docs format bench dist try-release lowest clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -29,6 +29,9 @@ demo: $(STAMP)  ## Show what relatum does, in a minute
 
 test: $(STAMP)  ## Run the default tests
 	$(PYTEST)
+
+coverage: $(STAMP)  ## Run the default tests, count the lines that they run, processes that they start included
+	$(PYTEST) --cov --cov-report=term:skip-covered --cov-fail-under=95
 
 test-full: $(STAMP)  ## Run the same tests at their large counts
 	$(PYTEST) --full
