@@ -262,6 +262,14 @@ def test_the_first_name_that_is_there_is_found(tmp_path: Path) -> None:
     assert find_file(tmp_path, "new", "old") == tmp_path / "new"
 
 
+@pytest.mark.parametrize("to", ["new", "nothing", "."])
+def test_what_cannot_be_read_is_not_taken_for_absent(tmp_path: Path, to: str) -> None:
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "new").symlink_to(to)
+    with pytest.raises(FormatError, match="new: not a file"):
+        find_file(tmp_path, "new", "old")
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 def test_a_named_pipe_or_a_folder_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")

@@ -270,8 +270,14 @@ def _is_own(path: Path) -> bool:
 
 
 def find_file(folder: Path, *names: str) -> Path | None:
-    """Return the first of these files that is there, the name of today before older ones; None if there is none."""
-    return next((folder / name for name in names if (folder / name).is_file()), None)
+    """Return the first of these files that is there, the name of today before older ones; None if there is none.
+
+    What is there but cannot be read, such as a link to nothing, is not taken for absent: nobody would notice what is missing.
+    """
+    found = next((folder / name for name in names if os.path.lexists(folder / name)), None)
+    if found is not None:
+        require_file(found)
+    return found
 
 
 def document(format_name: str, version: int, content: Mapping[str, Any]) -> bytes:
@@ -342,8 +348,8 @@ def read_whole(path: Path) -> bytes:
 
 
 def require_file(path: Path) -> None:
-    """Refuse what is there but no file, such as a named pipe, which would have its reader wait for ever."""
-    if path.exists() and not path.is_file():
+    """Refuse what is there but no file: a named pipe, which would have its reader wait for ever, or a link to nothing."""
+    if os.path.lexists(path) and not path.is_file():
         raise FormatError(path, None, "not a file")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import time
 import tracemalloc
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from relatum.datasets import text_format
+from relatum.datasets.load import load
 from relatum.datasets.text_format import read_tuples
 from relatum.datasets.text_lines import Layout, require_unpacked
 from relatum.errors import FormatError, SettingError
@@ -105,3 +107,12 @@ def test_what_others_unpack_is_looked_at_before(tmp_path: Path, monkeypatch: pyt
         require_unpacked(packed(tmp_path / "small.csv.gz", b"a,b\n", 3))
         with pytest.raises(FormatError, match=r"unpacks to more than [0-9]+ MiB; if these are facts, unpack it first"):
             require_unpacked(packed(tmp_path / "large.csv.gz", b"\n" * 1024, 200))
+
+
+def test_a_file_that_ends_in_a_hole_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_bytes(b"likes\tann\tbob\n")
+    load(tmp_path)
+    os.truncate(path, 1 << 40)  # reading it would take an hour
+    with pytest.raises(FormatError, match="ends in NUL bytes"):
+        load(tmp_path)

@@ -103,3 +103,35 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
     kept.append(decisions.decide("shop", *FACT, "accept"))
     decisions.close()
     assert Decisions(path).counts("shop")["accept"] == len(kept)
+
+
+def test_a_file_that_is_damaged_while_it_is_open_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.db"
+    decisions = Decisions(path)
+    for number in range(300):
+        decisions.decide("run", "sold", (f"drew {number}", "x" * 200), "accept")
+    decisions.close()
+    content = bytearray(path.read_bytes())
+    content[24576:] = bytes(byte ^ 0x55 for byte in content[24576:])
+    path.write_bytes(content)
+    opened = Decisions(path)
+    for ask in (
+        lambda: opened.standing("run"),
+        lambda: opened.counts("run"),
+        lambda: list(opened.accepted("run")),
+        lambda: opened.of_relation("run", "sold"),
+    ):
+        with pytest.raises(RequestError, match="decisions cannot be read"):
+            ask()
+
+
+def test_entities_that_are_no_list_are_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.db"
+    decisions = Decisions(path)
+    decisions.decide("run", "sold", ("drew",), "accept")
+    for damaged in ("[", "5"):
+        with sqlite3.connect(path) as other:
+            other.execute("UPDATE decisions SET entities = ?", (damaged,))
+        other.close()
+        with pytest.raises(RequestError, match="decision 1 is damaged"):
+            decisions.standing("run")

@@ -22,9 +22,9 @@ from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, lo
 from relatum.datasets.row_files import load_rows, save_rows
 from relatum.datasets.statement_files import StatementReader, find_statement_files, recognise_form, write_statements
 from relatum.datasets.text_format import TupleReader, read_roles, write_roles, write_tuples
-from relatum.datasets.text_lines import Layout
+from relatum.datasets.text_lines import Layout, require_text_end
 from relatum.errors import DataError, RelatumError, nearest_names
-from relatum.files import atomic_directory, cache_directory, find_file, sha256_of
+from relatum.files import atomic_directory, cache_directory, find_file, require_file, sha256_of
 from relatum.progress import progress
 from relatum.statements.forms import Form, find_form
 
@@ -81,6 +81,8 @@ def load(
         form = form or found
         dataset, files = None, _find_files(path) if form is None else _find_statements(path, form)
     _check_statement_options(form, layouts, min_count)
+    for file in files.values():
+        require_text_end(file)
     checksums = {part: checksum_of(file) if use_cache else sha256_of(file) for part, file in files.items()}
     if dataset is None and not layouts and not skip_bad and form is None:
         dataset = recognise(checksums)
@@ -178,10 +180,11 @@ def _find_files(path: Path) -> dict[str, Path]:
         return {"train": path}
     files = {}
     for part in (*PARTS, "roles"):
-        found = [path / (part + ending) for ending in _ENDINGS if (path / (part + ending)).is_file()]
+        found = [path / (part + ending) for ending in _ENDINGS if os.path.lexists(path / (part + ending))]
         if len(found) > 1:
             raise DataError(f"{path}: both {found[0].name} and {found[1].name} are there; which is {part}?")
         if found:
+            require_file(found[0])
             files[part] = found[0]
     if "train" not in files:
         raise DataError(f"{path}: no train file (one of {', '.join('train' + ending for ending in _ENDINGS)})")

@@ -20,6 +20,7 @@ __all__ = [
     "Layout",
     "SkippedLines",
     "require_columns",
+    "require_text_end",
     "require_unpacked",
     "split_line",
     "whole_lines",
@@ -31,6 +32,7 @@ MOST_UNPACKED = 200  # times its size that a gzip file unpacks to; facts come to
 MOST_LISTED = 1000  # skipped lines that are kept with their reasons; the rest are counted
 USUAL_COLUMNS = 500  # of a fact or a table; work on wide ones grows with the square of their columns
 _COLUMNS = "RELATUM_COLUMNS"  # the environment variable that raises it
+_NULS = bytes(64)  # a line with a NUL is a bad line; so many at the end are no line
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -60,6 +62,14 @@ def whole_lines(path: Path) -> Generator[bytes, None, None]:
             advance(reported - before)
         if rest:
             yield rest + b"\n"
+
+
+def require_text_end(path: Path) -> None:
+    """Refuse a file that ends in many NUL bytes, as a crash may leave one, before it is read for a long time."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - len(_NULS), 0))
+        if file.read() == _NULS:
+            raise FormatError(path, None, "ends in NUL bytes: cut off by a crash, or no text file")
 
 
 def require_unpacked(path: Path) -> None:

@@ -12,9 +12,10 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from relatum.errors import DataError, RelatumError
 from relatum.serving.errors import RequestError
@@ -142,40 +143,36 @@ class Decisions:
     def standing(self, run: str, *, before: int | None = None, limit: int = _PAGE) -> list[Decision]:
         """Return decisions on a run that stand, the latest first; `before` a number, to go on from there."""
         most = 2**63 - 1 if before is None else before
-        with self._lock:
-            found = self._connection.execute(
-                f"SELECT {_COLUMNS} FROM decisions WHERE run = ? AND undone IS NULL AND id < ? ORDER BY id DESC LIMIT ?",  # noqa: S608
-                (run, most, min(limit, _PAGE)),
-            ).fetchall()
+        found = self._rows(
+            f"SELECT {_COLUMNS} FROM decisions WHERE run = ? AND undone IS NULL AND id < ? ORDER BY id DESC LIMIT ?",  # noqa: S608
+            (run, most, min(limit, _PAGE)),
+        )
         return [_decision(row) for row in found]
 
     def of_relation(self, run: str, relation: str) -> dict[tuple[str, ...], Decision]:
         """Return the decisions on a relation's facts that stand, by the entities of the fact."""
-        with self._lock:
-            found = self._connection.execute(
-                f"SELECT {_COLUMNS} FROM decisions WHERE run = ? AND relation = ? AND undone IS NULL",  # noqa: S608
-                (run, relation),
-            ).fetchall()
+        found = self._rows(
+            f"SELECT {_COLUMNS} FROM decisions WHERE run = ? AND relation = ? AND undone IS NULL",  # noqa: S608
+            (run, relation),
+        )
         return {one.entities: one for one in map(_decision, found)}
 
     def counts(self, run: str) -> dict[str, int]:
         """Return how many facts of a run were accepted and how many rejected."""
-        with self._lock:
-            found = self._connection.execute(
-                "SELECT verdict, count(*) FROM decisions WHERE run = ? AND undone IS NULL GROUP BY verdict", (run,)
-            ).fetchall()
+        found = self._rows(
+            "SELECT verdict, count(*) FROM decisions WHERE run = ? AND undone IS NULL GROUP BY verdict", (run,)
+        )
         return {"accept": 0, "reject": 0, **dict(found)}
 
     def accepted(self, run: str) -> Iterator[str]:
         """Yield the accepted facts of a run as lines of a file that `relatum update` reads, in the order of decisions."""
         last = 0
         while True:
-            with self._lock:
-                found = self._connection.execute(
-                    f"SELECT {_COLUMNS} FROM decisions WHERE run = ? AND verdict = 'accept' AND undone IS NULL AND id > ? "  # noqa: S608
-                    "ORDER BY id LIMIT ?",
-                    (run, last, _PAGE),
-                ).fetchall()
+            found = self._rows(
+                f"SELECT {_COLUMNS} FROM decisions WHERE run = ? AND verdict = 'accept' AND undone IS NULL AND id > ? "  # noqa: S608
+                "ORDER BY id LIMIT ?",
+                (run, last, _PAGE),
+            )
             for one in map(_decision, found):
                 yield "\t".join((one.relation, *one.entities)) + "\n"
                 last = one.id
@@ -186,6 +183,14 @@ class Decisions:
         """Close the file."""
         with self._lock:
             self._connection.close()
+
+    def _rows(self, sql: str, parameters: tuple[object, ...]) -> list[Any]:
+        """Return the rows of a query; a file that was damaged since it was opened is said to be."""
+        try:
+            with self._lock:
+                return self._connection.execute(sql, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise RequestError(503, f"the decisions cannot be read: {error}") from None
 
     def _writing(self) -> _Transaction:
         return _Transaction(self._connection)
@@ -209,14 +214,21 @@ class _Transaction:
                 self._connection.execute("COMMIT")
                 return
             except sqlite3.Error as failed:  # such as a full disk
-                self._connection.execute("ROLLBACK")
+                self._roll_back()
                 raise RequestError(503, f"the decision could not be written: {failed}") from None
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+        self._roll_back()
         if isinstance(error, sqlite3.Error):
             raise RequestError(503, f"the decision could not be written: {error}") from None
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            with suppress(sqlite3.Error):  # what led here is what is said
+                self._connection.execute("ROLLBACK")
 
 
 def _decision(row: tuple[int, str, str, str, Verdict, float | None, float]) -> Decision:
     number, run, relation, entities, verdict, probability, decided = row
-    return Decision(number, run, relation, tuple(json.loads(entities)), verdict, probability, decided)
+    try:
+        return Decision(number, run, relation, tuple(json.loads(entities)), verdict, probability, decided)
+    except (ValueError, TypeError):
+        raise RequestError(503, f"decision {number} is damaged: its entities are no list") from None
