@@ -272,7 +272,7 @@ def _is_own(path: Path) -> bool:
 def find_file(folder: Path, *names: str) -> Path | None:
     """Return the first of these files that is there, the name of today before older ones; None if there is none.
 
-    What is there but cannot be read, such as a link to nothing, is not taken for absent: nobody would notice what is missing.
+    What is there but cannot be read, such as a link to nothing, is not taken for absent: something would be missing.
     """
     found = next((folder / name for name in names if os.path.lexists(folder / name)), None)
     if found is not None:
