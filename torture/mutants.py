@@ -72,6 +72,7 @@ class Copy:
         source = str(self.folder / "src")
         sys.path[:0] = [source]
         os.environ |= {"PYTHONPATH": source, "NUMBA_CACHE_DIR": str(self.folder / "numba")}
+        os.environ.pop("PYTEST_ADDOPTS", None)  # which is about the tests that this may be one of
         if not keep:
             os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         import pytest

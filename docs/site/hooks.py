@@ -17,7 +17,15 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "results/**/*", "experiments/*.toml", "experiments/*.py", "notebooks/*.ipynb")
+BESIDE = (
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "results/**/*",
+    "experiments/*.toml",
+    "experiments/*.py",
+    "notebooks/*.ipynb",
+)
 _LINK = re.compile(r"\]\(([^()\s:#]+)(#[^()\s]*)?\)")
 _NAMED = re.compile(r"(?<!\[)`(?:docs/)?([a-z-]+\.md)`(?!\])")
 
