@@ -16,6 +16,7 @@ PATIENCE = 60.0  # seconds
 def decisions_trial(folder: Path, rng: random.Random) -> str | None:
     """Return what goes wrong with a damaged file of decisions."""
     from relatum.serving.decisions import Decisions
+    from relatum.serving.errors import RequestError
 
     path = folder / "decisions.db"
     kept = Decisions(path)
@@ -40,6 +41,7 @@ def decisions_trial(folder: Path, rng: random.Random) -> str | None:
 def _use(path: Path) -> str | None:
     from relatum.errors import RelatumError
     from relatum.serving.decisions import Decisions
+    from relatum.serving.errors import RequestError
 
     try:
         opened = Decisions(path)
@@ -51,7 +53,7 @@ def _use(path: Path) -> str | None:
             opened.undo("run", listed[0].id)
         opened.decide("run", "sold", ("drew", "alex"), "accept", 0.5)
         opened.close()
-    except RelatumError as error:
+    except (RelatumError, RequestError) as error:  # the second is what a client of the server is told
         return f"more than one line: {error}" if "\n" in str(error) else None
     except Exception as error:
         return f"{type(error).__name__}: {error}"
