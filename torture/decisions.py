@@ -16,7 +16,6 @@ PATIENCE = 60.0  # seconds
 def decisions_trial(folder: Path, rng: random.Random) -> str | None:
     """Return what goes wrong with a damaged file of decisions."""
     from relatum.serving.decisions import Decisions
-    from relatum.serving.errors import RequestError
 
     path = folder / "decisions.db"
     kept = Decisions(path)
