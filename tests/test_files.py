@@ -21,6 +21,7 @@ from relatum.files import (
     cache_directory,
     drop_torn_line,
     find_file,
+    is_there,
     read_document,
     read_whole,
     sha256_of,
@@ -309,3 +310,13 @@ def test_a_link_that_leads_to_itself_is_no_file_to_write(tmp_path: Path) -> None
     with pytest.raises(RelatumError, match="loop: is a link that leads to itself"), atomic_file(tmp_path / "loop"):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["loop"]
+
+
+def test_a_file_that_need_not_be_there_is_there_absent_or_refused(tmp_path: Path) -> None:
+    assert not is_there(tmp_path / "file")
+    (tmp_path / "file").write_text("x")
+    assert is_there(tmp_path / "file")
+    (tmp_path / "link").symlink_to("link")
+    for name in ("link", "."):
+        with pytest.raises(FormatError, match="not a file"):
+            is_there(tmp_path / name)

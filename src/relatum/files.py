@@ -31,6 +31,7 @@ __all__ = [
     "document",
     "drop_torn_line",
     "find_file",
+    "is_there",
     "left_behind",
     "left_folders",
     "parse_json",
@@ -345,6 +346,12 @@ def read_whole(path: Path) -> bytes:
     if not memory.fits(_AS_OBJECTS * size):
         raise RelatumError(f"{path}: its {size:,} bytes are more than the free memory can hold")
     return path.read_bytes()
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a file that need not be there is; what is there but no file is refused, not taken for absent."""
+    require_file(path)
+    return path.exists()
 
 
 def require_file(path: Path) -> None:

@@ -54,7 +54,7 @@ _TYPES = {
     "|b1": "BOOL",
 }
 _ORDER = list(_TYPES)
-_UNREADABLE = (StopIteration, OSError, KeyError, TypeError, AttributeError, ValueError, RecursionError)
+_UNREADABLE = (StopIteration, OSError, KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 
 
 class TensorFile(NamedTuple):

@@ -15,6 +15,7 @@ from relatum.data.row_store import RowStore, RowTable, TableSchema
 from relatum.data.vectors import Vectors
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
+from relatum.files import is_there
 from relatum.tensor_files import read_tensor_file, write_tensor_file
 
 __all__ = ["ROWS", "load_rows", "save_rows"]
@@ -44,7 +45,7 @@ def save_rows(folder: Path, rows: RowStore) -> None:
 def load_rows(folder: Path) -> RowStore | None:
     """Return the rows that are kept in a folder, or None if there are none; damaged ones are refused."""
     path = folder / ROWS
-    if not path.exists():
+    if not is_there(path):
         return None
     stored = read_tensor_file(path, _FORMAT, _VERSION)
     if stored is None:

@@ -18,7 +18,7 @@ from relatum.algebra.expression import OPERATIONS
 from relatum.algebra.node import Node
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError, RelatumError
-from relatum.files import read_document, write_document
+from relatum.files import is_there, read_document, write_document
 from relatum.progress import announce
 from relatum.runs.directory import LOCK
 from relatum.version import __version__
@@ -40,7 +40,7 @@ _QUIET, _PATIENCE = 1.0, 30.0  # seconds that one waits for another process with
 def load_definitions(folder: Path, schema: Schema) -> dict[str, Expression]:
     """Return the relations that are defined on a run, by name and in the order of definition, over those of its schema."""
     path = folder / _FILE
-    if not path.exists():
+    if not is_there(path):
         return {}
 
     def build(content: dict[str, Any]) -> dict[str, Expression]:

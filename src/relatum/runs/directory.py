@@ -21,6 +21,7 @@ from relatum.errors import DataError, RelatumError
 from relatum.evidence.evidence import Evidence
 from relatum.files import (
     find_file,
+    is_there,
     read_document,
     read_json,
     sha256_of,
@@ -121,13 +122,13 @@ def load_facts(folder: Path) -> Split:
 def load_calibration(folder: Path, relations: int) -> Calibration | None:
     """Return the calibration of a run with so many relations, or None where there were no facts to fit it on."""
     path = folder / CALIBRATION
-    return read_json(path, "calibration", lambda data: Calibration.from_json(data, relations)) if path.exists() else None
+    return read_json(path, "calibration", lambda data: Calibration.from_json(data, relations)) if is_there(path) else None
 
 
 def load_answer_calibration(folder: Path, schema: Schema) -> AnswerCalibration | None:
     """Return the chances of answers of a run with these relations, or None where there were no facts to fit them on."""
     path = folder / ANSWER_CALIBRATION
-    if not path.exists():
+    if not is_there(path):
         return None
     return read_json(path, "answer calibration", lambda data: AnswerCalibration.from_json(data, schema))
 
@@ -135,7 +136,7 @@ def load_answer_calibration(folder: Path, schema: Schema) -> AnswerCalibration |
 def load_new_fact_calibration(folder: Path, schema: Schema) -> NewFactCalibration | None:
     """Return the chances of new facts of a run with these relations, or None where they were not fitted."""
     path = folder / NEW_FACT_CALIBRATION
-    if not path.exists():
+    if not is_there(path):
         return None
     return read_json(path, "calibration of new facts", lambda data: NewFactCalibration.from_json(data, schema))
 
@@ -143,19 +144,19 @@ def load_new_fact_calibration(folder: Path, schema: Schema) -> NewFactCalibratio
 def load_answer_sets(folder: Path, schema: Schema) -> AnswerSets | None:
     """Return what sets of answers go by in a run with these relations, or None where it was not fitted."""
     path = folder / ANSWER_SETS
-    return read_json(path, "answer sets", lambda data: AnswerSets.from_json(data, schema)) if path.exists() else None
+    return read_json(path, "answer sets", lambda data: AnswerSets.from_json(data, schema)) if is_there(path) else None
 
 
 def load_evidence(folder: Path, facts: Hypergraph) -> Evidence | None:
     """Return the evidence of a run with these training facts, or None where it has none."""
     path = folder / EVIDENCE
-    return read_json(path, "evidence", lambda data: Evidence.from_json(data, facts)) if path.exists() else None
+    return read_json(path, "evidence", lambda data: Evidence.from_json(data, facts)) if is_there(path) else None
 
 
 def load_column_models(folder: Path, rows: RowStore | None) -> ColumnModels | None:
     """Return the models of the columns of a run's tables, or None where it has none."""
     path = folder / COLUMNS
-    if rows is None or not path.exists():
+    if rows is None or not is_there(path):
         return None
     return read_json(path, "models of columns", lambda data: ColumnModels.from_json(data, rows))
 

@@ -9,7 +9,7 @@ from typing import Any
 from relatum.algebra import parse
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError
-from relatum.files import read_document, write_document
+from relatum.files import is_there, read_document, write_document
 from relatum.sql.catalog import View
 from relatum.version import __version__
 
@@ -22,7 +22,7 @@ _FORMAT, _VERSION = "relatum-views", 1
 
 def load_views(folder: Path | None, schema: Schema) -> dict[str, View]:
     """Return the views in a run directory, by name and in the order in which they were made."""
-    if folder is None or not (folder / VIEWS).exists():
+    if folder is None or not is_there(folder / VIEWS):
         return {}
 
     def build(content: dict[str, Any]) -> dict[str, View]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -50,6 +51,8 @@ def plain_errors() -> Iterator[None]:
         yield
     except optuna.exceptions.StorageInternalError as error:
         raise RelatumError(f"the storage of the study failed: {error.__cause__ or error}") from None
+    except json.JSONDecodeError as error:
+        raise RelatumError(f"the storage of the study failed: its journal is damaged ({error})") from None
     except Exception as error:
         if type(error).__module__.startswith("sqlalchemy."):
             raise RelatumError(f"the storage of the study failed: {getattr(error, 'orig', None) or error}") from None
