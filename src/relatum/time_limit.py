@@ -1,4 +1,7 @@
-"""How long the search for answers may take: what it has found by then is what there is."""
+"""How long the search for answers may take: what it has found by then is what there is.
+
+Compiling kernels does not count: it comes once per machine, and must not change what is found the first time.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,19 @@ from collections.abc import Callable
 
 from relatum.errors import SettingError
 
-__all__ = ["Limit"]
+__all__ = ["Limit", "leave_out"]
+
+_left_out = 0.0  # seconds of this process that count for no limit
+
+
+def leave_out(seconds: float) -> None:
+    """Have no limit count so many seconds that have just passed."""
+    global _left_out
+    _left_out += seconds
+
+
+def _now() -> float:
+    return time.monotonic() - _left_out
 
 
 class Limit:
@@ -23,15 +38,15 @@ class Limit:
         if seconds is not None and (math.isnan(seconds) or seconds <= 0):
             raise SettingError(f"seconds: must be above 0, or None for no limit, not {seconds}")
         self.seconds, self._advance = seconds, advance
-        self._began = self._last = time.monotonic()
+        self._began = self._last = _now()
         self._end = math.inf if seconds is None else self._began + seconds
         self.stopped = False
         self._whole: Limit | None = None
 
     def reached(self) -> bool:
         """Return whether the time is over; `stopped` then remembers that a search ended early."""
-        now = time.monotonic()
-        if self._advance is not None and (passed := int(1000 * (now - self._last))):
+        now = _now()
+        if self._advance is not None and (passed := int(1000 * (now - self._last))) > 0:
             self._advance(passed)
             self._last += passed / 1000
         over = now >= self._end
@@ -50,6 +65,6 @@ class Limit:
         part = Limit(None, self._advance)
         part._whole = self
         if self._end != math.inf:
-            now = time.monotonic()
+            now = _now()
             part._end = now + share * max(0.0, self._end - now)
         return part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from numba.core import event
 
 from relatum.kernels.kernel_cache import keep_compiled, why_not_kept
 from relatum.progress import announce
+from relatum.time_limit import leave_out
 
 __all__ = ["TILE", "exact", "exponentials", "fastmath_inline", "reordered", "strict_inline"]
 
@@ -53,16 +55,29 @@ def _compile(function: Callable[..., Any], fastmath: bool | set[str], *, inline:
 
 
 class _Compilation(event.Listener):
-    """Says so when kernels are really compiled, and not read from the cache: that may take half a minute."""
+    """Says so when kernels are really compiled, and not read from the cache: that may take half a minute.
+
+    One that others call is compiled while they are: the time of the outermost counts. Numba compiles on one thread at a
+    time.
+    """
+
+    def __init__(self) -> None:
+        self._depth, self._began = 0, 0.0
 
     def on_start(self, event: event.Event) -> None:
+        if self._depth == 0:
+            self._began = time.monotonic()
+        self._depth += 1
         fault = why_not_kept()
         announce(
             "compiling kernels, once per machine ..." if fault is None else f"compiling kernels, at each start: {fault}"
         )
 
     def on_end(self, event: event.Event) -> None:
-        """Say nothing: what comes next shows that it is over."""
+        """Leave the time out of what searches may take; what comes next shows that it is over."""
+        self._depth -= 1
+        if self._depth == 0:
+            leave_out(time.monotonic() - self._began)
 
 
 event.register("numba:compile", _Compilation())  # type: ignore[no-untyped-call]

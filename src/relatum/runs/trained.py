@@ -313,10 +313,10 @@ class Trained:
             new_only: leave out those that follow from what is known already.
             seconds: when to stop with the best that was found; None is no limit.
         """
-        parsed = self.parsed(query)
+        parsed, reasoner = self.parsed(query), self.reasoner
         with progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance:
             limit = Limit(seconds, advance if seconds else None)
-            return self.reasoner.answer(parsed, k, mode, new_only=new_only, limit=limit)
+            return reasoner.answer(parsed, k, mode, new_only=new_only, limit=limit)
 
     def parsed(self, query: str | Query) -> Query:
         """Return a query over stored relations alone, whose names are those of entities."""
