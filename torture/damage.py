@@ -134,6 +134,7 @@ def attack(campaign: Campaign) -> None:
     bench = workbench()
     attacker = _Attacker(bench)
     table = damages()
+    turns = random.Random(0).sample(sorted(table), len(table))  # each has its turn, alike ones far apart
     for number, rng in campaign.trials():
         begun = time.monotonic()
         if number % KERNELS == KERNELS - 1:
@@ -141,7 +142,7 @@ def attack(campaign: Campaign) -> None:
         elif number % KERNELS == KERNELS // 2:
             name, fault = "decisions", decisions_trial(campaign.folder, rng)
         elif number % 4 == 0:
-            which = sorted(table)[number // 4 * 7 % len(table)]  # 7 and 431 share no factor, so each has its turn
+            which = turns[number // 4 % len(turns)]
             name, fault = TABLE.name, attacker.table(which, table[which], rng)
         else:
             (subject,) = rng.choices(SUBJECTS, _WEIGHTS)

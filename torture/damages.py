@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from relatum.data.hypergraph import Hypergraph, Split
-from relatum.runs.directory import save_facts
+from relatum.datasets.row_files import ROWS
+from relatum.runs.directory import FITTED, save_facts
 from relatum.tensor_files import map_arrays, write_tensors
 
 Damage = Callable[[Path], None]
@@ -48,13 +49,23 @@ def _whole_files() -> Iterator[tuple[str, Damage]]:
         yield f"{name}: a text", _written(name, b'"x"')
         nested = f'{{"format": 1, "version": 1, "a": {_DEEP}{_DEEP.replace("[", "]")}}}'
         yield f"{name}: nesting that ends", _written(name, nested.encode())
+    for name in (*FITTED, ROWS):
+        yield f"{name}: not there, but noted", lambda folder, name=name: _only_noted(folder, name)  # type: ignore[misc]
+
+
+def _only_noted(folder: Path, name: str) -> None:
+    """Take a file away that the run says to have."""
+    (folder / name).unlink(missing_ok=True)
+    document = json.loads((folder / "environment.json").read_bytes())
+    document["files"].append(name)
+    (folder / "environment.json").write_text(json.dumps(document), encoding="utf-8")
 
 
 def _values() -> Iterator[tuple[str, Damage]]:
     wrong = ["null", '"x"', "-1", _HUGE, _DIGITS, "1e400", "NaN", "{}", "[]", "true"]
     at = {
         "config.json": ["format", "model", "settings", "entities", "parameters", "revision", "settings.dim"],
-        "environment.json": ["updates", "versions", "checksums", "facts", "version"],
+        "environment.json": ["updates", "versions", "checksums", "facts", "version", "files"],
         "calibration.json": ["slope", "slope.0", "raw_logits", "raw_logits.0"],
         "answer_calibration.json": ["weights", "weights.0.0", "centres", "scale", "observed", "curves", "terms"],
         "new_fact_calibration.json": ["weights", "weights.0", "offsets", "unnamed", "valid"],

@@ -14,6 +14,7 @@ import relatum
 from relatum import DataError, Hypergraph, RelatumError, Run, SettingError, Split, UnknownNameError
 from relatum.data.known_answers import KnownAnswers
 from relatum.runs.covering_sets import covering_set
+from support.older_runs import make_older
 from support.strategies import restrict
 
 
@@ -138,7 +139,7 @@ def test_it_is_kept_with_the_run_and_an_older_run_finds_it_by_its_facts(run: Run
     assert [list(saved.complete(question, coverage=0.9)) for question in asked] == wanted
     path = folder / "answer_sets.json"
     before = path.read_text()
-    path.unlink()
+    make_older(folder, path.name)
     older = Run.load(folder)
     assert [list(older.complete(question, coverage=0.9)) for question in asked] == wanted
     assert older.answer_sets is None

@@ -11,6 +11,7 @@ import pytest
 import relatum
 from relatum import Hypergraph, RelatumError, Run, Split
 from relatum.runs.probabilities import fact_probabilities
+from support.older_runs import make_older
 from support.strategies import restrict
 
 
@@ -116,7 +117,7 @@ def test_they_are_kept_with_the_run_and_damage_is_told_in_one_line(run: Run, tmp
 
 def test_a_run_of_before_goes_by_its_calibration_of_facts(run: Run, tmp_path: Path) -> None:
     run.save(tmp_path / "saved")
-    (tmp_path / "saved" / "answer_calibration.json").unlink()
+    make_older(tmp_path / "saved", "answer_calibration.json")
     old = Run.load(tmp_path / "saved")
     found = old.complete("speaks(p3, ?)", k=50, new_only=True)
     assert old.calibration is not None

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from relatum import DataError, Run, SettingError, Spec, fit, load
+from relatum import DataError, RelatumError, Run, SettingError, Spec, fit, load
 from relatum.datasets.load import save
 from relatum.runs.answers import Question
+from relatum.runs.directory import FITTED
 
 
 @pytest.fixture(scope="module")
@@ -117,9 +119,18 @@ def test_without_validation_facts_there_are_no_probabilities(tmp_path: Path) -> 
     assert plain.complete("sold(drew, ?, book)")[0].probability is None
 
 
-def test_a_damaged_calibration_is_an_error_of_one_line(run: Run, tmp_path: Path) -> None:
-    import shutil
+def test_what_is_noted_as_a_part_of_the_run_must_be_there(run: Run, tmp_path: Path) -> None:
+    assert run.folder is not None
+    for name in FITTED:
+        if (run.folder / name).exists():
+            copy = Path(shutil.copytree(run.folder, tmp_path / name))
+            (copy / name).unlink()
+            with pytest.raises(RelatumError, match=f"{name} is missing, a part of the run; put it back"):
+                _ = Run.load(copy).validated
+    assert len(list(tmp_path.iterdir())) >= 3
 
+
+def test_a_damaged_calibration_is_an_error_of_one_line(run: Run, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(run.folder, copy)
     for text in ("{", "{}", '{"slope": [1]}', "[]"):

@@ -148,6 +148,8 @@ def test_it_says_where_it_came_from(trained: Path, new_facts: Path, tmp_path: Pa
     found = json.loads((second.folder / "environment.json").read_text())
     steps = found.pop("updates")
     assert found.pop("facts") != old.pop("facts")  # their checksum: there are more of them
+    assert "calibration.json" in found.pop("files")
+    assert "calibration.json" in old.pop("files")
     assert found == old
     assert [(step["from"], step["seed"], step["added"]) for step in steps] == [("example", 3, 4), ("out", 0, 1)]
     assert steps[0]["checksums"]["train"] == hashlib.sha256(NEW.encode()).hexdigest()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -48,6 +48,7 @@ __all__ = [
     "COLUMNS",
     "ENVIRONMENT",
     "EVIDENCE",
+    "FITTED",
     "JOURNAL",
     "LOCK",
     "NEW_FACT_CALIBRATION",
@@ -74,10 +75,14 @@ SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint.safe
 ENVIRONMENT, CARD, CALIBRATION = "environment.json", "README.md", "calibration.json"
 ANSWER_CALIBRATION, NEW_FACT_CALIBRATION = "answer_calibration.json", "new_fact_calibration.json"
 ANSWER_SETS, EVIDENCE, COLUMNS = "answer_sets.json", "evidence.json", "columns.json"
+FITTED = (CALIBRATION, ANSWER_CALIBRATION, NEW_FACT_CALIBRATION, EVIDENCE, COLUMNS, ANSWER_SETS)  # on validation facts
 
+_OPTIONAL = (ROWS, *FITTED)  # files that not every run has
 _FACTS, _KEY = "facts.safetensors", {"run": "facts"}
 _OLD_FACTS, _OLD_ENVIRONMENT = "facts.columns", "provenance.json"  # what they were called
 _FORMAT, _VERSION = "relatum-environment", 1
+
+_Found = TypeVar("_Found")
 
 
 def is_free(folder: Path) -> bool:
@@ -116,49 +121,56 @@ def load_facts(folder: Path) -> Split:
     wanted = read_environment(folder).get("facts")  # older runs have none
     if new and wanted is not None and wanted != sha256_of(folder / _FACTS):
         raise RelatumError(f"{folder}: its facts ({_FACTS}) are not those that it was trained on; put these back")
-    return replace(split, rows=load_rows(folder))
+    return replace(split, rows=load_rows(folder) if _has(folder, ROWS) else None)
 
 
 def load_calibration(folder: Path, relations: int) -> Calibration | None:
     """Return the calibration of a run with so many relations, or None where there were no facts to fit it on."""
-    path = folder / CALIBRATION
-    return read_json(path, "calibration", lambda data: Calibration.from_json(data, relations)) if is_there(path) else None
+    return _optional(folder, CALIBRATION, "calibration", lambda data: Calibration.from_json(data, relations))
 
 
 def load_answer_calibration(folder: Path, schema: Schema) -> AnswerCalibration | None:
     """Return the chances of answers of a run with these relations, or None where there were no facts to fit them on."""
-    path = folder / ANSWER_CALIBRATION
-    if not is_there(path):
-        return None
-    return read_json(path, "answer calibration", lambda data: AnswerCalibration.from_json(data, schema))
+    return _optional(
+        folder, ANSWER_CALIBRATION, "answer calibration", lambda data: AnswerCalibration.from_json(data, schema)
+    )
 
 
 def load_new_fact_calibration(folder: Path, schema: Schema) -> NewFactCalibration | None:
     """Return the chances of new facts of a run with these relations, or None where they were not fitted."""
-    path = folder / NEW_FACT_CALIBRATION
-    if not is_there(path):
-        return None
-    return read_json(path, "calibration of new facts", lambda data: NewFactCalibration.from_json(data, schema))
+    what = "calibration of new facts"
+    return _optional(folder, NEW_FACT_CALIBRATION, what, lambda data: NewFactCalibration.from_json(data, schema))
 
 
 def load_answer_sets(folder: Path, schema: Schema) -> AnswerSets | None:
     """Return what sets of answers go by in a run with these relations, or None where it was not fitted."""
-    path = folder / ANSWER_SETS
-    return read_json(path, "answer sets", lambda data: AnswerSets.from_json(data, schema)) if is_there(path) else None
+    return _optional(folder, ANSWER_SETS, "answer sets", lambda data: AnswerSets.from_json(data, schema))
 
 
 def load_evidence(folder: Path, facts: Hypergraph) -> Evidence | None:
     """Return the evidence of a run with these training facts, or None where it has none."""
-    path = folder / EVIDENCE
-    return read_json(path, "evidence", lambda data: Evidence.from_json(data, facts)) if is_there(path) else None
+    return _optional(folder, EVIDENCE, "evidence", lambda data: Evidence.from_json(data, facts))
 
 
 def load_column_models(folder: Path, rows: RowStore | None) -> ColumnModels | None:
     """Return the models of the columns of a run's tables, or None where it has none."""
-    path = folder / COLUMNS
-    if rows is None or not is_there(path):
+    if rows is None:
         return None
-    return read_json(path, "models of columns", lambda data: ColumnModels.from_json(data, rows))
+    return _optional(folder, COLUMNS, "models of columns", lambda data: ColumnModels.from_json(data, rows))
+
+
+def _optional(folder: Path, name: str, what: str, convert: Callable[[Any], _Found]) -> _Found | None:
+    """Return what a file holds that not every run has, or None where this one has none."""
+    return read_json(folder / name, what, convert) if _has(folder, name) else None
+
+
+def _has(folder: Path, name: str) -> bool:
+    """Return whether a run has a file that not every run has; one that it had at first must still be there."""
+    if is_there(folder / name):
+        return True
+    if name in read_environment(folder).get("files", ()):  # older runs do not say
+        raise RelatumError(f"{folder}: {name} is missing, a part of the run; put it back")
+    return False
 
 
 def write_text(path: Path, text: str) -> None:
@@ -206,12 +218,20 @@ def _environment(content: dict[str, Any]) -> dict[str, Any]:
         raise DataError("its `updates` should say how many facts were added, and how many new entities came")
     if not isinstance(content.get("facts"), str | None):
         raise DataError("its `facts` should be a checksum")
+    files = content.get("files", [])
+    if not (isinstance(files, list) and all(isinstance(name, str) for name in files)):
+        raise DataError("its `files` should be a list of names")
     return content
 
 
 def save_environment(folder: Path, environment: Mapping[str, Any]) -> None:
-    """Write what a run was made from and where; the facts must be there already, for it holds their checksum."""
-    write_document(folder / ENVIRONMENT, _FORMAT, _VERSION, {**environment, "facts": sha256_of(folder / _FACTS)})
+    """Write what a run was made from and where, with the checksum of its facts and the names of what not every run has.
+
+    All of these files must be there already.
+    """
+    found = {"files": [name for name in _OPTIONAL if (folder / name).exists()]}
+    facts = {"facts": sha256_of(folder / _FACTS)} if (folder / _FACTS).exists() else {}  # older runs have others
+    write_document(folder / ENVIRONMENT, _FORMAT, _VERSION, {**environment, **facts, **found})
 
 
 def card(spec: Spec, split: Split, events: Sequence[Mapping[str, Any]]) -> str:

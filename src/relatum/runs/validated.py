@@ -31,15 +31,7 @@ from relatum.models.base import Model, Parameters
 from relatum.progress import progress
 from relatum.rules import estimate_observed_share
 from relatum.runs.column_scores import embedding_scores
-from relatum.runs.directory import (
-    ANSWER_CALIBRATION,
-    ANSWER_SETS,
-    CALIBRATION,
-    COLUMNS,
-    EVIDENCE,
-    NEW_FACT_CALIBRATION,
-    write_text,
-)
+from relatum.runs.directory import FITTED, read_environment, save_environment, write_text
 
 __all__ = ["ScorerOf", "Validated", "answer_sets_of", "fitted_columns", "save_validated", "validated"]
 
@@ -145,8 +137,8 @@ def _chances(
 
 
 def save_validated(folder: Path, found: Validated) -> None:
-    """Write what was fitted into a run directory, each into a file of its own."""
-    names = (CALIBRATION, ANSWER_CALIBRATION, NEW_FACT_CALIBRATION, EVIDENCE, COLUMNS, ANSWER_SETS)
-    for name, each in zip(names, found, strict=True):
+    """Write what was fitted into a run directory, each into a file of its own, and note which of them there are."""
+    for name, each in zip(FITTED, found, strict=True):
         if each is not None:
             write_text(folder / name, json.dumps(each.to_json()) + "\n")
+    save_environment(folder, read_environment(folder))
