@@ -64,6 +64,11 @@ class Environment:
         """Return how a command of relatum ended; not by its script, which names the environment that it was made in."""
         return self.run(str(self.python), "-m", "relatum", *arguments, standard_input=standard_input)
 
+    @property
+    def version(self) -> str:
+        """The version of Python in it."""
+        return self.run(str(self.python), "-c", "import platform; print(platform.python_version())").stdout.strip()
+
     def packages(self) -> dict[str, str]:
         """Return the versions of all that is installed, by name."""
         asked = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"

@@ -65,7 +65,7 @@ def try_lowest(python: str, torch: str | None, tests: list[str], results: Path |
         add_result(
             results,
             "lowest",
-            {"python": sys.version.split()[0], "versions": versions, "tests": what, "pytest": last},
+            {"python": environment.version, "versions": versions, "tests": what, "pytest": last},
             "python",
         )
     return ended.returncode

@@ -23,9 +23,8 @@ def try_release(python: str, torch: str | None, *, extras: list[str], results: P
     """Try the wheel of dist/ with an interpreter, add what was found to a file, and return 0 if all is well."""
     with tempfile.TemporaryDirectory(prefix="relatum-release-") as folder:
         plain = Environment(Path(folder) / "plain", python)
-        version = plain.run("python", "-c", "import platform; print(platform.python_version())").stdout.strip()
-        print(f"{the_wheel().name} on Python {version}")
-        found: dict[str, Any] = {"python": version, "installed first": torch, **_measured(plain, torch)}
+        print(f"{the_wheel().name} on Python {plain.version}")
+        found: dict[str, Any] = {"python": plain.version, "installed first": torch, **_measured(plain, torch)}
         print(json.dumps(found, indent=1))
         beginner = Environment(Path(folder) / "beginner", python)
         if torch is not None:

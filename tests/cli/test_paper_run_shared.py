@@ -205,6 +205,7 @@ def test_who_waits_goes_on_with_what_a_killed_process_had_begun(
     assert f"being trained by {os.uname().nodename}:{victim.pid}, since 20" in err
     assert len(json.loads(out)) == 4
     assert sorted(starts(tmp_path), key=len) == [["start"]] * (RUNS - 1) + [["start", "resume"]]
+    assert not at_work(tmp_path)
     assert end_state(tmp_path) == alone[0]
 
 

@@ -72,6 +72,16 @@ def test_a_killed_process_has_nothing(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [".others.json.0123456789ab.tmp", "it.lock"]
 
 
+def test_what_a_killed_process_had_of_what_is_done_is_cleared_and_what_a_living_one_has_is_not(tmp_path: Path) -> None:
+    write_sign(tmp_path)
+    Claims(tmp_path).clear("it")
+    assert not (tmp_path / "it.json").exists()
+    Claims(tmp_path).clear("it")  # there is nothing to clear
+    with Claims(tmp_path).claimed("it"):
+        Claims(tmp_path).clear("it")
+        assert (tmp_path / "it.json").exists()
+
+
 def test_on_the_same_host_a_free_lock_is_enough(tmp_path: Path) -> None:
     write_sign(tmp_path)  # its number is that of this process, which is alive
     assert can_claim(tmp_path)

@@ -100,6 +100,12 @@ class Claims:
         """Return who has, or had when it was killed, a claim; None if that is not known."""
         return _read(self._sign_path(key))
 
+    def clear(self, key: str) -> None:
+        """Take away the claim on what is done, if the process that had it was killed before it could do so itself."""
+        if self._sign_path(key).exists():
+            with self.claimed(key):
+                pass  # who takes a claim gives it back
+
     def describe(self, key: str) -> str:
         """Return who has a claim, as people read it, and what to do where that is a machine which was switched off."""
         holder = self.holder(key)

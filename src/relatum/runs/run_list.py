@@ -56,6 +56,8 @@ def work_through(tasks: Sequence[Task], claims: Claims, say: Callable[[str], Non
         time.sleep(_LOOK_EVERY)
         if time.monotonic() - since > _SAY_EVERY:
             shown, since = {}, time.monotonic()
+    for task in tasks:
+        claims.clear(task.key)
     return True
 
 
