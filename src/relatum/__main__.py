@@ -1,5 +1,6 @@
 """`relatum` and `python -m relatum`: the command line."""
 
+import signal
 import sys
 
 from relatum.shortage import shortage
@@ -14,6 +15,7 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
+        _let_ctrl_c_end()
         sys.stderr.write("relatum: interrupted\n")
         sys.exit(130)
     except (ImportError, OSError, MemoryError) as error:
@@ -21,6 +23,14 @@ def main() -> None:
             raise
         sys.stderr.write(f"relatum: {message}\n")
         sys.exit(2)
+    finally:
+        _let_ctrl_c_end()
+
+
+def _let_ctrl_c_end() -> None:
+    """Have another Ctrl-C end the process at once: all is done but tidying up, in which Python would print tracebacks."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # and is not ignored, as under nohup
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 if __name__ == "__main__":
