@@ -14,6 +14,7 @@ from relatum import Hypergraph, KnownAnswers, RelationSchema
 from relatum.errors import NumericError
 from relatum.inference import ranking
 from relatum.inference.ranking import Ranks, WholeScorer, mrr_interval, rank
+from relatum.kernels.filters import Bonus, nothing_excluded
 from support.made_models import made_case, made_graph
 
 # Relations are in the order of their names; the second has no facts.
@@ -111,9 +112,31 @@ def test_scores_are_those_of_the_model(name: str) -> None:
         with torch.no_grad():
             ids, rows = torch.full((columns.shape[1],), number), torch.from_numpy(columns.astype(np.int64))
             expected = case.model.score(case.model.encode(parameters), ids, rows)
-            found = scorer.score(number, columns)
+        found = scorer.score(number, columns)  # though its parameters are those of a training that goes on
         assert isinstance(found, np.ndarray)
         np.testing.assert_allclose(found, expected.numpy(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("tile", [None, 7])
+def test_a_bonus_lifts_the_candidate_that_it_is_for(tile: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = made_graph()
+    case = made_case("m-distmult", graph)
+    scorer = WholeScorer(case.model, case.parameters())
+    monkeypatch.setattr(ranking, "tile_size", lambda *_: tile)
+    columns = graph.table(graph.schema[0].name).columns
+    number = columns.shape[1]
+    lifted = ((columns[0] + 1) % len(graph.entities)).astype(np.int32)  # another than the one that is there
+    for amount in (1e6, -1e6):
+        values = np.full(number, amount, np.float32)
+        bonus = Bonus(lifted, np.arange(number), np.ones(number, np.int64), values)
+        better, equal = scorer.count_better(0, columns, 0, nothing_excluded(number), bonus)
+        plain, ties = scorer.count_better(0, columns, 0, nothing_excluded(number), None)
+        other = columns.copy()
+        other[0] = lifted
+        own, rival = scorer.score(0, columns), scorer.score(0, other)
+        was = rival > own
+        assert np.array_equal(better, plain - was + (amount > 0))
+        assert np.array_equal(equal, ties - (rival == own))
 
 
 def test_tiles_give_the_same_counts_and_name_the_relation_too(monkeypatch: pytest.MonkeyPatch) -> None:
