@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -30,9 +31,19 @@ def get(port: int, path: str, **headers: str) -> tuple[int, bytes]:
     return found
 
 
-def test_a_server_starts_answers_and_stops(example_run: Path) -> None:
-    command = [sys.executable, "-m", "relatum", "serve", str(example_run), "--port", "0"]
+@contextmanager
+def serving(run: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """Yield a server that is ended if nothing else has done that."""
+    command = [sys.executable, "-m", "relatum", "serve", str(run), "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            yield server
+        finally:
+            server.terminate()
+
+
+def test_a_server_starts_answers_and_stops(example_run: Path) -> None:
+    with serving(example_run) as server:
         assert server.stdout is not None
         line = server.stdout.readline()
         port = int(line.split("http://127.0.0.1:")[1].split("/")[0])
@@ -44,10 +55,22 @@ def test_a_server_starts_answers_and_stops(example_run: Path) -> None:
         assert server.wait(20) in (0, 130, -signal.SIGINT)
 
 
+@pytest.mark.parametrize("again", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("pause", [0.0, 0.01, 0.2])
+def test_two_signals_end_it_without_a_traceback(example_run: Path, again: signal.Signals, pause: float) -> None:
+    with serving(example_run) as server:
+        assert server.stdout is not None
+        server.stdout.readline()
+        server.send_signal(signal.SIGINT)
+        time.sleep(pause)
+        server.send_signal(again)
+        out, err = server.communicate(timeout=60)
+    assert (out, err.removeprefix("relatum: interrupted\n")) == ("", "")
+    assert server.returncode in (130, -signal.SIGINT, -signal.SIGTERM)
+
+
 def test_processes_share_the_port_and_candidates_and_go_together(example_run: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "relatum", "serve", str(example_run), "--port", "0", "--processes", "2"]
-    command += ["--decisions", str(tmp_path / "decisions.db")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+    with serving(example_run, "--processes", "2", "--decisions", str(tmp_path / "decisions.db")) as server:
         assert server.stdout is not None
         port = int(server.stdout.readline().split("http://127.0.0.1:")[1].split("/")[0])
         found = {get(port, "/example/ask.json?q=sold(drew,%20%3F,%20book)") for _ in range(20)}
@@ -82,8 +105,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
 
 
 def test_others_need_the_token_that_is_shown(example_run: Path) -> None:
-    command = [sys.executable, "-m", "relatum", "serve", str(example_run), "--port", "0", "--host", "0.0.0.0"]  # noqa: S104
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    with serving(example_run, "--host", "0.0.0.0") as server:  # noqa: S104
         assert server.stdout is not None
         address = server.stdout.readline().split("http://127.0.0.1:")[1].split()[0]
         port, token = int(address.split("/")[0]), address.split("?token=")[1]

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import secrets
-import socket
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from relatum.cli.output import say
-from relatum.errors import RelatumError
 from relatum.extras import optional
 
 __all__ = ["serve"]
-
-_BACKLOG = 1024  # connections that wait to be taken
 
 
 def serve(
@@ -55,8 +51,9 @@ def serve(
 
     Nothing is ever written but decisions, where a file is named for them.
     """
+    from relatum.listening import is_loopback, listen
     from relatum.serving.hosted import require_run
-    from relatum.serving.settings import ServerSettings, is_loopback
+    from relatum.serving.settings import ServerSettings
 
     for folder in runs:
         require_run(folder)
@@ -79,27 +76,12 @@ def serve(
         processes=processes,
     )
     served = Served(runs, settings)
-    listening = _listen(host, port)
+    listening = listen(host, port)
     address = _address(host, listening.getsockname()[1]) + (f"/?token={token}" if token else "/")
     say(f"serving {', '.join(map(str, runs))} at {address} (stop with Ctrl-C)")
     if open_page:
         typer.launch(address)
     served.run(listening)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; a port that is taken is an error of one line."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-    except OSError as error:
-        listening.close()
-        text = error.strerror or str(error)
-        raise RelatumError(f"{host}:{port}: cannot listen there: {text}; choose another with --port or --host") from None
-    listening.listen(_BACKLOG)
-    return listening
 
 
 def _address(host: str, port: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hmac
-import ipaddress
 import secrets
 import sys
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from relatum.api import Run
 from relatum.errors import SettingError
 from relatum.extras import optional
+from relatum.listening import is_loopback, listen, serve_until_signal
 from relatum.mcp.tools import server_of
 from relatum.progress import silence
 
@@ -70,18 +70,10 @@ def serve_http(run: Run, name: str, *, host: str = "127.0.0.1", port: int = 8322
     )
     if token is not None:
         app = _with_token(app, token)
+    listening = listen(host, port)
     sys.stderr.write(f"relatum: serving {name} at http://{hosts[0]}{PATH}\n")
     sys.stderr.flush()
-    with silence():
-        uvicorn.run(app, host=host, port=port, log_level="warning")
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach an address."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    serve_until_signal(uvicorn.Config(app, log_level="warning"), listening)
 
 
 def _with_token(app: App, token: str) -> App:

@@ -17,6 +17,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from relatum.files import temporary_prefix
+from relatum.listening import serve_until_signal
 from relatum.progress import silence
 from relatum.serving.app import create_app
 from relatum.serving.decisions import Decisions
@@ -50,8 +51,7 @@ class Served:
         """Serve until a signal comes."""
         if self._app is not None:
             torch.set_num_threads(1)  # requests run beside each other; its threads would spin against the kernels'
-            with silence():
-                uvicorn.Server(self._config(self._app)).run(sockets=[listening])
+            serve_until_signal(self._config(self._app), listening)
             return
         with _shared_memory(self._settings) as settings:
             Multiprocess(self._config(partial(_app_of_process, self._folders, settings)), sockets=[listening]).run()

@@ -14,9 +14,10 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from relatum.listening import is_loopback
 from relatum.serving.errors import RequestError, refusal_of
 from relatum.serving.json_text import json_of
-from relatum.serving.settings import ServerSettings, is_loopback
+from relatum.serving.settings import ServerSettings
 
 __all__ = ["COOKIE", "POLICY", "App", "Guard", "Message", "Receive", "Scope", "Send"]
 

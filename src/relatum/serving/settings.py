@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from dataclasses import dataclass
 from pathlib import Path
 
 from relatum.errors import SettingError
+from relatum.listening import is_loopback
 
-__all__ = ["ServerSettings", "is_loopback"]
+__all__ = ["ServerSettings"]
 
 _SHORTEST_TOKEN = 16  # characters
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach a host."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,57 @@
+"""A socket to listen on, and uvicorn on it until a signal comes: what pages and tools for planners have in common."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+import warnings
+from typing import TYPE_CHECKING
+
+from relatum.errors import RelatumError
+from relatum.progress import silence
+
+if TYPE_CHECKING:
+    from uvicorn import Config
+
+__all__ = ["is_loopback", "listen", "serve_until_signal"]
+
+_BACKLOG = 1024  # connections that wait to be taken
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach a host."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; a port that is taken is an error of one line."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        text = error.strerror or str(error)
+        raise RelatumError(f"{host}:{port}: cannot listen there: {text}; choose another with --port or --host") from None
+    listening.listen(_BACKLOG)
+    return listening
+
+
+def serve_until_signal(config: Config, listening: socket.socket) -> None:
+    """Serve on a socket until a signal comes; a second one ends what is still being answered, without a word."""
+    from uvicorn import Server  # of an extra
+
+    server = Server(config)
+    # A signal that comes before uvicorn is ready ends it; that it never began is nothing to warn of.
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
+    # What a second signal cuts short would be told as an error, with a traceback.
+    logging.getLogger("uvicorn.error").addFilter(lambda _: not server.force_exit)
+    with silence():
+        server.run(sockets=[listening])
