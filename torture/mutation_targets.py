@@ -43,8 +43,11 @@ _DIFFERENCE = (
     " _smaller(left.lower, right.upper.complement()), left.upper)"
 )
 _UNIT = "space.sums(positive, weights) if space.unit else space.sums(entities, weights).amax(0)"
+_BEST = "entities[torch.argmax(entities @ weights)]"
+_LEAST = f"bias + space.sums({_BEST}, weights)"
 _EITHER = "the larger or smaller of two is the same in either order"
 _PRODUCT = "what an entity gives in a window is a sum of products, the same in either order"
+_CLOSER = "one step more makes a bound closer by less than it costs: time, never what is found"
 _AT_ONCE = "how much is looked at together: time and memory, never what comes of it"
 
 # By file and the text of the mutant: why no test could tell it from the program. They count neither way.
@@ -68,6 +71,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         " found.shape == arrays[name].shape and _same_bits(arrays[name], found)": "two arrays are the same in either order",
     },
     _KNOWN: {
+        "KnownAnswers._answering: if arity in self._indexes: -> if True:": "without an index nothing answers",
         "module: _PIECE = 1 << 16 -> _PIECE = 2 << 16": _AT_ONCE,
         "module: _PIECE = 1 << 16 -> _PIECE = 1 << 17": _AT_ONCE,
     },
@@ -92,6 +96,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         _text("_", _DIFFERENCE, "left.form, right.form.complement()", "right.form.complement(), left.form"): _EITHER,
         _text("_", _DIFFERENCE, "left.lower, right.upper.complement()", "right.upper.complement(), left.lower"): _EITHER,
         _text("_.at_most", _UNIT, "positive, weights", "weights, positive"): _PRODUCT,
+        _text("_.at_least", _LEAST, f"{_BEST}, weights", f"weights, {_BEST}"): _PRODUCT,
         _text("_.at_most", "(weights > 0).to(weights.dtype)", ">", ">="): "a weight of 0 adds nothing",
         _text(
             "_given",
@@ -107,6 +112,21 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "slopes / _STEEPEST, 1e-12",
             "1e-12, slopes / _STEEPEST",
         ): "the larger of the two, and 1 at most",
+        "module: _ROUNDS = 3 -> _ROUNDS = 4": _CLOSER,
+        "module: _HALVINGS = 8 -> _HALVINGS = 9": _CLOSER,
+        _text(
+            "PlanValues.candidate_vectors",
+            "self._candidate_vectors[atom, variable] = window_sums(entities, weights, self.model.settings.window)",
+            "entities, weights",
+            "weights, entities",
+        ): _PRODUCT,
+        "_intercepts: if sigma == 'exp': -> if False:": "what bends upwards is nowhere higher above a line than at an end",
+        _text(
+            "_intercepts",
+            "touching = np.clip(np.log(value / np.maximum(1 - value, 1e-300)), least, most)",
+            "np.log(value / np.maximum(1 - value, 1e-300)), least",
+            "least, np.log(value / np.maximum(1 - value, 1e-300))",
+        ): "the larger of the two, and `most` at most",
         "PlanValues.given_vectors: if not positions: -> if False:": "what nothing adds up to is 0, and the bias remains",
         _text(
             "PlanValues.form",

@@ -34,12 +34,27 @@ def test_no_questions_and_no_rows_are_answered_too() -> None:
     assert len(empty) == 2
     assert empty.contain(answers).tolist() == [False, False]
     assert [empty[number].tolist() for number in range(2)] == [[], []]
+    assert len(AnswerIndex([nothing], [2], nothing, 2).lookup([key])) == 2
 
 
 def test_the_memory_is_that_of_all_arrays() -> None:
     key, answers = np.array([1, 0, 1], np.int32), np.array([1, 0, 2], np.int32)
     index = AnswerIndex([key, key], [2, 2], answers, 3)
     assert index.nbytes == 3 * 4 + 3 * 4 + 2 * 8  # answers, where those of two keys begin and end, and the keys
+
+
+def test_columns_of_any_size_are_told_apart() -> None:
+    """Packed behind the group found so far, two of these would be more than an int64 holds."""
+    rng = np.random.default_rng(0)
+    size = (1 << 31) - 1
+    key = rng.integers(size - 3, size, (5, 400)).astype(np.int32)
+    answers = rng.integers(0, 9, 400).astype(np.int32)
+    index = AnswerIndex(list(key), [size] * 5, answers, 9)
+    assert [list(columns) for columns, _ in index.levels] == [[0, 1], [2], [3], [4]]
+    found = index.lookup(list(key))
+    for number in range(400):
+        same = (key == key[:, number : number + 1]).all(0)
+        assert found[number].tolist() == sorted(answers[same].tolist())
 
 
 @pytest.mark.parametrize(("largest", "levels"), [(27, 1), (26, 2), (9, 2), (8, 3)])

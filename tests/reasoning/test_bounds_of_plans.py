@@ -245,6 +245,12 @@ def test_bounds_from_above_are_those_of_the_parts() -> None:
             assert bound == pytest.approx(expected)
 
 
+def test_a_difference_is_bounded_from_below_by_the_least_of_its_left_part() -> None:
+    values, columns = values_of(), torch.tensor([[0], [3], [2], [0]])
+    low, _ = values.bounds(AndNot(R - R, plans()["exists"], Atom(S, (0, 0))), columns, {1, 2}, 0)
+    assert (low == -np.inf).all()  # for nothing is known of what is projected, but that it is at most so much
+
+
 @pytest.mark.parametrize(("sigma", "scale"), [("sigmoid", 0.0), ("sigmoid", 1.0), ("tanh", 2.0), ("exp", 1.0)])
 def test_scores_have_the_scale_of_the_model(sigma: str, scale: float) -> None:
     model, tables = model_of(sigma, scale)

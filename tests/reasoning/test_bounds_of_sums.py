@@ -46,6 +46,14 @@ def test_what_is_too_large_for_a_number_is_not_let_go() -> None:
     assert (found.children == np.inf).all()
 
 
+def test_of_equal_choices_the_first_stays_and_of_none_it_is_the_first_candidate() -> None:
+    equal = np.array([[1.0, 0.0], [0.0, 1.0]])  # once the first is chosen, slopes speak for the second
+    assert reach_of("sigmoid", np.zeros((1, 2)), [equal]).choice.tolist() == [[0]]
+    unknown = reach_of("sigmoid", np.full((2, 2), np.nan), [equal, equal])
+    assert unknown.choice.tolist() == [[0, 0], [0, 0]]
+    assert (unknown.low == -np.inf).all()
+
+
 def chord_slope(least: float, most: float, at: float) -> float:
     """Return the slope at a point of the lowest concave curve above the sigmoid, by walking along a fine grid."""
     x = np.linspace(least, most, 3001)
