@@ -42,6 +42,7 @@ class Subject:
         commands: those that read it; a trial runs some of them.
         before: a command that makes what is damaged, where it is not among the inputs.
         always: answers must be right however it is damaged.
+        by_hand: people may change it; without one of its files it is other data, not damaged data.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Subject:
     commands: tuple[Arguments, ...]
     before: Arguments = ()
     always: bool = False
+    by_hand: bool = False
 
 
 _RUN = (
@@ -97,7 +99,7 @@ SUBJECTS = (
     Subject("run on tables", ("shop-run",), "shop-run", _SHOP),
     Subject("run that was updated", ("updated", "new.txt"), "updated", _for_run("updated", (*_RUN[:5],))),
     Subject("run that was stopped", ("stopped",), "stopped", (("train", "--resume", "stopped"),)),
-    Subject("imported folder", ("facts",), "facts", _FACTS),
+    Subject("imported folder", ("facts",), "facts", _FACTS, by_hand=True),
     Subject("copy in the cache", ("facts",), "cache", _FACTS[:1], _FACTS[0], always=True),
     Subject("study", ("study",), "study", (STUDY,)),
     Subject("runs of an experiment", ("spec.toml",), "runs", (_EXPERIMENT,), _EXPERIMENT),
@@ -213,7 +215,7 @@ class _Attacker:
             files = sorted(path for path in where.rglob("*") if path.is_file()) if where.is_dir() else [where]
             path = rng.choice([one for one in files if one.suffix != ".lock"] or files)
             how = f"{path.relative_to(area.folder)}: {spoil(path, files, rng)}"
-            sealed = not path.exists() or path.name.endswith(_CHECKSUMMED)
+            sealed = not subject.by_hand if not path.exists() else path.name.endswith(_CHECKSUMMED)
             if path.is_file() and not path.is_symlink() and path.stat().st_size < 1 << 20 and rng.random() < 0.4:
                 refit(where, path)
                 how, sealed = f"{how} (checksums fit)", False
