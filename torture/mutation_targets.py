@@ -82,6 +82,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
     },
     f"{_SRC}/training/checkpoint.py": {
+        "load_state: if stored is None: -> if False:": "what is not there has no tensors either, which ends alike",
         _text(
             "_older",
             "stored = read_titled_file(path.with_suffix(''), *_TITLED) if path.suffix else None",
@@ -136,6 +137,14 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ): _PRODUCT,
     },
     _EVALUATION: {
+        "_: if len(operands) > 1: -> if True:": "the product of one factor is the factor",
+        "_: if len(operands) > 1: -> if len(operands) >= 1:": "the product of one factor is the factor",
+        _text(
+            "_numbered",
+            "numbers[order] = np.cumsum(differs_from_previous([column[order] for column in both])) - 1",
+            "- 1",
+            "+ 1",
+        ): "numbers are only compared, and two more of them count no tuple",
         _text("_joined", "int(left_keys.max(initial=-1)) + 1", "+ 1", "+ 2"): "one more key, which no tuple has",
         _text("_joined", "left_keys.max(initial=-1)", "-1", "1"): "more keys, which no tuple has",
     },

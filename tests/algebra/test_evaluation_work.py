@@ -122,3 +122,21 @@ def test_what_a_known_result_was_made_of_is_not_evaluated() -> None:
     assert list(evaluate((elsewhere * one).project(2), CUBE, known)) == [("a",)]
     assert list(evaluate((one * (elsewhere * one)).project(1, 0), CUBE, known)) == [("a", "a")]
     assert list(evaluate(elsewhere.permute(1, 0) | pair, CUBE, known)) == [("a", "b"), ("b", "a")]
+
+
+def test_of_a_product_of_products_the_columns_that_stay_are_those_of_all_factors() -> None:
+    left, right = (one * pair) * cube, one * (pair * cube)
+    for columns in ((0, 2, 6), (6, 1), (3,), (5, 0)):
+        whole = evaluate(left, CUBE).columns[list(columns)]
+        expected = sorted(set(zip(*whole.tolist(), strict=True)))
+        for product_ in (left, right):
+            found = evaluate(product_.project(*columns), CUBE).columns
+            assert list(zip(*found.tolist(), strict=True)) == expected
+
+
+def test_what_is_no_operation_is_refused_by_its_name() -> None:
+    class Foreign(Expression):
+        """An operation that nobody knows how to evaluate."""
+
+    with pytest.raises(TypeError, match="Foreign is not an operation on tuples"):
+        evaluation._columns(Foreign.__new__(Foreign), CUBE)

@@ -36,6 +36,10 @@ from support.made_models import made_case
 from support.recorded_writes import assert_survives_power_cuts, recorded_writes
 
 NAME = "checkpoint.safetensors"
+VERSIONS = (  # of the files of `state()`: another version would not be read by who has the program of today
+    (NAME, "checkpoint", 4),
+    ("checkpoint-best-2.safetensors", "checkpoint-best", 1),
+)
 
 
 def state(**changes: Any) -> State:
@@ -66,6 +70,19 @@ def test_a_checkpoint_survives_power_cuts_and_names_what_was_written_before(tmp_
         assert_survives_power_cuts(calls, path)
     named = [call.target for call in calls if call.target is not None]
     assert named == [best, tmp_path / NAME]
+
+
+def test_the_best_parameters_are_in_their_own_file_alone_and_nowhere_while_there_are_none(tmp_path: Path) -> None:
+    save_state(tmp_path / NAME, state())
+    (stored, best) = (read_tensor_file(tmp_path / name, f"relatum-{kind}", version) for name, kind, version in VERSIONS)
+    assert stored is not None
+    assert best is not None
+    assert set(safetensors.torch.load(stored.body)) == {f"{part}/entities" for part in ("parameters", "history", "mean")}
+    assert set(safetensors.torch.load(best.body)) == {"entities"}
+    early = tmp_path / "early"
+    early.mkdir()
+    save_state(early / NAME, State({"entities": torch.ones(2, 3)}, {}))
+    assert files(early) == [NAME]
 
 
 def test_the_best_parameters_that_no_checkpoint_names_are_removed_after_it(tmp_path: Path) -> None:
