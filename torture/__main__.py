@@ -35,7 +35,7 @@ def main() -> int:
         full, short = TRIALS[attack]
         trials = given.trials or (short if given.short else full)
         with tempfile.TemporaryDirectory(prefix="torture-") as folder:
-            campaign = Campaign(attack, given.seed, trials, Path(folder), until, given.first)
+            campaign = Campaign(attack, given.seed, trials, Path(folder), until, given.first, given.parsers)
             try:
                 importlib.import_module(f"torture.{attack}").attack(campaign)
             except KeyboardInterrupt:
@@ -47,15 +47,16 @@ def main() -> int:
     broken = sum(tally.broken for tally in tallies)
     print(f"{sum(tally.tried for tally in tallies):,} tried, {broken:,} broken")
     if given.out:
-        _write(Path(given.out), tallies)
+        _write(Path(given.out), tallies, whole=not given.parsers)
     return 1 if broken else 0
 
 
-def _write(path: Path, tallies: list[Tally]) -> None:
-    """Write what came of attacks, in the place of what came of the same ones before."""
-    done = {tally.attack for tally in tallies}
+def _write(path: Path, tallies: list[Tally], *, whole: bool) -> None:
+    """Write what came of attacks in the place of what came of the same ones before, or only of the same kinds of them."""
+    done = {(tally.attack, "" if whole else tally.kind) for tally in tallies}
     before = json.loads(path.read_text(encoding="utf-8"))["attacks"] if path.exists() else []
-    every = [one for one in before if one["attack"] not in done] + [tally.to_json() for tally in tallies]
+    kept = [one for one in before if (one["attack"], "" if whole else one["kind"]) not in done]
+    every = kept + [tally.to_json() for tally in tallies]
     every.sort(key=lambda one: list(TRIALS).index(one["attack"]))
     found = {"version": __version__, "python": platform.python_version(), "attacks": every}
     write_bytes(path, (json.dumps(found, indent=1) + "\n").encode())
@@ -67,6 +68,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--short", action="store_true", help="few trials of each, as tests do")
     parser.add_argument("--trials", type=int, help="so many of each attack (fuzz: of each parser)")
     parser.add_argument("--first", type=int, default=0, help="the number of the first trial, to repeat one")
+    parser.add_argument("--parsers", default="", help="fuzz only those whose names hold this")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, help="begin no trial after so long")
     parser.add_argument("--out", help="write the table as JSON, beside what other attacks gave")

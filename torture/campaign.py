@@ -41,10 +41,14 @@ class Campaign:
         folder: where trials work; each makes and removes what it needs.
         until: by `time.monotonic()`, after which no trial begins.
         first: the number of the first trial, to repeat one that has broken.
+        parsers: for fuzzing, only parsers whose names hold this.
     """
 
-    def __init__(self, attack: str, seed: int, trials: int, folder: Path, until: float, first: int = 0) -> None:
+    def __init__(
+        self, attack: str, seed: int, trials: int, folder: Path, until: float, first: int = 0, parsers: str = ""
+    ) -> None:
         self.attack, self.seed, self.size, self.folder, self.until, self.first = attack, seed, trials, folder, until, first
+        self.parsers = parsers
         self.tallies: dict[str, Tally] = {}
 
     def trials(self) -> Iterator[tuple[int, random.Random]]:

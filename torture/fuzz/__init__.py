@@ -53,7 +53,7 @@ def _run(campaign: Campaign) -> None:
 
 def _batches(campaign: Campaign) -> list[Batch]:
     found = []
-    for parser in PARSERS:
+    for parser in (one for one in PARSERS if campaign.parsers in one.name):
         parser.prepare()
         end = campaign.first + max(1, int(campaign.size * parser.share))
         for first in range(campaign.first, end, _LARGEST):
