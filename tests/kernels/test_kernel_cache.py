@@ -44,6 +44,42 @@ def test_damaged_files_are_made_anew(kind: str, damage: bytes, tmp_path: Path) -
     assert noted(tmp_path) == ""
 
 
+LIMITED = """
+import resource, sys
+import numpy as np
+from relatum.kernels.jit import exact
+from relatum.memory import address_room
+
+@exact
+def twice(values):
+    return values * 2
+
+resource.setrlimit(resource.RLIMIT_AS, (1 << 40, 1 << 40))
+used = (1 << 40) - address_room()
+resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[1]), 1 << 40))
+try:
+    print(twice(np.ones(2)).tolist())
+except MemoryError as error:
+    print("too little:", error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of addresses on Windows")
+def test_with_too_little_memory_for_llvm_kernels_are_neither_compiled_nor_loaded(tmp_path: Path) -> None:
+    script = tmp_path / "limited.py"
+    script.write_text(LIMITED)
+    for room, expected in ((30 << 20, "too little: "), (4 << 30, "[2.0, 2.0]"), (30 << 20, "too little: ")):
+        ended = subprocess.run(
+            [sys.executable, str(script), str(room)],
+            env={**os.environ, "RELATUM_CACHE": str(tmp_path / "cache"), "RELATUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+        )
+        assert ended.stdout.startswith(expected), ended.stderr
+        assert ended.returncode == 0
+        assert "damaged" not in ended.stderr
+
+
 def test_without_a_folder_kernels_are_compiled_at_each_start(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     said = f"compiling kernels, at each start: {tmp_path}/file/numba: Not a directory\n"

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numba.core import event
 
-from relatum.kernels.kernel_cache import keep_compiled, why_not_kept
+from relatum.kernels.kernel_cache import keep_compiled, require_room, why_not_kept
 from relatum.progress import announce
 from relatum.time_limit import leave_out
 
@@ -68,6 +68,7 @@ class _Compilation(event.Listener):
         if self._depth == 0:
             self._began = time.monotonic()
         self._depth += 1
+        require_room()  # after this is counted: the end is told even of what is refused here
         fault = why_not_kept()
         announce(
             "compiling kernels, once per machine ..." if fault is None else f"compiling kernels, at each start: {fault}"

@@ -19,9 +19,12 @@ import numba
 from numba.core.caching import FunctionCache
 
 from relatum.files import cache_directory
+from relatum.memory import address_room
 from relatum.progress import announce
 
-__all__ = ["keep_compiled", "why_not_kept"]
+__all__ = ["keep_compiled", "require_room", "why_not_kept"]
+
+_ROOM = 64 << 20  # bytes that loading or compiling a kernel may take
 
 
 def keep_compiled(compiled: Any, function: Callable[..., Any]) -> None:
@@ -42,13 +45,23 @@ def why_not_kept() -> str | None:
     return _folder()[1]
 
 
+def require_room() -> None:
+    """Refuse to go on where a limit leaves too little memory: LLVM would end the process."""
+    room = address_room()
+    if room is not None and room < _ROOM:
+        raise MemoryError(f"{room} bytes are left to load a kernel")
+
+
 class _KernelCache(FunctionCache):
     """A cache whose faults cost time and nothing else."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what is kept for a signature, or None; what is damaged is forgotten."""
+        require_room()
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except MemoryError:
+            raise  # which says nothing of what is kept
         except Exception:  # whatever unpickling damaged bytes may raise
             announce("compiled kernels were damaged, and are made anew")
             with suppress(OSError):
