@@ -102,6 +102,9 @@ def test_a_directory_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no"), atomic_directory(tmp_path / "other") as folder:
         (folder / "a").write_text("1")
         raise ValueError("no")
+    with pytest.raises(ValueError, match="gone"), atomic_directory(tmp_path / "other") as folder:
+        folder.rmdir()
+        raise ValueError("gone")
     assert [path.name for path in tmp_path.iterdir()] == ["deep"]
 
 
@@ -110,8 +113,10 @@ def test_a_directory_that_holds_something_is_refused_and_an_empty_one_is_filled(
     with atomic_directory(tmp_path / "run") as folder:
         (folder / "a").write_text("1")
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["a"]
+    began = False
     with pytest.raises(RelatumError, match="already exists and is not an empty directory"), atomic_directory(tmp_path):
-        pass
+        began = True
+    assert not began  # before any work is done
 
 
 def test_what_came_into_a_directory_meanwhile_is_left_alone(tmp_path: Path) -> None:

@@ -48,11 +48,17 @@ _LEAST = f"bias + space.sums({_BEST}, weights)"
 _EITHER = "the larger or smaller of two is the same in either order"
 _PRODUCT = "what an entity gives in a window is a sum of products, the same in either order"
 _CLOSER = "one step more makes a bound closer by less than it costs: time, never what is found"
+_CLIPPED = "the larger of the two, and the last at most"
 _AT_ONCE = "how much is looked at together: time and memory, never what comes of it"
 
 # By file and the text of the mutant: why no test could tell it from the program. They count neither way.
 EQUIVALENT: dict[str, dict[str, str]] = {
     _FILES: {
+        "atomic_directory: if path.exists(): -> if False:": "where a folder may be renamed to an empty one, as on Linux",
+        "atomic_directory: path.rmdir() -> pass": "where a folder may be renamed to an empty one, as on Linux",
+        "drop_torn_line: file.read(end - start) -> file.read(end + start)": "what is read again has no line end",
+        "drop_torn_line: if end < size: -> if True:": "a file cut at its end stays as it is",
+        "drop_torn_line: if end < size: -> if end <= size:": "a file cut at its end stays as it is",
         "module: _PIECE = 1 << 16 -> _PIECE = 2 << 16": _AT_ONCE,
         "module: _PIECE = 1 << 16 -> _PIECE = 1 << 17": _AT_ONCE,
         "_is_stale: *(path.rglob('*') if path.is_dir() else ()) -> *(path.rglob('*') if True else ())": (
@@ -127,7 +133,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "touching = np.clip(np.log(value / np.maximum(1 - value, 1e-300)), least, most)",
             "np.log(value / np.maximum(1 - value, 1e-300)), least",
             "least, np.log(value / np.maximum(1 - value, 1e-300))",
-        ): "the larger of the two, and `most` at most",
+        ): _CLIPPED,
         "PlanValues.given_vectors: if not positions: -> if False:": "what nothing adds up to is 0, and the bias remains",
         _text(
             "PlanValues.form",
@@ -135,6 +141,19 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "entity, stored.weights[position]",
             "stored.weights[position], entity",
         ): _PRODUCT,
+    },
+    f"{_SRC}/inference/calibration.py": {
+        "module: _ROUNDS = 30 -> _ROUNDS = 31": "it has ended before",
+        "module: _DRAWS = 10 -> _DRAWS = 11": "one draw more for the few that are facts all the same",
+        "Calibration.from_json: data.get('version', 1) -> data.get('version', 2)": "both are read alike",
+        _text("sigmoid", "-np.clip(logits, -700, 700)", "logits, -700", "-700, logits"): _CLIPPED,
+        _text(
+            "Calibration.calibrated_logit",
+            "np.interp(raw, self.raw_logits, self.calibrated_logits) + raw"
+            " - np.clip(raw, self.raw_logits[0], self.raw_logits[-1])",
+            "np.clip(raw, self.raw_logits[0]",
+            "np.clip(self.raw_logits[0], raw",
+        ): _CLIPPED,
     },
     _EVALUATION: {
         "_: if len(operands) > 1: -> if True:": "the product of one factor is the factor",

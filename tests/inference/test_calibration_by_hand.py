@@ -74,8 +74,10 @@ def pull(given: CalibrationSample, standard: np.ndarray, chosen: np.ndarray, at:
         [(2000, 100), (0, 7), (30, 0), (0, 0)],
     ],
 )
-def test_facts_and_prior_pull_equally(counts: list[tuple[int, int]]) -> None:
-    given, relations = sample(counts), len(counts)
+@pytest.mark.parametrize("lighter", [1.0, 0.01])
+def test_facts_and_prior_pull_equally(counts: list[tuple[int, int]], lighter: float) -> None:
+    drawn, relations = sample(counts), len(counts)
+    given = CalibrationSample(drawn.relation, drawn.score, drawn.true, lighter * drawn.weight)
     found = fit_calibration(given, relations)
     middles, spread, both = scale(given, relations)
     # On the common scale: a relation without anything has the common fit.
@@ -276,6 +278,18 @@ def test_half_of_the_negatives_come_from_the_column_and_any_entity_may(seen: lis
     seen.clear()
     draw_sample(case.model, {}, graph, KnownAnswers(graph), graph)
     assert seen == drawings[0]
+
+
+def test_negatives_are_any_entities_where_the_column_holds_one_alone(seen: list[tuple[int, ...]]) -> None:
+    names = [f"e{number:02}" for number in range(20)]
+    graph = Hypergraph.of([("one", "e10", name) for name in names])
+    case = made_case("m-distmult", graph)
+    replaced: set[int] = set()
+    for seed in range(30):
+        seen.clear()
+        given = draw_sample(case.model, {}, graph, KnownAnswers(graph), graph, seed)
+        replaced |= {fact[1] for fact, true in zip(seen, given.true, strict=True) if not true}
+    assert replaced == set(range(20)) - {10}
 
 
 def test_a_relation_without_held_out_facts_has_negatives_of_a_hundred_training_facts(seen: list[tuple[int, ...]]) -> None:
