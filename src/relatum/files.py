@@ -84,10 +84,10 @@ def atomic_path(path: Path, *, new: bool = False) -> Iterator[Path]:
     A file that is replaced leaves its permissions to the new one, and a link goes on to lead to it. With `new` nothing is
     replaced: FileExistsError says that something is there by then, whoever made it and when.
     """
-    try:
+    with suppress(RuntimeError, OSError):  # of a link that leads to itself, before Python 3.13
         path = path.resolve() if path.is_symlink() else path
-    except (RuntimeError, OSError):  # by the version of Python
-        raise RelatumError(f"{path}: is a link that leads to itself") from None
+    if path.is_symlink():
+        raise RelatumError(f"{path}: is a link that leads to itself")
     if path.exists() and not path.is_file():
         raise RelatumError(f"{path}: is not a file that could be replaced")
     if not path.parent.is_dir():
