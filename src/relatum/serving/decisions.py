@@ -179,6 +179,11 @@ class Decisions:
             if len(found) < _PAGE:
                 return
 
+    def __del__(self) -> None:
+        """Close the file where nobody has, as where it could not be used."""
+        with suppress(AttributeError, sqlite3.Error):
+            self._connection.close()
+
     def close(self) -> None:
         """Close the file."""
         with self._lock:
