@@ -38,7 +38,8 @@ def _attacks(tallies: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         found.setdefault(tally["attack"], []).append(tally)
     for attack, own in found.items():
         tried, broken = (f"{sum(tally[name] for tally in own):,}" for name in ("tried", "broken"))
-        yield _row(attack, own[0]["seed"], tried, broken, f"{max(tally['slowest'] for tally in own):.1f} s")
+        seeds = ", ".join(map(str, sorted({tally["seed"] for tally in own})))
+        yield _row(attack, seeds, tried, broken, f"{max(tally['slowest'] for tally in own):.1f} s")
 
 
 def _kinds(tallies: Iterable[Mapping[str, Any]]) -> Iterator[str]:
