@@ -31,7 +31,9 @@ test: $(STAMP)  ## Run the default tests
 	$(PYTEST)
 
 coverage: $(STAMP)  ## Run the default tests, count the lines that they run, processes that they start included
-	$(PYTEST) --cov --cov-report=term:skip-covered --cov-fail-under=95
+	@# What runs of a kernel is machine code: its lines count when they are compiled, so nothing may come from the cache.
+	rm -rf build/coverage-kernels
+	NUMBA_JIT_COVERAGE=1 NUMBA_CACHE_DIR=$(CURDIR)/build/coverage-kernels $(PYTEST) --cov --cov-report=term:skip-covered --cov-fail-under=95
 
 test-full: $(STAMP)  ## Run the same tests at their large counts
 	$(PYTEST) --full
