@@ -25,7 +25,9 @@ main()
 def test_under_a_memory_limit_commands_end_well_or_in_one_line(room: int, example_run: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "run")
     train = ("train", "--data", "example", "--out", out, "--set", "training.epochs=1", "--set", "model.dim=8")
-    for arguments in (train, ("complete", str(example_run), "sold(drew, ?, book)")):
+    (tmp_path / "shop.csv").write_text("name,kind\n" + "".join(f"g{number},tea\n" for number in range(50)))
+    imported = ("import", str(tmp_path / "shop.csv"), "--out", str(tmp_path / "facts"))
+    for arguments in (train, ("complete", str(example_run), "sold(drew, ?, book)"), imported):
         command = [sys.executable, "-c", LIMITED, str(room), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert done.returncode in (0, 2), done.stderr

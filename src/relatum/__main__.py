@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from pathlib import Path
 
 from relatum.shortage import shortage
 
@@ -10,6 +11,11 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line; Ctrl-C is quiet, and too little memory one line, while the verbs are imported too."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:  # in which libraries would end the process
+        sys.stderr.write("relatum: the folder that it was started in is gone; go to another\n")
+        sys.exit(2)
     try:
         from relatum.cli import main as run
 

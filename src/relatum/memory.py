@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-__all__ = ["address_room", "budget", "fits", "free"]
+__all__ = ["address_room", "budget", "fits", "free", "require_addresses"]
 
 _LEAST, _MOST = 1 << 24, 1 << 28  # 16 MB always; more than 256 MB makes nothing faster
 _SHARE = 16  # of the free memory
@@ -51,6 +51,13 @@ def address_room() -> int | None:
         return None
     pages = " ".join(_lines(_STATM)).split()
     return max(limit - int(pages[0]) * resource.getpagesize(), 0) if pages else limit
+
+
+def require_addresses(size: int) -> None:
+    """Refuse, as Python does, to go on where a limit leaves fewer addresses: some libraries would end the process."""
+    room = address_room()
+    if room is not None and room < size:
+        raise MemoryError(f"{room} bytes of addresses are left, and {size} may be needed")
 
 
 def _read() -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,16 @@ def test_names_in_a_message_do_nothing_to_the_terminal(run: Relatum) -> None:
     code, _, err = run("data", "info", "no\x1b[2Jthere/x")
     assert code == 2
     assert "\x1b" not in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed on Windows")
+def test_a_folder_that_is_gone_is_one_line(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code = f"import os; os.chdir({str(gone)!r}); os.rmdir({str(gone)!r}); from relatum.__main__ import main; main()"
+    ended = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "relatum: the folder that it was started in is gone; go to another\n"
 
 
 def test_ctrl_c_is_said_and_ends_with_130(run: Relatum, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ import numba
 from numba.core.caching import FunctionCache
 
 from relatum.files import cache_directory
-from relatum.memory import address_room
+from relatum.memory import require_addresses
 from relatum.progress import announce
 
 __all__ = ["keep_compiled", "require_room", "why_not_kept"]
@@ -47,9 +47,7 @@ def why_not_kept() -> str | None:
 
 def require_room() -> None:
     """Refuse to go on where a limit leaves too little memory: LLVM would end the process."""
-    room = address_room()
-    if room is not None and room < _ROOM:
-        raise MemoryError(f"{room} bytes are left to load a kernel")
+    require_addresses(_ROOM)
 
 
 class _KernelCache(FunctionCache):

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.files import temporary_prefix
-from relatum.memory import free
+from relatum.memory import free, require_addresses
 from relatum.progress import progress
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ Found = TypeVar("Found")
 
 BATCH = 1 << 16  # rows
 _MOST_MEMORY = 2 << 30  # bytes; what does not fit goes to a temporary directory
+_ROOM = 1 << 28  # bytes of addresses
 _LONGEST_ROW = 2 << 20  # bytes of CSV, unless one is longer
 _TICK = 0.2  # seconds between looks at how far a statement is
 
@@ -97,6 +98,7 @@ class Workspace:
         self._doing = doing
         self.null_text: tuple[str, ...] = ()
         self._error: type[Exception] = duckdb.Error
+        require_addresses(_ROOM)  # with less, DuckDB would end the process
         self._folder = tempfile.mkdtemp(prefix=temporary_prefix())
         memory = max(min(free() // 2, _MOST_MEMORY), 1 << 28) >> 20
         settings = {**_SETTINGS, "temp_directory": self._folder, "memory_limit": f"{memory}MiB"}
