@@ -118,3 +118,11 @@ def test_what_is_spoiled_is_not_what_it_was(tmp_path: Path) -> None:
         changed += not path.is_file() or not path.stat().st_mode or path.stat().st_size != 1024
         changed += path.is_file() and path.stat().st_size == 1024 and path.read_bytes() != bytes(range(256)) * 4
     assert changed > 180  # swapping two bytes that are alike, or zeroing a zero, changes nothing
+
+
+def test_examples_have_no_path_of_this_machine(tmp_path: Path) -> None:
+    from torture.campaign import Campaign
+
+    campaign = Campaign("fuzz", 0, 1, tmp_path, float("inf"))
+    campaign.record("kind", 3, f"cannot load {sys.prefix}/lib/x.so")
+    assert campaign.tallies["kind"].examples == ["trial 3: cannot load VENV/lib/x.so"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -80,4 +81,5 @@ class Campaign:
         if fault is not None:
             tally.broken += 1
             if len(tally.examples) < EXAMPLES:
-                tally.examples.append(f"trial {number}: {fault}")
+                shown = fault.replace(sys.prefix, "VENV")  # results hold no path of a machine
+                tally.examples.append(f"trial {number}: {shown}")
