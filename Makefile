@@ -10,7 +10,7 @@ RECENT = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full coverage torture mutants check docs format bench dist try-release lowest clean
+.PHONY: help setup demo test test-full coverage golden torture mutants check docs format bench dist try-release lowest clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -37,6 +37,9 @@ coverage: $(STAMP)  ## Run the default tests, count the lines that they run, pro
 
 test-full: $(STAMP)  ## Run the same tests at their large counts
 	$(PYTEST) --full
+
+golden: $(STAMP)  ## Print what differs from the golden record: answers, signatures and trained bits of three small runs; ARGS=--write
+	$(BIN)/python -m golden $(ARGS)
 
 torture: $(STAMP)  ## Attack the program: kills, processes at once, faults, damage, fuzzing; ARGS='kills --trials 100' for less
 	$(BIN)/python -m torture $(ARGS)

@@ -1,0 +1,1 @@
+"""A record of what relatum prints, promises and learns on three small runs, and what differs from it now."""
