@@ -30,7 +30,6 @@ __all__ = [
     "cache_directory",
     "document",
     "drop_torn_line",
-    "find_file",
     "is_there",
     "left_behind",
     "left_folders",
@@ -270,17 +269,6 @@ def _is_own(path: Path) -> bool:
     return sys.platform == "win32" or path.lstat().st_uid == os.getuid()
 
 
-def find_file(folder: Path, *names: str) -> Path | None:
-    """Return the first of these files that is there, the name of today before older ones; None if there is none.
-
-    What is there but cannot be read, such as a link to nothing, is not taken for absent: something would be missing.
-    """
-    found = next((folder / name for name in names if os.path.lexists(folder / name)), None)
-    if found is not None:
-        require_file(found)
-    return found
-
-
 def document(format_name: str, version: int, content: Mapping[str, Any]) -> bytes:
     """Return JSON that says first which format and version it has."""
     whole = {"format": format_name, "version": version, **content}
@@ -292,20 +280,14 @@ def write_document(path: Path, format_name: str, version: int, content: Mapping[
     write_bytes(path, document(format_name, version, content))
 
 
-def read_document(
-    path: Path, format_name: str, version: int, build: Callable[[dict[str, Any]], _Built], *, oldest: int | None = None
-) -> _Built:
-    """Return what `build` makes of the content of a document; whatever is wrong with either is one error with the path.
-
-    It has the given version, or an older one down to `oldest`, of which the content is read alike.
-    """
-    versions = range(version if oldest is None else oldest, version + 1)
+def read_document(path: Path, format_name: str, version: int, build: Callable[[dict[str, Any]], _Built]) -> _Built:
+    """Return what `build` makes of the content of a document; whatever is wrong with either is one error with the path."""
 
     def checked(whole: Any) -> _Built:
         if not isinstance(whole, dict):
             raise TypeError(f"{type(whole).__name__} where an object should be")
         found = whole.pop("format"), whole.pop("version")
-        if found[0] != format_name or type(found[1]) is not int or found[1] not in versions:
+        if found[0] != format_name or type(found[1]) is not int or found[1] != version:
             raise ValueError(f"format {found[0]!r}, version {found[1]!r}; this reads {format_name!r}, {version}")
         return build(whole)
 
