@@ -51,8 +51,7 @@ __all__ = [
 
 _Built = TypeVar("_Built")
 
-# What `_beside` makes, and made before there were marks.
-_TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[0-9a-f]{{12}}(?:-(?P<mark>{MARK}))?\.tmp")
+_TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[0-9a-f]{{12}}-(?P<mark>{MARK})\.tmp")  # as `_beside` makes them
 _OF_DATABASES = re.compile(r"(-journal|-wal|-shm|\.wal|\.tmp)$")  # what they put beside a file
 _FOLDER = re.compile(rf"relatum-(?:serve-\d+-)?(?P<mark>{MARK})-[a-z0-9_]{{8}}")  # begins with a `temporary_prefix`
 _UNTOUCHED = 86400.0  # seconds after which what nobody knows the writer of is stale
@@ -248,10 +247,10 @@ def remove_stale(path: Path) -> None:
         remove_left(left_behind(path.parent, path.name))
 
 
-def _is_stale(path: Path, marked: str | None) -> bool:
-    if marked is not None and has_ended(marked):
+def _is_stale(path: Path, marked: str) -> bool:
+    if has_ended(marked):
         return True
-    if marked is not None and is_of_here(marked):
+    if is_of_here(marked):
         return False
     try:
         touched: float = max(each.lstat().st_mtime for each in (path, *(path.rglob("*") if path.is_dir() else ())))
@@ -260,9 +259,9 @@ def _is_stale(path: Path, marked: str | None) -> bool:
     return time.time() - touched > _UNTOUCHED
 
 
-def _is_living(marked: str | None) -> bool:
+def _is_living(marked: str) -> bool:
     """Return whether a mark is that of another process of this machine that is alive."""
-    return marked is not None and marked != mark() and is_of_here(marked) and not has_ended(marked)
+    return marked != mark() and is_of_here(marked) and not has_ended(marked)
 
 
 def _is_own(path: Path) -> bool:
