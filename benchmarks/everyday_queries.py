@@ -15,28 +15,28 @@ from benchmarks.measure import Ratio, seconds
 from relatum import Run, Spec, fit, read, save
 
 QUERIES = {
-    "the category of a product": "project[category](where[product = products:1](products))",
-    "the genre of a track": "project[genre](where[track = tracks:1](tracks))",
-    "where the orders of a customer go": "project[country](where[customer = customers:7](orders))",
+    "the category of a product": "project[category](select[product = products:1](products))",
+    "the genre of a track": "project[genre](select[track = tracks:1](tracks))",
+    "where the orders of a customer go": "project[country](select[customer = customers:7](orders))",
     "cities": "project[city](customers)",
-    "the album and composer of a track": "project[album, composer](where[track = tracks:63](tracks))",
-    "the price of a product": "project[price](where[product = products:12](products))",
+    "the album and composer of a track": "project[album, composer](select[track = tracks:63](tracks))",
+    "the price of a product": "project[price](select[product = products:12](products))",
     "the customers of an employee": "project[customer, employee](orders)(?, employees:3)",
-    "the products of an order": "project[product](where[order = orders:100](lines))",
+    "the products of an order": "project[product](select[order = orders:100](lines))",
     "orders of a product": "(project[order, product](lines))(?, products:5)",
-    "suppliers of a category": "project[supplier](where[category = categories:3](products))",
-    "the artist of an album": "project[artist](where[album = albums:20](albums))",
+    "suppliers of a category": "project[supplier](select[category = categories:3](products))",
+    "the artist of an album": "project[artist](select[album = albums:20](albums))",
     "the country of a customer": "(project[customer, country](customers))(customers:33, ?)",
     "two columns dropped": "(project[order, customer, country](orders))(orders:17, ?, ?)",
     "three columns dropped": "project[product, supplier, category, unit, price](products)(products:9, ?, ?, ?, ?)",
     "countries of customers or suppliers": "union(project[country](customers), project[country](suppliers))",
     "countries of orders without customers there": "difference(project[country](orders), project[country](customers))",
-    "genres but not of this album": ("difference(project[genre](tracks), project[genre](where[album = albums:3](tracks)))"),
+    "genres but not of this album": ("difference(project[genre](tracks), project[genre](select[album = albums:3](tracks)))"),
     "either of two customers": (
-        "union(project[shipper](where[customer = customers:1](orders)), "
-        "project[shipper](where[customer = customers:2](orders)))"
+        "union(project[shipper](select[customer = customers:1](orders)), "
+        "project[shipper](select[customer = customers:2](orders)))"
     ),
-    "products reordered at their stock": "project[product](where_equal[stock, reorder](products))",
+    "products reordered at their stock": "project[product](select_equal[stock, reorder](products))",
     "a stored relation": "albums(?, artists:9)",
 }
 

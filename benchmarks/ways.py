@@ -35,7 +35,7 @@ WAYS = {
     "train": "train --data facts --out run --set training.epochs=2 --set model.dim=20",
     "evaluate": "evaluate run",
     "complete": "complete run 'sold(drew, ?, book)'",
-    "query": "query run 'project[0](where[2 = coffee](sold))'",
+    "query": "query run 'project[0](select[2 = coffee](sold))'",
     "import": "import shop.db --out shop",
 }
 

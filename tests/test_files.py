@@ -20,7 +20,6 @@ from relatum.files import (
     atomic_file,
     cache_directory,
     drop_torn_line,
-    find_file,
     is_there,
     read_document,
     read_whole,
@@ -258,22 +257,6 @@ def test_a_torn_line_is_dropped_and_whole_ones_stay(tmp_path: Path, whole: bytes
     path.write_bytes(whole + torn)
     drop_torn_line(path)
     assert path.read_bytes() == whole
-
-
-def test_the_first_name_that_is_there_is_found(tmp_path: Path) -> None:
-    assert find_file(tmp_path, "new", "old") is None
-    (tmp_path / "old").touch()
-    assert find_file(tmp_path, "new", "old") == tmp_path / "old"
-    (tmp_path / "new").touch()
-    assert find_file(tmp_path, "new", "old") == tmp_path / "new"
-
-
-@pytest.mark.parametrize("to", ["new", "nothing", "."])
-def test_what_cannot_be_read_is_not_taken_for_absent(tmp_path: Path, to: str) -> None:
-    (tmp_path / "old").write_text("old")
-    (tmp_path / "new").symlink_to(to)
-    with pytest.raises(FormatError, match="new: not a file"):
-        find_file(tmp_path, "new", "old")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")

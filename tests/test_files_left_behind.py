@@ -44,8 +44,8 @@ def living() -> str:
     return f"{mark()[:6]}{os.getppid() & 0xFFFFFF:06x}"
 
 
-def temporary(name: str, marked: str | None) -> str:
-    return f".{name}.0123456789ab{f'-{marked}' if marked else ''}.tmp"
+def temporary(name: str, marked: str) -> str:
+    return f".{name}.0123456789ab-{marked}.tmp"
 
 
 def age(path: Path, seconds: float) -> None:
@@ -67,9 +67,8 @@ def test_what_dead_writers_left_is_found_and_nothing_else(tmp_path: Path, dead: 
     assert left_behind(tmp_path / "nowhere") == []
 
 
-@pytest.mark.parametrize("marked", [None, ELSEWHERE])
-def test_what_nobody_knows_the_writer_of_is_stale_after_a_day(tmp_path: Path, marked: str | None) -> None:
-    file, folder = tmp_path / temporary("weights", marked), tmp_path / temporary("run", marked)
+def test_what_nobody_knows_the_writer_of_is_stale_after_a_day(tmp_path: Path) -> None:
+    file, folder = tmp_path / temporary("weights", ELSEWHERE), tmp_path / temporary("run", ELSEWHERE)
     file.touch()
     folder.mkdir()
     (folder / "deep").mkdir()
@@ -86,7 +85,7 @@ def test_what_nobody_knows_the_writer_of_is_stale_after_a_day(tmp_path: Path, ma
 
 
 def test_what_vanishes_while_it_is_looked_at_is_not_stale(tmp_path: Path) -> None:
-    assert files._is_stale(tmp_path / "no", None) is False
+    assert files._is_stale(tmp_path / "no", ELSEWHERE) is False
 
 
 def test_what_a_living_process_of_here_writes_is_never_stale_however_old(tmp_path: Path, living: str) -> None:
@@ -97,9 +96,9 @@ def test_what_a_living_process_of_here_writes_is_never_stale_however_old(tmp_pat
 
 
 def test_who_holds_a_folder_leaves_the_files_of_other_living_processes(tmp_path: Path, dead: str, living: str) -> None:
-    for marked in (dead, living, mark(), ELSEWHERE, None):
+    for marked in (dead, living, mark(), ELSEWHERE):
         (tmp_path / temporary("weights", marked)).touch()
-    stale = {temporary("weights", marked) for marked in (dead, mark(), ELSEWHERE, None)}
+    stale = {temporary("weights", marked) for marked in (dead, mark(), ELSEWHERE)}
     assert set(names(stale_temporaries(tmp_path))) == stale
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -16,11 +15,9 @@ from safetensors import safe_open
 
 from relatum.errors import RelatumError
 from relatum.tensor_files import (
-    is_damaged,
     map_arrays,
     read_tensor_file,
     read_tensors,
-    read_titled_file,
     write_tensor_file,
     write_tensors,
 )
@@ -91,27 +88,6 @@ def test_another_format_or_version_or_no_metadata_is_nothing(written: Path) -> N
     assert read_tensor_file(written.parent, "relatum-test", 1) is None
 
 
-def test_without_a_checksum_nothing_is_said_to_be_damaged(written: Path) -> None:
-    assert not is_damaged(body())
-    content = bytearray(written.read_bytes())
-    assert not is_damaged(bytes(content))
-    content[-1] ^= 1
-    assert is_damaged(bytes(content))
-
-
-def test_a_titled_file_is_read_if_its_checksum_is_right(tmp_path: Path) -> None:
-    inside = safetensors.numpy.save({**TENSORS, "about": np.frombuffer(json.dumps(ABOUT).encode(), np.uint8)})
-    path, title = tmp_path / "old", f"relatum-test 1 {hashlib.sha256(inside).hexdigest()}\n".encode()
-    path.write_bytes(title + inside)
-    found = read_titled_file(path, "relatum-test", 1)
-    assert found is not None
-    assert (found.body, found.about) == (inside, ABOUT)
-    assert read_titled_file(path, "relatum-test", 2) is None
-    for content in (title + inside[:-1], title, b"", inside, title + body()):
-        path.write_bytes(content)
-        assert read_titled_file(path, "relatum-test", 1) is None
-
-
 def test_more_metadata_than_safetensors_reads_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("relatum.tensor_files._LONGEST_HEADER", 500)
     with pytest.raises(RelatumError, match=r"too many names for one file \([0-9,]+ bytes, and 500 is the most\)"):
@@ -169,4 +145,3 @@ def test_a_named_pipe_is_no_file_of_tensors_and_is_not_waited_for(tmp_path: Path
     assert map_arrays(path, "relatum-test", 1, None) is None
     assert read_tensor_file(path, "relatum-test", 1) is None
     assert read_tensors(path, "relatum-test", 1, np.empty) is None
-    assert read_titled_file(path, "relatum-test", 1) is None

@@ -64,7 +64,7 @@ def _only_noted(folder: Path, name: str) -> None:
 def _values() -> Iterator[tuple[str, Damage]]:
     wrong = ["null", '"x"', "-1", _HUGE, _DIGITS, "1e400", "NaN", "{}", "[]", "true"]
     at = {
-        "config.json": ["format", "model", "settings", "entities", "parameters", "revision", "settings.dim"],
+        "config.json": ["format", "model", "settings", "entities", "parameters", "settings.dim"],
         "environment.json": ["updates", "versions", "checksums", "facts", "version", "files"],
         "calibration.json": ["slope", "slope.0", "raw_logits", "raw_logits.0"],
         "answer_calibration.json": ["weights", "weights.0.0", "centres", "scale", "observed", "curves", "terms"],
@@ -192,7 +192,6 @@ def _states() -> Iterator[tuple[str, Damage]]:
         "best_score": ("x", 10**400, []),
         "best_epoch": (-1, "x"),
         "refit": (-1, "x", 10**400),
-        "revision": (0, "x", None),
         "seconds": ("x", -1, 10**400),
         "stale": ("x", -1),
         "loss": ("x", 10**400, None),

@@ -89,12 +89,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     f"{_SRC}/training/checkpoint.py": {
         "load_state: if stored is None: -> if False:": "what is not there has no tensors either, which ends alike",
-        _text(
-            "_older",
-            "stored = read_titled_file(path.with_suffix(''), *_TITLED) if path.suffix else None",
-            "if path.suffix",
-            "if True",
-        ): "without an ending it is the file itself, which is not there, or was just written in the new form",
     },
     _FORMS: {
         _text("_", _UNION, "left.form, right.form", "right.form, left.form"): _EITHER,

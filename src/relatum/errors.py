@@ -9,7 +9,7 @@ RelatumError                 anything a caller can mend; its text is one sentenc
 ├── NumericError             a score that is not a finite number
 └── StoreError               a saved model that cannot be read back
 
-RelatumWarning               something works, but is not as it should be, such as a setting under an old name
+RelatumWarning               something works, but is not as it should be, such as a table of many roles
 """
 
 from __future__ import annotations

@@ -30,7 +30,6 @@ __all__ = [
     "cache_directory",
     "document",
     "drop_torn_line",
-    "find_file",
     "is_there",
     "left_behind",
     "left_folders",
@@ -52,8 +51,7 @@ __all__ = [
 
 _Built = TypeVar("_Built")
 
-# What `_beside` makes, and made before there were marks.
-_TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[0-9a-f]{{12}}(?:-(?P<mark>{MARK}))?\.tmp")
+_TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[0-9a-f]{{12}}-(?P<mark>{MARK})\.tmp")  # as `_beside` makes them
 _OF_DATABASES = re.compile(r"(-journal|-wal|-shm|\.wal|\.tmp)$")  # what they put beside a file
 _FOLDER = re.compile(rf"relatum-(?:serve-\d+-)?(?P<mark>{MARK})-[a-z0-9_]{{8}}")  # begins with a `temporary_prefix`
 _UNTOUCHED = 86400.0  # seconds after which what nobody knows the writer of is stale
@@ -249,10 +247,10 @@ def remove_stale(path: Path) -> None:
         remove_left(left_behind(path.parent, path.name))
 
 
-def _is_stale(path: Path, marked: str | None) -> bool:
-    if marked is not None and has_ended(marked):
+def _is_stale(path: Path, marked: str) -> bool:
+    if has_ended(marked):
         return True
-    if marked is not None and is_of_here(marked):
+    if is_of_here(marked):
         return False
     try:
         touched: float = max(each.lstat().st_mtime for each in (path, *(path.rglob("*") if path.is_dir() else ())))
@@ -261,24 +259,13 @@ def _is_stale(path: Path, marked: str | None) -> bool:
     return time.time() - touched > _UNTOUCHED
 
 
-def _is_living(marked: str | None) -> bool:
+def _is_living(marked: str) -> bool:
     """Return whether a mark is that of another process of this machine that is alive."""
-    return marked is not None and marked != mark() and is_of_here(marked) and not has_ended(marked)
+    return marked != mark() and is_of_here(marked) and not has_ended(marked)
 
 
 def _is_own(path: Path) -> bool:
     return sys.platform == "win32" or path.lstat().st_uid == os.getuid()
-
-
-def find_file(folder: Path, *names: str) -> Path | None:
-    """Return the first of these files that is there, the name of today before older ones; None if there is none.
-
-    What is there but cannot be read, such as a link to nothing, is not taken for absent: something would be missing.
-    """
-    found = next((folder / name for name in names if os.path.lexists(folder / name)), None)
-    if found is not None:
-        require_file(found)
-    return found
 
 
 def document(format_name: str, version: int, content: Mapping[str, Any]) -> bytes:
@@ -292,20 +279,14 @@ def write_document(path: Path, format_name: str, version: int, content: Mapping[
     write_bytes(path, document(format_name, version, content))
 
 
-def read_document(
-    path: Path, format_name: str, version: int, build: Callable[[dict[str, Any]], _Built], *, oldest: int | None = None
-) -> _Built:
-    """Return what `build` makes of the content of a document; whatever is wrong with either is one error with the path.
-
-    It has the given version, or an older one down to `oldest`, of which the content is read alike.
-    """
-    versions = range(version if oldest is None else oldest, version + 1)
+def read_document(path: Path, format_name: str, version: int, build: Callable[[dict[str, Any]], _Built]) -> _Built:
+    """Return what `build` makes of the content of a document; whatever is wrong with either is one error with the path."""
 
     def checked(whole: Any) -> _Built:
         if not isinstance(whole, dict):
             raise TypeError(f"{type(whole).__name__} where an object should be")
         found = whole.pop("format"), whole.pop("version")
-        if found[0] != format_name or type(found[1]) is not int or found[1] not in versions:
+        if found[0] != format_name or type(found[1]) is not int or found[1] != version:
             raise ValueError(f"format {found[0]!r}, version {found[1]!r}; this reads {format_name!r}, {version}")
         return build(whole)
 

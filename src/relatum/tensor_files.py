@@ -1,8 +1,7 @@
 """Tensors on disk as ordinary safetensors files, whose metadata say what they are and hold a checksum.
 
 Any safetensors tool opens them. The metadata are the strings `format`, `version`, `about`, which is JSON, and `sha256`,
-which is over the rest of the header and the tensors' bytes. An older file is a title line, `FORMAT VERSION SHA256`, and then
-a safetensors body with `about` as a tensor of bytes; it is still read.
+which is over the rest of the header and the tensors' bytes.
 """
 
 from __future__ import annotations
@@ -27,11 +26,9 @@ __all__ = [
     "MappedFile",
     "ReadFile",
     "TensorFile",
-    "is_damaged",
     "map_arrays",
     "read_tensor_file",
     "read_tensors",
-    "read_titled_file",
     "require_room",
     "write_arrays",
     "write_tensor_file",
@@ -113,7 +110,7 @@ def _write(
 
 
 def read_tensor_file(path: Path, format_name: str, version: int) -> TensorFile | None:
-    """Return what `write_tensor_file` wrote, or None if there is no file, or another, older or damaged one."""
+    """Return what `write_tensor_file` wrote, or None if there is no file, or another or damaged one."""
     try:
         require_room(path)
         body = path.read_bytes()
@@ -208,7 +205,7 @@ def _write_pieces(
 
 
 def map_arrays(path: Path, format_name: str, version: int, known: str | None) -> MappedFile | None:
-    """Return the arrays of a file, mapped: read when they are touched. None if it is another, older or damaged one.
+    """Return the arrays of a file, mapped: read when they are touched. None if it is another or a damaged one.
 
     Args:
         path: the file; while it is mapped it may be replaced, but must not be cut.
@@ -235,32 +232,11 @@ def map_arrays(path: Path, format_name: str, version: int, known: str | None) ->
         return None
 
 
-def read_titled_file(path: Path, format_name: str, version: int) -> TensorFile | None:
-    """Return the same of an older file, with a title line; its `about` is still among the tensors, too."""
-    try:
-        require_room(path)
-        title, _, body = path.read_bytes().partition(b"\n")
-        if title != f"{format_name} {version} {hashlib.sha256(body).hexdigest()}".encode():
-            return None
-        header, tensors = _parts(body)
-        start, end = header["about"]["data_offsets"]
-        return TensorFile(body, parse_json(bytes(tensors[start:end])))
-    except _UNREADABLE:
-        return None
-
-
 def require_room(path: Path) -> None:
     """Refuse what is no file, or one that the free memory cannot hold, before any of it is read."""
     require_file(path)
     if path.is_file() and not memory.fits(size := path.stat().st_size):
         raise RelatumError(f"{path}: its {size:,} bytes are more than the free memory can hold")
-
-
-def is_damaged(body: bytes) -> bool:
-    """Return whether safetensors bytes have a checksum and it is wrong; without one nothing can be said."""
-    header, tensors = _parts(body)
-    wanted = header.get(_METADATA, {}).get(_CHECKSUM)
-    return wanted is not None and wanted != _checksum(header, tensors)
 
 
 def _array(tensors: memoryview, entry: Mapping[str, Any]) -> npt.NDArray[Any]:

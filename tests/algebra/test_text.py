@@ -59,7 +59,7 @@ def test_an_expression_is_one_readable_line(expression: Expression, text: str) -
 @pytest.mark.parametrize(
     ("text", "expression"),
     [
-        (" rename [ 1 ,0, 2 ] ( sold ) ", sold.permute(1, 0, 2)),
+        (" permute [ 1 ,0, 2 ] ( sold ) ", sold.permute(1, 0, 2)),
         ("permute[buyer, seller, item](sold)", sold.permute(1, 0, 2)),
         ("project[item](permute[1, 0, 2](sold))", sold.permute(1, 0, 2).project(2)),
         ("select[item=coffee](sold)", sold.select(2, "coffee")),
@@ -108,7 +108,7 @@ def test_any_name_is_read_back(relation: RelationSchema, entity: str) -> None:
     stored = Relation(relation)
     expression = (stored * stored).select(0, entity)
     assert parse(str(expression), Schema([relation])) == expression
-    selected = stored.where(relation.arity - 1, entity) if relation.arity > 1 else stored
+    selected = stored.select(relation.arity - 1, entity) if relation.arity > 1 else stored
     assert parse(selected.text(roles=True), Schema([relation])) == selected
 
 
@@ -220,26 +220,6 @@ def check_read_or_refused(text: str) -> None:
     assert re.search(r", (line \d+, )?column \d+: ", refusal)
 
 
-@pytest.mark.parametrize(
-    ("paper", "shown"),
-    [
-        ("rename[1, 0](knows)", "permute[1, 0](knows)"),
-        ("where[item = coffee](sold)", "select[2 = coffee](sold)"),
-        ("where_equal[0, 1](sold)", "select_equal[0, 1](sold)"),
-    ],
-)
-def test_the_words_of_the_paper_are_read_and_the_usual_ones_shown(paper: str, shown: str) -> None:
-    schema = Schema([sold.schema, knows.schema])
-    assert str(parse(paper, schema)) == shown
-    assert parse(shown, schema) == parse(paper, schema)
-
-
 def test_the_text_of_a_deep_expression_takes_no_more_than_its_length() -> None:
     deep = parse("permute[1, 0](" * 20_000 + "knows" + ")" * 20_000, Schema([knows.schema]))
     assert str(deep).count("permute[1, 0](") == 20_000
-
-
-def test_methods_have_the_words_of_the_paper_too() -> None:
-    assert sold.rename(1, 0, 2) == sold.permute(1, 0, 2)
-    assert sold.where("item", "coffee") == sold.select("item", "coffee")
-    assert sold.where_equal(0, 1) == sold.select_equal(0, 1)

@@ -100,8 +100,8 @@ def test_the_next_import_to_the_same_folder_removes_what_a_killed_one_has_left(
 
 def test_what_nobody_knows_the_writer_of_counts_after_a_day(tmp_path: Path, run: Relatum) -> None:
     elsewhere = f"{(int(mark()[:6], 16) + 1) % (1 << 24):06x}000001"
-    names = [".a.db.0123456789ab.tmp", f".b.0123456789ab-{elsewhere}.tmp", ".c.db.0123456789ab.tmp-journal"]
-    mine = ["notes.0123456789ab.tmp", ".a.tmp", ".d.0123456789ab.tmp.old", f".e.0123456789ab-{mark()}.tmp"]
+    names = [f".a.db.0123456789ab-{elsewhere}.tmp", f".b.0123456789ab-{elsewhere}.tmp-journal"]
+    mine = ["notes.0123456789ab.tmp", ".a.tmp", f".d.0123456789ab-{elsewhere}.tmp.old", f".e.0123456789ab-{mark()}.tmp"]
     for name in (*names, *mine):
         (tmp_path / name).write_bytes(b"half")
     assert not json.loads(run("clean", str(tmp_path), "--json")[1])["found"]

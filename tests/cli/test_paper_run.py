@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from relatum import Spec
-from relatum.models.reale import ReAlE
 from relatum.runs.experiment import read_experiments
 from relatum.runs.journal import Journal
 from support.command_line import Relatum
@@ -71,28 +70,6 @@ def test_a_change_of_anything_is_another_run(run: Relatum, spec: Path, tmp_path:
     assert not folders() & first
     spec.write_text(SPEC.replace("seeds = [0, 1]", "seeds = [1, 2]"))
     assert len(folders() & first) == 1
-
-
-def test_a_change_of_the_models_formula_is_another_run(spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def folders() -> set[Path]:
-        return {planned.folder for one in read_experiments(spec) for planned in one.runs(tmp_path)}
-
-    first = folders()
-    monkeypatch.setattr(ReAlE, "revision", 2)
-    assert not folders() & first
-
-
-def test_runs_begun_before_settings_were_renamed_keep_their_directories(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("relatum.runs.experiment.__version__", "0.1.0")
-    settings = 'model = {name = "hype", dim = 10, num_filters = 4}\n[training]\nepochs = 3\n'
-    rates = 'learning_rate = 0.25\nnegative_sampling = "per-fact"\n'
-    (tmp_path / "plain.toml").write_text('data = "example"\n[training]\nrows = "facts"\n')
-    (tmp_path / "hype.toml").write_text(f'data = "example"\n{settings}{rates}')
-    for name, folder in (("plain", "plain-0-7ba2409174"), ("hype", "hype-0-ef5ef17c8b")):  # as 0.1.0 named them
-        (experiment,) = read_experiments(tmp_path / f"{name}.toml")
-        assert [planned.folder.name for planned in experiment.runs(tmp_path)] == [folder]
 
 
 def test_what_two_experiments_have_in_common_is_run_once(run: Relatum, spec: Path, tmp_path: Path) -> None:

@@ -88,16 +88,3 @@ def test_somebody_elses_file_is_let_be(tmp_path: Path) -> None:
         read_column_types(tmp_path / COLUMN_TYPES, GRAPH.schema)
     save_column_types(tmp_path, {**FOUND, "gone": (ColumnType(),)})  # a relation that has no facts any more
     assert read_column_types(tmp_path / COLUMN_TYPES, GRAPH.schema)["sold"] == FOUND["sold"]
-
-
-def test_the_old_file_is_read_where_the_new_one_is_not(tmp_path: Path) -> None:
-    old = {
-        "sold": [{"kind": "customers", "form": "whole", "null": False}, {"kind": "items", "form": "text", "null": True}],
-        "kept": [{"kind": None, "form": "text", "null": False}],
-    }
-    save(dataclasses.replace(split(), column_types={}), tmp_path / "data")
-    path = tmp_path / "data" / "domains.json"
-    path.write_text(json.dumps({"format": "relatum-domains", "version": 1, "relations": old}))
-    assert load(tmp_path / "data").column_types == FOUND
-    save_column_types(tmp_path / "data", {"kept": (ColumnType("items"),)})
-    assert load(tmp_path / "data").column_types == {"kept": (ColumnType("items"),)}

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from relatum import Hypergraph, Split, load, save
 from relatum.data.derivations import (
     DERIVATIONS,
     ELEMENTARY,
@@ -68,21 +67,6 @@ def test_a_damaged_file_is_one_error_that_names_it(tmp_path: Path, text: str) ->
     (tmp_path / DERIVATIONS).write_bytes(text.encode("utf-8", "surrogatepass"))
     with pytest.raises(FormatError, match=r"derivations\.json: damaged or foreign derivations"):
         read_derivations(tmp_path / DERIVATIONS)
-
-
-def test_the_old_file_is_read_where_the_new_one_is_not(tmp_path: Path) -> None:
-    relations = {
-        name: {"operation": one.operation, "depth": one.depth, "expression": one.expression} for name, one in ORIGINS.items()
-    }
-    old = {"format": "relatum-provenance", "version": 1, "about": {}, "relations": relations}
-    graph = Hypergraph.of([("sold", "drew", "tea")])
-    empty = Hypergraph(graph.entities, graph.schema, ())
-    save(Split(graph, empty, empty), tmp_path / "data")
-    assert load(tmp_path / "data").derivations == {}
-    (tmp_path / "data" / "provenance.json").write_text(json.dumps(old))
-    assert load(tmp_path / "data").derivations == ORIGINS
-    save_derivations(tmp_path / "data", {"sold": ORIGINS["sold"]})
-    assert load(tmp_path / "data").derivations == {"sold": ORIGINS["sold"]}
 
 
 def test_the_published_log_is_read_from_its_last_two_lines(tmp_path: Path) -> None:

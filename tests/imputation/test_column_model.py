@@ -9,7 +9,7 @@ import pytest
 
 from relatum.data.row_store import EMPTY, Bins, RowStore
 from relatum.errors import DataError
-from relatum.imputation.column_model import REPEATS, BoundColumn, ColumnModel
+from relatum.imputation.column_model import BoundColumn, ColumnModel
 from relatum.imputation.contexts import Context, TableView
 from relatum.imputation.fitting import fit_column
 from relatum.imputation.paths import Path, PathReader
@@ -45,13 +45,6 @@ def test_a_model_is_plain_data() -> None:
     again = ColumnModel.from_json(model.to_json())
     assert again.to_json() == model.to_json()
     assert again.contexts == model.contexts
-
-
-def test_a_model_from_before_repeats_were_looked_at_is_read() -> None:
-    model = fit_column(TableView(PathReader(shop(), 0), "Order"), "Payment")
-    older = {**model.to_json(), "weights": model.weights[:-REPEATS].tolist()}
-    again = ColumnModel.from_json(older)
-    assert again.weights.tolist() == [*model.weights[:-REPEATS], *[0.0] * REPEATS]
 
 
 @pytest.mark.parametrize(

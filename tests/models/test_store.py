@@ -13,9 +13,7 @@ import torch
 from relatum import load
 from relatum.errors import StoreError
 from relatum.models import MODELS
-from relatum.models.hype import HypE, HypESettings
-from relatum.models.reale import ReAlE
-from relatum.models.store import load_model, save_model
+from relatum.models.store import load_model, read_own_tensors, save_model, write_own_tensors
 from support.full_disk import LIMITED, files_up_to
 from support.made_models import made_case
 
@@ -37,9 +35,10 @@ def edit_config(**changes: object) -> Callable[[Path], None]:
 
 def edit_tensors(change: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], None]:
     def edit(folder: Path) -> None:
-        tensors = safetensors.torch.load((folder / "model.safetensors").read_bytes())
-        change(tensors)
-        (folder / "model.safetensors").write_bytes(safetensors.torch.save(tensors))
+        stored = read_own_tensors(folder / "model.safetensors", "relatum-model", 1)
+        assert stored is not None
+        change(stored[0])
+        write_own_tensors(folder / "model.safetensors", stored[0], "relatum-model", 1, stored[1])
 
     return edit
 
@@ -53,18 +52,14 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no tensors": (lambda folder: (folder / "model.safetensors").unlink(), "model.safetensors is missing"),
     "no entities": (lambda folder: (folder / "entities.txt").unlink(), "entities.txt is missing"),
     "cut config": (truncate("config.json"), "damaged or foreign"),
-    "cut tensors": (truncate("model.safetensors"), "damaged, for its checksum is wrong"),
+    "cut tensors": (truncate("model.safetensors"), "damaged, or no parameters of format 1"),
     "cut entities": (truncate("entities.txt"), "not the names that the model was trained with"),
     "other relations": (
         lambda folder: (folder / "relations.txt").write_text("sold\t3\n"),
         "not the names that the model was trained with",
     ),
-    "pickle": (lambda folder: (folder / "model.safetensors").write_bytes(b"\x80\x04cos\nsystem\n."), "damaged or foreign"),
+    "pickle": (lambda folder: (folder / "model.safetensors").write_bytes(b"\x80\x04cos\nsystem\n."), "damaged, or no"),
     "newer format": (edit_config(format=2), "saved in format 2, but this version of relatum reads 1"),
-    "other revision": (
-        edit_config(revision=7),
-        "saved with revision 7 of ReAlE's formula, and this version of relatum has revision 1: train it again$",
-    ),
     "unknown model": (edit_config(model="transformer"), "unknown model 'transformer'"),
     "unknown setting": (edit_config(settings={"depth": 3}), "damaged or foreign"),
     "impossible setting": (edit_config(settings={"dim": 12, "window": 5}), "must divide dim = 12"),
@@ -90,48 +85,11 @@ def test_what_does_not_fit_is_refused_in_one_sentence(damage: str, saved: Path) 
     assert str(saved) in str(caught.value)
 
 
-def test_a_model_saved_before_revisions_were_counted_is_of_the_first(saved: Path) -> None:
-    config = json.loads((saved / "config.json").read_text())
-    assert config.pop("revision") == 1
-    (saved / "config.json").write_text(json.dumps(config))
-    assert load_model(saved)[0].name == "reale"
-
-
-def test_the_version_that_reads_another_revision_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    case = made_case("reale")
-    monkeypatch.setattr("relatum.models.store.__version__", "0.0.1")
-    save_model(tmp_path, case.model, case.parameters())
-    monkeypatch.undo()
-    monkeypatch.setattr(ReAlE, "revision", 2)
-    with pytest.raises(
-        StoreError, match=r"saved with revision 1 of ReAlE's formula, .*: train it again, or use relatum 0\.0\.1$"
-    ):
-        load_model(tmp_path)
-
-
-def test_a_g_mpnn_from_before_its_messages_carried_positions_is_refused(tmp_path: Path) -> None:
-    case = made_case("g-mpnn")
-    save_model(tmp_path, case.model, case.parameters())
-    config = json.loads((tmp_path / "config.json").read_text())
-    del config["revision"]
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(StoreError, match=r"saved with revision 1 of G-MPNN's formula, .* has revision 2: train it again$"):
-        load_model(tmp_path)
-
-
 def test_a_model_of_facts_brings_them_along(tmp_path: Path) -> None:
     case = made_case("g-mpnn")
     save_model(tmp_path, case.model, case.parameters())
     model, _ = load_model(tmp_path)
     assert model.graph == case.graph
-
-
-def test_settings_under_old_names_are_read(tmp_path: Path) -> None:
-    graph = load("example").train
-    model = HypE(graph, HypESettings(dim=10, num_filters=3, filter_width=2))
-    save_model(tmp_path, model, model.init_parameters(torch.Generator().manual_seed(0)))
-    edit_config(settings={"dim": 10, "filters": 3, "width": 2})(tmp_path)
-    assert load_model(tmp_path)[0].settings == model.settings
 
 
 def test_roles_survive(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_renamings_and_selections_are_equal(sigma: str, entity_map: str, count: 
         expressions: list[Expression] = [child.permute(*chance.sample(range(child.arity), child.arity))]
         if child.arity > 1:
             expressions.append(child.select_equal(*chance.sample(range(child.arity), 2)))
-            expressions.append(child.where(chance.randrange(child.arity), "e2"))
+            expressions.append(child.select(chance.randrange(child.arity), "e2"))
         for expression in expressions:
             found = closed_form(expression, model, tables)
             assert found.bound is Bound.EQUAL
@@ -148,7 +148,7 @@ def test_the_lower_form_of_a_projection_takes_the_entity_that_contributes_most()
             continue
         kept = [position for position in range(child.arity) if position != 1]
         lower = closed_form(child.project(*kept), model, tables).lower
-        alone = [float(closed_form(child.where(1, name), model, tables).form.bias.sum()) for name in model.graph.entities]
+        alone = [float(closed_form(child.select(1, name), model, tables).form.bias.sum()) for name in model.graph.entities]
         assert float(lower.bias.sum()) == pytest.approx(max(alone), abs=1e-4)
 
 

@@ -25,7 +25,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     (folder / "sales.csv").write_text("\n".join(["buyer,item,channel", *rows]) + "\n")
     read(folder / "sales.csv", keep_ids=True).save(folder / "data")
     made = fit(Spec.from_dict({"data": str(folder / "data"), "training": {"epochs": 2}}), folder / "run")
-    made.define("shopped", "where[channel = sales.channel:shop](sales)")
+    made.define("shopped", "select[channel = sales.channel:shop](sales)")
     return made
 
 

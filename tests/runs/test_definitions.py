@@ -52,7 +52,7 @@ def test_a_bare_relation_is_completed_as_ever(run: Run) -> None:
 
 
 def test_a_renaming_ranks_as_its_source_does(run: Run) -> None:
-    renamed = run["sold"].rename("buyer", "seller", "item").complete("alex", None, "book", k=15)
+    renamed = run["sold"].permute("buyer", "seller", "item").complete("alex", None, "book", k=15)
     source = run.query("sold(?, alex, book)", k=15)
     assert [one.entities for one in renamed.answers] == [one.entities for one in source.answers]
     assert [one.closed for one in renamed.answers] == pytest.approx([one.closed for one in source.answers])
@@ -173,15 +173,6 @@ def test_a_chain_of_definitions_is_kept_by_name_and_shared_in_memory(run: Run) -
     assert again.complete("sold(drew, ?, book)", k=3) == run.complete("sold(drew, ?, book)", k=3)
     with pytest.raises(DataError, match="a model can evaluate expressions of up to"):
         again.score("d29(drew, alex, book)")
-
-
-def test_definitions_that_were_written_out_are_read(run: Run) -> None:
-    listed = [{"name": "got", "expression": "permute[1, 0, 2](sold)"}]
-    listed.append({"name": "has", "expression": "project[0, 2](permute[1, 0, 2](sold))"})
-    content = {"format": "relatum-definitions", "version": 1, "relatum": "0.1.0", "definitions": listed}
-    (run.folder / "definitions.json").write_text(json.dumps(content))
-    again = Run.load(run.folder)
-    assert again.definitions["has"].children == (again.definitions["got"],)
 
 
 def test_no_definition_is_lost_where_several_processes_define(run: Run, count: Callable[[int, int], int]) -> None:

@@ -91,7 +91,7 @@ def test_a_run_begun_by_another_process_while_the_data_was_read_is_left_alone(
 
 
 def test_two_processes_do_not_begin_one_run(tmp_path: Path) -> None:
-    writing = tmp_path / ".facts.safetensors.0123456789ab.tmp"
+    writing = tmp_path / ".facts.safetensors.0123456789ab-0123456789ab.tmp"
     writing.write_bytes(b"half")
     with FileLock(tmp_path / ".lock"), pytest.raises(RelatumError, match="another process is training this run"):
         fit(spec_of(), tmp_path)
@@ -102,7 +102,7 @@ def test_what_killed_writers_have_left_goes_when_a_run_is_resumed(tmp_path: Path
     run = fit(spec_of(), tmp_path / "run").folder
     before = files(run)
     for name in ("checkpoint.safetensors", "model.safetensors"):
-        (run / f".{name}.0123456789ab.tmp").write_bytes(b"half")
+        (run / f".{name}.0123456789ab-0123456789ab.tmp").write_bytes(b"half")
     (run / ".mine.tmp").write_bytes(b"mine")
     resume(run)
     assert files(run) == {**before, ".mine.tmp": b"mine"}

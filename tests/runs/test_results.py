@@ -13,7 +13,7 @@ import pytest
 from relatum import DataError, Spec, fit
 from relatum.runs.directory import JOURNAL, SPEC, read_environment, save_environment
 from relatum.runs.journal import read_history
-from relatum.runs.results import best, collect, read_results, series
+from relatum.runs.results import collect, read_results, series
 from support.made_results import write_result
 
 
@@ -104,7 +104,7 @@ def test_files_and_runs_give_the_same_result(runs: Path, tmp_path: Path) -> None
     ]
 
 
-def test_older_results_without_a_course_are_read(tmp_path: Path) -> None:
+def test_results_without_a_course_are_read(tmp_path: Path) -> None:
     write_result(tmp_path, "old", "jf17k", "hype", [0.5, 0.6])
     (old,) = read_results(tmp_path).results
     assert old.histories == [[], []]
@@ -148,14 +148,6 @@ def test_damaged_results_are_refused_with_their_file(tmp_path: Path, whole: dict
     (tmp_path / "odd.json").write_text(json.dumps(whole))
     with pytest.raises(DataError, match=r"odd\.json: not a "):
         read_results(tmp_path)
-
-
-def test_results_under_old_names_of_settings_are_the_same_results(tmp_path: Path) -> None:
-    write_result(tmp_path, "new", "jf17k", "hype", [0.4], settings={"num_filters": 3})
-    write_result(tmp_path, "old", "jf17k", "hype", [0.5, 0.5], settings={"filters": 3})
-    found = read_results(tmp_path).results
-    assert [one.spec for one in found] == [found[0].spec] * 2
-    assert best(found) == found[1]  # of the same settings the one with more seeds counts
 
 
 def test_torn_files_are_refused(tmp_path: Path) -> None:

@@ -66,10 +66,10 @@ def test_a_killed_process_has_nothing(tmp_path: Path) -> None:
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
     assert (tmp_path / "it.json").exists()
-    (tmp_path / ".it.json.0123456789ab.tmp").write_text("half")
-    (tmp_path / ".others.json.0123456789ab.tmp").write_text("half")
+    (tmp_path / ".it.json.0123456789ab-0123456789ab.tmp").write_text("half")
+    (tmp_path / ".others.json.0123456789ab-0123456789ab.tmp").write_text("half")
     assert can_claim(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".others.json.0123456789ab.tmp", "it.lock"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".others.json.0123456789ab-0123456789ab.tmp", "it.lock"]
 
 
 def test_what_a_killed_process_had_of_what_is_done_is_cleared_and_what_a_living_one_has_is_not(tmp_path: Path) -> None:

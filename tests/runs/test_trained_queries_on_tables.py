@@ -52,7 +52,7 @@ def kind(run: Run, position: int) -> str | None:
 
 
 def query(run: Run, product: int) -> str:
-    return f"project[category](where[product = {kind(run, 0)}:{product}](products))"
+    return f"project[category](select[product = {kind(run, 0)}:{product}](products))"
 
 
 def test_known_answers_come_first_and_new_ones_behind(run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import threading
@@ -11,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from relatum.serving.settings import ServerSettings
-from support.older_runs import make_older
 from support.served import Client, Got, served
 
 PAGES = [
@@ -174,7 +174,10 @@ def test_a_run_that_is_still_trained_shows_its_training(example_run: Path, tmp_p
 
 def test_refusals_do_not_say_where_runs_lie(example_run: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(example_run, tmp_path / "secret" / "run"))
-    make_older(folder, "answer_calibration.json")
+    (folder / "answer_calibration.json").unlink()  # as where there are too few valid facts to fit it on
+    environment = json.loads((folder / "environment.json").read_text())
+    environment["files"].remove("answer_calibration.json")
+    (folder / "environment.json").write_text(json.dumps(environment))
     with served([folder], ServerSettings(seconds=60.0, reload_seconds=0.05)) as client:
         got = client.get("/run/query.json?q=project%5B0%5D(join(sold,%20sold))")
         assert got.status == 400

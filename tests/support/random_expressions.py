@@ -86,7 +86,7 @@ def _where(chance: random.Random, pool: Sequence[Expression], entities: Sequence
     child = _pick(chance, pool)
     if child.arity == 1:
         return child
-    return child.where(chance.randrange(child.arity), chance.choice(entities))
+    return child.select(chance.randrange(child.arity), chance.choice(entities))
 
 
 def _where_equal(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:

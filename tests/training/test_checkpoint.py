@@ -82,7 +82,7 @@ def test_saving_and_loading_is_the_identity(name: str, optimizer: str, tmp_path:
     for state in (
         fresh,
         ended,
-        dataclasses.replace(ended, epoch=7, step=3, loss=0.1 + 0.2, stale=2, revision=3, done=False),
+        dataclasses.replace(ended, epoch=7, step=3, loss=0.1 + 0.2, stale=2, done=False),
     ):
         save_state(tmp_path / "checkpoint.safetensors", state)
         loaded = load_state(tmp_path / "checkpoint.safetensors")
@@ -214,24 +214,10 @@ def test_a_checkpoint_that_names_another_file_is_none(saved: Path, name: object)
     assert load_state(saved) is None
 
 
-def test_a_checkpoint_of_version_3_has_the_best_parameters_inside(saved: Path) -> None:
-    state, stored = load_state(saved), read_tensor_file(saved, "relatum-checkpoint", 4)
-    assert state is not None
-    assert stored is not None
-    best = {f"best/{name}": tensor for name, tensor in state.best.items()}
-    body = safetensors.torch.save({**safetensors.torch.load(stored.body), **best})
-    numbers = {name: number for name, number in stored.about.items() if name != "best"}
-    saved.with_name("checkpoint-best-3.safetensors").unlink()
-    write_tensor_file(saved, body, "relatum-checkpoint", 3, numbers)
-    loaded = load_state(saved)
-    assert loaded is not None
-    assert same(loaded, state)
-
-
 def test_another_version_or_format_is_none(saved: Path) -> None:
     stored = read_tensor_file(saved, "relatum-checkpoint", 4)
     assert stored is not None
-    for kind, version in (("relatum-checkpoint", 2), ("relatum-facts", 4)):
+    for kind, version in (("relatum-checkpoint", 3), ("relatum-facts", 4)):
         write_tensor_file(saved, stored.body, kind, version, stored.about)
         assert load_state(saved) is None
     write_tensor_file(saved, stored.body, "relatum-checkpoint", 4, stored.about)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ import torch.distributed as dist
 from relatum import Hypergraph
 from relatum.errors import RelatumError
 from relatum.models.base import Model
-from relatum.models.store import write_own_tensors
 from relatum.training.checkpoint import saved_numbers
 from relatum.training.loop import State, train
 from relatum.training.settings import TrainingSettings
@@ -73,14 +71,3 @@ def test_the_best_parameters_are_written_when_they_change(tmp_path: Path, model:
     (tmp_path / "checkpoint-best-4-0of1.safetensors").unlink()
     with pytest.raises(RelatumError, match="this part of the checkpoint is missing or damaged"):
         load_parts(tmp_path, model)
-
-
-def test_older_parts_have_the_best_parameters_inside(tmp_path: Path, model: Model, state: State, group: Group) -> None:
-    save_parts(tmp_path, state, model, Shares(model.num_entities, 1, 0), group)
-    document = json.loads((tmp_path / "checkpoint.json").read_text())
-    tensors = {f"{part}/{name}": tensor for part in DICTS for name, tensor in getattr(state, part).items()}
-    write_own_tensors(tmp_path / document["parts"][0][0], tensors, "relatum-checkpoint-part", 1, {})
-    older = {**document, "version": 1, "parts": [part[:3] for part in document["parts"]]}
-    (tmp_path / "checkpoint.json").write_text(json.dumps(older))
-    (tmp_path / "checkpoint-best-2-0of1.safetensors").unlink()
-    require_same(load_parts(tmp_path, model), state)

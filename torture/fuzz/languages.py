@@ -39,7 +39,6 @@ _NAMES = ("sold", "knows", "Vip", '"odd name"', "rated", "drew", "alex", "book",
 _OPERATIONS = (
     *("permute[1, 0](", "project[0](", "project[item](", "select[2 = book](", "select_equal[0, 1](", "filter[0 != drew]("),
     *("filter_equal[0, 1](", "filter_unequal[0, 1](", "union(", "difference(", "intersection(", "product(", "join[0 = 1]("),
-    *("rename[1, 0](", "where[item = book](", "where_equal[0, 1]("),
 )
 _QUESTIONS = (
     "sold(drew, ?, book)",

@@ -254,7 +254,7 @@ def _fit(expression: Expression, terms: Sequence[Term]) -> Body:
     for position in reversed(range(len(terms))):
         term, before = terms[position], terms[:position]
         if isinstance(term, str):
-            expression = expression.where(position, term)
+            expression = expression.select(position, term)
         elif term in before:
             expression = expression.select_equal(position, before.index(term))
     return expression, tuple(dict.fromkeys(term for term in terms if isinstance(term, int)))

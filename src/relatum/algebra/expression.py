@@ -37,11 +37,10 @@ __all__ = [
     "rebuilt",
 ]
 
-# A relation that is called by one of these words is written in quotes; the last three are the paper's own.
+# A relation that is called by one of these words is written in quotes.
 OPERATIONS = frozenset(
     {"permute", "project", "select", "select_equal", "filter", "filter_equal", "filter_unequal"}
     | {"union", "difference", "intersection", "product", "join"}
-    | {"rename", "where", "where_equal"}
 )
 _OPERANDS = ("child", "left", "right")
 
@@ -87,9 +86,6 @@ class Expression(Node):
     def filter_unequal(self, position: PositionOrRole, other: PositionOrRole) -> Filter:
         """Return the tuples that hold different entities at the two positions."""
         return Filter(self, self.position(position), self.position(other), equal=False)
-
-    # The paper's own words.
-    rename, where, where_equal = permute, select, select_equal
 
     def join(self, other: Expression, on: PositionOrRole | Mapping[PositionOrRole, PositionOrRole]) -> Join:
         """Return the tuples of this and `other` that agree on `on`: one position for both, or our positions to theirs."""

@@ -7,8 +7,7 @@
 
 An operation is a word followed by a bracket; any other word is a stored relation. Positions are numbers or roles; in
 `select` and `filter` an entity stands behind the sign, in `join` a position of the right side. Names are quoted as in
-questions. The paper's words are read too: `rename` for permute, `where` for select, `where_equal` for select_equal.
-Selections drop the column that they select by, filters keep it.
+questions. Selections drop the column that they select by, filters keep it.
 """
 
 from __future__ import annotations
@@ -79,10 +78,9 @@ def read_expression(reader: Reader, schema: Schema, *, applied: bool = False) ->
 
 def _open(reader: Reader, word: Word) -> _Operation:
     """Return the operation that `word` opens, read up to its first operand."""
-    name = _SPELLINGS.get(word.name, word.name)
-    if name not in _FORMS:
+    if word.name not in _FORMS:
         raise reader.error(UnknownNameError("operation", word.name, _FORMS), word.offset)
-    operation = _Operation(reader, word, _FORMS[name])
+    operation = _Operation(reader, word, _FORMS[word.name])
     if reader.take("["):
         while not reader.take("]"):
             if operation.arguments:
@@ -208,4 +206,3 @@ _FORMS = {
     "product": _Form(2, _nothing, Product, "product(a, b)"),
     "join": _Form(2, _matches, Join, "join[0 = 1, 2 = 0](a, b)"),
 }
-_SPELLINGS = {"rename": "permute", "where": "select", "where_equal": "select_equal"}  # the paper's words

@@ -18,7 +18,6 @@ from relatum.files import read_document, write_document
 
 __all__ = [
     "COLUMN_TYPES",
-    "COLUMN_TYPE_FILES",
     "ColumnType",
     "ColumnTypes",
     "read_column_types",
@@ -27,12 +26,8 @@ __all__ = [
 
 COLUMN_TYPES = "column_types.json"
 
-_OLD_FIELDS = {"kind": "entity_type", "form": "value_type", "null": "nullable"}
-_FORMATS = {COLUMN_TYPES: "relatum-column-types", "domains.json": "relatum-domains"}  # the second is the old name
-_VERSION = 1
+_FORMAT, _VERSION = "relatum-column-types", 1
 _VALUE_TYPES = ("whole", "number", "text")
-
-COLUMN_TYPE_FILES = tuple(_FORMATS)  # where they can be, the first before the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +51,6 @@ class ColumnType:
             raise DataError(f"entity type {self.entity_type!r} is not a text")
         if not isinstance(self.nullable, bool):
             raise DataError(f"nullable {self.nullable!r} is not a truth value")
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> ColumnType:
-        """Return the column type in plain data, under the names of today or older ones; anything else is refused."""
-        return cls(**{_OLD_FIELDS.get(name, name): value for name, value in fields.items()})
 
     @property
     def prefix(self) -> str:
@@ -95,19 +85,19 @@ ColumnTypes = Mapping[str, tuple[ColumnType, ...]]  # by relation, one for each 
 def save_column_types(folder: Path, column_types: ColumnTypes) -> None:
     """Write `column_types.json` into a dataset's folder, atomically."""
     relations = {name: [asdict(one) for one in columns] for name, columns in column_types.items()}
-    write_document(folder / COLUMN_TYPES, _FORMATS[COLUMN_TYPES], _VERSION, {"relations": relations})
+    write_document(folder / COLUMN_TYPES, _FORMAT, _VERSION, {"relations": relations})
 
 
 def read_column_types(path: Path, schema: Schema) -> ColumnTypes:
-    """Return the column types in one of `COLUMN_TYPE_FILES`; nothing if it is somebody else's of that name."""
-    if _FORMATS[path.name].encode() not in path.read_bytes():
+    """Return the column types in `column_types.json`; nothing if it is somebody else's of that name."""
+    if _FORMAT.encode() not in path.read_bytes():
         return {}
 
     def build(content: dict[str, Any]) -> ColumnTypes:
-        found = {name: tuple(map(ColumnType.from_json, columns)) for name, columns in content["relations"].items()}
+        found = {name: tuple(ColumnType(**fields) for fields in columns) for name, columns in content["relations"].items()}
         for name, columns in found.items():
             if name in schema and len(columns) != schema[name].arity:
                 raise DataError(f"{len(columns)} columns of {schema[name]}")
         return found
 
-    return read_document(path, _FORMATS[path.name], _VERSION, build)
+    return read_document(path, _FORMAT, _VERSION, build)

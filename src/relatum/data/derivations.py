@@ -30,11 +30,10 @@ ELEMENTARY = "elementary"
 OPERATIONS = ("rename", "project", "select", "union", "difference")  # the five of the paper, as people say them
 DERIVATIONS = "derivations.json"
 
-_FORMATS = {DERIVATIONS: "relatum-derivations", "provenance.json": "relatum-provenance"}  # the second is the old name
-_VERSION = 1
+_FORMAT, _VERSION = "relatum-derivations", 1
 _PUBLISHED_NAMES = {"setd": "difference"}
 
-DERIVATION_FILES = (*_FORMATS, "ops-logs.txt")  # where they can be, the first before the others
+DERIVATION_FILES = (DERIVATIONS, "ops-logs.txt")  # where they can be, the first before what was published
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class Derivation:
 def derivations_document(derivations: Mapping[str, Derivation], about: Mapping[str, Any] | None = None) -> bytes:
     """Return what stands in `derivations.json`; `about` says how the dataset was made."""
     relations = {name: asdict(derivation) for name, derivation in sorted(derivations.items())}
-    return document(_FORMATS[DERIVATIONS], _VERSION, {"about": dict(about or {}), "relations": relations})
+    return document(_FORMAT, _VERSION, {"about": dict(about or {}), "relations": relations})
 
 
 def save_derivations(folder: Path, derivations: Mapping[str, Derivation]) -> None:
@@ -75,9 +74,8 @@ def save_derivations(folder: Path, derivations: Mapping[str, Derivation]) -> Non
 
 def read_derivations(path: Path) -> dict[str, Derivation]:
     """Return the derivations in one of `DERIVATION_FILES`, by relation; nothing if it is somebody else's of that name."""
-    if path.name in _FORMATS:
-        ours = _FORMATS[path.name].encode() in path.read_bytes()
-        return read_document(path, _FORMATS[path.name], _VERSION, _build) if ours else {}
+    if path.name == DERIVATIONS:
+        return read_document(path, _FORMAT, _VERSION, _build) if _FORMAT.encode() in path.read_bytes() else {}
     try:
         return _read_published(path.read_text(encoding="utf-8"))
     except (DataError, TypeError, AttributeError, ValueError, RecursionError) as error:

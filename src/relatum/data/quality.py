@@ -85,9 +85,8 @@ class DataQuality:
 
     def to_json(self) -> dict[str, Any]:
         """Return the findings as plain data."""
-        close = {arity: {"near": count, "test": total} for arity, (count, total) in self.close.items()}
-        found = {**vars(self), "close": close, "leakage": self.leakage.to_json(), "skipped": list(self.skipped)}
-        return {"near" if name == "close" else name: value for name, value in found.items()}  # a key of older versions
+        close = {arity: {"close": count, "test": total} for arity, (count, total) in self.close.items()}
+        return {**vars(self), "close": close, "leakage": self.leakage.to_json(), "skipped": list(self.skipped)}
 
 
 def check_quality(split: Split) -> DataQuality:

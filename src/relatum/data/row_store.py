@@ -172,15 +172,14 @@ class TableSchema:
         try:
             fields = dict(plain)
             fields["columns"] = tuple(_column(one) for one in fields["columns"])
-            fields["label"] = tuple(fields.get("label", ()))
-            fields["keys"] = tuple(tuple(key) for key in fields.get("keys", ()))
+            fields["label"] = tuple(fields["label"])
+            fields["keys"] = tuple(tuple(key) for key in fields["keys"])
             fields["references"] = tuple(
-                TableReference(tuple(one["columns"]), one["table"], tuple(one["targets"]))
-                for one in fields.get("references", ())
+                TableReference(tuple(one["columns"]), one["table"], tuple(one["targets"])) for one in fields["references"]
             )
             fields["dependencies"] = tuple(
                 Dependency(tuple(one["columns"]), one["determines"], float(one["share"]), int(one["rows"]))
-                for one in fields.get("dependencies", ())
+                for one in fields["dependencies"]
             )
             return cls(**fields)
         except (KeyError, TypeError, ValueError, AttributeError):
@@ -188,7 +187,7 @@ class TableSchema:
 
 
 def _column(plain: Mapping[str, Any]) -> TableColumn:
-    bins = plain.get("bins")
+    bins = plain["bins"]
     groups = None if bins is None else Bins(**{name: tuple(values) for name, values in bins.items()})
     return TableColumn(**{**plain, "bins": groups})
 

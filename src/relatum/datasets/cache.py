@@ -24,13 +24,11 @@ from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.datasets.known_checksums import is_large, known_checksum, remember_checksum
 from relatum.errors import DataError
-from relatum.tensor_files import MappedFile, TensorFile, map_arrays, read_tensor_file, read_titled_file, write_arrays
+from relatum.tensor_files import MappedFile, TensorFile, map_arrays, read_tensor_file, write_arrays
 
-__all__ = ["load_columns", "load_titled_columns", "save_columns"]
+__all__ = ["load_columns", "save_columns"]
 
 _FORMAT, _VERSION = "relatum-facts", 2
-_TITLED = "relatum-columns", 1  # as older files are called
-_OLD_NAMES = {"origin": "source", "origins": "derivations", "domains": "column_types"}  # in what they say about themselves
 
 Key = dict[str, Any]
 
@@ -60,7 +58,7 @@ def save_columns(path: Path, key: Key, split: Split) -> None:
 
 
 def load_columns(path: Path, key: Key) -> Split | None:
-    """Return the split copied under `key`, or None if there is no copy, or an older, other or damaged one.
+    """Return the split copied under `key`, or None if there is no copy, or another or a damaged one.
 
     A large copy is mapped: its columns are read when they are touched. It is hashed unless it was found right before and not
     touched since; ids, and where names start, are checked every time.
@@ -81,16 +79,11 @@ def load_columns(path: Path, key: Key) -> Split | None:
     return split
 
 
-def load_titled_columns(path: Path, key: Key) -> Split | None:
-    """Return the same of a copy as it was written before these were plain safetensors files."""
-    return _split(read_titled_file(path, *_TITLED), key)
-
-
 def _split(stored: TensorFile | MappedFile | None, key: Key) -> Split | None:
     if stored is None:
         return None
     try:
-        about = {_OLD_NAMES.get(name, name): value for name, value in stored.about.items()}
+        about = stored.about
         if about["key"] != key:
             return None
         _require_types(about)
@@ -126,9 +119,9 @@ def _rebuilt(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Spli
         source=about["source"],
         checksums=about["checksums"],
         skipped=tuple(about["skipped"]),
-        statement_counts=about.get("statement_counts", {}),
-        derivations={name: Derivation(**fields) for name, fields in about.get("derivations", {}).items()},
+        statement_counts=about["statement_counts"],
+        derivations={name: Derivation(**fields) for name, fields in about["derivations"].items()},
         column_types={
-            name: tuple(map(ColumnType.from_json, columns)) for name, columns in about.get("column_types", {}).items()
+            name: tuple(ColumnType(**fields) for fields in columns) for name, columns in about["column_types"].items()
         },
     )

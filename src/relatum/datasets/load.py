@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from relatum.data.column_types import COLUMN_TYPE_FILES, read_column_types, save_column_types
+from relatum.data.column_types import COLUMN_TYPES, read_column_types, save_column_types
 from relatum.data.derivations import DERIVATION_FILES, read_derivations, save_derivations
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.datasets.cache import load_columns, save_columns
@@ -24,7 +24,7 @@ from relatum.datasets.statement_files import StatementReader, find_statement_fil
 from relatum.datasets.text_format import TupleReader, read_roles, write_roles, write_tuples
 from relatum.datasets.text_lines import Layout, require_text_end
 from relatum.errors import DataError, RelatumError, nearest_names
-from relatum.files import atomic_directory, cache_directory, find_file, require_file, sha256_of
+from relatum.files import atomic_directory, cache_directory, is_there, require_file, sha256_of
 from relatum.progress import progress
 from relatum.statements.forms import Form, find_form
 
@@ -106,11 +106,12 @@ def load(
     if len(files) == 1:
         return dataclasses.replace(split, derivations={}, column_types={})
     folder = files["train"].parent
-    derived, typed = find_file(folder, *DERIVATION_FILES), find_file(folder, *COLUMN_TYPE_FILES)
+    derived = next((folder / name for name in DERIVATION_FILES if is_there(folder / name)), None)
+    typed = folder / COLUMN_TYPES
     return dataclasses.replace(
         split,
         derivations=read_derivations(derived) if derived else {},
-        column_types=read_column_types(typed, split.schema) if typed else {},
+        column_types=read_column_types(typed, split.schema) if is_there(typed) else {},
         rows=load_rows(folder),
     )
 

@@ -22,7 +22,6 @@ from relatum.kernels.soft_rules import RuleProgram, RuleScratch, fire
 __all__ = ["FEATURES", "Evidence", "Fired"]
 
 FEATURES = 7
-_OLD_FEATURES = 6  # of evidence that was written before there were neighbours
 _TOGETHER = 5  # rules whose confidences are put together
 _SMALL, _LARGE = 0.003, 0.03  # confidences below which evidence counts in proportion, above which by its logarithm
 _AS_GOOD = 0.5  # of the best confidence about a position: where facts are missing, good rules look wrong
@@ -189,7 +188,7 @@ class Evidence:
         schema: Schema = facts.schema
         weights = {(schema.id(one["relation"]), int(one["position"])): _weights(one["weights"]) for one in plain["weights"]}
         rules = [SoftRule.from_json(one, schema, facts.entities) for one in plain["rules"]]
-        shared = [Neighbourhood.from_json(one, schema) for one in plain.get("neighbourhoods", ())]
+        shared = [Neighbourhood.from_json(one, schema) for one in plain["neighbourhoods"]]
         return cls(facts, rules, weights, _weights(plain["common"]), shared)
 
     @classmethod
@@ -216,8 +215,6 @@ class Evidence:
 
 def _weights(given: Any) -> Float64:
     weights = np.array(given, np.float64)
-    if weights.shape == (_OLD_FEATURES,):
-        weights = np.insert(weights, _OLD_FEATURES - 1, np.zeros(FEATURES - _OLD_FEATURES))
     if weights.shape != (FEATURES,) or not np.isfinite(weights).all():
         raise DataError(f"there must be {FEATURES} weights, not {given!r}")
     return weights

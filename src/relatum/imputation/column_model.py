@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -112,14 +112,12 @@ class ColumnModel:
                 (float(plain["curve"][0]), float(plain["curve"][1])),
                 float(plain["sharpness"]),
                 float(plain["embedding"]),
-                None if plain.get("vectors") is None else float(plain["vectors"]),
-                None if plain.get("later") is None else Later.from_json(plain["later"]),
+                None if plain["vectors"] is None else float(plain["vectors"]),
+                None if plain["later"] is None else Later.from_json(plain["later"]),
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             raise DataError("not the model of a column") from None
         short = FIRST + len(found.contexts) + 2 + len(found.copies)
-        if len(found.weights) == short and found.vectors is None:  # as it was written before repeats were looked at
-            found = replace(found, weights=np.append(found.weights, np.zeros(REPEATS)))
         curves = [*found.curve, *(() if found.later is None else found.later.curve)]
         numbers = np.array([*found.weights, *curves, found.sharpness, found.embedding, found.vectors or 1.0])
         parents = all(one.parent is None or 0 <= one.parent < index for index, one in enumerate(found.contexts))

@@ -69,10 +69,10 @@ class Path:
     def from_json(cls, plain: Mapping[str, Any]) -> Path:
         """Return what plain data says."""
         try:
-            back = plain.get("back")
+            back = plain["back"]
             return cls(
                 str(plain["column"]),
-                tuple(int(one) for one in plain.get("references", ())),
+                tuple(int(one) for one in plain["references"]),
                 None if back is None else (str(back[0]), int(back[1])),
             )
         except (KeyError, TypeError, ValueError, IndexError):

@@ -27,7 +27,6 @@ __all__ = ["Calibration", "CalibrationSample", "Reliability", "draw_sample", "fi
 
 _VERSION = 2
 _FIELDS = ("slope", "offset", "raw_logits", "calibrated_logits")
-_OLD_FIELDS = {"said": "raw_logits", "meant": "calibrated_logits"}  # of version 1
 
 _PRIOR = 4.0  # how strongly a relation's fit is pulled to that of all
 _ROUNDS = 30  # of Newton's method
@@ -91,9 +90,8 @@ class Calibration:
         """Return the calibration of so many relations from plain data; anything else is refused."""
         if not isinstance(data, Mapping):
             raise DataError("calibration: must be a JSON object")
-        if data.get("version", 1) not in (1, _VERSION):
-            raise DataError(f"calibration: version {data['version']!r} is unknown; this relatum reads up to {_VERSION}")
-        data = {_OLD_FIELDS.get(key, key): value for key, value in data.items()}
+        if data.get("version") != _VERSION:
+            raise DataError(f"calibration: version {data.get('version')!r} is unknown; this relatum reads {_VERSION}")
         try:
             slope, offset, raw, calibrated = (np.array(data[key], np.float64) for key in _FIELDS)
         except (KeyError, TypeError, ValueError):

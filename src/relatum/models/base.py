@@ -71,7 +71,6 @@ class Model(ABC):
 
     name: ClassVar[str]  # in specs and on the command line, such as m-distmult
     title: ClassVar[str]  # as the papers write it, such as m-DistMult
-    revision: ClassVar[int] = 1  # of its formula: one more when the same parameters come to mean other scores
     settings_type: ClassVar[type[Settings]] = Settings
     # Parameters with one row per entity, per relation, and per (relation, position): a step touches few of their rows.
     entity_tables: ClassVar[tuple[str, ...]] = ("entities",)

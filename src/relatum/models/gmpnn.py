@@ -156,7 +156,6 @@ class GMPNN(PositionalProduct, NeighbourSampling):
 
     name = "g-mpnn"
     title = "G-MPNN"
-    revision = 2  # in the first, all embeddings of positions were factors of a message, the same for every order of a fact
     settings_type = GMPNNSettings
     settings: GMPNNSettings
     reads_facts = True

@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import safetensors.torch
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 
 from relatum.data.hypergraph import Block, Hypergraph
@@ -24,24 +22,20 @@ from relatum.errors import RelatumError, StoreError
 from relatum.files import parse_json, read_whole, write_bytes
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
-from relatum.setting_names import modern
-from relatum.tensor_files import is_damaged, map_arrays, read_tensor_file, read_tensors, require_room, write_tensors
+from relatum.tensor_files import map_arrays, read_tensors, require_room, write_tensors
 from relatum.version import __version__
 
 __all__ = [
     "all_finite",
     "holds_tensors",
     "load_model",
-    "own_tensors",
     "read_own_tensors",
-    "require_revision",
     "save_model",
     "write_own_tensors",
 ]
 
 _VERSION = 1
 _FORMAT = "relatum-model"  # of the tensors, whose metadata tell which version of relatum wrote them
-_FIRST_REVISION = 1  # of every model's formula: files that were written before revisions were counted have none
 _ROWS = 1 << 16  # of an entity table that are looked at together
 _FACTS = "facts/"  # tensors of a model that reads facts: facts/ARITY, int32[1 + arity, n]
 
@@ -61,7 +55,6 @@ def save_model(folder: Path, model: Model, parameters: Parameters) -> None:
     config = {
         "format": _VERSION,
         "model": model.name,
-        "revision": model.revision,
         "settings": dataclasses.asdict(model.settings),
         "entities": hashlib.sha256(entities).hexdigest(),
         "relations": hashlib.sha256(relations).hexdigest(),
@@ -84,7 +77,6 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
         if config["model"] not in MODELS:
             raise StoreError(f"{folder}: unknown model {config['model']!r}")
         model_type = MODELS[config["model"]]
-        require_revision(folder, model_type, config.get("revision", _FIRST_REVISION))
         entities = _checked(folder / "entities.txt", config["entities"])
         relations = _checked(folder / "relations.txt", config["relations"]).decode()
         tensors = _tensors(folder / "model.safetensors")
@@ -92,10 +84,7 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
         schema = Schema(map(_relation, relations.removesuffix("\n").split("\n") if relations else ()))
         facts = [tensors.pop(name).numpy() for name in sorted(tensors) if name.startswith(_FACTS)]
         graph = Hypergraph(vocabulary, schema, (Block(rows[0], rows[1:]) for rows in facts))
-        settings = config["settings"]
-        if not settings.keys() <= {field.name for field in dataclasses.fields(model_type.settings_type)}:  # an older file
-            settings = modern({"model": settings}, config["model"], notice=False)["model"]
-        model = model_type(graph, model_type.settings_type(**settings))
+        model = model_type(graph, model_type.settings_type(**config["settings"]))
         return model, _fitting(folder, model, tensors)
     except StoreError:
         raise
@@ -108,29 +97,10 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
         ValueError,
         OverflowError,
         RecursionError,
-        SafetensorError,
         RelatumError,
     ) as error:
         reason = " ".join(str(error).split())
         raise StoreError(f"{folder}: a damaged or foreign model ({type(error).__name__}: {reason})") from None
-
-
-def require_revision(folder: Path, model: type[Model], saved: int) -> None:
-    """Refuse parameters that were trained with another revision of a model's formula: their scores would mean nothing."""
-    if saved == model.revision:
-        return
-    writer = _writer(folder)
-    other = f", or use relatum {writer}" if writer not in (None, __version__) else ""
-    raise StoreError(
-        f"{folder}: saved with revision {saved} of {model.title}'s formula, and this version of relatum has revision"
-        f" {model.revision}: train it again{other}"
-    )
-
-
-def _writer(folder: Path) -> str | None:
-    """Return the version of relatum that wrote a model, if there is one and it is not too old to say so."""
-    stored = read_tensor_file(folder / "model.safetensors", _FORMAT, _VERSION)
-    return None if stored is None else stored.about["relatum"]
 
 
 def write_own_tensors(path: Path, tensors: Mapping[str, Tensor], format_name: str, version: int, about: object) -> None:
@@ -158,7 +128,11 @@ def _same_bits(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
 
 
 def read_own_tensors(path: Path, format_name: str, version: int) -> tuple[dict[str, Tensor], Any] | None:
-    """Return tensors, each in memory of its own, and what their file says about itself; None as `read_tensors` does."""
+    """Return tensors, each in memory of its own, and what their file says about itself; None as `read_tensors` does.
+
+    A file may have its numbers anywhere, and where they lie in memory decides in which order kernels sum them: read as they
+    stand, the same numbers would not give the same bits.
+    """
     found: list[Tensor] = []
 
     def empty(shape: list[int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
@@ -175,24 +149,12 @@ def _bits(tensor: Tensor) -> Tensor:
     return tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor
 
 
-def own_tensors(body: bytes) -> dict[str, Tensor]:
-    """Return the tensors of safetensors bytes, each in memory of its own.
-
-    A file may have its numbers anywhere, and where they lie in memory decides in which order kernels sum them: read as they
-    stand, the same numbers would not give the same bits.
-    """
-    return {name: tensor.clone() for name, tensor in safetensors.torch.load(body).items()}
-
-
 def _tensors(path: Path) -> dict[str, Tensor]:
     stored = read_own_tensors(path, _FORMAT, _VERSION)
-    if stored is not None:
-        return stored[0]
-    require_room(path)
-    body = path.read_bytes()  # an older one, which has no checksum, or one that is damaged
-    if is_damaged(body):
-        raise StoreError(f"{path}: damaged, for its checksum is wrong")
-    return own_tensors(body)
+    if stored is None:
+        path.stat()  # one that is not there is missing, not damaged
+        raise StoreError(f"{path}: damaged, or no parameters of format {_VERSION}")
+    return stored[0]
 
 
 def _fitting(folder: Path, model: Model, tensors: dict[str, Tensor]) -> Parameters:

@@ -94,9 +94,6 @@ class FoundEntities:
     truncated: bool
 
 
-_HIDDEN = frozenset({"rename", "where", "where_equal"})  # other words for permute, select and select_equal
-
-
 def suggest(run: Run, text: str, cursor: int | None = None, k: int = 10) -> SuggestedNames:
     """Return what completes a text at the cursor (by default its end): relations, roles and entities that fit there."""
     k, cursor = bounded("k", k, MOST_NAMES), len(text) if cursor is None else cursor
@@ -157,7 +154,7 @@ def _relations(run: Run, spot: Spot) -> list[NameMatch]:
     sizes = once(run, "sizes of relations", lambda: {one.name: len(run.table(one.name)) for one in run.schema})
     matches = [NameMatch(name, None, "relation", sizes.get(name, 0), quote(name)) for name in names]
     if spot.operations:
-        matches += [NameMatch(word, None, "word", 0, word) for word in sorted(OPERATIONS - _HIDDEN)]
+        matches += [NameMatch(word, None, "word", 0, word) for word in sorted(OPERATIONS)]
     return _fitting(matches, spot.typed)
 
 

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _FILE = "definitions.json"
-_FORMAT, _VERSION = "relatum-definitions", 2  # version 1 wrote definitions out, without the names of others
+_FORMAT, _VERSION = "relatum-definitions", 2
 _QUIET, _PATIENCE = 1.0, 30.0  # seconds that one waits for another process without a word, and then with one
 
 
@@ -49,7 +49,7 @@ def load_definitions(folder: Path, schema: Schema) -> dict[str, Expression]:
             found = with_definition(found, one["name"], parse(one["expression"], defined_schema(schema, found)), schema)
         return found
 
-    return read_document(path, _FORMAT, _VERSION, build, oldest=1)
+    return read_document(path, _FORMAT, _VERSION, build)
 
 
 @contextmanager

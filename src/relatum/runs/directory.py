@@ -14,13 +14,12 @@ import torch
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.row_store import RowStore
 from relatum.data.schema import Schema
-from relatum.datasets.cache import load_columns, load_titled_columns, save_columns
+from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.registry import DATASETS
 from relatum.datasets.row_files import ROWS, load_rows, save_rows
 from relatum.errors import DataError, RelatumError
 from relatum.evidence.evidence import Evidence
 from relatum.files import (
-    find_file,
     is_there,
     read_document,
     read_json,
@@ -79,7 +78,6 @@ FITTED = (CALIBRATION, ANSWER_CALIBRATION, NEW_FACT_CALIBRATION, EVIDENCE, COLUM
 
 _OPTIONAL = (ROWS, *FITTED)  # files that not every run has
 _FACTS, _KEY = "facts.safetensors", {"run": "facts"}
-_OLD_FACTS, _OLD_ENVIRONMENT = "facts.columns", "provenance.json"  # what they were called
 _FORMAT, _VERSION = "relatum-environment", 1
 
 _Found = TypeVar("_Found")
@@ -114,12 +112,11 @@ def save_facts(folder: Path, split: Split) -> None:
 
 def load_facts(folder: Path) -> Split:
     """Return the facts of a run, which must be those that it began with."""
-    new = (folder / _FACTS).exists() or not (folder / _OLD_FACTS).exists()
-    split = load_columns(folder / _FACTS, _KEY) if new else load_titled_columns(folder / _OLD_FACTS, _KEY)
+    split = load_columns(folder / _FACTS, _KEY)
     if split is None:
-        raise RelatumError(f"{folder}: its facts ({_FACTS if new else _OLD_FACTS}) are missing or damaged")
-    wanted = read_environment(folder).get("facts")  # older runs have none
-    if new and wanted is not None and wanted != sha256_of(folder / _FACTS):
+        raise RelatumError(f"{folder}: its facts ({_FACTS}) are missing or damaged")
+    wanted = read_environment(folder).get("facts")
+    if wanted is not None and wanted != sha256_of(folder / _FACTS):
         raise RelatumError(f"{folder}: its facts ({_FACTS}) are not those that it was trained on; put these back")
     return replace(split, rows=load_rows(folder) if _has(folder, ROWS) else None)
 
@@ -168,7 +165,7 @@ def _has(folder: Path, name: str) -> bool:
     """Return whether a run has a file that not every run has; one that it had at first must still be there."""
     if is_there(folder / name):
         return True
-    if name in read_environment(folder).get("files", ()):  # older runs do not say
+    if name in read_environment(folder).get("files", ()):
         raise RelatumError(f"{folder}: {name} is missing, a part of the run; put it back")
     return False
 
@@ -197,11 +194,8 @@ def versions() -> dict[str, str]:
 
 def read_environment(folder: Path) -> dict[str, Any]:
     """Return what a run was made from and where; `updates`, if there are any, lists what was folded in after training."""
-    path = find_file(folder, ENVIRONMENT, _OLD_ENVIRONMENT)
-    if path is None:
-        return {}
-    old = path.name == _OLD_ENVIRONMENT
-    return read_json(path, "environment", _environment) if old else read_document(path, _FORMAT, _VERSION, _environment)
+    path = folder / ENVIRONMENT
+    return read_document(path, _FORMAT, _VERSION, _environment) if is_there(path) else {}
 
 
 def _environment(content: dict[str, Any]) -> dict[str, Any]:
@@ -230,8 +224,8 @@ def save_environment(folder: Path, environment: Mapping[str, Any]) -> None:
     All of these files must be there already.
     """
     found = {"files": [name for name in _OPTIONAL if (folder / name).exists()]}
-    facts = {"facts": sha256_of(folder / _FACTS)} if (folder / _FACTS).exists() else {}  # older runs have others
-    write_document(folder / ENVIRONMENT, _FORMAT, _VERSION, {**environment, **facts, **found})
+    facts = sha256_of(folder / _FACTS)
+    write_document(folder / ENVIRONMENT, _FORMAT, _VERSION, {**environment, "facts": facts, **found})
 
 
 def card(spec: Spec, split: Split, events: Sequence[Mapping[str, Any]]) -> str:

@@ -4,9 +4,8 @@ A series varies one setting: `[vary]` with `model.window = [1, 2, 4, 5, 8]` make
 the file and the value, with runs and results of its own.
 
 A run directory is named after the experiment, the seed, and a hash of all that the run follows from: the spec with every
-setting written out (under its first name, so that it can get another), the checksums of the data, and the version of the
-code. So a change to any of these is another run, and what is there under its hash is done, or can be gone on with, whichever
-experiment it was begun for.
+setting written out, the checksums of the data, and the version of the code. So a change to any of these is another run, and
+what is there under its hash is done, or can be gone on with, whichever experiment it was begun for.
 """
 
 from __future__ import annotations
@@ -21,10 +20,8 @@ from typing import Any
 
 from relatum.datasets.load import load
 from relatum.errors import SettingError
-from relatum.models import MODELS
 from relatum.runs.directory import SPEC
 from relatum.runs.spec import VARY, Spec, merged, read_toml
-from relatum.setting_names import old_spelling
 from relatum.settings import nested
 from relatum.version import __version__
 
@@ -80,13 +77,9 @@ class Experiment:
     def runs(self, out: Path) -> Iterator[Planned]:
         """Yield the runs, in the order of their seeds, with the folders in `out` that are theirs or are the same run."""
         checksums = dict(load(self.spec.data).checksums)
-        revision = MODELS[self.spec.model].revision
-        later = (
-            [revision] if revision > 1 else []
-        )  # the first one is in no hash, for runs had names before there were others
         for seed in self.seeds:
             spec = replace(self.spec, seed=seed)
-            content = _hash([old_spelling(spec.to_dict()), checksums, __version__, *later])
+            content = _hash([spec.to_dict(), checksums, __version__])
             yield Planned(out / f"{self.name}-{seed}-{content}", spec).furthest()
 
 

@@ -35,9 +35,6 @@ class BoundExpression:
         """Return the tuples that hold the same entity at both positions; the first of the two columns is dropped."""
         return replace(self, expression=self.expression.select_equal(dropped, kept))
 
-    # The paper's own words.
-    rename, where, where_equal = permute, select, select_equal
-
     def __or__(self, other: BoundExpression) -> BoundExpression:
         return replace(self, expression=self.expression | other.expression)
 

@@ -17,7 +17,7 @@ from relatum.imputation.models import ColumnModels
 from relatum.inference.validation import validator
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
-from relatum.models.store import require_revision, save_model
+from relatum.models.store import save_model
 from relatum.runs.directory import (
     CARD,
     CHECKPOINT,
@@ -296,7 +296,6 @@ def _load(folder: Path, spec: Spec, split: Split) -> State | None:
     shared = load_parts(folder, model)
     state = load_state(folder / CHECKPOINT) if shared is None else shared
     if state is not None:
-        require_revision(folder, type(model), state.revision)
         require_fitting(folder / CHECKPOINT, state, model, spec.training)
     return state
 

@@ -27,7 +27,6 @@ from relatum.runs.journal import HistoryPoint
 from relatum.runs.probabilities import reliability_of
 from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
-from relatum.setting_names import written
 from relatum.version import __version__
 
 __all__ = [
@@ -318,7 +317,7 @@ def _are_results(whole: Any) -> bool:
 
 def _result(name: str, whole: dict[str, Any]) -> Result:
     checksums = whole.get("provenance", {}).get("checksums", {})
-    return Result(name, written(whole["spec"]), whole["runs"], checksums, str(whole.get("trained_on", "")))
+    return Result(name, whole["spec"], whole["runs"], checksums, str(whole.get("trained_on", "")))
 
 
 def _checked(path: Path, whole: dict[str, Any]) -> Result:

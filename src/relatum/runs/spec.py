@@ -15,7 +15,7 @@ from relatum.errors import SettingError
 from relatum.files import read_whole
 from relatum.models import MODELS, canonical_name
 from relatum.models.base import Settings
-from relatum.setting_names import hint, modern, old_names, written
+from relatum.setting_names import hint
 from relatum.settings import change_of, rules_of
 from relatum.training.settings import TrainingSettings, needs_facts
 
@@ -96,9 +96,9 @@ class Spec:
         settings_types: dict[str, type[Any]] = {"model": MODELS[name].settings_type, "training": TrainingSettings}
         if isinstance(settings, Settings) and type(settings) is not settings_types["model"]:
             raise SettingError(f"model: {name} takes {settings_types['model'].__name__}, not {type(settings).__name__}")
-        begun, routed = _begun(name, recipe, spec), _routed(named, settings_types, name)
+        begun, routed = _begun(name, recipe, spec), _routed(named, settings_types)
         parts = {"model": (settings, table, routed["model"]), "training": (training, routed["training"])}
-        built = {part: _build(part, settings_types, begun[part], given, name) for part, given in parts.items()}
+        built = {part: _build(part, settings_types, begun[part], given) for part, given in parts.items()}
         seed = seed if seed is not None else spec.seed if spec else 0
         if type(seed) is not int or not 0 <= seed <= _MOST:
             raise SettingError(f"seed: must be a whole number from 0 up, not {seed!r}")
@@ -116,16 +116,16 @@ class Spec:
         return cls(data if isinstance(data, str | PathLike) else str(getattr(data, "source", "memory")), **settings)
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any], *, notice: bool = True) -> Spec:
+    def from_dict(cls, given: Mapping[str, Any]) -> Spec:
         """Return the spec of `{data, seed, recipe, model: {name, ...}, training: {...}}`; what is unknown or bad is refused.
 
         Args:
             given: the spec as plain data; what is not said is as in the recipe. `model` may be a name alone.
-            notice: whether an old name of a setting is answered with a notice: it is where a person wrote it.
         """
         if not isinstance(given, Mapping):
             raise SettingError(f"a spec must be a table, not {given!r}")
-        given = modern(given, notice=notice)
+        _require_printable(given)
+        given = _with_tables(given)
         if unknown := [key for key in given if key not in _KEYS]:
             model = given.get("model")
             name = model.get("name", "reale") if isinstance(model, Mapping) else "reale"
@@ -161,8 +161,8 @@ class Spec:
 
     @classmethod
     def of_run(cls, path: Path) -> Spec:
-        """Return the spec in a run's own file, under whatever names it was written."""
-        return cls.from_dict(written(read_toml(path)), notice=False)
+        """Return the spec in a run's own file."""
+        return cls.from_dict(read_toml(path))
 
     def to_toml(self) -> str:
         """Return the spec as TOML."""
@@ -185,13 +185,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the plain data of a spec with that of others written over it, all under the names of today."""
-    tables = [part["model"] for part in parts if "model" in part]
-    names = [table.get("name") if isinstance(table, Mapping) else table for table in tables]
-    model = next((name for name in reversed(names) if isinstance(name, str)), None)
+    """Return the plain data of a spec with that of others written over it."""
     result: dict[str, Any] = {}
     for part in parts:
-        result = _over(result, modern(part, model))
+        result = _over(result, _with_tables(part))
     return result
 
 
@@ -200,7 +197,21 @@ def toml_of(value: str | float | bool) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+def _with_tables(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plain data of a spec with a table for the model, where only its name is given."""
+    model = given.get("model")
+    return {**given, "model": {"name": model}} if isinstance(model, str) else dict(given)
+
+
+def _require_printable(given: Iterable[Any], path: str = "") -> None:
+    """Refuse names that would break the line in which they are refused."""
+    for name in given:
+        if not str(name).isprintable():
+            raise SettingError(f"{path}{str(name)!r}: no such setting")
+
+
 def _over(below: Mapping[str, Any], above: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    _require_printable(above, path)
     result = dict(below)
     for key, value in above.items():
         if isinstance(value, Mapping):
@@ -224,11 +235,11 @@ def _data(given: Any) -> str:
     return data
 
 
-def _routed(named: Mapping[str, Any], settings_types: Mapping[str, type[Any]], model: str) -> dict[str, dict[str, Any]]:
+def _routed(named: Mapping[str, Any], settings_types: Mapping[str, type[Any]]) -> dict[str, dict[str, Any]]:
     """Return settings given by name alone in the tables that have them."""
     tables: dict[str, dict[str, Any]] = {part: {} for part in settings_types}
     for name, value in named.items():
-        homes = [part for part, kind in settings_types.items() if name in rules_of(kind) or name in old_names(part, model)]
+        homes = [part for part, kind in settings_types.items() if name in rules_of(kind)]
         if not homes:
             known = [each for kind in settings_types.values() for each in rules_of(kind)]
             raise SettingError(f"{name}: no such setting{hint(name, [*known, *_KEYS])}")
@@ -251,19 +262,17 @@ def _begun(model: str, recipe: str | Recipe | None, spec: Spec | None) -> dict[s
     return {"model": _whole(spec.settings) if model == spec.model else {}, "training": _whole(spec.training)}
 
 
-def _build(
-    part: str, settings_types: Mapping[str, type[Any]], begun: Mapping[str, Any], given: Iterable[Any], model: str
-) -> Any:
+def _build(part: str, settings_types: Mapping[str, type[Any]], begun: Mapping[str, Any], given: Iterable[Any]) -> Any:
     """Return the settings of a part: those it begins from, with what is given, whole or in tables, none of it twice."""
     kind, above = settings_types[part], dict[str, Any]()
     for each in given:
         if isinstance(each, kind):
             begun = _whole(each)
         elif isinstance(each, Mapping):
-            table = modern({part: each}, model)[part]
-            if twice := table.keys() & above.keys():
+            _require_printable(each, f"{part}.")
+            if twice := each.keys() & above.keys():
                 raise SettingError(f"{part}.{min(twice)}: given twice")
-            above |= table
+            above |= each
         elif each is not None:
             raise SettingError(f"{part}: must be {kind.__name__} or a table, not {each!r}")
     for name in above:

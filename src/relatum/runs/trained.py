@@ -195,7 +195,7 @@ class Trained:
 
     @cached_property
     def answer_sets_by_facts(self) -> AnswerSets | None:
-        """What sets of answers go by: as it was fitted, or else, as for older runs, from the facts of the run."""
+        """What sets of answers go by: as it was fitted, or else, as after an update, from its facts."""
         if self.answer_sets is not None:
             return self.answer_sets
         names = self.model.schema.names

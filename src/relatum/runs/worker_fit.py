@@ -16,7 +16,7 @@ from relatum.files import read_json, write_bytes
 from relatum.inference.validation import validator
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
-from relatum.models.store import require_revision, save_model
+from relatum.models.store import save_model
 from relatum.progress import silence
 from relatum.runs.directory import CARD, CHECKPOINT, JOURNAL, SPEC, card, load_facts, write_text
 from relatum.runs.fit import (
@@ -225,7 +225,6 @@ class _Training:
             whole = load_state(self.folder / CHECKPOINT)
             state = None if whole is None else own_part(whole, self.model, self.shares)
         if state is not None:
-            require_revision(self.folder, MODELS[self.spec.model], state.revision)
             own = range(self.shares.first, self.shares.last)
             require_fitting(self.folder / CHECKPOINT, state, self.model, self.spec.training, own)
         return state

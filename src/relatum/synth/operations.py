@@ -132,7 +132,7 @@ def _rename(drawer: Drawer, depth: int) -> Proposal | Refusal:
     same = list(range(member.arity))
     while (order := drawer.rng.permutation(member.arity).tolist()) == same:
         pass
-    return Proposal(member.expression.rename(*order), (member,))
+    return Proposal(member.expression.permute(*order), (member,))
 
 
 def _project(drawer: Drawer, depth: int) -> Proposal | Refusal:
@@ -159,7 +159,7 @@ def _select_constant(drawer: Drawer, depth: int) -> Proposal | Refusal:
     # A constant is as likely as it is frequent, at whatever position, so that results are not all as small as may be.
     chosen = int(drawer.rng.choice(enough, p=counts[enough] / counts[enough].sum()))
     entity = drawer.graph.entities[int(values[chosen])]
-    return Proposal(member.expression.where(int(positions[chosen]), entity), (member,))
+    return Proposal(member.expression.select(int(positions[chosen]), entity), (member,))
 
 
 def _frequencies(columns: Ids) -> tuple[Index, Ids, Index]:
@@ -180,7 +180,7 @@ def _select_equal(drawer: Drawer, depth: int) -> Proposal | Refusal:
     ]
     if not fitting:
         return Refusal.SMALL
-    return Proposal(member.expression.where_equal(*fitting[drawer.rng.integers(len(fitting))]), (member,))
+    return Proposal(member.expression.select_equal(*fitting[drawer.rng.integers(len(fitting))]), (member,))
 
 
 def _two_sides(drawer: Drawer, depth: int) -> tuple[Member, Member] | None:

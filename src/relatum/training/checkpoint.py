@@ -12,13 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
 from torch import Tensor
 
 from relatum.errors import RelatumError
 from relatum.models.base import Model, Parameters
-from relatum.models.store import all_finite, holds_tensors, own_tensors, read_own_tensors, write_own_tensors
-from relatum.tensor_files import read_titled_file
+from relatum.models.store import all_finite, holds_tensors, read_own_tensors, write_own_tensors
 from relatum.training.loop import State
 from relatum.training.optimizer import Optimizer
 from relatum.training.settings import TrainingSettings
@@ -36,12 +34,10 @@ __all__ = [
 ]
 
 _FORMAT, _VERSION = "relatum-checkpoint", 4
-_WITH_BEST = 3  # an older version, which has the best parameters in the same file
-_TITLED = "relatum-checkpoint", 2  # an even older checkpoint, in a file without ending
 _BEST_FORMAT, _BEST_VERSION = "relatum-checkpoint-best", 1
 _BEST = re.compile(r"checkpoint-best-(refit-)?\d+\.safetensors")
-_PARTS = ("parameters", "history", "mean", "best")
-_NUMBERS = ("epoch", "step", "loss", "best_score", "best_epoch", "stale", "done", "refit", "revision", "seconds")
+_PARTS = ("parameters", "history", "mean")
+_NUMBERS = ("epoch", "step", "loss", "best_score", "best_epoch", "stale", "done", "refit", "seconds")
 _REAL = ("loss", "best_score", "seconds")
 
 
@@ -51,29 +47,27 @@ def save_state(path: Path, state: State) -> None:
     if best is not None:
         save_best(path.with_name(best), state.best, state)
     tensors: dict[str, Tensor] = {}
-    for part in _PARTS[:-1]:
+    for part in _PARTS:
         for name, tensor in getattr(state, part).items():
             tensors[f"{part}/{name}"] = tensor.detach().cpu().contiguous()
     write_own_tensors(path, tensors, _FORMAT, _VERSION, {**saved_numbers(state), "best": best})
     _remove_best(path, best)
-    if _older(path) is not None:
-        path.with_suffix("").unlink()  # it would be taken again, were this one lost
 
 
 def load_state(path: Path) -> State | None:
-    """Return the state in a checkpoint, or None if there is none that is whole; an older one counts if there is no other."""
-    stored = _stored(path) if path.exists() else _older(path)
+    """Return the state in a checkpoint, or None if there is none that is whole."""
+    stored = read_own_tensors(path, _FORMAT, _VERSION)
     if stored is None:
         return None
     try:
         tensors, numbers = stored[0], dict(stored[1])
-        best = numbers.pop("best", None)
+        best = numbers.pop("best")
         numbers = checked_numbers(numbers)
         parts: dict[str, dict[str, Tensor]] = {part: {} for part in _PARTS}
         for name, tensor in tensors.items():
             part, _, key = name.partition("/")
             parts[part][key] = tensor
-        state = State(parts["parameters"], parts["history"], mean=parts["mean"], best=parts["best"], **numbers)
+        state = State(parts["parameters"], parts["history"], mean=parts["mean"], **numbers)
     except (KeyError, TypeError, ValueError):
         return None
     if best is None:
@@ -101,8 +95,8 @@ def saved_numbers(state: State) -> dict[str, Any]:
 
 def checked_numbers(numbers: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a checkpoint has beside tensors, if all of it is what it is called; otherwise a `ValueError`."""
-    if not numbers.keys() <= set(_NUMBERS):
-        raise ValueError(f"unknown {', '.join(sorted(numbers.keys() - set(_NUMBERS)))}")
+    if numbers.keys() != set(_NUMBERS):
+        raise ValueError(f"missing or unknown: {', '.join(sorted(numbers.keys() ^ set(_NUMBERS)))}")
     for name, value in numbers.items():
         if name == "done":
             fits = isinstance(value, bool)
@@ -161,7 +155,7 @@ def load_best(path: Path, state: State) -> Parameters | None:
 
 def _about_best(state: State) -> dict[str, Any]:
     numbers = saved_numbers(state)
-    return {name: numbers[name] for name in ("best_epoch", "best_score", "refit", "revision")}
+    return {name: numbers[name] for name in ("best_epoch", "best_score", "refit")}
 
 
 def _remove_best(path: Path, kept: str | None) -> None:
@@ -169,20 +163,3 @@ def _remove_best(path: Path, kept: str | None) -> None:
     for other in path.parent.iterdir():
         if _BEST.fullmatch(other.name) and other.name != kept:
             other.unlink()
-
-
-def _stored(path: Path) -> tuple[dict[str, Tensor], Any] | None:
-    newest = read_own_tensors(path, _FORMAT, _VERSION)
-    return read_own_tensors(path, _FORMAT, _WITH_BEST) if newest is None else newest
-
-
-def _older(path: Path) -> tuple[dict[str, Tensor], Any] | None:
-    stored = read_titled_file(path.with_suffix(""), *_TITLED) if path.suffix else None
-    if stored is None:
-        return None
-    try:
-        tensors = own_tensors(stored.body)
-    except SafetensorError:
-        return None
-    tensors.pop("about", None)
-    return tensors, stored.about

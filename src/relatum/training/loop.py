@@ -43,7 +43,6 @@ class State:
     stale: int = 0  # validations since the best
     done: bool = False
     refit: int = 0  # epochs of the refit that this is the state of; 0 if it is none
-    revision: int = 1  # of the model's formula; a checkpoint without it is of the first
     seconds: float = 0.0  # that training has taken, where minutes are set: else the same seed gives the same state
 
 
@@ -103,7 +102,7 @@ def start(model: Model, settings: TrainingSettings, seed: int, entities: range |
     parameters = model.init_parameters(torch.Generator().manual_seed(seed), entities)
     if settings.share_roles:
         parameters = SharedRoles.of(model).parted(parameters)
-    return State(parameters, Optimizer(parameters, settings).history, revision=model.revision)
+    return State(parameters, Optimizer(parameters, settings).history)
 
 
 def _require_room(model: Model, settings: TrainingSettings, entities: range | None) -> None:

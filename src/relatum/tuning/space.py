@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from relatum.errors import SettingError
 from relatum.runs.spec import Spec, merged, toml_of
-from relatum.setting_names import hint, modern
+from relatum.setting_names import hint
 from relatum.settings import change_of, nested, rules_of
 
 __all__ = ["SAMPLERS", "Choice", "Dimension", "Range", "Value", "apply", "default_space", "grid_points", "read_space"]
@@ -93,7 +93,6 @@ def _read(text: str, base: Spec) -> Dimension:
     path, equals, rest = (part.strip() for part in text.partition("="))
     if not equals or not rest:
         raise SettingError(f"search {text!r}: write training.learning_rate=0.05..1.0 log, or model.window=1,2,4")
-    path = _named_today(path, base)
     type_ = _type_of(path, base)
     if found := _RANGE.fullmatch(rest):
         return _range(text, path, type_, found)
@@ -117,13 +116,6 @@ def _range(text: str, path: str, type_: type, found: re.Match[str]) -> Range:
     if found["log"] and low <= 0:
         raise SettingError(f"search {text!r}: log needs numbers above 0")
     return Range(path, low, high, bool(found["log"]))
-
-
-def _named_today(path: str, base: Spec) -> str:
-    """Return the path under which a setting is known today, with a notice if that is not the one given."""
-    table, dot, key = path.partition(".")
-    (name,) = modern({table: {key: None}}, base.model)[table]
-    return f"{table}{dot}{name}"
 
 
 def _type_of(path: str, base: Spec) -> type:

@@ -30,11 +30,10 @@ from relatum.workers.shares import Shares
 __all__ = ["gathered", "load_parts", "own_part", "remove_parts", "save_parts"]
 
 _PUBLISHED, _FORMAT, _VERSION = "checkpoint.json", "relatum-checkpoint-parts", 2
-_WITH_BEST = 1  # an older version, whose parts have the best parameters too
 _PART_FORMAT, _PART_VERSION = "relatum-checkpoint-part", 1
 _PART = re.compile(r"checkpoint-(best-)?(refit-)?\d+(-\d+){1,2}of\d+\.safetensors")
 _DICTS = ("parameters", "history", "mean", "best")
-_NUMBERS = ("epoch", "step", "loss", "best_score", "best_epoch", "stale", "done", "refit", "revision", "seconds")
+_NUMBERS = ("epoch", "step", "loss", "best_score", "best_epoch", "stale", "done", "refit", "seconds")
 _PIECE = 1 << 26  # bytes that are gathered at once
 
 
@@ -42,7 +41,7 @@ class _Part(NamedTuple):
     file: str
     first: int
     last: int
-    best: str | None = None  # the file of the best parameters, where they are not in the same one
+    best: str | None  # the file of the best parameters, once there are some
 
 
 def own_part(state: State, model: Model, shares: Shares) -> State:
@@ -74,7 +73,7 @@ def load_parts(folder: Path, model: Model, first: int = 0, last: int | None = No
     path = folder / _PUBLISHED
     if not path.exists():
         return None
-    entities, parts, numbers = read_document(path, _FORMAT, _VERSION, _content, oldest=_WITH_BEST)
+    entities, parts, numbers = read_document(path, _FORMAT, _VERSION, _content)
     if entities != model.num_entities:
         raise DataError(f"{path}: is about {entities:,} entities, and the run has {model.num_entities:,}")
     last = entities if last is None else last
@@ -186,7 +185,7 @@ def _missing(path: Path) -> RelatumError:
 
 
 def _content(whole: dict[str, Any]) -> tuple[int, list[_Part], dict[str, Any]]:
-    parts = [_Part(str(file), int(first), int(last), *best) for file, first, last, *best in whole["parts"]]
+    parts = [_Part(str(file), int(first), int(last), best) for file, first, last, best in whole["parts"]]
     numbers = checked_numbers({name: whole["numbers"][name] for name in _NUMBERS})
     bounds = [0, *(part.last for part in parts)]
     if [part.first for part in parts] != bounds[:-1] or bounds[-1] != whole["entities"]:
