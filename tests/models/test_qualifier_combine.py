@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from relatum.kernels import reference
 from relatum.models import qualifier_combine as module
 from relatum.models.combine import Combine
 from relatum.models.qualifier_combine import MeanLogOdds, MinimumOfSums, log_odds_of_mean
+from support import reference_kernels as reference
 from support.kernels_known import known_of
 
 WIDTH = 6

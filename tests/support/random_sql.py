@@ -214,10 +214,10 @@ def random_sql(rng: random.Random, schema: Schema, entities: Sequence[str]) -> s
             continue
 
 
-def parsed_or_none(query: str, catalog: Catalog, *, merge: bool = True) -> Statement | None:
+def parsed_or_none(query: str, catalog: Catalog) -> Statement | None:
     """Return what a query is, or None if it is refused because it can have no row."""
     try:
-        return parse_sql(query, catalog, merge=merge)
+        return parse_sql(query, catalog)
     except SqlError as error:
         if not error.reason.startswith("no row can be"):
             raise

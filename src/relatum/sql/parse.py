@@ -14,7 +14,7 @@ from relatum.sql.tree import Condition, Conjuncts, Known, Least, Negation, Outer
 __all__ = ["parse_sql"]
 
 
-def parse_sql(text: str, catalog: Catalog, *, merge: bool = True) -> Statement:
+def parse_sql(text: str, catalog: Catalog) -> Statement:
     """Return what a statement asks for: an expression over stored relations, and which of its rows are wanted.
 
     Results are sets: DISTINCT is implied. What is not in `docs/sql.md` is refused with its position in the text.
@@ -22,7 +22,6 @@ def parse_sql(text: str, catalog: Catalog, *, merge: bool = True) -> Statement:
     Args:
         text: one statement.
         catalog: what it can name.
-        merge: let columns of the result that a join makes equal be one column of the expression; never for a view.
     """
     refusals = Refusals(text)
     read = read_sql(text)
@@ -31,7 +30,7 @@ def parse_sql(text: str, catalog: Catalog, *, merge: bool = True) -> Statement:
     bound = Binder(catalog, refusals, translator.evaluated).query(query)
     if read.name is not None:
         _check_view(read, catalog, refusals)
-    if merge and read.name is None:
+    if read.name is None:  # in a view, columns that a join makes equal stay two
         expression, positions = translator.merged(bound)
     else:
         expression, positions = translator.expression(bound), tuple(range(len(bound.names)))
