@@ -13,7 +13,7 @@ from relatum import Hypergraph, read
 from relatum.algebra import evaluate
 from relatum.sql.catalog import Catalog, catalog_of
 from relatum.sql.parse import parse_sql
-from relatum.sql.refusals import SqlError
+from relatum.sql.scan import SqlError
 
 CREATE = """
 CREATE TABLE genre (id INTEGER PRIMARY KEY, name TEXT);

@@ -14,9 +14,8 @@ import pytest
 from relatum import Hypergraph, RelationSchema
 from relatum.algebra import Expression, evaluate, parse
 from relatum.sql.catalog import Catalog, catalog_of
-from relatum.sql.parse import parse_sql
-from relatum.sql.refusals import SqlError
-from relatum.sql.statement import Statement
+from relatum.sql.parse import Statement, parse_sql
+from relatum.sql.scan import SqlError
 from support.random_sql import ENTITIES, as_duckdb, parsed_or_none, random_sql, random_sql_graph, random_sql_schema
 
 GRAPH = Hypergraph.of(

@@ -10,9 +10,8 @@ import duckdb
 
 from relatum import Hypergraph, RelationSchema, Schema
 from relatum.sql.catalog import Catalog, columns_of
-from relatum.sql.parse import parse_sql
-from relatum.sql.refusals import SqlError
-from relatum.sql.statement import Statement
+from relatum.sql.parse import Statement, parse_sql
+from relatum.sql.scan import SqlError
 
 NAMES = ["a", "b", "c", "d"]
 ENTITIES = ["alex", "it's", "a b", 'say "hi"', "ü", "7", "back\\slash", "select", "--", "%"]
