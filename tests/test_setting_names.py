@@ -21,8 +21,8 @@ OLD: dict[str, Any] = {
     "seed": 3,
     "model": {"name": "hype", "dim": 10, "filters": 4, "width": 2, "stride": 2},
     "training": {
-        **{"epochs": 7, "batch": 9, "groups": 2, "candidates": "per-position", "negatives": 5, "near": 0.5, "binary": 0.1},
-        **{"rate": 0.25, "schedule": "linear", "rate_end": 0.2, "average": 0.9},
+        **{"epochs": 7, "batch": 9, "groups": 2, "candidates": "per-position", "negatives": 5, "near": 0.5},
+        **{"rate": 0.25, "schedule": "linear", "average": 0.9},
     },
 }
 NEW: dict[str, Any] = {
@@ -31,8 +31,8 @@ NEW: dict[str, Any] = {
     "model": {"name": "hype", "dim": 10, "num_filters": 4, "filter_width": 2, "stride": 2},
     "training": {
         **{"epochs": 7, "batch_size": 9, "batches_per_step": 2, "negative_sampling": "per-fact", "num_negatives": 5},
-        **{"in_relation_share": 0.5, "bce_weight": 0.1, "learning_rate": 0.25, "learning_rate_schedule": "linear"},
-        **{"final_learning_rate_factor": 0.2, "ema_decay": 0.9},
+        **{"in_relation_share": 0.5, "learning_rate": 0.25, "learning_rate_schedule": "linear"},
+        **{"ema_decay": 0.9},
     },
 }
 

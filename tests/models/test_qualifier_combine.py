@@ -182,7 +182,7 @@ def test_what_is_not_finite_is_never_ranked(form: Form, backend: str, monkeypatc
             combine.count_better(*both, torch.zeros(3, dtype=torch.int64), nothing)
 
 
-def test_the_loss_softplus_of_log_odds_is_cross_entropy() -> None:
+def test_softplus_of_log_odds_is_cross_entropy() -> None:
     x, y = torch.tensor([0.3, -2.0]), torch.tensor([1.5, -1.0])
     mean = 0.3 * torch.sigmoid(x) + 0.7 * torch.sigmoid(y)
     odds = log_odds_of_mean(x, y, 0.3)
