@@ -128,7 +128,7 @@ def _specs() -> Iterator[tuple[str, Damage]]:
         "nesting": ("dim = 20", f"dim = {_DEEP}"),
         "epochs 10^400": ("epochs = 20", f"epochs = {_HUGE}"),
         "an infinite rate": ("learning_rate = 1.0", "learning_rate = inf"),
-        "another optimizer": ('optimizer = "adagrad"', 'optimizer = "adam"'),
+        "another refit": ("refit = false", "refit = true"),
         "a seed of 2^70": ("seed = 0", f"seed = {2**70}"),
         "a negative seed": ("seed = 0", "seed = -1"),
         "no data": ('data = "example"', ""),

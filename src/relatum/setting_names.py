@@ -32,13 +32,9 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("sampler", "negative_sampler", "neg_sampling"), ("negative_sampling",)),
     **dict.fromkeys(("ema", "polyak"), ("ema_decay",)),
     **dict.fromkeys(("l2", "regularization", "reg", "lambda", "wd", "decay_rate"), ("weight_decay",)),
-    **dict.fromkeys(("criterion", "loss_fn", "loss_function"), ("loss",)),
-    **dict.fromkeys(("opt", "optim"), ("optimizer",)),
     **dict.fromkeys(("smoothing", "lb_smooth"), ("label_smoothing",)),
     **dict.fromkeys(("early_stopping", "early_stopping_patience"), ("patience",)),
     **dict.fromkeys(("eval_every", "valid_steps", "evaluation_frequency"), ("validate_every",)),
-    **dict.fromkeys(("gamma",), ("margin",)),
-    **dict.fromkeys(("bce",), ("bce_weight",)),
     **dict.fromkeys(
         ("embedding_dim", "embedding_size", "emb_dim", "emb_size", "hidden_dim", "hidden_size", "dimension", "dims", "k"),
         ("dim",),

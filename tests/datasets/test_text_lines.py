@@ -16,7 +16,7 @@ from relatum.datasets import text_format
 from relatum.datasets.load import load
 from relatum.datasets.text_format import read_tuples
 from relatum.datasets.text_lines import Layout, require_unpacked
-from relatum.errors import FormatError, SettingError
+from relatum.errors import FormatError
 
 
 def packed(path: Path, line: bytes, mebibytes: int) -> Path:
@@ -78,7 +78,7 @@ def test_a_file_of_bad_lines_is_refused_soon_and_one_with_as_many_facts_is_not(
 
 
 @pytest.mark.parametrize("small", [0, 1 << 20])
-def test_a_line_of_very_many_columns_is_refused_unless_wanted(
+def test_a_line_of_very_many_columns_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int
 ) -> None:
     monkeypatch.setattr(text_format, "_SMALL", small)
@@ -88,15 +88,9 @@ def test_a_line_of_very_many_columns_is_refused_unless_wanted(
         if arity == 500:
             assert set(read_tuples(path).blocks) == {2, 500}
             continue
-        with pytest.raises(FormatError, match=r":2: 501 columns, and 500 are the most \(more with RELATUM_COLUMNS=501\)"):
-            read_tuples(path)
-        monkeypatch.setenv("RELATUM_COLUMNS", "501")
-        assert set(read_tuples(path).blocks) == {2, 501}
-        monkeypatch.setenv("RELATUM_COLUMNS", "many")
-        with pytest.raises(SettingError, match="RELATUM_COLUMNS: must be a whole number, not 'many'"):
+        with pytest.raises(FormatError, match=":2: 501 columns, and 500 are the most"):
             read_tuples(path)
     path.write_bytes(b"all" + b"\tann" * 2_000_000 + b"\n")
-    monkeypatch.delenv("RELATUM_COLUMNS")
     with little_memory(), pytest.raises(FormatError, match="2,000,000 columns"):
         read_tuples(path)
 

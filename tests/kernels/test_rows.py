@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from relatum.kernels import reference
 from relatum.kernels.rows import adagrad, block
+from support import reference_kernels as reference
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.01])

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from relatum.errors import SettingError
-from relatum.kernels import reference
 from relatum.models import ops as module
 from relatum.models.combine import SIGMAS, Combine, Dot, MinimumOfPairs, SquaredDistance, WindowedSigma, _parts
 from relatum.models.ops import backend_for
+from support import reference_kernels as reference
 from support.kernels_known import bonus_of, known_of
 
 BACKENDS = ["numba", "eager", "compile"]

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from relatum.kernels import reference
 from relatum.kernels.filters import Excluded, excluded_pairs, nothing_excluded
 from relatum.models.ops import softmax_loss_of_answers
+from support import reference_kernels as reference
 from support.made_models import made_case
 
 

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from relatum.kernels import reference
 from relatum.models import qualifier_combine as module
 from relatum.models.combine import Combine
 from relatum.models.qualifier_combine import MeanLogOdds, MinimumOfSums, log_odds_of_mean
+from support import reference_kernels as reference
 from support.kernels_known import known_of
 
 WIDTH = 6
@@ -182,7 +182,7 @@ def test_what_is_not_finite_is_never_ranked(form: Form, backend: str, monkeypatc
             combine.count_better(*both, torch.zeros(3, dtype=torch.int64), nothing)
 
 
-def test_the_loss_softplus_of_log_odds_is_cross_entropy() -> None:
+def test_softplus_of_log_odds_is_cross_entropy() -> None:
     x, y = torch.tensor([0.3, -2.0]), torch.tensor([1.5, -1.0])
     mean = 0.3 * torch.sigmoid(x) + 0.7 * torch.sigmoid(y)
     odds = log_odds_of_mean(x, y, 0.3)

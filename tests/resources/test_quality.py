@@ -6,7 +6,6 @@ import pytest
 
 import relatum
 from relatum import Run
-from relatum.resources.plain import plain
 from relatum.resources.quality import data_quality, quality
 
 
@@ -21,7 +20,6 @@ def test_quality_is_measured_on_held_out_facts(tables: Run) -> None:
     assert found.calibration is not None
     assert found.calibration.points
     assert found.errors is not None
-    assert plain(found)
 
 
 def test_data_quality_counts_what_may_spoil_results(example: Run) -> None:

@@ -31,13 +31,13 @@ CONTROLS = "".join(map(chr, (*range(32), *range(127, 160), 0x2028)))
     dropout=st.floats(0, 1, exclude_max=True),
     rate=st.floats(1e-300, 1e300),
     epochs=st.integers(1, 10**12),
-    mask=st.booleans(),
+    refit=st.booleans(),
 )
 def test_a_spec_survives_toml(
-    data: str, seed: int, model: str, dim: int, dropout: float, rate: float, epochs: int, mask: bool
+    data: str, seed: int, model: str, dim: int, dropout: float, rate: float, epochs: int, refit: bool
 ) -> None:
     settings = MODELS[model].settings_type(dim=dim, input_dropout=dropout)
-    spec = Spec(data, model, settings, TrainingSettings(epochs=epochs, learning_rate=rate, mask_true=mask), seed)
+    spec = Spec(data, model, settings, TrainingSettings(epochs=epochs, learning_rate=rate, refit=refit), seed)
     text = spec.to_toml()
     assert Spec.from_dict(tomllib.loads(text)) == spec
     assert Spec.from_dict(spec.to_dict()) == spec
@@ -110,9 +110,9 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"training": {"epoch": 3}}, "training.epoch: no such setting; did you mean epochs"),
     ({"training": {"learning_rate": "fast"}}, "training.learning_rate: must be a number, not 'fast'"),
     ({"training": {"learning_rate": True}}, "training.learning_rate: must be a number, not True"),
-    ({"training": {"mask_true": 1}}, "training.mask_true: must be true or false, not 1"),
+    ({"training": {"refit": 1}}, "training.refit: must be true or false, not 1"),
     ({"training": {"epochs": 0}}, "training.epochs: must be at least 1, not 0"),
-    ({"training": {"loss": "hinge"}}, "training.loss: must be one of softmax, margin, softplus, not 'hinge'"),
+    ({"training": {"rows": "triples"}}, "training.rows: must be facts or questions, not 'triples'"),
     ({"seed": -1}, "seed: must be a whole number from 0 up, not -1"),
     ({"seed": 1.0}, "seed: must be a whole number from 0 up, not 1.0"),
     ({"seed": True}, "seed: must be a whole number from 0 up, not True"),
@@ -164,8 +164,8 @@ def test_a_date_is_refused_like_any_other_value_that_cannot_be(tmp_path: Path, v
 def test_changes_are_made_to_what_a_file_says(tmp_path: Path) -> None:
     path = tmp_path / "spec.toml"
     path.write_text('data = "example"\n[model]\nname = "hype"\ndim = 10\n[training]\nepochs = 3\n')
-    spec = Spec.read(path, ["training.epochs=7", "model.dim=12", "seed = 5", "training.loss=margin"])
-    assert (spec.training.epochs, spec.settings.dim, spec.seed, spec.training.loss) == (7, 12, 5, "margin")
+    spec = Spec.read(path, ["training.epochs=7", "model.dim=12", "seed = 5", "training.rows=questions"])
+    assert (spec.training.epochs, spec.settings.dim, spec.seed, spec.training.rows) == (7, 12, 5, "questions")
     assert (spec.data, spec.model) == ("example", "hype")
     with pytest.raises(SettingError, match=r"model\.dims: no such setting; did you mean dim\?"):
         Spec.read(path, ["model.dims=3"])
@@ -182,7 +182,7 @@ def test_changes_are_made_to_what_a_file_says(tmp_path: Path) -> None:
         ("data=", {"data": ""}),
         ("training.learning_rate=0.5", {"training": {"learning_rate": 0.5}}),
         ("training.learning_rate=1e-3", {"training": {"learning_rate": 1e-3}}),
-        ("training.mask_true=false", {"training": {"mask_true": False}}),
+        ("training.refit=false", {"training": {"refit": False}}),
         ("model.name=m-distmult", {"model": {"name": "m-distmult"}}),
         ("a.b.c=1", {"a": {"b": {"c": 1}}}),
     ],

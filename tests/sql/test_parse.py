@@ -12,12 +12,10 @@ import duckdb
 import pytest
 
 from relatum import Hypergraph, RelationSchema
-from relatum.algebra import Expression, evaluate
+from relatum.algebra import Expression, evaluate, parse
 from relatum.sql.catalog import Catalog, catalog_of
-from relatum.sql.parse import parse_sql
-from relatum.sql.refusals import SqlError
-from relatum.sql.statement import Statement
-from relatum.sql.writing import to_sql
+from relatum.sql.parse import Statement, parse_sql
+from relatum.sql.scan import SqlError
 from support.random_sql import ENTITIES, as_duckdb, parsed_or_none, random_sql, random_sql_graph, random_sql_schema
 
 GRAPH = Hypergraph.of(
@@ -45,9 +43,7 @@ def text(query: str) -> str:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_rows_are_those_of_duckdb_and_sql_is_read_back_as_the_same_algebra(
-    seed: int, count: Callable[[int, int], int]
-) -> None:
+def test_rows_are_those_of_duckdb(seed: int, count: Callable[[int, int], int]) -> None:
     rng = random.Random(seed)
     for _ in range(count(1, 25)):
         schema, entities = random_sql_schema(rng), rng.sample(ENTITIES, rng.randint(2, 5))
@@ -61,10 +57,7 @@ def test_rows_are_those_of_duckdb_and_sql_is_read_back_as_the_same_algebra(
                 assert not theirs, query
                 continue
             assert rows(statement, graph) == theirs, query
-            written = to_sql(statement.expression, catalog)
-            assert parse_sql(written, catalog, merge=False).expression == statement.expression, query
-            if written.count(" AS t") <= 4:  # DuckDB multiplies tables of which no column stays
-                assert set(connection.execute(written).fetchall()) == set(evaluate(statement.expression, graph)), query
+            assert parse(str(statement.expression), graph.schema) == statement.expression, query
 
 
 WORDS = (
@@ -136,11 +129,9 @@ def test_equal_columns_of_the_result_are_one_of_the_expression() -> None:
     assert statement.columns == ("seller", "buyer", "item", "position_0", "position_1")
     assert statement.positions == (0, 1, 2, 1, 3)
     assert str(statement.expression) == "join[1 = 0](sold, knows)"
-    whole = parse_sql("SELECT * FROM sold JOIN knows ON buyer = position_0", CATALOG, merge=False)
-    assert str(whole.expression) == "filter_equal[1, 3](product(sold, knows))"
-    assert whole.positions == (0, 1, 2, 3, 4)
     view = parse_sql("CREATE VIEW v AS SELECT * FROM sold JOIN knows ON buyer = position_0", CATALOG)
-    assert view.expression == whole.expression
+    assert str(view.expression) == "filter_equal[1, 3](product(sold, knows))"
+    assert view.positions == (0, 1, 2, 3, 4)
 
 
 def test_two_stars_have_columns_of_two_names() -> None:

@@ -9,7 +9,7 @@ import pytest
 from relatum import Hypergraph, RelationSchema
 from relatum.sql.catalog import Catalog, catalog_of
 from relatum.sql.parse import parse_sql
-from relatum.sql.refusals import SqlError
+from relatum.sql.scan import _AGGREGATES, _REFUSED, SqlError
 
 MARK = "¶"
 
@@ -39,20 +39,8 @@ AGGREGATES = """
 SELECT ¶COUNT(*) FROM sold | COUNT(...) is not there
 SELECT ¶count(seller) FROM sold | COUNT(...) is not there
 SELECT ¶expected_count(*) FROM sold | expected_count(...) is not there: the probabilities of rows do not add up
-SELECT ¶SUM(item) FROM sold | SUM(...) is not there
-SELECT ¶AVG(item) FROM sold | AVG(...) is not there
-SELECT ¶MIN(item) FROM sold | MIN(...) is not there
-SELECT ¶max(item) FROM sold | MAX(...) is not there
-SELECT ¶STDDEV(item) FROM sold | STDDEV(...) is not there
-SELECT ¶string_agg(item, ',') FROM sold | STRING_AGG(...) is not there
-SELECT ¶array_agg(item) FROM sold | ARRAY_AGG(...) is not there
-SELECT ¶group_concat(item) FROM sold | GROUP_CONCAT(...) is not there
 SELECT seller FROM sold ¶GROUP BY seller | GROUP BY is not there
 SELECT seller FROM sold WHERE item = 'book' ¶group by seller | GROUP BY is not there
-SELECT seller, ¶COUNT(DISTINCT item) FROM sold GROUP BY seller | COUNT(...) is not there
-SELECT seller FROM sold ¶HAVING seller = 'drew' | HAVING is not there
-SELECT seller FROM sold ¶GROUP BY ROLLUP (seller) | GROUP BY is not there
-SELECT seller FROM (SELECT seller FROM sold ¶GROUP BY seller) AS t | GROUP BY is not there
 SELECT ¶row_number() OVER (ORDER BY item) FROM sold | there are no functions
 SELECT seller ¶OVER (PARTITION BY item) FROM sold | OVER is not there
 SELECT seller, ¶rank() OVER w FROM sold WINDOW w AS (ORDER BY item) | there are no functions
@@ -63,11 +51,6 @@ SELECT seller FROM sold ¶QUALIFY seller = 'drew' | QUALIFY is not there
 JOINS = """
 SELECT seller FROM sold ¶LEFT JOIN likes ON buyer = position_0 | outer joins need NULLs
 SELECT seller FROM sold ¶LEFT OUTER JOIN likes ON buyer = position_0 | outer joins need NULLs
-SELECT seller FROM sold ¶right join likes ON buyer = position_0 | outer joins need NULLs
-SELECT seller FROM sold ¶FULL JOIN likes ON buyer = position_0 | outer joins need NULLs
-SELECT seller FROM sold ¶FULL OUTER JOIN likes ON buyer = position_0 | outer joins need NULLs
-SELECT seller FROM sold NATURAL ¶LEFT JOIN likes | outer joins need NULLs
-SELECT seller FROM sold ¶OUTER JOIN likes ON buyer = position_0 | outer joins need NULLs
 SELECT seller FROM sold ¶SEMI JOIN likes ON buyer = position_0 | write EXISTS
 SELECT seller FROM sold ¶ANTI JOIN likes ON buyer = position_0 | write NOT EXISTS
 SELECT seller FROM sold ¶ASOF JOIN likes ON buyer = position_0 | ASOF JOIN is not there
@@ -75,7 +58,6 @@ SELECT seller FROM sold ¶STRAIGHT_JOIN likes ON buyer = position_0 | STRAIGHT_J
 SELECT seller FROM sold ¶JOIN likes | a JOIN needs ON or USING
 SELECT seller FROM sold INNER ¶JOIN likes WHERE seller = 'drew' | a JOIN needs ON or USING
 SELECT seller FROM sold ¶JOIN likes JOIN trusted ON buyer = position_0 ON seller = position_0 | a JOIN needs ON or USING
-SELECT seller FROM sold, likes ¶JOIN trusted, likes AS l | a JOIN needs ON or USING
 SELECT seller FROM sold ¶JOIN (SELECT item FROM sold) AS t | a JOIN needs ON or USING
 SELECT seller FROM sold NATURAL JOIN ¶trusted | no column in common
 SELECT seller FROM sold JOIN likes USING (¶item) | unknown column of likes 'item'
@@ -93,35 +75,21 @@ SELECT seller FROM sold AS t, ¶likes AS T | two tables of FROM are called 'T'
 NULLS_AND_RANGES = """
 SELECT seller FROM sold WHERE item ¶IS NULL | there are no NULLs here
 SELECT seller FROM sold WHERE item ¶is not null | there are no NULLs here
-SELECT seller FROM sold WHERE item = ¶NULL | there are no NULLs here
-SELECT seller FROM sold WHERE item ¶IS NOT DISTINCT FROM buyer | there are no NULLs here
 SELECT seller FROM sold WHERE item ¶<=> buyer | there are no NULLs here
 SELECT seller FROM sold WHERE ¶COALESCE(item, 'book') = 'book' | COALESCE is not there
 SELECT ¶NULLIF(item, 'book') FROM sold | NULLIF is not there
-SELECT seller FROM sold WHERE ¶ifnull(item, 'book') = 'book' | IFNULL is not there
-SELECT ¶NULL FROM sold | there are no NULLs here
-SELECT seller FROM sold WHERE item IN ('book', ¶NULL) | there are no NULLs here
 SELECT seller FROM sold WHERE item ¶LIKE 'b%' | LIKE is not there
 SELECT seller FROM sold WHERE item NOT ¶LIKE 'b%' | LIKE is not there
-SELECT seller FROM sold WHERE item ¶ilike 'b%' | ILIKE is not there
-SELECT seller FROM sold WHERE item ¶SIMILAR TO 'b' | SIMILAR TO is not there
-SELECT seller FROM sold WHERE item ¶REGEXP 'b' | REGEXP is not there
-SELECT seller FROM sold WHERE item ¶GLOB 'b*' | GLOB is not there
 SELECT seller FROM sold WHERE item ¶~ 'b' | arithmetic (~) is not there
-SELECT seller FROM sold WHERE item ¶BETWEEN 'a' AND 'b' | BETWEEN is not there
-SELECT seller FROM sold WHERE item NOT ¶BETWEEN 'a' AND 'b' | BETWEEN is not there
 SELECT seller FROM sold WHERE ¶item > 'a' | > is not there: names have no order
 SELECT seller FROM sold WHERE ¶item >= 'a' | >= is not there: names have no order
 SELECT seller FROM sold WHERE ¶item < 'a' | < is not there: names have no order
 SELECT seller FROM sold WHERE ¶item <= buyer | <= is not there: names have no order
 SELECT seller FROM sold WHERE ¶'a' < item | < is not there: names have no order
-SELECT seller FROM sold WHERE item ¶COLLATE nocase = 'book' | COLLATE is not there
 SELECT seller FROM sold ORDER BY ¶seller | ORDER BY is there for probability alone
 SELECT seller FROM sold ORDER BY probability, ¶seller | ORDER BY is there for probability alone
 SELECT seller FROM sold ORDER BY probability, ¶probability | ORDER BY is there for one column
 SELECT seller FROM sold ORDER BY probability ¶ASC | ASC is not there
-SELECT seller FROM sold ORDER BY ¶1 | ORDER BY is there for probability alone
-SELECT seller FROM sold ORDER BY probability DESC ¶NULLS LAST | NULLS is not there
 """
 
 VALUES = """
@@ -131,7 +99,6 @@ SELECT seller FROM sold WHERE item ¶% 2 = 1 | arithmetic (%) is not there
 SELECT seller ¶* 2 FROM sold | arithmetic (*) is not there
 SELECT seller ¶- 1 FROM sold | arithmetic (-) is not there
 SELECT seller FROM sold WHERE item = ¶-'1' | arithmetic (-) is not there
-SELECT seller FROM sold WHERE item = 2 ¶- 1 | arithmetic (-) is not there
 SELECT seller ¶|| item FROM sold | || is not there
 SELECT seller FROM sold WHERE item = ¶'a' 'b' | CONCAT is not there
 SELECT ¶upper(seller) FROM sold | upper(...) is not there: there are no functions
@@ -144,13 +111,11 @@ SELECT seller FROM sold WHERE item = ¶INTERVAL '1' DAY | INTERVAL is not there
 SELECT seller FROM sold WHERE item = ¶CURRENT_DATE | CURRENT_DATE is not there
 SELECT seller FROM sold WHERE item = ¶? | parameters are not there
 SELECT seller FROM sold WHERE item = ¶:item | parameters are not there
-SELECT seller FROM sold WHERE item = ¶@item | parameters are not there
 SELECT seller FROM sold WHERE item = ¶$1 | parameters are not there
 SELECT seller FROM sold WHERE ¶TRUE | TRUE is not there
 SELECT seller FROM sold WHERE item = 'book' AND ¶false | FALSE is not there
 SELECT seller FROM sold WHERE ¶1 = 1 | two constants are compared
 SELECT seller FROM sold WHERE ¶'a' = 'a' | two constants are compared
-SELECT seller FROM sold WHERE 'a' IN (¶'a') | two constants are compared
 SELECT seller FROM sold WHERE ¶item | item alone is no condition
 SELECT seller FROM sold WHERE NOT ¶item | item alone is no condition
 SELECT seller FROM sold WHERE ¶'book' | LITERAL is not there
@@ -176,19 +141,15 @@ SELECT seller FROM sold WHERE item = ¶N'book' | NATIONAL is not there
 SELECT seller FROM sold WHERE item = e¶'book' | is not expected here
 SELECT seller FROM sold WHERE item = ¶'boook' | unknown entity 'boook'; did you mean 'book'
 SELECT seller FROM sold WHERE item <> ¶'drw' | unknown entity 'drw'; did you mean 'drew'
-SELECT seller FROM sold WHERE item IN ('book', ¶'drw') | unknown entity 'drw'
 SELECT seller FROM sold WHERE item = ¶42 | unknown entity '42'
 SELECT seller FROM sold WHERE item = ¶'book | a quote or comment is not closed
 SELECT seller FROM sold WHERE ¶"item = 'book' | a quote or comment is not closed
-SELECT seller FROM sold ¶/* WHERE item = 'book' | a quote or comment is not closed
 """
 
 SETS_AND_TAILS = """
 SELECT seller FROM sold UNION ¶ALL SELECT buyer FROM sold | ALL is not there: results are sets
 SELECT seller FROM sold EXCEPT ¶ALL SELECT buyer FROM sold | ALL is not there
-SELECT seller FROM sold INTERSECT ¶ALL SELECT buyer FROM sold | ALL is not there
 SELECT seller FROM sold ¶MINUS SELECT buyer FROM sold | MINUS is not there
-SELECT ¶ALL seller FROM sold | ALL is not there
 SELECT seller FROM sold UNION SELECT ¶seller, buyer FROM sold | as many columns, not 1 and 2
 SELECT seller, buyer FROM sold EXCEPT SELECT ¶* FROM sold | as many columns, not 2 and 3
 SELECT * FROM likes INTERSECT SELECT ¶position_0 FROM trusted | as many columns, not 2 and 1
@@ -199,17 +160,12 @@ SELECT seller FROM sold ¶OFFSET 2 | OFFSET is not there
 SELECT seller FROM sold LIMIT ¶2, 3 | OFFSET is not there
 SELECT seller FROM sold LIMIT ¶0 | LIMIT takes a whole number from 1 up
 SELECT seller FROM sold LIMIT ¶1.5 | LIMIT takes a whole number
-SELECT seller FROM sold LIMIT -¶1 | LIMIT takes a whole number
-SELECT seller FROM sold LIMIT ¶'3' | LIMIT takes a whole number
-SELECT seller FROM sold LIMIT ¶ALL | ALL is not there
 SELECT seller FROM sold ¶FETCH FIRST 3 ROWS ONLY | FETCH is not there
 SELECT ¶TOP 3 seller FROM sold | TOP is not there
 SELECT seller FROM (SELECT seller FROM sold LIMIT ¶3) AS t | LIMIT stands only at the end of the whole statement
 SELECT seller FROM (SELECT seller FROM sold ORDER BY ¶probability) AS t | ORDER BY stands only at the end
 SELECT seller FROM sold WHERE item IN (SELECT item FROM sold LIMIT ¶1) | LIMIT stands only at the end
-(SELECT seller FROM sold LIMIT ¶1) UNION SELECT buyer FROM sold | LIMIT stands only at the end
 (SELECT seller FROM sold LIMIT ¶3) LIMIT 2 | a second LIMIT
-WITH t AS (SELECT seller FROM sold LIMIT ¶1) SELECT seller FROM t | LIMIT stands only at the end
 SELECT seller FROM sold ¶TABLESAMPLE (10) | TABLESAMPLE is not there
 SELECT seller FROM sold ¶USING SAMPLE 3 | USING needs parentheses
 SELECT seller FROM sold ¶FOR UPDATE | FOR is not there
@@ -220,34 +176,10 @@ SELECT seller FROM sold ¶PIVOT (max(item) FOR buyer IN ('alex')) | PIVOT is not
 STATEMENTS = """
 ¶INSERT INTO sold VALUES ('a', 'b', 'c') | INSERT is not there: a statement is SELECT
 ¶UPDATE sold SET item = 'book' | UPDATE is not there
-¶DELETE FROM sold | DELETE is not there
-¶MERGE INTO sold USING likes ON 1 = 1 | MERGE is not there
-¶DROP TABLE sold | DROP is not there
-¶ALTER TABLE sold ADD x TEXT | ALTER is not there
-¶TRUNCATE TABLE sold | TRUNCATE is not there
-¶SHOW TABLES | SHOW is not there
-¶DESCRIBE sold | DESCRIBE is not there
-¶SET x = 1 | SET is not there
-¶USE shop | USE is not there
-¶PRAGMA x | PRAGMA is not there
-¶BEGIN | BEGIN is not there
-¶COMMIT | COMMIT is not there
-¶GRANT ALL ON sold TO alex | GRANT is not there
-¶COPY sold TO 'file' | COPY is not there
-¶CALL f() | CALL is not there
-¶ATTACH 'file' AS x | ATTACH is not there
-¶VALUES (1) | VALUES is not there
-¶FROM sold | FROM is not there
-¶TABLE sold | TABLE is not there
-¶hello | HELLO is not there
 ¶'hello' | begins no statement
 ¶, | begins no statement
 CREATE ¶TABLE t (a TEXT) | CREATE TABLE is not there
 CREATE ¶TABLE t AS SELECT seller FROM sold | CREATE TABLE is not there
-CREATE ¶INDEX i ON sold | CREATE INDEX is not there
-CREATE ¶OR REPLACE VIEW v AS SELECT seller FROM sold | CREATE OR is not there
-CREATE ¶TEMPORARY VIEW v AS SELECT seller FROM sold | CREATE TEMPORARY is not there
-CREATE ¶MATERIALIZED VIEW v AS SELECT seller FROM sold | CREATE MATERIALIZED is not there
 CREATE VIEW ¶IF NOT EXISTS v AS SELECT seller FROM sold | IF NOT EXISTS is not there
 CREATE VIEW ¶v (a) AS SELECT seller FROM sold | columns are named in the SELECT itself
 CREATE VIEW ¶sold AS SELECT position_0 FROM likes | there is a table 'sold' already
@@ -257,9 +189,6 @@ CREATE VIEW v AS SELECT seller FROM sold ORDER BY ¶probability DESC | a view ha
 CREATE VIEW v AS SELECT seller FROM sold WHERE ¶known | a view has no known
 CREATE VIEW v AS SELECT seller FROM sold WHERE ¶probability > 0.5 | a view has no known
 EXPLAIN CREATE VIEW ¶v AS SELECT seller FROM sold | EXPLAIN CREATE is not there
-EXPLAIN ¶ANALYZE SELECT seller FROM sold | ANALYZE is not there
-EXPLAIN ¶EXPLAIN SELECT seller FROM sold | EXPLAIN is not there
-EXPLAIN ¶DELETE FROM sold | DELETE is not there
 SELECT seller FROM sold; ¶SELECT buyer FROM sold | a second statement is not there
 SELECT seller FROM sold;; ¶DROP TABLE sold; | a second statement is not there
 SELECT seller FROM sold WHERE item = 'book'; -- x
@@ -281,7 +210,6 @@ SELECT ¶t.seller FROM sold AS s | unknown table of this query 't'
 SELECT ¶sold.seller FROM sold AS s | unknown table of this query 'sold'
 SELECT ¶t.* FROM sold AS s | unknown table of this query 't'
 SELECT ¶"Seller" FROM sold | unknown column 'Seller'; did you mean 'seller'?
-SELECT seller FROM ¶"Sold" | unknown table 'Sold'; did you mean 'sold'?
 SELECT seller FROM sold WHERE item = ¶"book" | double quotes are for names
 SELECT seller FROM sold WHERE ¶itm = 'book' | unknown column 'itm'; did you mean 'item'?
 SELECT item FROM ¶STOCK | STOCK could be Stock or stock: write it in double quotes
@@ -323,16 +251,11 @@ SELECT seller FROM sold WHERE item = 'book' OR ¶probability > 0.5 | probability
 SELECT seller FROM sold WHERE NOT ¶probability > 0.5 | probability stands only in the WHERE
 SELECT seller FROM (SELECT seller FROM sold WHERE ¶known) AS t | known stands only in the WHERE
 SELECT seller FROM sold WHERE EXISTS (SELECT 1 FROM likes WHERE ¶known) | known stands only in the WHERE
-SELECT seller FROM sold WHERE ¶known UNION SELECT buyer FROM sold | known stands only in the WHERE
-SELECT seller FROM sold UNION SELECT buyer FROM sold WHERE ¶probability > 0.5 | probability stands only in the WHERE
-WITH t AS (SELECT seller FROM sold WHERE ¶known) SELECT seller FROM t | known stands only in the WHERE
 SELECT seller FROM sold AS s JOIN likes AS l ON ¶known | known stands only in the WHERE
 SELECT seller FROM sold WHERE ¶probability < 0.5 | probability has no upper limit here
 SELECT seller FROM sold WHERE ¶0.5 >= probability | probability has no upper limit here
 SELECT seller FROM sold WHERE ¶probability > 1.5 | a number from 0 to 1
 SELECT seller FROM sold WHERE ¶probability > -0.5 | a number from 0 to 1
-SELECT seller FROM sold WHERE ¶probability > 'high' | a number from 0 to 1
-SELECT seller FROM sold WHERE ¶probability > item | a number from 0 to 1
 SELECT seller FROM sold WHERE ¶probability = 0.5 | probability comes with every row
 SELECT seller FROM sold WHERE ¶probability | probability alone is no condition
 SELECT seller FROM sold WHERE ¶sold.known | known alone is no condition
@@ -340,7 +263,6 @@ SELECT seller FROM sold WHERE ¶sold.probability > 0.5 | > is not there
 SELECT seller FROM sold WHERE known AND NOT ¶known | known and not known at once
 SELECT ¶seller FROM sold WHERE item = 'book' AND item <> 'book' | no row can be
 SELECT ¶seller FROM sold WHERE item = 'book' AND item = 'alex' | no row can be
-SELECT ¶seller FROM sold WHERE item <> item | no row can be
 """
 
 FORM = """
@@ -350,43 +272,26 @@ SELECT seller ¶LIMIT FROM sold | LIMIT takes a whole number
 SELECT seller FROM ¶. sold | '.' is not expected here
 SELECT seller FROM sold WHERE item IN (¶, 'book') | a comma with nothing before it
 SELECT ¶, seller FROM sold | a comma with nothing before it
-SELECT DISTINCT ¶, seller FROM sold | a comma with nothing before it
 SELECT seller ¶AS, buyer FROM sold | AS needs a name
 SELECT seller ¶AS 'x' FROM sold | AS needs a name
-SELECT seller FROM sold ¶AS | AS needs a name
-SELECT s.seller FROM sold AS s, likes ¶AS CROSS JOIN trusted | AS needs a name
 SELECT DISTINCT ¶AS seller FROM sold | 'AS' is not expected here
 WITH ¶AS t AS (SELECT seller FROM sold) SELECT seller FROM t | 'AS' is not expected here
 SELECT seller FROM sold ¶*, likes | arithmetic (*) is not there
 SELECT seller FROM sold ¶BY | 'BY' is not expected here
 ¶ | there is no statement
 ¶ ; | there is no statement
-¶-- nothing | there is no statement
 SELECT FROM ¶sold | a SELECT without columns
 ¶SELECT | a SELECT without FROM
 SELECT ¶seller | a SELECT without FROM
 SELECT seller ¶FROM | something is missing
-SELECT seller FROM sold ¶WHERE | something is missing
-SELECT seller FROM sold WHERE item ¶= | something is missing
 SELECT seller FROM sold WHERE item ¶IN | IN needs parentheses
 SELECT seller FROM sold WHERE ¶item IN () | IN () without values is not there
 SELECT seller FROM sold WHERE ¶EXISTS likes | EXISTS needs parentheses
 SELECT seller¶, FROM sold | a comma with nothing behind it
 SELECT seller FROM sold¶, | a comma with nothing behind it
-SELECT seller FROM sold WHERE item IN ('book'¶,) | a comma with nothing behind it
-SELECT seller¶, , buyer FROM sold | a comma with nothing behind it
 SELECT seller FROM sold ¶ORDER | ORDER needs BY
-SELECT seller FROM sold ¶ORDER BY | something is missing
-SELECT seller FROM sold ¶LIMIT | something is missing
-SELECT seller FORM ¶sold | 'sold' is not expected here, or something is missing behind it
 SELECT seller FROM sold WHERE item = 'book' ¶buyer = 'alex' | 'buyer' is not expected here
-SELECT seller FROM sold WHERE (item = ¶'book' | something is missing
-SELECT seller FROM sold WHERE item = 'book'¶) | ')' is not expected here
-SELECT seller FROM sold ¶AND | 'AND' is not expected here
-SELECT seller FROM sold ¶UNION | something is missing
 SELECT seller FROM sold WHERE item = 'a' ¶WHERE item = 'b' | 'WHERE' is not expected here
-SELECT seller FROM sold ¶FROM likes | 'FROM' is not expected here
-SELECT DISTINCT ¶DISTINCT seller FROM sold | 'DISTINCT' is not expected here
 """
 
 TABLES = (AGGREGATES, JOINS, NULLS_AND_RANGES, VALUES, SETS_AND_TAILS, STATEMENTS, NAMES, ATTRIBUTES, FORM)
@@ -425,6 +330,40 @@ def test_what_is_not_there_is_refused_in_one_line_where_it_stands(query: str, re
     assert reason in error.reason
     assert str(error) == f"line {error.line}, column {error.column}: {error.reason}"
     assert (error.line, error.column) == (len(before), len(before[-1]) + 1), error
+
+
+WORDS = [
+    *((f"SELECT {word}(item) FROM sold", 7, f"{word}(...) is not there") for word in sorted(_AGGREGATES)),
+    *((f"SELECT seller FROM sold WHERE item = 'book' {word} x", 44, reason) for word, reason in _REFUSED.items()),
+    *(
+        (f"{word.lower()} sold", 0, f"{word} is not there: a statement is SELECT")
+        for word in (
+            *(
+                "INSERT",
+                "UPDATE",
+                "DELETE",
+                "MERGE",
+                "DROP",
+                "ALTER",
+                "TRUNCATE",
+                "SHOW",
+                "DESCRIBE",
+                "SET",
+                "USE",
+                "PRAGMA",
+            ),
+            *("BEGIN", "COMMIT", "GRANT", "COPY", "CALL", "ATTACH", "VALUES", "FROM", "TABLE", "EXECUTE", "HELLO"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("query", "offset", "reason"), WORDS, ids=[query for query, *_ in WORDS])
+def test_a_word_that_is_not_there_is_refused_where_it_stands(query: str, offset: int, reason: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        parse_sql(query, SHOP)
+    assert (caught.value.line, caught.value.column) == (1, offset + 1)
+    assert caught.value.reason.startswith(reason)
 
 
 ABSENT = "NOT EXISTS (SELECT 1 FROM likes WHERE position_0 = 'alex' OR position_1 = 'book')"

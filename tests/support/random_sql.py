@@ -10,9 +10,8 @@ import duckdb
 
 from relatum import Hypergraph, RelationSchema, Schema
 from relatum.sql.catalog import Catalog, columns_of
-from relatum.sql.parse import parse_sql
-from relatum.sql.refusals import SqlError
-from relatum.sql.statement import Statement
+from relatum.sql.parse import Statement, parse_sql
+from relatum.sql.scan import SqlError
 
 NAMES = ["a", "b", "c", "d"]
 ENTITIES = ["alex", "it's", "a b", 'say "hi"', "ü", "7", "back\\slash", "select", "--", "%"]
@@ -214,10 +213,10 @@ def random_sql(rng: random.Random, schema: Schema, entities: Sequence[str]) -> s
             continue
 
 
-def parsed_or_none(query: str, catalog: Catalog, *, merge: bool = True) -> Statement | None:
+def parsed_or_none(query: str, catalog: Catalog) -> Statement | None:
     """Return what a query is, or None if it is refused because it can have no row."""
     try:
-        return parse_sql(query, catalog, merge=merge)
+        return parse_sql(query, catalog)
     except SqlError as error:
         if not error.reason.startswith("no row can be"):
             raise

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import reference_kernels as reference
 from kernels_known import bonus_of
 from numba.core.dispatcher import Dispatcher
 
@@ -40,8 +41,6 @@ from relatum.kernels import (
     question_loss,
     radix_sort,
     ranking,
-    reference,
-    row_packets,
     rows,
     shares,
     soft_rules,
@@ -52,10 +51,11 @@ from relatum.kernels import (
 )
 from relatum.kernels.jit import TILE
 from relatum.kernels.ranking import count_rows, first_at_least, insert, top_rows
+from relatum.tables import mysql_packets
 
 SIZES = (0, 1, TILE - 1, TILE, TILE + 1)
 QUERIES = (0, 1, 3)
-PLAIN = ("reference", "jit", "kernel_cache", "parallel")  # numpy's truth, and what takes no arrays
+PLAIN = ("jit", "kernel_cache", "parallel")  # take no arrays
 
 Walk = Callable[[], None]
 WALKS: dict[str, list[Walk]] = {}
@@ -458,7 +458,7 @@ def scan_fields() -> None:
             assert sum(columns.size for _, columns in pieces) == sum(len(names) for _, names in lines)
 
 
-@walks(row_packets.packets_as_csv, row_packets.write_rows)
+@walks(mysql_packets.packets_as_csv, mysql_packets.write_rows)
 def read_packets() -> None:
     for size in SIZES:
         packets = b"".join(
@@ -467,7 +467,7 @@ def read_packets() -> None:
         )
         lines = "".join(f',"""b","{n}"\n' for n in range(size)).encode()
         longest = max(map(len, lines.splitlines(keepends=True)), default=0)
-        assert row_packets.packets_as_csv(packets, 3, 0) == (lines, size, len(packets), longest)
+        assert mysql_packets.packets_as_csv(packets, 3, 0) == (lines, size, len(packets), longest)
 
 
 @walks(radix_sort.sorted_order, radix_sort.take)
@@ -484,13 +484,14 @@ def sort_rows() -> None:
 
 def main() -> None:
     modules = [importlib.import_module(f"{kernels.__name__}.{one.name}") for one in pkgutil.iter_modules(kernels.__path__)]
+    modules.append(mysql_packets)
     every = {f"{module.__name__}.{name}": value for module in modules for name, value in vars(module).items()}
     public = {
         f"{module.__name__}.{name}"
         for module in modules
-        for name in getattr(module, "__all__", ())
-        if module.__name__.rpartition(".")[2] not in PLAIN
-        and (inspect.isfunction(vars(module)[name]) or isinstance(vars(module)[name], Dispatcher))
+        for name, value in vars(module).items()
+        if module.__name__.rpartition(".")[2] not in PLAIN and not name.startswith("_")
+        if (inspect.isfunction(value) or isinstance(value, Dispatcher)) and value.__module__ == module.__name__
     }
     for walk in dict.fromkeys(walk for listed in WALKS.values() for walk in listed):
         walk()

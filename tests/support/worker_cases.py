@@ -43,7 +43,7 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "questions by autograd": ("reale", {"dim": 16, "sigma": "tanh"}, {"rows": "questions", "objective": "KvsAll"}),
     "facts with shared negatives": ("reale", {"dim": 16, "window_dropout": 0.5}, {"in_relation_share": 0.5}),
     "facts with their own negatives": ("reale", {"dim": 16}, {"negative_sampling": "per-fact", "num_negatives": 5}),
-    "facts with all entities": ("reale", {"dim": 8}, {"negative_sampling": "all-entities", "optimizer": "adam"}),
+    "facts with all entities": ("reale", {"dim": 8}, {"negative_sampling": "all-entities"}),
     "questions with all entities": ("reale", {"dim": 8}, {"negative_sampling": "all-entities", "rows": "questions"}),
     "questions with shared roles": (
         "reale",
@@ -52,14 +52,14 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     ),
     "facts with shared roles": ("reale", {"dim": 16}, {"share_roles": True, "negative_sampling": "per-fact"}),
     "m-distmult": ("m-distmult", {"dim": 16, "input_dropout": 0.2}, {}),
-    "m-cp": ("m-cp", {"dim": 16}, {"optimizer": "adam", "learning_rate": 0.01}),
+    "m-cp": ("m-cp", {"dim": 16}, {"learning_rate": 0.1}),
     "hsimple": ("hsimple", {"dim": 16}, {"rows": "questions"}),
     "hype": ("hype", {"dim": 16}, {"negative_sampling": "per-fact", "num_negatives": 5}),
     "getd": ("getd", {"dim": 8, "rank": 4}, {"learning_rate": 0.05}),
-    "m-transh": ("m-transh", {"dim": 16}, {"loss": "margin", "learning_rate": 0.05}),
-    "rae": ("rae", {"dim": 16}, {"loss": "margin", "learning_rate": 0.05}),
-    "nalp": ("nalp", {"dim": 8, "num_filters": 8, "hidden_dim": 8}, {"loss": "softplus", "learning_rate": 0.05}),
-    "neuinfer": ("neuinfer", {"dim": 8, "hidden_dim": 8}, {"loss": "softplus", "learning_rate": 0.05}),
+    "m-transh": ("m-transh", {"dim": 16}, {"learning_rate": 0.05}),
+    "rae": ("rae", {"dim": 16}, {"learning_rate": 0.05}),
+    "nalp": ("nalp", {"dim": 8, "num_filters": 8, "hidden_dim": 8}, {"learning_rate": 0.05}),
+    "neuinfer": ("neuinfer", {"dim": 8, "hidden_dim": 8}, {"learning_rate": 0.05}),
     "hinge": ("hinge", {"dim": 10, "num_filters": 4}, {"learning_rate": 0.05}),
 }
 

@@ -32,7 +32,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "reale": ("reale", {}, {}),
     "reale, no validation": ("reale", {}, {}),
     "reale, dropout": ("reale", {"input_dropout": 0.2, "window_dropout": 0.3}, {}),
-    "reale, adam, cosine": ("reale", {}, {"optimizer": "adam", "learning_rate": 0.05, "learning_rate_schedule": "cosine"}),
+    "reale, cosine": ("reale", {}, {"learning_rate_schedule": "cosine"}),
     "reale, own replacements": ("reale", {}, {"negative_sampling": "per-fact", "batches_per_step": 1}),
     "reale, averaged": ("reale", {}, {"ema_decay": 0.7}),
     "reale, questions": (
@@ -41,7 +41,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"rows": "questions", "objective": "KvsAll", "answer_damping": 0.4},
     ),
     "reale, shared roles": ("reale", {"window_dropout": 0.3}, {"rows": "questions", "share_roles": True, "ema_decay": 0.7}),
-    "m-distmult, shared roles": ("m-distmult", {}, {"share_roles": True, "optimizer": "adam", "learning_rate": 0.05}),
+    "m-distmult, shared roles": ("m-distmult", {}, {"share_roles": True}),
     "nalp, questions": ("nalp", {}, {"rows": "questions", "batch_size": 2, "in_relation_share": 0.5}),
     "nalp, all": ("nalp", {}, {"negative_sampling": "all-entities"}),
     "m-distmult, patience": ("m-distmult", {}, {"epochs": 9, "validate_every": 1, "patience": 1}),
@@ -71,11 +71,10 @@ def quality(parameters: Parameters) -> float:
     return math.sin(1e4 * float(parameters["entities"].double().abs().sum()))
 
 
-@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
 @pytest.mark.parametrize("name", ["reale", "nalp", "getd", "m-cp"])
-def test_saving_and_loading_is_the_identity(name: str, optimizer: str, tmp_path: Path) -> None:
+def test_saving_and_loading_is_the_identity(name: str, tmp_path: Path) -> None:
     case = made_case(name, SMALL)
-    settings = dataclasses.replace(TINY, epochs=1, optimizer=optimizer)
+    settings = dataclasses.replace(TINY, epochs=1)
     fresh = start(case.model, settings, 0)
     assert fresh.best_score == -math.inf
     ended = train(case.model, case.graph, settings, 0, validate=quality)

@@ -9,10 +9,8 @@ import pytest
 
 from relatum.errors import SettingError
 from relatum.training.settings import (
-    LOSSES,
     NEGATIVE_SAMPLING,
     OBJECTIVES,
-    OPTIMIZERS,
     ROWS,
     SCHEDULES,
     TrainingSettings,
@@ -27,8 +25,6 @@ from relatum.training.settings import (
         ("answer_damping", -0.1, "must be at least 0 and at most 1"),
         ("answer_damping", 1.1, "must be at least 0 and at most 1"),
         ("negative_sampling", "some", "must be one of shared, per-fact, all-entities"),
-        ("loss", "hinge", "must be one of softmax, margin, softplus"),
-        ("optimizer", "sgd", "must be adagrad or adam"),
         ("learning_rate_schedule", "step", "must be one of constant, linear, cosine"),
         ("epochs", 0, "must be at least 1"),
         ("batch_size", 0, "must be at least 1"),
@@ -37,8 +33,6 @@ from relatum.training.settings import (
         ("validate_every", 0, "must be at least 1"),
         ("weight_decay", -0.1, "must be at least 0"),
         ("patience", -1, "must be at least 0"),
-        ("final_learning_rate_factor", -0.1, "must be at least 0"),
-        ("margin", -1.0, "must be at least 0"),
         ("learning_rate", 0.0, "must be above 0"),
         ("learning_rate", -0.5, "must be above 0"),
         ("learning_rate", math.nan, "must be a finite number"),
@@ -58,8 +52,6 @@ def test_a_setting_that_cannot_be_is_refused_with_its_path(name: str, value: obj
     [
         ("rows", ROWS),
         ("negative_sampling", NEGATIVE_SAMPLING),
-        ("loss", LOSSES),
-        ("optimizer", OPTIMIZERS),
         ("learning_rate_schedule", SCHEDULES),
         ("epochs", (1,)),
         ("batch_size", (1,)),
@@ -68,8 +60,6 @@ def test_a_setting_that_cannot_be_is_refused_with_its_path(name: str, value: obj
         ("validate_every", (1,)),
         ("weight_decay", (0.0,)),
         ("patience", (0,)),
-        ("final_learning_rate_factor", (0.0, 1.0)),
-        ("margin", (0.0,)),
         ("learning_rate", (1e-9,)),
         ("label_smoothing", (0.0, 0.99)),
     ],
@@ -90,13 +80,10 @@ def test_the_settings_of_questions_are_taken_up_to_their_bounds() -> None:
     [
         ({"objective": "KvsAll"}, "training.objective: KvsAll needs training.rows = questions"),
         ({"answer_damping": 0.5}, "training.answer_damping: needs training.rows = questions"),
-        ({"rows": "questions", "loss": "margin"}, "training.loss: margin needs training.rows = facts"),
         (
             {"rows": "questions", "negative_sampling": "per-fact"},
             "training.negative_sampling: per-fact needs training.rows = facts",
         ),
-        ({"rows": "questions", "bce_weight": 0.1}, "training.bce_weight: 0.1 needs training.rows = facts"),
-        ({"rows": "questions", "mask_true": False}, "training.mask_true: false needs training.rows = facts"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused_in_one_line(settings: dict[str, object], reason: str) -> None:

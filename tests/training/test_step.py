@@ -16,7 +16,7 @@ from relatum.models.training_protocols import Penalty
 from relatum.training.batches import ArityBatch, Batch, epoch_batches, step_rng
 from relatum.training.negatives import NegativeSampler
 from relatum.training.optimizer import Gradient
-from relatum.training.settings import LOSSES, NEGATIVE_SAMPLING, TrainingSettings
+from relatum.training.settings import NEGATIVE_SAMPLING, TrainingSettings
 from relatum.training.step import gradients
 from support.made_models import Case, made_case, made_graph
 
@@ -72,28 +72,18 @@ def plain_loss(case: Case, parameters: Parameters, step: Batch, settings: Traini
     for batch, drawn in zip(step, pools, strict=True):
         for number, comparisons in enumerate(rivals(case, batch, drawn, settings)):
             for comparison in comparisons:
-                masks = settings.mask_true and settings.negative_sampling != "per-fact"
+                masks = settings.negative_sampling != "per-fact"
                 kept = [pair for pair in comparison if not (masks and is_true(case, batch, number, *pair))]
                 columns = torch.from_numpy(batch.columns[:, number]).repeat(len(kept) + 1, 1).T.contiguous()
                 for place, (position, entity) in enumerate(kept):
                     columns[position, place + 1] = entity
                 relations = torch.full((len(kept) + 1,), int(batch.relations[number]))
                 true, *false = case.model.score(tables, relations, columns)
-                total = total + plain_comparison(true, false, settings)
+                total = total + torch.logsumexp(torch.stack([true, *false]), 0) - true
         if isinstance(case.model, Penalty):
             penalty = case.model.penalty(tables, torch.from_numpy(batch.relations), torch.from_numpy(batch.columns))
             total = total if penalty is None else total + penalty * len(batch)
     return total / sum(map(len, step))
-
-
-def plain_comparison(true: Tensor, false: list[Tensor], settings: TrainingSettings) -> Tensor:
-    if settings.loss == "softmax":
-        return torch.logsumexp(torch.stack([true, *false]), 0) - true
-    zero = 0 * true
-    if settings.loss == "margin":
-        return sum((torch.relu(settings.margin - true + score) for score in false), zero) / max(1, len(false))
-    softplus = torch.nn.functional.softplus
-    return softplus(-true) + sum(map(softplus, false), zero) / max(1, len(false))
 
 
 def whole(found: list[Gradient], parameters: Parameters) -> Parameters:
@@ -137,21 +127,10 @@ def test_gradients_equal_those_of_a_plain_loss(name: str, candidates: str) -> No
     compare(made_case(name, GRAPH), TrainingSettings(negative_sampling=candidates, num_negatives=6))
 
 
-@pytest.mark.parametrize("candidates", NEGATIVE_SAMPLING)
-@pytest.mark.parametrize("loss", LOSSES[1:])
-def test_other_losses_have_the_gradients_of_a_plain_loss_too(loss: str, candidates: str) -> None:
-    compare(made_case("m-distmult", GRAPH), TrainingSettings(negative_sampling=candidates, num_negatives=6, loss=loss))
-
-
 @pytest.mark.parametrize("sigma", ["tanh", "exp"])
 def test_own_replacements_need_no_fused_kernel(sigma: str) -> None:
     case = made_case("reale", GRAPH, sigma=sigma)  # type: ignore[arg-type]
     compare(case, TrainingSettings(negative_sampling="per-fact", num_negatives=4))
-
-
-@pytest.mark.parametrize("candidates", ["shared", "all-entities"])
-def test_true_answers_are_left_out_only_if_asked(candidates: str) -> None:
-    compare(made_case("reale", GRAPH), TrainingSettings(negative_sampling=candidates, num_negatives=6, mask_true=False))
 
 
 @pytest.mark.parametrize("candidates", ["shared", "all-entities"])
@@ -160,15 +139,14 @@ def test_a_true_answer_other_than_the_fact_gets_no_gradient(name: str, candidate
     graph = Hypergraph.of([("is", "a"), ("is", "b"), ("is", "c"), ("was", "d"), ("was", "e")])
     case = made_case(name, graph)
     (step,) = ([batch] for (batch,) in epoch_batches(graph, 1, 0, 0, mixed=False) if facts_in(batch, graph) == [("is", "a")])
-    for mask in (True, False):
-        settings = TrainingSettings(negative_sampling=candidates, num_negatives=50, mask_true=mask)
-        drawn = NegativeSampler(graph, settings)
-        _, found = gradients(case.model, case.parameters(), step, drawn, settings, step_rng(0, 0, 0))
-        touched = whole(found, case.parameters())["entities"].flatten(1).abs().sum(1) > 0
-        also_true, never_true = touched[1:3], touched[3:]
-        assert touched[0]
-        assert not also_true.any() if mask else also_true.any()
-        assert never_true.any()
+    settings = TrainingSettings(negative_sampling=candidates, num_negatives=50)
+    drawn = NegativeSampler(graph, settings)
+    _, found = gradients(case.model, case.parameters(), step, drawn, settings, step_rng(0, 0, 0))
+    touched = whole(found, case.parameters())["entities"].flatten(1).abs().sum(1) > 0
+    also_true, never_true = touched[1:3], touched[3:]
+    assert touched[0]
+    assert not also_true.any()
+    assert never_true.any()
 
 
 def facts_in(batch: ArityBatch, graph: Hypergraph) -> list[tuple[str, ...]]:

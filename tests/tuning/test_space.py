@@ -19,13 +19,13 @@ def test_ranges_and_choices_are_read() -> None:
         "training.learning_rate=0.05..1 log",
         "model.window = 1, 2 ,4",
         "training.batch_size=16 .. 64",
-        "training.loss=margin,softmax",
+        "training.learning_rate_schedule=linear,cosine",
     ]
     assert read_space(texts, BASE) == (
         Range("training.learning_rate", 0.05, 1.0, is_log=True),
         Choice("model.window", (1, 2, 4)),
         Range("training.batch_size", 16, 64),
-        Choice("training.loss", ("margin", "softmax")),
+        Choice("training.learning_rate_schedule", ("linear", "cosine")),
     )
 
 
@@ -34,8 +34,8 @@ def test_what_is_read_is_written_as_it_can_be_read_again() -> None:
         [
             "training.learning_rate=0.05..1 log",
             "model.window=1,2",
-            "training.loss=margin,softmax",
-            "training.mask_true=true,false",
+            "training.learning_rate_schedule=linear,cosine",
+            "training.share_roles=true,false",
         ],
         BASE,
     )
@@ -60,8 +60,8 @@ def test_what_is_read_is_written_as_it_can_be_read_again() -> None:
         ("training.learning_rate=0..1", "above 0"),
         ("training.learning_rate=a..b", "from one float"),
         ("training.batch_size=1.5..8", "from one int"),
-        ("training.loss=1..2", "is not a number"),
-        ("training.loss=softmax,marign", "must be one of"),
+        ("training.rows=1..2", "is not a number"),
+        ("training.rows=facts,qestions", "must be facts or questions"),
         ("training.batch_size=16,0", "at least 1"),
         ("training.batch_size=16,16", "given twice"),
         ("training.batch_size=16,,32", "missing or"),

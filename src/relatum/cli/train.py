@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["carry_out", "train"]
 
-_LINE_EVERY = 10.0  # seconds, where there is no terminal
-
 
 def train(
     data: Annotated[

@@ -20,8 +20,8 @@ from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.datasets.plain_names import PlainNames, sort_names
 from relatum.datasets.text_lines import (
     CHUNK_BYTES,
+    MOST_COLUMNS,
     PLAIN,
-    USUAL_COLUMNS,
     Layout,
     SkippedLines,
     split_line,
@@ -140,7 +140,7 @@ class TupleReader:
             return None
         if found is None:
             return None
-        if found[1].max(initial=0) > USUAL_COLUMNS:
+        if found[1].max(initial=0) > MOST_COLUMNS:
             return None  # the other reader says which line
         self._make_room_for_arities()
         return columns_of(*found) if same_arities(found[0], found[1], self._arities) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import zlib
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -11,12 +10,11 @@ from pathlib import Path
 
 from relatum import memory
 from relatum.data.vocabulary import fault_of
-from relatum.errors import DataError, FormatError, SettingError
+from relatum.errors import DataError, FormatError
 from relatum.progress import progress
 
 __all__ = [
     "PLAIN",
-    "USUAL_COLUMNS",
     "Layout",
     "SkippedLines",
     "require_columns",
@@ -30,8 +28,7 @@ CHUNK_BYTES = 4 << 20  # what is read at once; line by line, it becomes about 60
 LONGEST_LINE = 16 << 20  # a file without line ends must not fill the memory
 MOST_UNPACKED = 200  # times its size that a gzip file unpacks to; facts come to about 10, and deflate to 1000 at most
 MOST_LISTED = 1000  # skipped lines that are kept with their reasons; the rest are counted
-USUAL_COLUMNS = 500  # of a fact or a table; work on wide ones grows with the square of their columns
-_COLUMNS = "RELATUM_COLUMNS"  # the environment variable that raises it
+MOST_COLUMNS = 500  # of a fact or a table; work on wide ones grows with the square of their columns
 _NULS = bytes(64)  # a line with a NUL is a bad line; so many at the end are no line
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -90,17 +87,12 @@ def _require_size(path: Path, size: int, unpacked: int) -> None:
 
 
 def require_columns(columns: int, what: str = "") -> None:
-    """Refuse a line or a table of more columns than can be worked on in time; `RELATUM_COLUMNS` raises how many those are.
+    """Refuse a line or a table of more columns than can be worked on in time.
 
     `what` is said before it, such as the name of a table.
     """
-    if columns <= USUAL_COLUMNS:
-        return
-    given = os.environ.get(_COLUMNS) or str(USUAL_COLUMNS)
-    if not (given.isascii() and given.isdecimal() and len(given) < 10):
-        raise SettingError(f"{_COLUMNS}: must be a whole number, not {given[:20]!r}")
-    if columns > (most := max(int(given), USUAL_COLUMNS)):
-        raise DataError(f"{what}{columns:,} columns, and {most:,} are the most (more with {_COLUMNS}={columns})")
+    if columns > MOST_COLUMNS:
+        raise DataError(f"{what}{columns:,} columns, and {MOST_COLUMNS} are the most")
 
 
 def _read(path: Path, read: Callable[[int], bytes]) -> bytes:

@@ -31,8 +31,7 @@ class NeuInfer(QualifierModel):
 
     The validity of a triple is sigmoid(v . relu(A [h; r; t] + a) + c), and its compatibility with qualifiers
     sigmoid(w . min over qualifiers of relu(B [h; r; t; role; value] + b) + d). The score is the log-odds of their mean. They
-    grow with it, so ranks are the paper's; the loss `softplus` of log-odds is the paper's cross-entropy; and a softmax has
-    the room that probabilities within [0, 1] would not leave it.
+    grow with it, so ranks are the paper's; and a softmax has the room that probabilities within [0, 1] would not leave it.
 
     Each part has one layer, since a candidate has a summand of its own only in a first one; the original tries two as well.
     Its published code has a weight of 0.3 and widths of 1.5 `dim` and 1000, where here both layers have one width.

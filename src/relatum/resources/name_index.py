@@ -13,9 +13,8 @@ from relatum.errors import nearest_names
 from relatum.resources.once import once
 from relatum.resources.references import entity_types
 
-__all__ = ["GRADES", "NameIndex", "name_index"]
+__all__ = ["NameIndex", "name_index"]
 
-GRADES = ("exact", "prefix", "word", "substring")
 
 _LAST = "\U0010ffff"
 _BETWEEN = "\0"  # no name has one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from relatum.errors import DataError
 from relatum.joins.explanation import plan_of
@@ -13,7 +14,9 @@ from relatum.runs.sql_catalog import catalog_of_run
 from relatum.runs.trained import SECONDS, Trained
 from relatum.runs.views import load_views, save_views
 from relatum.sql.catalog import Catalog, View
-from relatum.sql.statement import Statement
+
+if TYPE_CHECKING:
+    from relatum.sql.parse import Statement
 
 __all__ = ["ROWS", "DefinedView", "answer_sql", "catalog_with_views", "define_view", "views_of"]
 

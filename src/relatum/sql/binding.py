@@ -23,7 +23,7 @@ from relatum.sql.bound import (
     outputs_of,
 )
 from relatum.sql.catalog import Catalog, CatalogTable
-from relatum.sql.refusals import Refusals, with_nearest
+from relatum.sql.scan import Refusals, with_nearest
 from relatum.sql.scope import Scope, matching
 from relatum.sql.tree import (
     All,

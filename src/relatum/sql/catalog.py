@@ -151,14 +151,6 @@ class Catalog:
         ]
         return reduce(Union, columns) if columns else None
 
-    def value(self, entity: str, column_type: ColumnType | None) -> str:
-        """Return the shortest text that means an entity in a column: its value in the table, or else its name."""
-        prefix = "" if column_type is None else column_type.prefix
-        short = entity.removeprefix(prefix)
-        if short != entity and self.entity(short, column_type, "") == entity:
-            return short
-        return entity
-
     @cached_property
     def _labels(self) -> Labels:
         return Labels(self.rows)

@@ -4,7 +4,7 @@
 
 `absorb` takes an expression apart into sources and variables, and `build` puts an expression together; building what was
 absorbed gives an expression that stays as it is when that is done once more. So one query has one form, however it was
-written, and `to_sql` gives what `parse_sql` reads back as an equal expression.
+written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from relatum.algebra import (
     SelectEqual,
 )
 
-__all__ = ["Conjunction", "TooManySources", "normal_form"]
+__all__ = ["Conjunction", "TooManySources"]
 
 _MOST_SOURCES = 64
 
@@ -280,10 +280,3 @@ def _tested(found: Expression, names: Sequence[int], tests: list[_Test]) -> Expr
     for position, is_entity, other, equal in sorted(located):
         found = Filter(found, position, other if is_entity else int(other), equal)
     return found
-
-
-def normal_form(expression: Expression) -> Expression | None:
-    """Return an equal expression in the form that `build` gives; None if it can hold nothing."""
-    conjunction = Conjunction()
-    outputs = conjunction.absorb(expression)
-    return conjunction.build(outputs)

@@ -1,20 +1,49 @@
-"""SQL as a statement over relations: `parse_sql`."""
+"""SQL as a statement over relations, an expression and what is wanted of its rows: `parse_sql`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from relatum.algebra import Expression
 from relatum.sql.binding import Binder
 from relatum.sql.catalog import Catalog
-from relatum.sql.refusals import Refusals, SqlError
+from relatum.sql.scan import Refusals, SqlError
 from relatum.sql.scope import matching
-from relatum.sql.statement import Statement
 from relatum.sql.syntax import read_sql
 from relatum.sql.translation import Translator
 from relatum.sql.tree import Condition, Conjuncts, Known, Least, Negation, Outermost, Query, Select, WithQueries
 
-__all__ = ["parse_sql"]
+__all__ = ["Statement", "parse_sql"]
 
 
-def parse_sql(text: str, catalog: Catalog, *, merge: bool = True) -> Statement:
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A query that can be answered.
+
+    Attributes:
+        expression: what is selected, over stored relations.
+        columns: what the columns of the result are called.
+        positions: for each of these, the column of the expression that it shows: two that are always equal are one there.
+        kind: `select`, `view` (to define `name`) or `explain`.
+        name: of the view.
+        limit: how many rows at most.
+        order: `probability` if the rows are to be sorted, the most probable first.
+        known: whether only known rows are wanted, or only new ones; None for all.
+        least: the least probability of a row.
+    """
+
+    expression: Expression
+    columns: tuple[str, ...]
+    positions: tuple[int, ...]
+    kind: str = "select"
+    name: str | None = None
+    limit: int | None = None
+    order: str | None = None
+    known: bool | None = None
+    least: float | None = None
+
+
+def parse_sql(text: str, catalog: Catalog) -> Statement:
     """Return what a statement asks for: an expression over stored relations, and which of its rows are wanted.
 
     Results are sets: DISTINCT is implied. What is not in `docs/sql.md` is refused with its position in the text.
@@ -22,7 +51,6 @@ def parse_sql(text: str, catalog: Catalog, *, merge: bool = True) -> Statement:
     Args:
         text: one statement.
         catalog: what it can name.
-        merge: let columns of the result that a join makes equal be one column of the expression; never for a view.
     """
     refusals = Refusals(text)
     read = read_sql(text)
@@ -31,7 +59,7 @@ def parse_sql(text: str, catalog: Catalog, *, merge: bool = True) -> Statement:
     bound = Binder(catalog, refusals, translator.evaluated).query(query)
     if read.name is not None:
         _check_view(read, catalog, refusals)
-    if merge and read.name is None:
+    if read.name is None:  # in a view, columns that a join makes equal stay two
         expression, positions = translator.merged(bound)
     else:
         expression, positions = translator.expression(bound), tuple(range(len(bound.names)))

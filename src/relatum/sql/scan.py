@@ -5,18 +5,63 @@ This also bounds the work of all that follows: a parser is recursive, and text f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from relatum.sql.refusals import Refusals, SqlError
+from relatum.errors import DataError, nearest_names
+from relatum.formatting import visible
 
-__all__ = ["MOST_CHARACTERS", "MOST_DEPTH", "MOST_SELECTS", "MOST_TOKENS", "Token", "check_tokens", "without_last_semicolon"]
+__all__ = [
+    "MOST_CHARACTERS",
+    "MOST_DEPTH",
+    "MOST_SELECTS",
+    "MOST_TOKENS",
+    "Refusals",
+    "SqlError",
+    "Token",
+    "check_tokens",
+    "with_nearest",
+    "without_last_semicolon",
+]
 
 MOST_CHARACTERS = 100_000
 MOST_TOKENS = 20_000
 MOST_DEPTH = 20  # of parentheses within one another, NOT before NOT included
 MOST_SELECTS = 256
 _MOST_JOINS = 256
+_MOST_LISTED = 12  # names
+_MOST_SHOWN = 400  # characters of a reason
+
+
+class SqlError(DataError):
+    """A query that is not answered, with the line and column, from 1, of what stands in the way."""
+
+    def __init__(self, reason: str, line: int, column: int) -> None:
+        self.reason, self.line, self.column = reason, line, column
+        super().__init__(f"line {line}, column {column}: {reason}")
+
+
+class Refusals:
+    """Makes the errors of one text out of reasons and offsets."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def at(self, offset: int, reason: str) -> SqlError:
+        """Return the error for what stands at an offset of the text."""
+        before = self._text[: max(offset, 0)]
+        shown = visible(reason)  # a quoted name may hold anything, and be as long as it likes
+        reason = shown if len(shown) <= _MOST_SHOWN else f"{shown[: _MOST_SHOWN - 3]}..."
+        return SqlError(reason, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+
+
+def with_nearest(what: str, name: str, known: Iterable[str]) -> str:
+    """Return that there is no such name, with the nearest ones that are there, or else all if they are few."""
+    listed = tuple(dict.fromkeys(known))
+    nearest = nearest_names(name, listed)
+    if nearest:
+        return f"unknown {what} {name!r}; did you mean {' or '.join(map(repr, nearest))}?"
+    return f"unknown {what} {name!r}" + (f"; known: {', '.join(listed)}" if 0 < len(listed) <= _MOST_LISTED else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,78 +93,45 @@ def _words(text: str) -> frozenset[str]:
 _AGGREGATES = _words("COUNT SUM AVG MIN MAX STDDEV VARIANCE MEDIAN ARRAY_AGG STRING_AGG GROUP_CONCAT LISTAGG")
 _BEGINS = ("SELECT", "WITH", "CREATE", "")
 _NULLS = "there are no NULLs here: a cell without a value is simply not known"
-_RANGES = "names have no order and no patterns, only = and <>"
-_BAGS = "results are sets"
-_TRUTH = "a condition compares a column"
+# Why what is not there is not, and all that is not for this reason; a word of several is found by its first.
+_ABSENT = {
+    "rows cannot be counted or summed up": "GROUP BY, HAVING, ROLLUP, CUBE",
+    "there are no window functions": "QUALIFY, OVER, WINDOW, PARTITION",
+    "names have no order and no patterns, only = and <>": (
+        "LIKE, ILIKE, RLIKE, REGEXP, GLOB, SIMILAR TO, BETWEEN, COLLATE, ESCAPE"
+    ),
+    _NULLS: "IS, NULL, ISNULL, NOTNULL, NULLS, COALESCE, NULLIF, IFNULL",
+    "outer joins need NULLs; there are JOIN, CROSS JOIN and NATURAL JOIN": "LEFT JOIN, RIGHT JOIN, FULL JOIN, OUTER JOIN",
+    "LIMIT alone says how many of the best rows are shown": "OFFSET",
+    "write LIMIT": "FETCH",
+    "write LIMIT at the end": "TOP",
+    "write EXISTS (SELECT ...)": "SEMI JOIN",
+    "write NOT EXISTS (SELECT ...)": "ANTI JOIN",
+    "write IN (SELECT ...)": "ANY, SOME",
+    "write EXCEPT": "MINUS",
+    "write JOIN": "STRAIGHT_JOIN, APPLY",
+    "names have no order": "ASOF JOIN",
+    "rows have no order": "POSITIONAL JOIN",
+    "a query in FROM cannot refer to the tables beside it": "LATERAL",
+    "a query cannot refer to itself": "RECURSIVE",
+    "a cell holds one value": "UNNEST",
+    "all rows are looked at": "TABLESAMPLE, SAMPLE",
+    "rows come from tables": "VALUES, PIVOT, UNPIVOT",
+    "results are sets, and DISTINCT is always implied": "ALL",
+    "a column is shown as it stands": "CASE",
+    "values are what they were in their table": "CAST",
+    "values are names": "DIV, INTERVAL, CURRENT_DATE, CURRENT_TIME, CURRENT_TIMESTAMP",
+    "a condition compares a column": "TRUE, FALSE, UNKNOWN",
+    "there are AND, OR and NOT": "XOR",
+    "nothing is written; CREATE VIEW defines a relation": "INTO",
+    "nothing is written, so nothing is locked": "FOR",
+    "nothing is written": "RETURNING",
+    "a view is a definition": "MATERIALIZED",
+    "a view stays with its run": "TEMPORARY, TEMP",
+    "ORDER BY probability shows the best first": "ASC",
+}
 _REFUSED = {
-    "GROUP": "GROUP BY is not there: rows cannot be counted or summed up",
-    "HAVING": "HAVING is not there: rows cannot be counted or summed up",
-    "ROLLUP": "ROLLUP is not there: rows cannot be counted or summed up",
-    "CUBE": "CUBE is not there: rows cannot be counted or summed up",
-    "QUALIFY": "QUALIFY is not there: there are no window functions",
-    "OVER": "OVER is not there: there are no window functions",
-    "WINDOW": "WINDOW is not there: there are no window functions",
-    "PARTITION": "PARTITION is not there: there are no window functions",
-    "OFFSET": "OFFSET is not there: LIMIT alone says how many of the best rows are shown",
-    "FETCH": "FETCH is not there: write LIMIT",
-    "TOP": "TOP is not there: write LIMIT at the end",
-    "LIKE": f"LIKE is not there: {_RANGES}",
-    "ILIKE": f"ILIKE is not there: {_RANGES}",
-    "RLIKE": f"RLIKE is not there: {_RANGES}",
-    "REGEXP": f"REGEXP is not there: {_RANGES}",
-    "GLOB": f"GLOB is not there: {_RANGES}",
-    "SIMILAR": f"SIMILAR TO is not there: {_RANGES}",
-    "BETWEEN": f"BETWEEN is not there: {_RANGES}",
-    "COLLATE": f"COLLATE is not there: {_RANGES}",
-    "ESCAPE": f"ESCAPE is not there: {_RANGES}",
-    "IS": f"IS is not there: {_NULLS}",
-    "NULL": f"NULL is not there: {_NULLS}",
-    "ISNULL": f"ISNULL is not there: {_NULLS}",
-    "NOTNULL": f"NOTNULL is not there: {_NULLS}",
-    "NULLS": f"NULLS is not there: {_NULLS}",
-    "LEFT": "LEFT JOIN is not there: outer joins need NULLs; there are JOIN, CROSS JOIN and NATURAL JOIN",
-    "RIGHT": "RIGHT JOIN is not there: outer joins need NULLs; there are JOIN, CROSS JOIN and NATURAL JOIN",
-    "FULL": "FULL JOIN is not there: outer joins need NULLs; there are JOIN, CROSS JOIN and NATURAL JOIN",
-    "OUTER": "OUTER JOIN is not there: outer joins need NULLs; there are JOIN, CROSS JOIN and NATURAL JOIN",
-    "SEMI": "SEMI JOIN is not there: write EXISTS (SELECT ...)",
-    "ANTI": "ANTI JOIN is not there: write NOT EXISTS (SELECT ...)",
-    "ASOF": "ASOF JOIN is not there: names have no order",
-    "POSITIONAL": "POSITIONAL JOIN is not there: rows have no order",
-    "STRAIGHT_JOIN": "STRAIGHT_JOIN is not there: write JOIN",
-    "LATERAL": "LATERAL is not there: a query in FROM cannot refer to the tables beside it",
-    "APPLY": "APPLY is not there: write JOIN",
-    "UNNEST": "UNNEST is not there: a cell holds one value",
-    "PIVOT": "PIVOT is not there",
-    "UNPIVOT": "UNPIVOT is not there",
-    "TABLESAMPLE": "TABLESAMPLE is not there: all rows are looked at",
-    "SAMPLE": "SAMPLE is not there: all rows are looked at",
-    "RECURSIVE": "RECURSIVE is not there: a query cannot refer to itself",
-    "MATERIALIZED": "MATERIALIZED is not there: a view is a definition",
-    "ALL": f"ALL is not there: {_BAGS}, and DISTINCT is always implied",
-    "ANY": "ANY is not there: write IN (SELECT ...)",
-    "SOME": "SOME is not there: write IN (SELECT ...)",
-    "MINUS": "MINUS is not there: write EXCEPT",
-    "CASE": "CASE is not there: a column is shown as it stands",
-    "CAST": "CAST is not there: values are what they were in their table",
-    "TRUE": f"TRUE is not there: {_TRUTH}",
-    "FALSE": f"FALSE is not there: {_TRUTH}",
-    "UNKNOWN": f"UNKNOWN is not there: {_TRUTH}",
-    "XOR": "XOR is not there: there are AND, OR and NOT",
-    "DIV": "arithmetic (DIV) is not there: values are names",
-    "INTERVAL": "INTERVAL is not there: values are names",
-    "VALUES": "VALUES is not there: rows come from tables",
-    "INTO": "INTO is not there: nothing is written; CREATE VIEW defines a relation",
-    "ASC": "ASC is not there: ORDER BY probability shows the best first",
-    "FOR": "FOR is not there: nothing is written, so nothing is locked",
-    "RETURNING": "RETURNING is not there: nothing is written",
-    "TEMPORARY": "TEMPORARY is not there: a view stays with its run",
-    "TEMP": "TEMP is not there: a view stays with its run",
-    "CURRENT_DATE": "CURRENT_DATE is not there: values are names",
-    "CURRENT_TIME": "CURRENT_TIME is not there: values are names",
-    "CURRENT_TIMESTAMP": "CURRENT_TIMESTAMP is not there: values are names",
-    "COALESCE": f"COALESCE is not there: {_NULLS}",
-    "NULLIF": f"NULLIF is not there: {_NULLS}",
-    "IFNULL": f"IFNULL is not there: {_NULLS}",
+    name.split()[0]: f"{name} is not there: {reason}" for reason, names in _ABSENT.items() for name in names.split(", ")
 }
 _AFTER_JOIN = _words("JOIN NATURAL CROSS INNER WHERE ORDER LIMIT UNION EXCEPT INTERSECT SELECT FROM AND OR")
 _NO_CONDITION = "a JOIN needs ON or USING; every row with every row is CROSS JOIN"

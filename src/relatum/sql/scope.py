@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from relatum.sql.bound import Reference, Source
-from relatum.sql.refusals import Refusals, with_nearest
+from relatum.sql.scan import Refusals, with_nearest
 from relatum.sql.tree import ColumnName, Name
 
 __all__ = ["Scope", "matching"]

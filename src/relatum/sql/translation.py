@@ -27,7 +27,7 @@ from relatum.sql.bound import (
 )
 from relatum.sql.catalog import Catalog
 from relatum.sql.conjunction import Conjunction, TooManySources
-from relatum.sql.refusals import Refusals
+from relatum.sql.scan import Refusals
 
 __all__ = ["MOST_BRANCHES", "Translator"]
 

@@ -217,7 +217,7 @@ class MysqlSource(ServerSource):
 
         It knows what to do about a row in several packets, an error, and the end.
         """
-        from relatum.kernels.row_packets import packets_as_csv
+        from relatum.tables.mysql_packets import packets_as_csv
 
         connection, width = self._connection, len(cursor.description)
         while True:

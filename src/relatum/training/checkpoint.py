@@ -114,7 +114,7 @@ def require_fitting(
 ) -> None:
     """Refuse a state whose tensors are not those of training this model so: in name, shape and type, and finite."""
     expected = model.parameter_shapes(entities)
-    wanted = {"parameters": expected, "history": Optimizer(expected, settings).history, "mean": expected, "best": expected}
+    wanted = {"parameters": expected, "history": Optimizer(expected).history, "mean": expected, "best": expected}
     for part, tensors in wanted.items():
         found = getattr(state, part)
         if not found and (part == "mean" or (part == "best" and not state.best_epoch and not state.done)):  # none yet

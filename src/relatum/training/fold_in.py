@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
@@ -19,17 +18,16 @@ from relatum.models.base import Model, Parameters
 from relatum.models.ops import one_torch_thread
 from relatum.models.training_protocols import Gradient
 from relatum.progress import progress
-from relatum.training.batches import Batch, epoch_batches, step_rng
-from relatum.training.negatives import NegativeSampler
+from relatum.training.batches import epoch_batches
 from relatum.training.new_entities import spread_of
-from relatum.training.optimizer import Optimizer
+from relatum.training.optimizer import Adam
+from relatum.training.rows import FactRows
 from relatum.training.settings import TrainingSettings
-from relatum.training.step import gradients
+from relatum.training.steps import LocalSteps
 
 __all__ = ["facts_with", "fold_in"]
 
 Ints = npt.NDArray[np.int64]
-Step = list[tuple[int, int, Batch]]  # batches, each with its epoch and number
 
 _EPOCHS, _MOST_EPOCHS, _VISITS = 10, 40, 20_000  # few facts are seen more often, until so many have been seen
 _LEARNING_RATE, _FINAL_FACTOR = 0.2, 0.05  # in units of the spread of the rows that stand still, and its share at the end
@@ -63,34 +61,52 @@ def fold_in(
     if not len(mine):
         return fitted
     settings = _settings(training, _epochs(mine, others), _LEARNING_RATE * _spread(model, parameters, facts, entities))
-    still, sampler, ids = _without_dropout(model), NegativeSampler(facts, settings), torch.from_numpy(entities)
-    optimizer = Optimizer({name: fitted[name].index_select(0, ids) for name in model.entity_tables}, settings)
-
-    def work(job: tuple[int, int, Batch]) -> tuple[float, list[Gradient]]:
-        epoch, number, batch = job
-        with parallel.single_threaded():  # batches are what is shared out among threads here
-            try:
-                return gradients(still, fitted, batch, sampler, settings, step_rng(seed, epoch, number))
-            except FloatingPointError:
-                return math.nan, []
-
+    ids = torch.from_numpy(entities)
+    optimizer = Adam({name: fitted[name].index_select(0, ids) for name in model.entity_tables})
+    rows = _FoldedRows(_without_dropout(model), fitted, facts, entities, settings, seed)
     with one_torch_thread(), parallel.pool_of_threads() as pool, progress("fitting", settings.epochs) as advance:
+        steps = LocalSteps(rows, optimizer, pool)
         for epoch in range(settings.epochs):
-            for learning_rate, step in _steps(mine, others, settings, seed, epoch):
-                results = list(pool.map(work, step))
+            batches = steps.start_epoch(epoch)
+            for start in range(0, batches, settings.batches_per_step):
+                results = steps.gradients(range(batches)[start : start + settings.batches_per_step])
                 if not all(math.isfinite(loss) for loss, _ in results):
-                    raise NumericError(
-                        "folding in: the loss is not a finite number; the parameters are too large or hold a NaN"
-                    )
-                found = [gradient for _, found in results for gradient in found if gradient.name in optimizer.parameters]
-                parts = (_of(entities, gradient) for gradient in found)
-                optimizer.apply(
-                    (part for part in parts if len(part.values)), learning_rate
-                )  # others hold none of the entities
-                for name, rows in optimizer.parameters.items():
-                    fitted[name].index_copy_(0, ids, rows)
+                    reason = "the loss is not a finite number; the parameters are too large or hold a NaN"
+                    raise NumericError(f"folding in: {reason}")
+                done = (epoch + start / batches) / settings.epochs
+                steps.apply(settings.learning_rate * (1 - (1 - _FINAL_FACTOR) * done))
+                for name, moved in optimizer.parameters.items():
+                    fitted[name].index_copy_(0, ids, moved)
             advance(1)
     return fitted
+
+
+class _FoldedRows(FactRows):
+    """Facts that hold some entities, and in each epoch about as many others; gradients are of these entities' rows alone."""
+
+    def __init__(
+        self, model: Model, tables: Parameters, facts: Hypergraph, entities: Ints, settings: TrainingSettings, seed: int
+    ) -> None:
+        super().__init__(model, facts, settings, seed)
+        self._tables, self._entities = tables, entities
+        self._mine, self._others = _parted(facts, entities)
+
+    def start_epoch(self, epoch: int) -> int:
+        """Draw the other facts, and cut all into batches."""
+        rng = np.random.default_rng([self.seed, epoch, 0, 1])  # not one of `step_rng`
+        drawn = np.zeros(len(self._others), np.bool_)
+        drawn[rng.permutation(len(self._others))[: _others(self._mine, self._others)]] = True
+        facts = Hypergraph.union([self._mine, select_facts(self._others, drawn)]) if drawn.any() else self._mine
+        self._epoch, self._batches = epoch, epoch_batches(facts, self.settings.batch_size, self.seed, epoch, mixed=False)
+        return len(self._batches)
+
+    def gradients(
+        self, parameters: Parameters, number: int, among: Ints | None = None
+    ) -> tuple[float, float, list[Gradient]]:
+        """Return gradients at the whole tables, of which the parameters are the rows of the entities."""
+        loss, weight, found = super().gradients(self._tables, number)
+        parts = [_of(self._entities, gradient) for gradient in found if gradient.name in parameters]
+        return loss, weight, [part for part in parts if len(part.values)]
 
 
 def facts_with(facts: Hypergraph, entities: Ints) -> Hypergraph:
@@ -117,11 +133,7 @@ def _settings(training: TrainingSettings, epochs: int, learning_rate: float) -> 
         negative_sampling="shared",
         num_negatives=256,
         in_relation_share=0.5,
-        mask_true=True,
-        optimizer="adam",
         learning_rate=learning_rate,
-        final_learning_rate_factor=_FINAL_FACTOR,
-        weight_decay=0.0,
     )
 
 
@@ -146,22 +158,6 @@ def _spread(model: Model, parameters: Parameters, facts: Hypergraph, entities: I
 def _without_dropout(model: Model) -> Model:
     none: dict[str, Any] = {one.name: 0.0 for one in fields(model.settings) if one.name.endswith("dropout")}
     return type(model)(model.graph, replace(model.settings, **none))
-
-
-def _steps(
-    mine: Hypergraph, others: Hypergraph, settings: TrainingSettings, seed: int, epoch: int
-) -> Iterator[tuple[float, Step]]:
-    """Yield the learning rate and the batches of each step of an epoch."""
-    rng = np.random.default_rng([seed, epoch, 0, 1])  # not one of `step_rng`
-    drawn = np.zeros(len(others), np.bool_)
-    drawn[rng.permutation(len(others))[: _others(mine, others)]] = True
-    facts = Hypergraph.union([mine, select_facts(others, drawn)]) if drawn.any() else mine
-    batches = epoch_batches(facts, settings.batch_size, seed, epoch, mixed=False)
-    for start in range(0, len(batches), settings.batches_per_step):
-        done = (epoch + start / len(batches)) / settings.epochs
-        numbers = range(len(batches))[start : start + settings.batches_per_step]
-        learning_rate = settings.learning_rate * (1 - (1 - settings.final_learning_rate_factor) * done)
-        yield learning_rate, [(epoch, n, batches[n]) for n in numbers]
 
 
 def _of(entities: Ints, gradient: Gradient) -> Gradient:

@@ -26,6 +26,8 @@ __all__ = ["Quality", "State", "as_stored", "start", "train"]
 
 Quality = float | Mapping[str, float]
 
+_FINAL_FACTOR = 0.1  # of a learning rate that falls: its share at the end
+
 
 @dataclass
 class State:
@@ -79,7 +81,7 @@ def train(
         rows: of the facts, if somebody has them already.
     """
     state = state if state is not None else start(model, settings, seed)
-    optimizer = Optimizer(state.parameters, settings, state.history)
+    optimizer = Optimizer(state.parameters, settings.weight_decay, state.history)
     if state.refit:
         clock = Clock()
     elif clock is None:
@@ -102,13 +104,13 @@ def start(model: Model, settings: TrainingSettings, seed: int, entities: range |
     parameters = model.init_parameters(torch.Generator().manual_seed(seed), entities)
     if settings.share_roles:
         parameters = SharedRoles.of(model).parted(parameters)
-    return State(parameters, Optimizer(parameters, settings).history)
+    return State(parameters, Optimizer(parameters).history)
 
 
 def _require_room(model: Model, settings: TrainingSettings, entities: range | None) -> None:
     """Refuse parameters that cannot be trained in the free memory, before any of it is taken."""
     shapes = model.parameter_shapes(entities)
-    kept = [shapes, shapes, Optimizer(shapes, settings).history, *[shapes] * (settings.ema_decay > 0)]  # and the best ones
+    kept = [shapes, shapes, Optimizer(shapes).history, *[shapes] * (settings.ema_decay > 0)]  # and the best ones
     needed = sum(tensor.numel() * tensor.element_size() for part in kept for tensor in part.values())
     if not memory.fits(needed):
         rows = model.num_entities if entities is None else len(entities)
@@ -215,7 +217,7 @@ def _done(settings: TrainingSettings, state: State, passed: float, clock: Clock)
 
 def _learning_rate(settings: TrainingSettings, share: float) -> float:
     """Return the learning rate after a share of training."""
-    first, factor = settings.learning_rate, settings.final_learning_rate_factor
+    first, factor = settings.learning_rate, _FINAL_FACTOR
     if settings.learning_rate_schedule == "linear":
         return first * (1 - share * (1 - factor))
     if settings.learning_rate_schedule == "cosine":

@@ -27,8 +27,7 @@ class NegativeSampler:
 
     def __init__(self, facts: Hypergraph, settings: TrainingSettings) -> None:
         self.settings, self.num_entities = settings, len(facts.entities)
-        masks = settings.mask_true and settings.negative_sampling != "per-fact"
-        self._known = KnownAnswers(facts) if masks else None
+        self._known = None if settings.negative_sampling == "per-fact" else KnownAnswers(facts)
         self._in_relation: dict[int, Ints] = {}
         if settings.negative_sampling == "shared" and settings.in_relation_share:
             for block in facts.blocks.values():

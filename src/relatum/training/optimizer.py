@@ -1,4 +1,7 @@
-"""Adagrad and Adam on the part of a table that a step has used; the rest of it, and of its history, is not touched."""
+"""Adagrad and Adam on the part of a table that a step has used; the rest of it, and of its history, is not touched.
+
+Training takes steps of Adagrad; Adam folds in new entities.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,8 @@ from relatum.kernels import parallel
 from relatum.kernels.rows import adagrad
 from relatum.models.ops import as_array
 from relatum.models.training_protocols import Gradient
-from relatum.training.settings import TrainingSettings
 
-__all__ = ["History", "Optimizer"]
+__all__ = ["Adam", "History", "Optimizer"]
 
 History = dict[str, Tensor]
 Ints = npt.NDArray[np.int64]
@@ -27,18 +29,19 @@ _FIRST, _SECOND, _EPSILON = 0.9, 0.999, 1e-8  # Adam's
 
 
 class Optimizer:
-    """Takes steps on parameters in place, and keeps what it must remember in `history`, a dict of tensors."""
+    """Takes steps of Adagrad on parameters in place, and keeps what it must remember in `history`, a dict of tensors."""
 
-    def __init__(self, parameters: dict[str, Tensor], settings: TrainingSettings, history: History | None = None) -> None:
-        self.parameters, self.settings = parameters, settings
+    moments: tuple[str, ...] = ("squares",)
+
+    def __init__(self, parameters: dict[str, Tensor], weight_decay: float = 0.0, history: History | None = None) -> None:
+        self.parameters, self.weight_decay = parameters, weight_decay
         self.history = history if history is not None else self._fresh()
 
     def _fresh(self) -> History:
-        moments = ("squares",) if self.settings.optimizer == "adagrad" else ("mean", "squares", "steps")
         return {
             f"{name}/{moment}": torch.zeros_like(_table(tensor))
             for name, tensor in self.parameters.items()
-            for moment in moments
+            for moment in self.moments
         }
 
     def apply(self, gradients: Iterable[Gradient], learning_rate: float) -> None:
@@ -72,8 +75,8 @@ class Optimizer:
         table = _table(self.parameters[name])
         chosen = np.arange(len(table)) if rows is None else rows
         slope = gradient.reshape(len(chosen), table.shape[1] if columns is None else len(columns))
-        if self.settings.optimizer == "adagrad" and table.device.type == "cpu" and table.dtype == torch.float32:
-            squares, decay = as_array(self.history[f"{name}/squares"]), self.settings.weight_decay
+        if self._has_kernel(table):
+            squares, decay = as_array(self.history[f"{name}/squares"]), self.weight_decay
             adagrad(as_array(table), squares, chosen, as_array(slope), learning_rate, decay, columns=columns, among=among)
             return
         if among is not None:
@@ -81,15 +84,26 @@ class Optimizer:
             chosen, slope = chosen[first:last], slope[first:last]
         ids = torch.from_numpy(chosen).to(table.device)
         where = ids if columns is None else (ids[:, None], torch.from_numpy(columns).to(table.device))
-        slope = slope + self.settings.weight_decay * table[where]
-        (self._adam if self.settings.optimizer == "adam" else self._adagrad)(name, table, where, slope, learning_rate)
+        self._move(name, table, where, slope + self.weight_decay * table[where], learning_rate)
 
-    def _adagrad(self, name: str, table: Tensor, where: Where, slope: Tensor, learning_rate: float) -> None:
+    def _has_kernel(self, table: Tensor) -> bool:
+        return table.device.type == "cpu" and table.dtype == torch.float32
+
+    def _move(self, name: str, table: Tensor, where: Where, slope: Tensor, learning_rate: float) -> None:
         squares = self.history[f"{name}/squares"]
         squares[where] += slope.square()
         table[where] -= learning_rate * slope / (squares[where].sqrt() + 1e-10)
 
-    def _adam(self, name: str, table: Tensor, where: Where, slope: Tensor, learning_rate: float) -> None:
+
+class Adam(Optimizer):
+    """Takes steps of Adam, which have about the size of the learning rate."""
+
+    moments = ("mean", "squares", "steps")
+
+    def _has_kernel(self, table: Tensor) -> bool:
+        return False
+
+    def _move(self, name: str, table: Tensor, where: Where, slope: Tensor, learning_rate: float) -> None:
         mean, squares, steps = (self.history[f"{name}/{moment}"] for moment in ("mean", "squares", "steps"))
         steps[where] += 1
         mean[where] = _FIRST * mean[where] + (1 - _FIRST) * slope

@@ -9,10 +9,8 @@ from typing import Any
 from relatum.settings import Checked, require, setting
 
 __all__ = [
-    "LOSSES",
     "NEGATIVE_SAMPLING",
     "OBJECTIVES",
-    "OPTIMIZERS",
     "ROWS",
     "SCHEDULES",
     "VALIDATION_METRICS",
@@ -23,19 +21,9 @@ __all__ = [
 ROWS = ("facts", "questions")
 OBJECTIVES = ("1vsAll", "KvsAll")
 NEGATIVE_SAMPLING = ("shared", "per-fact", "all-entities")
-LOSSES = ("softmax", "margin", "softplus")
-OPTIMIZERS = ("adagrad", "adam")
 SCHEDULES = ("constant", "linear", "cosine")
 VALIDATION_METRICS = ("mrr", "corrected-mrr")
 STORAGES = ("float32", "bfloat16")
-
-# What settings can be where rows are questions.
-_OF_QUESTIONS: Mapping[str, tuple[Any, ...]] = {
-    "loss": ("softmax",),
-    "negative_sampling": ("shared", "all-entities"),
-    "bce_weight": (0.0,),
-    "mask_true": (True,),
-}
 
 
 @dataclass(frozen=True)
@@ -47,7 +35,7 @@ class TrainingSettings(Checked, path="training"):
         "facts",
         "what is a row of a batch. `questions`: a fact with one position left open, together with all its known answers, so"
         " that what many facts ask is asked once; `facts`: a fact, with one question per position and its own entity as the"
-        " answer. With `mask_true` both have the same loss",
+        " answer. Both have the same loss",
         choices=ROWS,
     )
     objective: str = setting(
@@ -79,32 +67,13 @@ class TrainingSettings(Checked, path="training"):
     in_relation_share: float = setting(
         0.0, "the share of a shared pool that is drawn from the entities that the relation is known with", ge=0, le=1
     )
-    mask_true: bool = setting(
-        True, "leave known training facts out of the negatives; not done with `per-fact`, as in the paper"
-    )
-    loss: str = setting(
-        "softmax",
-        "`softmax` cross-entropy (Eq. 3), `margin` (m-TransH, RAE) or `softplus` (NaLP, NeuInfer, HINGE)",
-        choices=LOSSES,
-    )
-    margin: float = setting(1.0, "the margin of the loss `margin`", ge=0)
     label_smoothing: float = setting(0.0, "the share of the target that is spread over all candidates", ge=0, lt=1)
-    bce_weight: float = setting(
-        0.0,
-        "the weight of an added binary cross-entropy: true facts should score above the model's midpoint and negatives below"
-        " it, whatever the relation, which makes scores of different relations comparable",
-        ge=0,
-    )
-    optimizer: str = setting(
-        "adagrad", "`adagrad` or `adam`; both touch only the rows that a step has used", choices=OPTIMIZERS
-    )
     learning_rate: float = setting(0.5, "the learning rate", gt=0)
     learning_rate_schedule: str = setting(
         "constant",
-        "how the learning rate falls to `final_learning_rate_factor` times itself: not at all, `linear` or `cosine`",
+        "how the learning rate falls to a tenth of itself: not at all, `linear` or `cosine`",
         choices=SCHEDULES,
     )
-    final_learning_rate_factor: float = setting(0.1, "see `learning_rate_schedule`", ge=0)
     share_roles: bool = setting(
         False,
         "add to the parameters of a position a part that all positions with the same role share, in whatever relation: for"
@@ -160,11 +129,10 @@ class TrainingSettings(Checked, path="training"):
             require(self.objective == "1vsAll", "training.objective", "KvsAll needs training.rows = questions")
             require(self.answer_damping == 0, "training.answer_damping", "needs training.rows = questions")
             return
-        for name, value in _OF_QUESTIONS.items():
-            found = getattr(self, name)
-            require(found in value, f"training.{name}", f"{str(found).lower()} needs training.rows = facts")
+        found = self.negative_sampling
+        require(found != "per-fact", "training.negative_sampling", f"{found} needs training.rows = facts")
 
 
 def needs_facts(settings: Mapping[str, Any]) -> bool:
     """Return whether one of some settings of training can only be with facts as rows."""
-    return any(name in settings and settings[name] not in values for name, values in _OF_QUESTIONS.items())
+    return settings.get("negative_sampling") == "per-fact"

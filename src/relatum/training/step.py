@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -11,12 +13,11 @@ from relatum.kernels.filters import Excluded
 from relatum.models.base import Model, Parameters
 from relatum.models.training_protocols import FusedLoss, Gradient, Penalty
 from relatum.training.batches import Batch
-from relatum.training.losses import loss_of
 from relatum.training.negatives import NegativeSampler
 from relatum.training.settings import TrainingSettings
 from relatum.training.step_view import StepView
 
-__all__ = ["entities_of", "gradients"]
+__all__ = ["entities_of", "gradients", "loss_of"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -81,7 +82,7 @@ def _loss_shared(
     settings: TrainingSettings,
 ) -> Tensor:
     """Return the loss of facts of one relation, summed over facts and positions, each against all entities of the tables."""
-    if isinstance(model, FusedLoss) and _is_plain_softmax(settings):
+    if isinstance(model, FusedLoss) and not settings.label_smoothing:
         fused = model.fused_loss_shared(tables, relations[0], columns, excluded)
         if fused is not None:
             return fused
@@ -90,7 +91,7 @@ def _loss_shared(
     for position in range(len(columns)):
         queries = model.queries(tables, relations, columns, position)
         scores = combine.matrix(queries, model.candidates(tables, relations[0], position, None))
-        total = total + loss_of(scores, columns[position], _pairs(excluded[position]), settings, model.midpoint)
+        total = total + loss_of(scores, columns[position], _pairs(excluded[position]), settings.label_smoothing)
     return total
 
 
@@ -106,7 +107,7 @@ def _loss_per_fact(
     model: Model, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Tensor, settings: TrainingSettings
 ) -> Tensor:
     """Return Eq. 3: each fact against all replacements of all its positions, in one softmax."""
-    if isinstance(model, FusedLoss) and _is_plain_softmax(settings):
+    if isinstance(model, FusedLoss) and not settings.label_smoothing:
         fused = model.fused_loss_per_fact(tables, relations, columns, replacements)
         if fused is not None:
             return fused
@@ -119,9 +120,52 @@ def _loss_per_fact(
             scores.append(combine.pairs(queries, own)[:, None])
         candidates = model.candidates(tables, relations[:, None], position, entities)
         scores.append(combine.pairs(queries[:, None], candidates))
-    return loss_of(torch.cat(scores, 1), torch.zeros_like(relations), None, settings, model.midpoint)
+    return loss_of(torch.cat(scores, 1), torch.zeros_like(relations), None, settings.label_smoothing)
 
 
-def _is_plain_softmax(settings: TrainingSettings) -> bool:
-    """Return whether the loss is the one that fused kernels compute."""
-    return settings.loss == "softmax" and not settings.label_smoothing and not settings.bce_weight
+def loss_of(scores: Tensor, targets: Tensor, masked: tuple[Tensor, Tensor] | None, smoothing: float = 0.0) -> Tensor:
+    """Return the sum over rows of the softmax cross-entropy of scores [n, candidates].
+
+    Args:
+        scores: the scores.
+        targets: int64[n], the column of the true fact.
+        masked: (rows, columns) that do not count.
+        smoothing: the share of the target that is spread over all candidates that count.
+    """
+    loss: Tensor = _Softmax.apply(scores, targets, masked, smoothing)  # type: ignore[no-untyped-call]
+    return loss
+
+
+class _Softmax(torch.autograd.Function):
+    """Eq. 3 summed over rows. Value and gradient come out of the same exponentials, so both are taken at once, in place.
+
+    With label smoothing s, the target is 1 - s on the true fact and s spread evenly over all candidates that count.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, targets: Tensor, masked: tuple[Tensor, Tensor] | None, smoothing: float) -> Tensor:
+        count = torch.full((len(scores),), scores.shape[1], dtype=scores.dtype, device=scores.device)
+        true = scores.gather(1, targets[:, None])
+        work = scores.detach().clone()
+        if masked is not None:
+            work[masked] = -torch.inf
+            count -= torch.bincount(masked[0], minlength=len(scores))
+        largest = work.amax(1, keepdim=True)
+        mean = (torch.nan_to_num(work, neginf=0.0).sum(1) / count) if smoothing else 0.0
+        work.sub_(largest).exp_()
+        sums = work.sum(1, keepdim=True)
+        loss = (sums.log() + largest - true)[:, 0] + smoothing * (true[:, 0] - mean)
+        work.div_(sums)  # the probabilities: the gradient, less the target
+        if smoothing:
+            counted = torch.ones_like(work)
+            if masked is not None:
+                counted[masked] = 0
+            work.sub_(counted * (smoothing / count)[:, None])
+        work.scatter_add_(1, targets[:, None], torch.full_like(true, smoothing - 1))
+        ctx.save_for_backward(work)
+        return loss.sum()
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None, None]:
+        (gradient,) = ctx.saved_tensors
+        return gradient * upstream[0], None, None, None

@@ -161,10 +161,6 @@ class Group:
         if any(failed):
             raise WorkerError(f"{self.names[failed.index(True)]} has ended with an error", reported=True)
 
-    def barrier(self) -> None:
-        """Wait until all workers are here."""
-        self.sums(np.zeros(1, np.int64))
-
     def first_alone(self, work: Callable[[], object], what: str) -> None:
         """Let the first worker do something while the others wait, however long it takes."""
         if self.is_first:

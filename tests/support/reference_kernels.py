@@ -1,23 +1,9 @@
-"""The truth in plain numpy: what every compiled kernel must agree with. Clear, not fast."""
+"""Kernels in plain numpy: what the compiled ones must agree with. Clear, not fast."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-
-__all__ = [
-    "adagrad",
-    "answer_loss",
-    "count_better",
-    "mean_log_odds",
-    "minimum_scores",
-    "qualifier_scores",
-    "question_gradients",
-    "sigma_gradients",
-    "sigma_sums",
-    "sigmoid",
-    "top",
-]
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.signedinteger]

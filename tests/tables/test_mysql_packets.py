@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relatum.kernels.row_packets import packets_as_csv
+from relatum.tables.mysql_packets import packets_as_csv
 
 Row = list[bytes | None]
 
