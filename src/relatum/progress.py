@@ -81,7 +81,7 @@ class Display:
         self._first = share if self._first is None else self._first
         if sys.stderr.isatty():
             if self._bar is None and moment >= self._show_at:
-                self._bar = _bar(share)
+                self._bar = _bar()
             if self._bar is not None:
                 whole = f"{text}  {self._left(share)} left"
                 self._bar.update(self._bar.task_ids[0], completed=share, description=what, text=whole)
@@ -101,12 +101,12 @@ class Display:
             self._bar.stop()
 
 
-def _bar(share: float) -> Progress:
+def _bar() -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}")
     bar = Progress(*columns, console=Console(stderr=True))
-    bar.add_task("", total=1.0, completed=share, text="")
+    bar.add_task("", total=1.0, text="")
     bar.start()
     return bar

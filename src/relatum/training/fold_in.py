@@ -8,9 +8,9 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.splitting import select_facts
 from relatum.errors import NumericError
@@ -28,7 +28,6 @@ from relatum.training.step import gradients
 
 __all__ = ["facts_with", "fold_in"]
 
-Ints = npt.NDArray[np.int64]
 Step = list[tuple[int, int, Batch]]  # batches, each with its epoch and number
 
 _EPOCHS, _MOST_EPOCHS, _VISITS = 10, 40, 20_000  # few facts are seen more often, until so many have been seen
@@ -40,7 +39,7 @@ def fold_in(
     model: Model,
     parameters: Parameters,
     facts: Hypergraph,
-    entities: Ints,
+    entities: Int64,
     training: TrainingSettings,
     seed: int = 0,
 ) -> Parameters:
@@ -93,12 +92,12 @@ def fold_in(
     return fitted
 
 
-def facts_with(facts: Hypergraph, entities: Ints) -> Hypergraph:
+def facts_with(facts: Hypergraph, entities: Int64) -> Hypergraph:
     """Return the facts that hold any of the entities, each once."""
     return _parted(facts, entities)[0]
 
 
-def _parted(facts: Hypergraph, entities: Ints) -> tuple[Hypergraph, Hypergraph]:
+def _parted(facts: Hypergraph, entities: Int64) -> tuple[Hypergraph, Hypergraph]:
     """Return the facts that hold any of the entities, and the others; each once."""
     wanted = np.zeros(len(facts.entities), np.bool_)
     wanted[entities] = True
@@ -134,7 +133,7 @@ def _epochs(mine: Hypergraph, others: Hypergraph) -> int:
     return min(_MOST_EPOCHS, max(_EPOCHS, _VISITS // (len(mine) + _others(mine, others))))
 
 
-def _spread(model: Model, parameters: Parameters, facts: Hypergraph, entities: Ints) -> float:
+def _spread(model: Model, parameters: Parameters, facts: Hypergraph, entities: Int64) -> float:
     """Return how far the rows lie apart that stand still and have been trained."""
     still = facts.degrees() > 0
     still[entities] = False
@@ -164,7 +163,7 @@ def _steps(
         yield learning_rate, [(epoch, n, batches[n]) for n in numbers]
 
 
-def _of(entities: Ints, gradient: Gradient) -> Gradient:
+def _of(entities: Int64, gradient: Gradient) -> Gradient:
     """Return the part of a gradient that is of the entities; its rows are indices among them."""
     rows = np.arange(len(gradient.values)) if gradient.rows is None else gradient.rows
     kept = np.flatnonzero(np.isin(rows, entities))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.arrays import Int64
 from relatum.kernels.filters import Excluded
 from relatum.models.base import Model, Parameters
 from relatum.models.training_protocols import FusedLoss, Gradient, Penalty
@@ -18,8 +18,6 @@ from relatum.training.step_view import StepView
 
 __all__ = ["entities_of", "gradients"]
 
-Ints = npt.NDArray[np.int64]
-
 
 def gradients(
     model: Model,
@@ -28,7 +26,7 @@ def gradients(
     sampler: NegativeSampler,
     settings: TrainingSettings,
     rng: np.random.Generator,
-    among: Ints | None = None,
+    among: Int64 | None = None,
 ) -> tuple[float, list[Gradient]]:
     """Return the mean loss per fact of a batch and the gradients of what it touches.
 
@@ -65,7 +63,7 @@ def gradients(
     return float(total.detach()) / size, view.gradients(parts)
 
 
-def entities_of(batch: Batch, drawn: list[Ints], settings: TrainingSettings) -> Ints | None:
+def entities_of(batch: Batch, drawn: list[Int64], settings: TrainingSettings) -> Int64 | None:
     """Return the entities that a batch needs, ascending; None for all of them."""
     if settings.negative_sampling == "all-entities":
         return None
