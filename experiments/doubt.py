@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from rich.console import Console
 from rich.table import Table
 
 import relatum
 from relatum import Hypergraph, Run, Split, __version__
+from relatum.arrays import Bool, Float64, Int32, Int64
 from relatum.evidence.doubt import Doubts, JudgedRelation, expected, judge
 from relatum.files import atomic_file
 from relatum.inference.scoring import score
@@ -39,7 +39,6 @@ RESULTS = Path(__file__).parents[1] / "results"
 SHARE, STORE_SHARE = 0.02, 0.05
 ARTISTS, ALBUMS, GENRES, TRACKS, PLAYLISTS = 200, 350, 25, 3_500, 18
 Fact = tuple[int, ...]  # the relation, and the entities
-Floats = npt.NDArray[np.float64]
 
 
 def corrupted(split: Split, seed: int) -> tuple[Split, dict[Fact, tuple[int, int]]]:
@@ -77,7 +76,7 @@ def write_store(path: Path, seed: int) -> dict[int, int]:
     rng = np.random.default_rng(seed)
     popularity = rng.dirichlet(np.full(GENRES, 0.5))
 
-    def mostly(usual: npt.NDArray[np.int64], share: float) -> npt.NDArray[np.int64]:
+    def mostly(usual: Int64, share: float) -> Int64:
         return np.where(rng.random(len(usual)) < share, usual, rng.choice(GENRES, len(usual), p=popularity))
 
     artist = np.concatenate([np.arange(ARTISTS), rng.integers(0, ARTISTS, ALBUMS - ARTISTS)])
@@ -129,9 +128,9 @@ def stored_wrong(split: Split, right: dict[int, int]) -> dict[Fact, tuple[int, i
     return found
 
 
-def orders(run: Run, doubts: Doubts) -> dict[str, list[Floats]]:
+def orders(run: Run, doubts: Doubts) -> dict[str, list[Float64]]:
     """Return how doubtful facts are by each way of ordering them, relation by relation."""
-    found: dict[str, list[Floats]] = {
+    found: dict[str, list[Float64]] = {
         "both": [one.doubt.max(0) for one in doubts.relations],
         "evidence": [(one.evidence + one.column[:, None]).max(0) for one in doubts.relations],
         "embedding": [one.margins.max(0) for one in doubts.relations],
@@ -145,7 +144,7 @@ def orders(run: Run, doubts: Doubts) -> dict[str, list[Floats]]:
     return found
 
 
-def pair_ratios(facts: npt.NDArray[np.int32]) -> Floats:
+def pair_ratios(facts: Int32) -> Float64:
     """Return how many more facts have another entity beside a given one: the logarithm of the ratio, [arity, arity, n].
 
     For what stands at position i beside what stands at j: the facts with the most frequent other entity at i, against those
@@ -165,14 +164,14 @@ def pair_ratios(facts: npt.NDArray[np.int32]) -> Floats:
     return found
 
 
-def _probability(run: Run, one: JudgedRelation) -> Floats:
+def _probability(run: Run, one: JudgedRelation) -> Float64:
     columns = torch.from_numpy(one.facts.astype(np.int64))
     scores = score(run.model, run.tables, torch.full((columns.shape[1],), one.relation), columns).numpy()
     found = run.probabilities(run.model.schema[one.relation].name, columns, scores.astype(np.float64))
     return np.zeros(len(scores)) if found is None else found
 
 
-def _by_album(run: Run, one: JudgedRelation) -> Floats:
+def _by_album(run: Run, one: JudgedRelation) -> Float64:
     """Return one minus the share of the tracks of an album that have its genre: one line of SQL."""
     relation = run.model.schema[one.relation]
     if relation.name != "tracks":
@@ -183,7 +182,7 @@ def _by_album(run: Run, one: JudgedRelation) -> Floats:
     return 1 - counts[where] / np.bincount(album)[album]
 
 
-def measured(values: list[Floats], wrong: npt.NDArray[np.bool_]) -> dict[str, float]:
+def measured(values: list[Float64], wrong: Bool) -> dict[str, float]:
     """Return the precision among as many as are wrong, and the average precision; ties are broken at random."""
     doubt = np.concatenate(values)
     order = np.lexsort((np.random.default_rng(0).random(len(doubt)), -doubt))

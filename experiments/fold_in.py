@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from relatum import (
@@ -38,6 +37,7 @@ from relatum import (
     save,
     update,
 )
+from relatum.arrays import Bool
 from relatum.data.splitting import select_facts
 from relatum.datasets.text_format import write_tuples
 from relatum.files import atomic_file
@@ -46,10 +46,9 @@ from relatum.kernels.parallel import threads
 from relatum.runs.journal import Journal
 
 RESULTS = Path(__file__).parents[1] / "results"
-Mask = npt.NDArray[np.bool_]
 
 
-def chosen_from(split: Split, count: int, seed: int) -> Mask:
+def chosen_from(split: Split, count: int, seed: int) -> Bool:
     """Return which entities are held out: so many of those that occur in train and in test facts."""
     there = np.flatnonzero((split.train.degrees() > 0) & (split.test.degrees() > 0))
     mask = np.zeros(len(split.entities), np.bool_)
@@ -57,13 +56,13 @@ def chosen_from(split: Split, count: int, seed: int) -> Mask:
     return mask
 
 
-def holding(graph: Hypergraph, entities: Mask, *, wanted: bool) -> Hypergraph:
+def holding(graph: Hypergraph, entities: Bool, *, wanted: bool) -> Hypergraph:
     """Return the facts that hold any of the entities, or those that hold none."""
     held = [entities[block.columns].any(axis=0) for block in graph.blocks.values()]
     return select_facts(graph, np.concatenate(held) == wanted) if held else graph
 
 
-def prepared(split: Split, chosen: Mask, work: Path) -> None:
+def prepared(split: Split, chosen: Bool, work: Path) -> None:
     """Write the data without the chosen entities, and their train facts as the file of new facts.
 
     A relation that only facts of the chosen entities have is left out: the run would not know it.
@@ -97,7 +96,7 @@ def translated(graph: Hypergraph, entities: Vocabulary, schema: Schema) -> Hyper
     return Hypergraph.sort(entities, schema, blocks)
 
 
-def asked(run: Run, split: Split, facts: list[tuple[str, ...]], chosen: set[str]) -> tuple[Ranks, Mask, Mask]:
+def asked(run: Run, split: Split, facts: list[tuple[str, ...]], chosen: set[str]) -> tuple[Ranks, Bool, Bool]:
     """Return how facts rank, which questions have a chosen entity as their answer, and which are given one."""
     entities, schema = run.model.graph.entities, run.model.schema
     test = translated(Hypergraph.of(facts, split.schema), entities, schema)
@@ -112,7 +111,7 @@ def asked(run: Run, split: Split, facts: list[tuple[str, ...]], chosen: set[str]
     return rank(run.model, run.parameters, test, known), np.concatenate(answers), np.concatenate(given)
 
 
-def metrics(ranks: Ranks, answers: Mask, given: Mask) -> dict[str, Any]:
+def metrics(ranks: Ranks, answers: Bool, given: Bool) -> dict[str, Any]:
     """Return MRR and Hit@10 of all questions, of those whose answer is new, and of those that are given a new entity."""
     found: dict[str, Any] = {}
     for name, part in (("all", ranks), ("answer_is_new", ranks.where(answers)), ("given_a_new_one", ranks.where(given))):

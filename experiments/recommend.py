@@ -17,36 +17,35 @@ import platform
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 import relatum
 from relatum import __version__
+from relatum.arrays import Bool, Float64, Int32, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.files import atomic_file
 
 RESULTS = Path(__file__).parents[1] / "results"
 
-Ints = npt.NDArray[np.int32]
-Scores = npt.NDArray[np.float64]
+Scores = Float64
 
 _TOP = 10
 _RANKS = (4, 8, 16, 32, 64)
 
 
-def hits(top: npt.NDArray[np.int64], questions: list[tuple[int, int]], users: dict[int, int]) -> float:
+def hits(top: Int64, questions: list[tuple[int, int]], users: dict[int, int]) -> float:
     """Return how many of the questions have their item among the first ten of their user."""
     return float(np.mean([item in top[users[user]] for user, item in questions]))
 
 
-def best(scores: Scores, seen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def best(scores: Scores, seen: Bool) -> Int64:
     """Return the ten items with the highest scores of each user, without those seen."""
-    found: npt.NDArray[np.int64] = np.argsort(-np.where(seen, -np.inf, scores), axis=1, kind="stable")[:, :_TOP]
+    found: Int64 = np.argsort(-np.where(seen, -np.inf, scores), axis=1, kind="stable")[:, :_TOP]
     return found
 
 
-def baselines(given: Ints, users: Ints, items: Ints) -> dict[str, Scores]:
+def baselines(given: Int32, users: Int32, items: Int32) -> dict[str, Scores]:
     """Return the scores of every item for every user by each of the simple ways."""
     matrix = np.zeros((len(users), len(items)))
     matrix[np.searchsorted(users, given[0]), np.searchsorted(items, given[1])] = 1

@@ -26,8 +26,8 @@ from rich.console import Console
 from rich.table import Table
 
 from relatum import __version__, load
+from relatum.arrays import Int64
 from relatum.data.derivations import OPERATIONS
-from relatum.data.sorting import Index
 from relatum.files import atomic_file
 from relatum.paper.fidelity import LARGE, Shape, criteria, distances
 from relatum.synth import SynthDataset, find_preset, synthesize
@@ -111,12 +111,12 @@ def draw_arities(axes: Axes, made: list[Shape], jf17k: Shape, published: Shape) 
     axes.set_xticks(range(len(arities)), [str(arity) for arity in arities])
 
 
-def at_least(sample: Index, places: Index) -> np.ndarray[Any, np.dtype[np.float64]]:
+def at_least(sample: Int64, places: Int64) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the share of a sample that is at least as large as each place."""
     return 1 - np.searchsorted(np.sort(sample), places, side="left") / len(sample)
 
 
-def draw_tails(axes: Axes, made: list[Index], jf17k: Index, published: Index) -> None:
+def draw_tails(axes: Axes, made: list[Int64], jf17k: Int64, published: Int64) -> None:
     """Draw the share of entities or relations that have so many tuples or more, on two logarithmic axes."""
     samples = (*made, jf17k, published)
     places = np.unique(np.geomspace(1, max(map(np.max, samples)), 400).astype(np.int64))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -24,7 +25,13 @@ def test_without_a_terminal_there_are_plain_lines(
         advance(1)
         advance(3)
         advance(1)  # more than was promised is still 100 %
-    assert capsys.readouterr() == ("", "reading: 25 %\nreading: 100 %\nreading: 100 %\n")
+    out, lines = capsys.readouterr()
+    assert out == ""
+    assert re.sub(r"\d+\.\d s", "TIME", lines).splitlines() == [
+        "reading: 25 %, ? left",  # how fast it is can be told from the second line on
+        "reading: 100 %, TIME left",
+        "reading: 100 %, TIME left",
+    ]
 
 
 def test_in_a_terminal_a_bar_appears_and_is_wiped(
@@ -38,6 +45,7 @@ def test_in_a_terminal_a_bar_appears_and_is_wiped(
         advance(3)
     out, shown = capsys.readouterr()
     assert out == ""
+    assert shown.endswith("\x1b[2K")  # the line is wiped
     assert "reading" in shown
     assert "\x1b[?25h" in shown  # the cursor is given back
 

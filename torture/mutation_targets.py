@@ -137,10 +137,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ): _PRODUCT,
     },
     f"{_SRC}/inference/calibration.py": {
-        "module: _ROUNDS = 30 -> _ROUNDS = 31": "it has ended before",
         "module: _DRAWS = 10 -> _DRAWS = 11": "one draw more for the few that are facts all the same",
         "Calibration.from_json: data.get('version', 1) -> data.get('version', 2)": "both are read alike",
-        _text("sigmoid", "-np.clip(logits, -700, 700)", "logits, -700", "-700, logits"): _CLIPPED,
         _text(
             "Calibration.calibrated_logit",
             "np.interp(raw, self.raw_logits, self.calibrated_logits) + raw"

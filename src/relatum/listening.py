@@ -8,15 +8,16 @@ import socket
 import warnings
 from typing import TYPE_CHECKING
 
-from relatum.errors import RelatumError
+from relatum.errors import RelatumError, SettingError
 from relatum.progress import silence
 
 if TYPE_CHECKING:
     from uvicorn import Config
 
-__all__ = ["is_loopback", "listen", "serve_until_signal"]
+__all__ = ["check_token", "is_loopback", "listen", "serve_until_signal"]
 
 _BACKLOG = 1024  # connections that wait to be taken
+_SHORTEST_TOKEN = 16  # characters
 
 
 def is_loopback(host: str) -> bool:
@@ -27,6 +28,12 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def check_token(token: str) -> None:
+    """Refuse a token that can be guessed, or that a header cannot hold."""
+    if len(token) < _SHORTEST_TOKEN or not (token.isascii() and token.isprintable()):
+        raise SettingError(f"token: must have at least {_SHORTEST_TOKEN} characters, all of them printable ASCII")
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-__all__ = ["announce", "progress", "silence"]
+from relatum.formatting import duration
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["Display", "announce", "progress", "silence"]
 
 _PATIENCE = 1.0  # seconds before a bar appears: quick work should not flicker
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
@@ -19,11 +26,17 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     if _silenced:
         yield lambda _: None
         return
-    display = _Bar(what, total) if sys.stderr.isatty() else _Lines(what, total)
+    display, done, whole = Display(_PATIENCE), 0, max(total, 1)
+
+    def advance(amount: int) -> None:
+        nonlocal done
+        done += amount
+        display.show(what, min(1.0, done / whole), f"{min(100, 100 * done // whole)} %")
+
     try:
-        yield display.advance
+        yield advance
     finally:
-        display.close()
+        display.close(wiped=True)
 
 
 @contextmanager
@@ -48,48 +61,52 @@ def announce(what: str) -> None:
         sys.stderr.flush()
 
 
-class _Lines:
-    """One line every few seconds, for logs and pipes."""
+class Display:
+    """Work under way: a bar in a terminal, once it has taken a moment, and elsewhere a line every few seconds."""
 
-    def __init__(self, what: str, total: int) -> None:
-        self._what, self._total, self._done = what, max(total, 1), 0
-        self._next = time.monotonic() + _LINE_EVERY
+    def __init__(self, patience: float = 0.0) -> None:
+        self._start = time.monotonic()
+        self._show_at, self._next = self._start + patience, self._start + _LINE_EVERY
+        self._first: float | None = None  # the share that was done when this began: work may be taken up again
+        self._bar: Progress | None = None
 
-    def advance(self, amount: int) -> None:
-        self._done += amount
-        if time.monotonic() >= self._next:
-            self._next += _LINE_EVERY
-            sys.stderr.write(f"{self._what}: {min(100, 100 * self._done // self._total)} %\n")
+    @property
+    def seconds(self) -> float:
+        """How long the work has taken."""
+        return time.monotonic() - self._start
 
-    def close(self) -> None:
-        pass
+    def show(self, what: str, share: float, text: str, *, now: bool = False) -> None:
+        """Show how large a share of the work is done, and a text about it; `now` writes a line in any case."""
+        moment = time.monotonic()
+        self._first = share if self._first is None else self._first
+        if sys.stderr.isatty():
+            if self._bar is None and moment >= self._show_at:
+                self._bar = _bar()
+            if self._bar is not None:
+                whole = f"{text}  {self._left(share)} left"
+                self._bar.update(self._bar.task_ids[0], completed=share, description=what, text=whole)
+        elif now or moment >= self._next:
+            self._next = moment + _LINE_EVERY
+            sys.stderr.write(f"{what}: {text}, {self._left(share)} left\n")
+
+    def _left(self, share: float) -> str:
+        """Return how long the rest takes if it goes on as since the start."""
+        passed = share - (self._first or 0.0)
+        return duration(self.seconds * (1 - share) / passed if passed > 0 else math.inf)
+
+    def close(self, *, wiped: bool = False) -> None:
+        """End the bar, and take it away where nothing is to stay."""
+        if self._bar is not None:
+            self._bar.live.transient = wiped
+            self._bar.stop()
 
 
-class _Bar:
-    """A bar that appears once the work has taken a moment and is wiped when it ends."""
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
 
-    def __init__(self, what: str, total: int) -> None:
-        self._what, self._total, self._done = what, total, 0
-        self._show_at = time.monotonic() + _PATIENCE
-        self._finish: Callable[[], None] = lambda: None
-        self._update: Callable[[int], object] | None = None
-
-    def advance(self, amount: int) -> None:
-        self._done += amount
-        if self._update is not None:
-            self._update(self._done)
-        elif time.monotonic() >= self._show_at:
-            self._appear()
-
-    def close(self) -> None:
-        self._finish()
-
-    def _appear(self) -> None:
-        from rich.console import Console
-        from rich.progress import Progress
-
-        bar = Progress(console=Console(stderr=True), transient=True)
-        task = bar.add_task(self._what, total=self._total, completed=self._done)
-        bar.start()
-        self._update = lambda done: bar.update(task, completed=done)
-        self._finish = bar.stop
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}")
+    bar = Progress(*columns, console=Console(stderr=True))
+    bar.add_task("", total=1.0, text="")
+    bar.start()
+    return bar

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from relatum.data.labels import Labels
+from relatum.data.labels import Labels, entity_meant
 from relatum.data.row_store import RowStore
-from relatum.errors import DataError
+from relatum.data.vocabulary import Vocabulary
+from relatum.errors import DataError, UnknownNameError
 from support.row_stores import store_of
 
 NAMES = ("Rock", "Jazz", "", "Rock", "Rock", "Rock", "Rock", "Rock")
@@ -42,13 +43,40 @@ def test_a_label_names_the_entities_of_a_column() -> None:
     labels = Labels(labelled())
     assert labels.named("Jazz") == ["Genre.Id:1", "Track.Id:0"]
     assert labels.named("Jazz", "Track.Id:") == ["Track.Id:0"]
-    assert labels.entity("Jazz", "Genre.Id:", "genre") == "Genre.Id:1"
-    assert labels.entity("Polka", "Genre.Id:", "genre") is labels.entity("", "Genre.Id:", "genre") is None
+
+
+def test_a_name_means_an_entity_by_whole_name_value_or_label() -> None:
+    names, labels = Vocabulary(["Genre.Id:1", "Track.Id:0", "Track.Id:1", "tea"]), Labels(labelled())
+
+    def meant(name: str, *types: str, column: str | None = None) -> str:
+        return names[entity_meant(name, names, labels, types or ("Genre.Id", "Track.Id"), column)]
+
+    genre, track = ("Genre.Id", "genre"), ("Track.Id", "track")
+    assert [meant(name) for name in ("tea", "Track.Id:1", "0")] == ["tea", "Track.Id:1", "Track.Id:0"]
+    for kind, column in (genre, track):  # a value or a label of one type
+        assert [meant(name, kind, column=column) for name in (f"{kind}:1", "1")] == [f"{kind}:1"] * 2
+    assert meant("Jazz", "Genre.Id", column="genre") == "Genre.Id:1"
+    assert meant("Jazz", "Track.Id", column="track") == "Track.Id:0"
+    with pytest.raises(DataError, match=r"'1' could be any of 2 entities: Genre\.Id:1, Track\.Id:1; say which"):
+        meant("1")
+    with pytest.raises(DataError, match=r"'Jazz' could be any of 2 entities: Genre\.Id:1, Track\.Id:0; say which"):
+        meant("Jazz")
+    with pytest.raises(DataError, match=r"type 'Track\.Id', and 'Genre\.Id:1' is not one; did you mean 'Track\.Id:1'"):
+        meant("Genre.Id:1", "Track.Id", column="track")
+    with pytest.raises(DataError, match=r"genre holds entities of type 'Genre\.Id', and 'tea' is not one$"):
+        meant("tea", "Genre.Id", column="genre")
+    with pytest.raises(UnknownNameError, match="unknown value of genre 'Jaz'; did you mean 'Jazz'"):
+        meant("Jaz", "Genre.Id", column="genre")
+    with pytest.raises(UnknownNameError, match="unknown entity 'Jaz'; did you mean 'Jazz'"):
+        meant("Jaz")
+    with pytest.raises(UnknownNameError, match="unknown entity 'te'; did you mean 'tea'"):
+        entity_meant("te", names, Labels(None), ())
 
 
 def test_a_label_of_several_is_refused_with_choices() -> None:
+    names = Vocabulary([f"Genre.Id:{number}" for number in range(8)])
     with pytest.raises(DataError) as refused:
-        Labels(labelled()).entity("Rock", "Genre.Id:", "genre")
+        entity_meant("Rock", names, Labels(labelled()), ["Genre.Id"], "genre")
     assert str(refused.value) == (
         "'Rock' could be any of 6 values of genre:"
         " Genre.Id:0, Genre.Id:3, Genre.Id:4, Genre.Id:5, Genre.Id:6, ...; say which"

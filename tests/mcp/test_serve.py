@@ -104,7 +104,7 @@ def test_loopback_is_told_from_the_rest() -> None:
     ("options", "text"),
     [
         (("--port", "80"), "--host, --port and --token need --http"),
-        (("--http", "--token", "short"), "--token: must be at least 8"),
+        (("--http", "--token", "short"), "token: must have at least 16 characters"),
     ],
 )
 def test_a_mistake_is_one_line(run: Relatum, example_run: Path, options: tuple[str, ...], text: str) -> None:

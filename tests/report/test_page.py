@@ -20,7 +20,7 @@ from relatum.data.derivations import Derivation, save_derivations
 from relatum.data.quality import check_quality
 from relatum.formatting import visible
 from relatum.report import report_page, write_report
-from relatum.report.page import _environment, name_of, page_of
+from relatum.report.page import _environment, name_of, page_of, shortened
 from relatum.report.study import study_of
 from support.report_checks import Page, checked
 
@@ -310,11 +310,11 @@ def test_hostile_names_are_shown_and_do_nothing(tmp_path: Path) -> None:
 def test_a_name_is_shown_as_it_is(name: str) -> None:
     page = Page(name_of(name))
     assert {tag for tag, _, _ in page.elements} <= {"bdi", "wbr"}
-    assert {key for _, attributes, _ in page.elements for key in attributes} <= {"title"}
+    assert {key for _, attributes, _ in page.elements for key in attributes} <= {"class", "title"}
     if len(name) <= 96:
         assert "".join(text for _, text in page.texts).rstrip(" ") == visible(name)
     else:
-        assert page.elements[0][1] == {"title": visible(name)}
+        assert page.elements[0][1] == {"class": "long", "title": visible(shortened(name, 1000))}
 
 
 def test_templates_escape_all_that_they_are_given() -> None:

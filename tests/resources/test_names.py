@@ -128,3 +128,9 @@ def test_it_is_quick_with_many_names() -> None:
     for typed in ("likes(", "likes(n", "likes(name 12", "likes(?, 99", "likes(?, 9"):
         assert suggest(run, typed).matches
     assert time.perf_counter() - began < 1
+
+
+def test_a_run_finds_by_label_what_its_pages_find(tables: Run) -> None:
+    (found,) = tables.find("Customer 7", k=1)
+    assert (found.name, found.match) == ("customers:7", "exact")
+    assert find(tables, "Customer 7", k=1).entities[0].entity.name == found.name

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import relatum
 from relatum.inference.candidate_sides import CandidateSides
-from relatum.resources.once import is_there
 from relatum.resources.prepare import keep_candidates, prepare
 
 
 def test_the_indexes_are_there_afterwards(example_run: Path) -> None:
     run = relatum.open(example_run)
     prepare(run)
-    assert all(is_there(run, name) for name in ("fact index", "name index", "relations", "tables of SQL"))
-    assert not is_there(run, "quality")
+    assert all(run.remembers(name) for name in ("fact index", "name index", "relations", "tables of SQL"))
+    assert not run.remembers("quality")
 
 
 def test_candidates_are_packed_as_far_as_memory_goes_those_of_large_relations_first(example_run: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from relatum import DataError, Run, UnknownNameError
-from relatum.resources.references import EntityRef, entity_named, entity_ref, fact_ref
+from relatum import DataError, Run
+from relatum.resources.references import EntityRef, entity_ref, fact_ref
 from relatum.runs.answers import parse_question
 
 
@@ -34,16 +34,7 @@ def test_a_known_fact_is_certain(example: Run) -> None:
 
 
 def test_an_entity_is_named_by_value_or_label(tables: Run) -> None:
-    assert entity_named(tables, "customers:7") == "customers:7"
-    assert entity_named(tables, "customer 7") == "customers:7"
-    assert entity_named(tables, "Bonn") == "customers.city:Bonn"
-
-
-def test_a_name_that_means_several_is_refused(tables: Run) -> None:
+    named = [tables.entities[tables.entity_id(name)] for name in ("customers:7", "customer 7", "Bonn")]
+    assert named == ["customers:7", "customers:7", "customers.city:Bonn"]
     with pytest.raises(DataError, match="'Ada' could be any of 2 entities: customers:1, customers:2"):
-        entity_named(tables, "Ada")
-
-
-def test_an_unknown_name_is_answered_with_similar_ones(example: Run) -> None:
-    with pytest.raises(UnknownNameError, match="did you mean 'drew'"):
-        entity_named(example, "drewe")
+        tables.entity_id("Ada")

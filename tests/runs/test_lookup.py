@@ -178,7 +178,7 @@ def test_an_imported_entity_is_known_by_its_value_where_one_type_has_it(shop_run
 def test_a_value_that_several_types_have_is_refused_with_the_choices(tmp_path: Path) -> None:
     (tmp_path / "flights.csv").write_text("here,there\n" + "a,b\nb,c\nc,a\n" * 4)
     run = fit(read(tmp_path / "flights.csv", valid=0, test=0), dim=4, epochs=1)
-    with pytest.raises(DataError, match=r"'a' is several entities: flights\.here:a, flights\.there:a; name one of them"):
+    with pytest.raises(DataError, match=r"'a' could be any of 2 entities: flights\.here:a, flights\.there:a; say which"):
         similar_entities(run, "a")
     assert similar_entities(run, "flights.there:a")
 

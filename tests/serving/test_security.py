@@ -132,6 +132,9 @@ def test_a_server_that_others_can_reach_needs_a_token() -> None:
         ServerSettings(host="0.0.0.0")  # noqa: S104
     with pytest.raises(SettingError, match="at least 16"):
         ServerSettings(token="short")  # noqa: S106
+    for character in ("ü", "\n"):  # no header can hold these
+        with pytest.raises(SettingError, match="printable ASCII"):
+            ServerSettings(token=TOKEN + character)
 
 
 def open_to_all() -> ServerSettings:

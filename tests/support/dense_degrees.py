@@ -6,7 +6,6 @@ import random
 from functools import singledispatch
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from relatum import Hypergraph
@@ -20,11 +19,12 @@ from relatum.algebra import (
     SelectEqual,
     Union,
 )
+from relatum.arrays import Float64
 from relatum.models.base import Parameters
 from relatum.models.reale import ReAlE, ReAlESettings
 from support.random_expressions import random_schema
 
-Degrees = npt.NDArray[np.float64]
+Degrees = Float64
 
 SIGMAS = {"sigmoid": lambda x: 1 / (1 + np.exp(-x)), "tanh": np.tanh, "exp": np.exp}
 

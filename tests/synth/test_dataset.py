@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from relatum.algebra import evaluate, parse
+from relatum.arrays import Int64
 from relatum.data.derivations import ELEMENTARY, OPERATIONS
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.quality import check_quality, describe
-from relatum.data.sorting import Index
 from relatum.datasets.load import load
 from relatum.errors import DataError, RelatumError
 from relatum.synth import SynthDataset, SynthSettings, find_preset, save_synth, synthesize
@@ -102,7 +102,7 @@ def test_degrees_and_sizes_of_rel_er_lie_near_those_of_jf17k(rel_er: SynthDatase
     assert _distance(*(size[size >= 10] for size in sizes)) < 0.25
 
 
-def _distance(ours: Index, theirs: Index) -> float:
+def _distance(ours: Int64, theirs: Int64) -> float:
     """Return the largest difference of two cumulative distributions (Kolmogorov and Smirnov)."""
     places = np.union1d(ours, theirs)
     shares = [np.searchsorted(np.sort(found), places, side="right") / len(found) for found in (ours, theirs)]

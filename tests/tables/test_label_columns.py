@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from relatum.data.labels import Labels
-from relatum.errors import DataError
 from relatum.tables import read
 from relatum.tables.label_columns import is_called_like_label, labels_of, words_of
 from relatum.tables.profile import Profile
@@ -103,6 +102,5 @@ def test_two_people_of_one_name_are_shown_with_it_and_told_apart_in_questions(tm
     assert imported.split.rows["people"].schema.label == ("nameFirst", "nameLast")
     labels = Labels(imported.split.rows)
     assert labels.of("people:p3") == "Joe Last1"
-    assert labels.entity("Ann Sole", "people:", "people") == "people:p12"
-    with pytest.raises(DataError, match="'Joe Last1' could be any of 2 values of people: people:p2, people:p3; say which"):
-        labels.entity("Joe Last1", "people:", "people")
+    assert labels.named("Ann Sole") == ["people:p12"]
+    assert labels.named("Joe Last1") == ["people:p2", "people:p3"]

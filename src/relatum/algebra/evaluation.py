@@ -27,8 +27,9 @@ from relatum.algebra.expression import (
     Union,
 )
 from relatum.algebra.node import post_order
+from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph, TupleTable
-from relatum.data.sorting import Index, differs_from_previous, row_order, spread
+from relatum.data.sorting import differs_from_previous, row_order, spread
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
 from relatum.memory import free
@@ -171,7 +172,7 @@ def _(node: Join, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
     return _joined(node, left, right[node.rest], *keys)
 
 
-def _joined(node: Expression, left: Ids, rest: Ids, left_keys: Index, right_keys: Index) -> Ids:
+def _joined(node: Expression, left: Ids, rest: Ids, left_keys: Int64, right_keys: Int64) -> Ids:
     """Return each tuple of `left` followed by the columns `rest` of each right tuple with the same key.
 
     Distinct, since a right tuple is its key and its rest. Sorted: by left tuple and, among right tuples of one key, by the
@@ -193,7 +194,7 @@ def _check_room(node: Expression, tuples: int) -> None:
         raise DataError(f"{node.operation} would give {tuples:,} tuples and take {size / 1e9:.1f} GB, more than is free")
 
 
-def _numbered(left: Ids, right: Ids, graph: Hypergraph) -> tuple[Index, Index]:
+def _numbered(left: Ids, right: Ids, graph: Hypergraph) -> tuple[Int64, Int64]:
     """Return a number for each tuple of either side; equal tuples, and only they, have equal numbers."""
     both = np.concatenate([left, right], axis=1)
     order = row_order(list(both), _sizes(both, graph))
@@ -220,7 +221,7 @@ def _without(columns: Ids, position: int) -> list[Ids]:
     return [column for other, column in enumerate(columns) if other != position]
 
 
-def _take(columns: Sequence[Ids] | Ids, chosen: Index) -> Ids:
+def _take(columns: Sequence[Ids] | Ids, chosen: Int64) -> Ids:
     # Column by column: a gather of the whole matrix at once is several times slower.
     taken = np.empty((len(columns), len(chosen)), np.int32)
     for target, column in zip(taken, columns, strict=True):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from relatum.data.sorting import LARGEST_KEY, Index, differs_from_previous, row_order, spread
+from relatum.arrays import Bool, Int64
+from relatum.data.sorting import LARGEST_KEY, differs_from_previous, row_order, spread
 from relatum.data.vocabulary import Ids
 
 __all__ = ["AnswerIndex", "AnswerLists"]
@@ -22,8 +22,8 @@ class AnswerLists:
     """
 
     pool: Ids
-    starts: Index
-    counts: Index
+    starts: Int64
+    counts: Int64
 
     def __getitem__(self, question: int) -> Ids:
         start = self.starts[question]
@@ -33,7 +33,7 @@ class AnswerLists:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def contain(self, entities: Ids) -> npt.NDArray[np.bool_]:
+    def contain(self, entities: Ids) -> Bool:
         """Return for each question whether the given entity, int32[questions], is among its answers."""
         low, high = self.starts, self.starts + self.counts
         for _ in range(int(np.max(self.counts, initial=0)).bit_length()):  # binary search, all questions in step
@@ -44,7 +44,7 @@ class AnswerLists:
         inside[inside] = self.pool[low[inside]] == entities[inside]
         return inside
 
-    def pairs(self) -> tuple[Index, Ids]:
+    def pairs(self) -> tuple[Int64, Ids]:
         """Return every (question, answer) as two arrays, question by question; as long as there are answers in all."""
         return np.repeat(np.arange(len(self)), self.counts), self.pool[spread(self.starts, self.counts)]
 
@@ -66,7 +66,7 @@ class AnswerIndex:
         self._sizes = tuple(sizes)
         order = row_order([*key, answers], [*self._sizes, num_entities])
         self.answers = answers[order]
-        self.levels: list[tuple[range, Index]] = []
+        self.levels: list[tuple[range, Int64]] = []
         group, groups, index = np.zeros(len(order), np.int64), 1, 0
         while index < len(key):
             start, room = index, LARGEST_KEY // groups

@@ -13,13 +13,14 @@ from typing import Any
 
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
-from relatum.errors import DataError, UnknownNameError
+from relatum.errors import DataError
 from relatum.files import read_document, write_document
 
 __all__ = [
     "COLUMN_TYPES",
     "ColumnType",
     "ColumnTypes",
+    "entity_types",
     "read_column_types",
     "save_column_types",
 ]
@@ -61,25 +62,14 @@ class ColumnType:
         """Return the ids of the entities that belong here, ascending; None if all do."""
         return None if self.entity_type is None else entities.beginning_with(self.prefix)
 
-    def find(self, name: str, entities: Vocabulary, column: str) -> int:
-        """Return the id of the entity that a name means in a column of this type, or refuse a name that means none there.
-
-        Where the column's entities are of one type, the value alone will do, as it stands in the table: 1 for `Track:1`.
-        """
-        prefix = self.prefix
-        if not prefix or (name in entities and name.startswith(prefix)):
-            return entities.id(name)
-        if prefix + name in entities:
-            return entities.id(prefix + name)
-        if name in entities:
-            value = name.partition(":")[2]
-            hint = f"; did you mean {prefix + value!r}?" if prefix + value in entities else ""
-            raise DataError(f"{column} holds entities of type {self.entity_type!r}, and {name!r} is not one{hint}")
-        values = (entities[one].removeprefix(prefix) for one in entities.beginning_with(prefix).tolist())
-        raise UnknownNameError(f"value of {column}", name, values)
-
 
 ColumnTypes = Mapping[str, tuple[ColumnType, ...]]  # by relation, one for each position
+
+
+def entity_types(column_types: ColumnTypes) -> tuple[str, ...]:
+    """Return the types that entities have, the longest first: one that begins another is the last resort."""
+    found = {one.entity_type for columns in column_types.values() for one in columns if one is not None}
+    return tuple(sorted((one for one in found if one is not None), key=lambda name: (-len(name), name)))
 
 
 def save_column_types(folder: Path, column_types: ColumnTypes) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from relatum.data.row_store import RowStore
-from relatum.errors import DataError
+from relatum.data.vocabulary import Vocabulary
+from relatum.errors import DataError, UnknownNameError
 
-__all__ = ["Labels"]
+__all__ = ["Labels", "entity_meant"]
 
-_CHOICES = 5  # that are shown where a label means several entities
+_CHOICES = 5  # that are shown where a name means several entities
 
 
 class Labels:
@@ -26,14 +27,6 @@ class Labels:
     def named(self, label: str, prefix: str = "") -> list[str]:
         """Return the entities of a label whose names begin with a prefix."""
         return [entity for entity in self._by_label.get(label, ()) if entity.startswith(prefix)]
-
-    def entity(self, label: str, prefix: str, column: str) -> str | None:
-        """Return the only entity of a column that a label names, or None; one that names several is refused."""
-        found = self.named(label, prefix)
-        if len(found) > 1:
-            listed = ", ".join(found[:_CHOICES]) + (", ..." if len(found) > _CHOICES else "")
-            raise DataError(f"{label!r} could be any of {len(found)} values of {column}: {listed}; say which")
-        return found[0] if found else None
 
     def items(self) -> Iterator[tuple[str, str]]:
         """Yield every entity that has a label, with it."""
@@ -57,3 +50,43 @@ class Labels:
         for entity, label in self._by_entity.items():
             found.setdefault(label, []).append(entity)
         return found
+
+
+def entity_meant(
+    name: str, entities: Vocabulary, labels: Labels, types: Iterable[str | None], column: str | None = None
+) -> int:
+    """Return the id of the entity that a name means: a whole name, a value alone as it stands in a table, or a label.
+
+    Args:
+        name: what somebody wrote; refused where it means none, with what is like it, or several.
+        entities: all of them.
+        labels: what they are called.
+        types: that may stand before a value.
+        column: the only one whose entities are meant, which all are of these types; by default any entity.
+    """
+    prefixes = tuple(f"{one}:" for one in types if one is not None)
+    bound = prefixes if column is not None else ()  # what the name must begin with
+    if name in entities and (not bound or name.startswith(bound)):
+        return entities.id(name)
+    found = [prefix + name for prefix in sorted(prefixes) if prefix + name in entities]
+    if not found:
+        found = [one for one in labels.named(name) if one in entities and (not bound or one.startswith(bound))]
+    if len(found) > 1:
+        what = "entities" if column is None else f"values of {column}"
+        listed = ", ".join(found[:_CHOICES]) + (", ..." if len(found) > _CHOICES else "")
+        raise DataError(f"{name!r} could be any of {len(found)} {what}: {listed}; say which")
+    if found:
+        return entities.id(found[0])
+    called = dict.fromkeys(
+        label for entity, label in labels.items() if entity.startswith(bound or "") and entity in entities
+    )
+    if not bound:
+        if not called:
+            return entities.id(name)  # refuses it
+        raise UnknownNameError("entity", name, (*called, *entities))
+    if name in entities:
+        other = next((prefix + value for prefix in bound if prefix + (value := name.partition(":")[2]) in entities), None)
+        hint = "" if other is None else f"; did you mean {other!r}?"
+        raise DataError(f"{column} holds entities of type {bound[0][:-1]!r}, and {name!r} is not one{hint}")
+    values = (entities[one].removeprefix(prefix) for prefix in bound for one in entities.beginning_with(prefix).tolist())
+    raise UnknownNameError(f"value of {column}", name, (*called, *values))

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Bool, Int64
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import RelationSchema
-from relatum.data.sorting import Index, spread
+from relatum.data.sorting import spread
 from relatum.data.vocabulary import Ids
 
 __all__ = ["Leak", "Leakage", "find_leaks"]
@@ -150,7 +150,7 @@ class _Occurrences:
         entities, self._occupied = np.divmod(np.unique(np.concatenate(pairs or [np.zeros(0, np.int64)])), self._columns or 1)
         self._starts = np.searchsorted(entities, np.arange(len(graph.entities) + 1))
 
-    def sources(self, facts: Ids, enough: int) -> Iterator[tuple[int, npt.NDArray[np.bool_]]]:
+    def sources(self, facts: Ids, enough: int) -> Iterator[tuple[int, Bool]]:
         """Yield each relation that may hold enough of the facts, and which of its columns may be which: bool[mine, its]."""
         counts = np.stack([self._counts(column) for column in facts])
         for relation in np.flatnonzero(self._arities >= len(facts)).tolist():
@@ -159,7 +159,7 @@ class _Occurrences:
             if allowed.any(axis=1).all():
                 yield relation, allowed
 
-    def _counts(self, entities: Ids) -> Index:
+    def _counts(self, entities: Ids) -> Int64:
         """Return for each column of any relation how many of the entities, with repeats, occur in it."""
         values, repeats = np.unique(entities, return_counts=True)
         sizes = self._starts[values + 1] - self._starts[values]
@@ -168,8 +168,8 @@ class _Occurrences:
 
 
 def _maps(
-    facts: Ids, columns: Ids, allowed: npt.NDArray[np.bool_], enough: int, entities: int, budget: _Budget
-) -> Iterator[tuple[tuple[int, ...], Index]]:
+    facts: Ids, columns: Ids, allowed: Bool, enough: int, entities: int, budget: _Budget
+) -> Iterator[tuple[tuple[int, ...], Int64]]:
     """Yield each choice of columns that enough facts are found in, and which facts these are.
 
     Columns are chosen one after the other. Rows that agree on those chosen so far have one number, their group, so that a
@@ -179,7 +179,7 @@ def _maps(
     for mask, column in zip(held, facts, strict=True):
         mask[column] = True
     rows, every = np.arange(columns.shape[1]), np.arange(facts.shape[1])
-    stack: list[tuple[tuple[int, ...], Index, Index, Index, Index]] = [((), rows, 0 * rows, every, 0 * every)]
+    stack: list[tuple[tuple[int, ...], Int64, Int64, Int64, Int64]] = [((), rows, 0 * rows, every, 0 * every)]
     while stack and budget.rows >= 0:
         chosen, rows, groups, found, wanted = stack.pop()
         if len(chosen) == len(facts):
@@ -196,9 +196,7 @@ def _maps(
                 stack.append(((*chosen, column), rows[kept], finer, found[there], indices[there]))
 
 
-def _refine(
-    groups: Index, column: Ids, wanted: Index, entities: Ids, size: int
-) -> tuple[Index, Index, npt.NDArray[np.bool_]]:
+def _refine(groups: Int64, column: Ids, wanted: Int64, entities: Ids, size: int) -> tuple[Int64, Int64, Bool]:
     """Return the groups of rows by one more column, those that facts want by one more entity, and whether they are there."""
     known, finer = np.unique(groups * size + column, return_inverse=True)
     keys = wanted * size + entities

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from relatum.arrays import Bool
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import Schema
-from relatum.data.splitting import Mask, select_facts
+from relatum.data.splitting import select_facts
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError, UnknownNameError
 
@@ -86,7 +87,7 @@ def _moved(graph: Hypergraph, entities: Vocabulary, schema: Schema) -> Hypergrap
     return Hypergraph.sort(entities, schema, blocks)
 
 
-def _held(graph: Hypergraph, known: KnownAnswers) -> Mask:
+def _held(graph: Hypergraph, known: KnownAnswers) -> Bool:
     """Return for each fact, block after block, whether it is known."""
     found = [known.lookup(block.relations, block.columns, 0).contain(block.columns[0]) for block in graph.blocks.values()]
     return np.concatenate(found) if found else np.zeros(0, np.bool_)

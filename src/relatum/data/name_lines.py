@@ -14,6 +14,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from relatum.arrays import Int32, Int64
 from relatum.errors import DataError
 
 __all__ = ["NameLines", "lines_of"]
@@ -27,7 +28,7 @@ _PADDING = 8  # bytes that kernels may read past the end
 class NameLines(Sequence[str]):
     """A sequence of distinct names that reads like a tuple of them; name i is text[starts[i]:starts[i + 1] - 1]."""
 
-    def __init__(self, text: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], *, ascending: bool) -> None:
+    def __init__(self, text: npt.NDArray[np.uint8], starts: Int64, *, ascending: bool) -> None:
         """Hold names that are known to be sound.
 
         Args:
@@ -49,7 +50,7 @@ class NameLines(Sequence[str]):
         return cls(symbols, starts, ascending=ascending)
 
     @classmethod
-    def check(cls, text: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64]) -> NameLines:
+    def check(cls, text: npt.NDArray[np.uint8], starts: Int64) -> NameLines:
         """Return the lines of names that ascend, or raise a `DataError` if they do not or the starts do not fit."""
         from relatum.kernels.name_order import are_ascending  # loading Numba takes longer than most vocabularies
 
@@ -113,7 +114,7 @@ class NameLines(Sequence[str]):
         number = self._number(rank) if rank < len(self) else -1
         return number if number >= 0 and self._encoded(number) == wanted else -1
 
-    def numbers_of(self, names: NameLines) -> npt.NDArray[np.int32]:
+    def numbers_of(self, names: NameLines) -> Int32:
         """Return the numbers of names, -1 where one is not among these."""
         from relatum.kernels.name_table import NameTable  # loading Numba takes longer than most vocabularies
 
@@ -121,7 +122,7 @@ class NameLines(Sequence[str]):
         table.number_lines(self.text, self.starts)
         return np.maximum(table.number_lines(names.text, names.starts, add=False), -1)
 
-    def chosen(self, numbers: npt.NDArray[np.int32]) -> NameLines:
+    def chosen(self, numbers: Int32) -> NameLines:
         """Return the names that have these numbers, which ascend."""
         from relatum.kernels.name_order import copy_names
 
@@ -138,7 +139,7 @@ class NameLines(Sequence[str]):
         starts = table.starts[: len(table) + 1]
         return NameLines(*copy_names(table.text, starts, name_order(table.text, starts)), ascending=True)
 
-    def beginning_with(self, prefix: str) -> npt.NDArray[np.int32]:
+    def beginning_with(self, prefix: str) -> Int32:
         """Return the numbers of the names that begin with `prefix`, ascending."""
         wanted = _encode(prefix)
         if wanted is None:
@@ -176,7 +177,7 @@ class NameLines(Sequence[str]):
         return bytes(self._bytes[int(self.starts[number]) : int(self.starts[number + 1]) - 1])
 
     @cached_property
-    def _order(self) -> npt.NDArray[np.int32] | None:
+    def _order(self) -> Int32 | None:
         """The numbers of the names in ascending order; None where they ascend already."""
         if self.ascending:
             return None

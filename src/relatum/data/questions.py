@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph
-from relatum.data.sorting import Index, differs_from_previous, row_order
+from relatum.data.sorting import differs_from_previous, row_order
 from relatum.data.vocabulary import Ids
 
 __all__ = ["Questions", "questions_of"]
@@ -31,7 +32,7 @@ class Questions:
     position: int
     given: Ids
     answers: Ids
-    starts: Index
+    starts: Int64
     related: Ids
 
     def __len__(self) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from relatum.arrays import Int64
 from relatum.data.vectors import Vectors
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, UnknownNameError
@@ -39,7 +40,6 @@ HELD_OUT_PARTS = {"valid": 1, "test": 2}  # what `RowTable.parts` says of a cell
 SHAPES = ("entity", "fact", "both")
 
 Parts = npt.NDArray[np.int8]
-Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class RowTable:
         seen: Ids = np.where(self.parts <= most, self.cells, np.int32(EMPTY))
         return seen
 
-    def given(self, column: str, rows: Indices, *, most: int = 0) -> Ids:
+    def given(self, column: str, rows: Int64, *, most: int = 0) -> Ids:
         """Return the cells of some rows that a question about a column comes with, int32[columns, n].
 
         Cells of later parts than `most` are empty, but for those of the same fact over several entities: where a whole fact

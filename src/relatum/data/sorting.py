@@ -7,23 +7,23 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from relatum.arrays import Bool, Int64
 from relatum.data.vocabulary import Ids
 
-__all__ = ["LARGEST_KEY", "Index", "differs_from_previous", "row_order", "spread"]
+__all__ = ["LARGEST_KEY", "differs_from_previous", "row_order", "spread"]
 
-Index = npt.NDArray[np.int64]
 
 _MANY, _MOST = 1 << 18, 1 << 31  # rows that are sorted by compiled loops
 LARGEST_KEY = 1 << 63  # an int64 holds the numbers below it
 
 
-def row_order(columns: Sequence[Ids], sizes: Iterable[int]) -> Index:
+def row_order(columns: Sequence[Ids], sizes: Iterable[int]) -> Int64:
     """Return the order that sorts rows by `columns[0]`, then `columns[1]`, ...; `sizes[i]` bounds the ids of column i.
 
     As many columns as fit are packed into one int64 key, so that sorting facts of arity 3 is one sort of numbers
     instead of four. Equal rows may come in any order: they are equal.
     """
-    words: list[Index] = []
+    words: list[Int64] = []
     rows = len(columns[0])
     room = 0
     for column, size in zip(columns, sizes, strict=True):
@@ -45,7 +45,7 @@ def row_order(columns: Sequence[Ids], sizes: Iterable[int]) -> Index:
     return np.lexsort(words[::-1]).astype(np.int64, copy=False)
 
 
-def differs_from_previous(columns: Sequence[npt.NDArray[np.signedinteger]]) -> npt.NDArray[np.bool_]:
+def differs_from_previous(columns: Sequence[npt.NDArray[np.signedinteger]]) -> Bool:
     """Return, for rows in sorted order, whether each differs from the one before it; the first always does."""
     new = np.zeros(len(columns[0]), np.bool_)
     new[:1] = True
@@ -54,7 +54,7 @@ def differs_from_previous(columns: Sequence[npt.NDArray[np.signedinteger]]) -> n
     return new
 
 
-def spread(starts: Index, counts: Index) -> Index:
+def spread(starts: Int64, counts: Int64) -> Int64:
     """Return the numbers starts[i] .. starts[i] + counts[i] - 1 of every i, one run after the other."""
     ends = np.cumsum(counts)
     return np.repeat(starts - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)

@@ -7,15 +7,15 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from relatum.arrays import Bool
 from relatum.data.hypergraph import Block, Hypergraph, Split
 
-__all__ = ["Mask", "hold_out", "required_in_train", "select_facts"]
+__all__ = ["hold_out", "required_in_train", "select_facts"]
 
-Mask = npt.NDArray[np.bool_]  # one for each fact, block after block
 Parts = npt.NDArray[np.int8]  # the same
 
 
-def required_in_train(graph: Hypergraph, rng: np.random.Generator) -> Mask:
+def required_in_train(graph: Hypergraph, rng: np.random.Generator) -> Bool:
     """Return the facts that stay in train: for each entity and each relation the first that holds it, in a certain order.
 
     Facts with a rare entity come first. They must stay in any case, and with them the frequent entities are seen too; so
@@ -41,7 +41,7 @@ def required_in_train(graph: Hypergraph, rng: np.random.Generator) -> Mask:
     return anchored
 
 
-def select_facts(graph: Hypergraph, mask: Mask) -> Hypergraph:
+def select_facts(graph: Hypergraph, mask: Bool) -> Hypergraph:
     """Return the facts that are marked; they stay in order."""
     ends = np.cumsum([len(block) for block in graph.blocks.values()])
     parts = zip(graph.blocks.values(), np.split(mask, ends[:-1]), strict=True)

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Bool, Int32
 from relatum.data.name_lines import NameLines, lines_of
 from relatum.errors import DataError, UnknownNameError
 
 __all__ = ["Ids", "Vocabulary", "fault_of"]
 
-Ids = npt.NDArray[np.int32]
+Ids = Int32
 
 _MOST_STRINGS = 1 << 17  # names that are kept as strings, which are found faster
 
@@ -113,7 +113,7 @@ class Vocabulary:
             return lines_of(self.names).numbers_of(lines_of(names.names))
         return np.fromiter((self._ids.get(name, -1) for name in names), np.int32, len(names))
 
-    def chosen(self, mask: npt.NDArray[np.bool_]) -> Vocabulary:
+    def chosen(self, mask: Bool) -> Vocabulary:
         """Return the names that are marked, in the same order."""
         numbers = np.flatnonzero(mask).astype(np.int32)
         if len(numbers) == len(self):

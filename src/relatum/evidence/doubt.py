@@ -32,6 +32,7 @@ from relatum.data.vocabulary import Ids
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.mixture import Mixture
 from relatum.evidence.soft_rule import SoftRule
+from relatum.fitting import log_odds, logistic, sigmoid
 from relatum.inference.scoring import CandidateScorer, score
 from relatum.kernels.shares import count_shares
 from relatum.models.base import Model, Parameters
@@ -44,7 +45,6 @@ _SHARE = 0.5  # of what the embedding's word seems to be worth: the two witnesse
 _DRAWN = 500.0  # cells that the doubt of all columns counts for, beside those of one
 _RATE, _ROUNDS = 0.005, 20
 _LEAST = float(np.log(2))  # of both witnesses together, in nats: an accident is twice as likely
-_STEPS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +279,7 @@ def _weighed(judged: list[JudgedRelation]) -> Doubts:
     if not cells:
         return Doubts((), 0.0)
     rates = _rates(cells)
-    doubtful = np.concatenate([_sigmoid(row + np.log(rate)) for row, rate in zip(cells, rates, strict=True)])
+    doubtful = np.concatenate([sigmoid(row + np.log(rate)) for row, rate in zip(cells, rates, strict=True)])
     weight = _SHARE * max(0.0, _slope(np.concatenate([_unusual(row) for one in judged for row in one.margins]), doubtful))
     found, start = [], 0
     for one in judged:
@@ -293,22 +293,12 @@ def _rates(cells: list[Float64]) -> Float64:
     """Return how often a cell of each column is doubtful by evidence, drawn to how often one of any column is."""
     sizes, rates = np.array([len(row) for row in cells]), np.full(len(cells), _RATE)
     for _ in range(_ROUNDS):
-        sums = np.array([_sigmoid(row + np.log(rate)).sum() for row, rate in zip(cells, rates, strict=True)])
+        sums = np.array([sigmoid(row + np.log(rate)).sum() for row, rate in zip(cells, rates, strict=True)])
         rates = (sums + _DRAWN * sums.sum() / sizes.sum()) / (sizes + _DRAWN)
     return rates
 
 
 def _slope(margins: Float64, doubtful: Float64) -> float:
     """Return by how much the log-odds that a cell is doubtful grow with its margin, by logistic regression."""
-    inputs, found = np.stack([np.ones(len(margins)), margins], 1), np.zeros(2)
-    found[0] = np.log(doubtful.mean() / (1 - doubtful.mean()))
-    for _ in range(_STEPS):
-        likely = _sigmoid(inputs @ found)
-        curvature = (inputs * (likely * (1 - likely))[:, None]).T @ inputs + 1e-6 * np.eye(2)
-        found = found + np.clip(np.linalg.solve(curvature, inputs.T @ (doubtful - likely)), -1, 1)
-    return float(found[1])
-
-
-def _sigmoid(logits: Float64) -> Float64:
-    found: Float64 = 1 / (1 + np.exp(-logits))
-    return found
+    inputs, start = np.stack([np.ones(len(margins)), margins], 1), np.array([log_odds(doubtful.mean()), 0.0])
+    return float(logistic(inputs, doubtful, np.ones(len(margins)), start, 0.0)[1])

@@ -23,6 +23,7 @@ from relatum.evidence.evidence import FEATURES, Evidence
 from relatum.evidence.facts import FactStore, other_answers
 from relatum.evidence.mining import mine
 from relatum.evidence.neighbours import find_neighbourhoods
+from relatum.fitting import minimize
 from relatum.inference import scoring
 from relatum.inference.validation import sample
 from relatum.kernels.filters import excluded_pairs
@@ -217,21 +218,17 @@ def _fitted(groups: list[_Group]) -> tuple[dict[tuple[int, int], Float64], Float
     own = torch.zeros(len(groups), FEATURES, dtype=torch.float64, requires_grad=True)
     drawn = torch.ones(FEATURES, dtype=torch.float64)
     drawn[0] = _SCORE
-    optimizer = torch.optim.LBFGS([common, own], max_iter=_STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
-        optimizer.zero_grad()
         weights = common + own
         evidence = (weights[group, 1:] * features[:, :-1]).sum(1) + features[:, -1]  # repeats are log-odds as they are
         logits = offsets + torch.exp(weights[group, 0]) * scores / scale + evidence
         largest = torch.full((questions,), -torch.inf, dtype=torch.float64).scatter_reduce(0, rows, logits.detach(), "amax")
         sums = torch.zeros(questions, dtype=torch.float64).index_add(0, rows, torch.exp(logits - largest[rows]))
         cost = (sums.log() + largest).sum() - logits[right].sum()
-        cost = cost + _OWN * (drawn * own.square()).sum() + _ALL * (drawn * common.square()).sum()
-        cost.backward()  # type: ignore[no-untyped-call]
-        return cost
+        return cost + _OWN * (drawn * own.square()).sum() + _ALL * (drawn * common.square()).sum()
 
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    minimize(loss, [common, own], _STEPS)
     with torch.no_grad():
         weights = torch.cat([common + own, common[None]])
         unit = scale / torch.exp(weights[:, :1])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from relatum.arrays import Bool, Float64, Int64
+from relatum.fitting import newton, sigmoid
 
 __all__ = ["best_of", "calibrated", "fit_curve", "fit_weights", "gain_of", "probabilities"]
 
@@ -46,41 +49,23 @@ def fit_weights(
     """
     rows, _, count = features.shape
     often = np.ones(rows) if times is None else times
-    weights = np.maximum(centre if start is None else start, least)
     flat = features.reshape(-1, count)
     chosen = often @ features[np.arange(rows), right]
-    damping = 1e-6
 
-    def cost(at: Float64) -> tuple[float, Float64]:
+    def cost(at: Float64) -> tuple[float, Callable[[], tuple[Float64, Float64]]]:
         shares = probabilities((flat @ at).reshape(is_open.shape), is_open)
         value = -(often @ np.log(np.maximum(shares[np.arange(rows), right], 1e-300)))
-        return float(value + 0.5 * (pull * (at - centre) ** 2).sum()), shares
 
-    value, shares = cost(weights)
-    for _ in range(_STEPS):
-        means = np.einsum("mc,mck->mk", shares, features)
-        gradient = often @ means - chosen + pull * (weights - centre)
-        scaled = np.sqrt(shares * often[:, None]).reshape(-1, 1) * flat
-        hessian = scaled.T @ scaled - means.T @ (often[:, None] * means) + np.diag(pull)
-        free = ~((weights <= least) & (gradient > 0))
-        if not free.any():
-            break
-        while True:
-            step = np.zeros(count)
-            part = hessian[np.ix_(free, free)] + damping * np.eye(int(free.sum()))
-            step[free] = np.linalg.solve(part, gradient[free])
-            trial = np.maximum(weights - step, least)
-            new, found = cost(trial)
-            if new <= value + 1e-9 or damping > 1e6:
-                break
-            damping = max(damping * 10, 1e-3)
-        damping = max(damping / 10, 1e-6)
-        done = value - new < _CLOSE * max(1.0, rows * 1e-2)
-        if new <= value:
-            weights, value, shares = trial, new, found
-        if done:
-            break
-    return np.asarray(weights)
+        def derivatives() -> tuple[Float64, Float64]:
+            means = np.einsum("mc,mck->mk", shares, features)
+            scaled = np.sqrt(shares * often[:, None]).reshape(-1, 1) * flat
+            curvature = scaled.T @ scaled - means.T @ (often[:, None] * means) + np.diag(pull)
+            return often @ means - chosen + pull * (at - centre), curvature
+
+        return float(value + 0.5 * (pull * (at - centre) ** 2).sum()), derivatives
+
+    begin = centre if start is None else start
+    return newton(cost, begin, steps=_STEPS, close=_CLOSE * max(1.0, rows * 1e-2), least=least)
 
 
 def gain_of(feature: Float64, shares: Float64, right: Int64, pull: float) -> float:
@@ -125,7 +110,7 @@ def calibrated(shares: Float64, curve: tuple[float, float]) -> Float64:
         return shares
     every, best = np.arange(len(shares)), shares[:, :-1].argmax(1)
     share = shares[every, best]
-    wanted = 1 / (1 + np.exp(-(curve[0] * _logits(share) + curve[1])))
+    wanted = sigmoid(curve[0] * _logits(share) + curve[1])
     others = shares.copy()
     others[every, best] = 0.0
     left, second = others.sum(1), others[:, :-1].max(1)

@@ -26,8 +26,8 @@ from relatum.arrays import Bool, Float64, Int64
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import Schema
 from relatum.errors import DataError
+from relatum.fitting import log_odds, minimize, never_falling, sigmoid
 from relatum.inference.answer_sample import Answered, Rivals
-from relatum.inference.calibration import sigmoid
 from relatum.models.ops import one_torch_thread
 
 __all__ = ["AnswerCalibration", "fit_answer_calibration"]
@@ -227,20 +227,9 @@ def _curve(logits: Float64, right: Bool, weight: Float64, most: float) -> Float6
     if len(parts) < 3 or np.count_nonzero(right) < _AROUND:
         return np.zeros((2, 1))  # too few to tell
     heavy = np.array([weight[part].sum() for part in parts])
-    shares = _never_falling(np.array([(weight * right)[part].sum() for part in parts]) / heavy, heavy)
+    shares = never_falling(np.array([(weight * right)[part].sum() for part in parts]) / heavy, heavy)
     centres = np.array([np.average(logits[part], weights=weight[part]) for part in parts])
-    return np.stack([centres, _log_odds(np.clip(shares, _NEXT_TO_ONE, most))])
-
-
-def _never_falling(values: Float64, weights: Float64) -> Float64:
-    """Return the values nearest to some that never fall: neighbours that do are put together."""
-    blocks: list[tuple[float, float, int]] = []
-    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
-        blocks.append((value, weight, 1))
-        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
-            (low, light, many), (high, heavy, more) = blocks.pop(-2), blocks.pop()
-            blocks.append(((low * light + high * heavy) / (light + heavy), light + heavy, many + more))
-    return np.repeat([value for value, _, _ in blocks], [count for _, _, count in blocks])
+    return np.stack([centres, log_odds(np.clip(shares, _NEXT_TO_ONE, most))])
 
 
 def _curved(curve: Float64, logits: Float64) -> Float64:
@@ -252,10 +241,6 @@ def _curved(curve: Float64, logits: Float64) -> Float64:
     return np.asarray(np.interp(inside, *curve) + below + _RISE * (above + inside))
 
 
-def _log_odds(shares: Float64) -> Float64:
-    return np.asarray(np.log(shares / (1 - shares)))
-
-
 def _fitted(group: Int64, scores: Float64, right: Bool, known: Int64, weight: Float64, count: int) -> Float64:
     """Return the weights of the terms, [count, terms]."""
     numbers, times, truth = torch.from_numpy(group), torch.from_numpy(known), torch.from_numpy(right)
@@ -263,17 +248,13 @@ def _fitted(group: Int64, scores: Float64, right: Bool, known: Int64, weight: Fl
     heavy = torch.from_numpy(weight / weight.mean())[:, None] * (standard > _NOWHERE)
     begin = torch.tensor(_START, dtype=torch.float64)
     common, own = begin.clone().requires_grad_(), torch.zeros(count, len(_TERMS), dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS([common, own], max_iter=_STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
-        optimizer.zero_grad()
         logits = _logits((common + own)[numbers], standard, times)
         cost = (heavy * torch.nn.functional.softplus(torch.where(truth, -logits, logits))).sum()
-        cost = cost + _OWN * own.square().sum() + _ALL * (common - begin).square().sum()
-        cost.backward()  # type: ignore[no-untyped-call]
-        return cost
+        return cost + _OWN * own.square().sum() + _ALL * (common - begin).square().sum()
 
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    minimize(loss, [common, own], _STEPS)
     found: Float64 = (common + own).detach().numpy()
     return found
 

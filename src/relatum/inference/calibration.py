@@ -19,26 +19,21 @@ from relatum.arrays import Bool, Float64, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.errors import DataError
+from relatum.fitting import log_odds, logistic, sigmoid
 from relatum.inference.scoring import score
 from relatum.models.base import Model, Parameters
 
-__all__ = ["Calibration", "CalibrationSample", "Reliability", "draw_sample", "fit_calibration", "reliability", "sigmoid"]
+__all__ = ["Calibration", "CalibrationSample", "Reliability", "draw_sample", "fit_calibration", "reliability"]
 
 
 _VERSION = 2
 _FIELDS = ("slope", "offset", "raw_logits", "calibrated_logits")
 
 _PRIOR = 4.0  # how strongly a relation's fit is pulled to that of all
-_ROUNDS = 30  # of Newton's method
 _DRAWS = 10  # for a negative, until one is not known to be a fact
 _BINS = 10
 _POINTS, _AROUND = 20, 50  # of the curve at most, and how many facts and negatives each has at least
 _TRAIN_FACTS = 100  # of a relation without held-out facts, from which negatives are drawn
-
-
-def sigmoid(logits: Float64) -> Float64:
-    """Return the probabilities of logits, however large these are."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -700, 700))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,16 +178,22 @@ def fit_calibration(sample: CalibrationSample, relations: int) -> Calibration:
 
     standard = (sample.score - middle[sample.relation]) / spread
     usable = both[sample.relation]
-    common = _logistic(standard[usable], sample.true[usable], sample.weight[usable], np.array([1.0, 0.0]), 1e-3)
+    line = np.stack([standard, np.ones_like(standard)], 1)
+    common = _rising(logistic(line[usable], sample.true[usable], sample.weight[usable], np.array([1.0, 0.0]), 1e-3))
     slope, offset = np.full(relations, common[0]), np.full(relations, common[1])
     for relation in np.flatnonzero(both):
         chosen = sample.relation == relation
-        own = _logistic(standard[chosen], sample.true[chosen], sample.weight[chosen], common, _PRIOR)
-        slope[relation], offset[relation] = own
+        own = logistic(line[chosen], sample.true[chosen], sample.weight[chosen], common, _PRIOR)
+        slope[relation], offset[relation] = _rising(own)
     lines = Calibration(slope / spread, offset - slope * middle / spread)
     return replace(
         lines, **_curve(lines.raw_logit(sample.relation, sample.score)[usable], sample.true[usable], sample.weight[usable])
     )
+
+
+def _rising(line: Float64) -> Float64:
+    """Return a slope and an offset: the slope is never negative."""
+    return np.array([max(line[0], 0.0), line[1]])
 
 
 def _curve(raw: Float64, true: Bool, weight: Float64) -> dict[str, Float64]:
@@ -204,7 +205,7 @@ def _curve(raw: Float64, true: Bool, weight: Float64) -> dict[str, Float64]:
     heavy = np.array([weight[part].sum() for part in parts])
     share = (np.array([(weight * true)[part].sum() for part in parts]) + 0.5) / (heavy + 1)  # never 0 nor 1
     centres = np.array([np.average(raw[part], weights=weight[part]) for part in parts])
-    return {"raw_logits": centres, "calibrated_logits": np.maximum.accumulate(np.log(share / (1 - share)))}
+    return {"raw_logits": centres, "calibrated_logits": np.maximum.accumulate(log_odds(share))}
 
 
 def reliability(calibration: Calibration, sample: CalibrationSample) -> Reliability:
@@ -251,31 +252,3 @@ def _scored(
     scores = score(model, tables, torch.from_numpy(relations), torch.from_numpy(columns))
     size = len(relations)
     return relations, scores.double().numpy(), np.full(size, true), np.full(size, weight)
-
-
-def _logistic(values: Float64, true: Bool, weight: Float64, prior: Float64, strength: float) -> Float64:
-    """Return slope and offset of the weighted logistic fit that is held to `prior`; a slope is never negative.
-
-    The objective is convex; the pull to the prior also makes it strictly so where facts and negatives are apart.
-    """
-    found = prior.copy()
-    features = np.stack([values, np.ones_like(values)], 1)
-
-    def objective(point: Float64) -> float:
-        logit = features @ point
-        return float(
-            np.sum(weight * np.logaddexp(0, np.where(true, -logit, logit))) + strength / 2 * np.sum((point - prior) ** 2)
-        )
-
-    for _ in range(_ROUNDS):
-        probability = sigmoid(features @ found)
-        slope = features.T @ (weight * (probability - true)) + strength * (found - prior)
-        curve = (features * (weight * probability * (1 - probability))[:, None]).T @ features + strength * np.eye(2)
-        move = np.linalg.solve(curve, slope)
-        reach = 1.0
-        while objective(found - reach * move) > objective(found) and reach > 1e-6:
-            reach /= 2
-        found = found - reach * move
-        if np.abs(move).max() < 1e-10:
-            break
-    return np.array([max(found[0], 0.0), found[1]])

@@ -25,9 +25,9 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
+from relatum.fitting import log_odds, minimize, sigmoid
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.answer_sample import Answered, rivals_of
-from relatum.inference.calibration import sigmoid
 from relatum.inference.scoring import CandidateScorer, EvidenceSource
 from relatum.models.ops import one_torch_thread
 
@@ -76,7 +76,7 @@ class AsAnswers(NamedTuple):
 
 def as_answers(calibration: AnswerCalibration, scorer: CandidateScorer, facts: Ids) -> AsAnswers:
     """Return what facts, int32[arity, n], are like as answers; one that is known does not count itself."""
-    log_odds, counts = np.empty(facts.shape), np.empty(facts.shape, np.int64)
+    found, counts = np.empty(facts.shape), np.empty(facts.shape, np.int64)
     known = scorer.answers(0, facts).contain(facts[0])
     for position in range(len(facts)):
         rivals = rivals_of(scorer, position, facts)
@@ -85,9 +85,9 @@ def as_answers(calibration: AnswerCalibration, scorer: CandidateScorer, facts: I
         scores = scorer.scores(position, facts).astype(np.float64)
         others = rivals._replace(known=counts[position])
         likely = np.clip(calibration.valid_fact(scorer.relation, position, scores, others, among), _SMALL, 1 - _SMALL)
-        log_odds[position] = np.log(likely / (1 - likely))
+        found[position] = log_odds(likely)
     named = np.ones(len(known), np.bool_) if scorer.evidence is None else scorer.evidence.supports(scorer.relation, facts)
-    return AsAnswers(log_odds, counts, named)
+    return AsAnswers(found, counts, named)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,24 +217,20 @@ def fit_new_fact_calibration(
     begin, common = torch.from_numpy(start.weights), float(start.offsets[0])
     own = torch.zeros(len(train.schema), dtype=torch.float64, requires_grad=True)
     changes = torch.zeros(len(_TERMS) + 1 + alike.shape[1], dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS([own, changes], max_iter=_STEPS, line_search_fn="strong_wolfe")
 
     def parts() -> tuple[Tensor, Tensor]:
         count = len(_TERMS)
         return begin + changes[:count], common + changes[count] + alike @ changes[count + 1 :] + own
 
     def loss() -> Tensor:
-        optimizer.zero_grad()
         weights, offsets = parts()
-        log_odds = terms @ weights + offsets[relation]
-        true = torch.nn.functional.logsigmoid(log_odds) + float(np.log(answers.valid))  # and a validation fact
+        logits = terms @ weights + offsets[relation]
+        true = torch.nn.functional.logsigmoid(logits) + float(np.log(answers.valid))  # and a validation fact
         likelihood = torch.where(right, true, torch.log1p(-torch.exp(true)))
-        cost = -(weight * likelihood).sum() + _DRAWN * (own.square().sum() + changes.square().sum())
-        cost.backward()  # type: ignore[no-untyped-call]
-        return cost
+        return -(weight * likelihood).sum() + _DRAWN * (own.square().sum() + changes.square().sum())
 
     with one_torch_thread():
-        optimizer.step(loss)  # type: ignore[no-untyped-call]
+        minimize(loss, [own, changes], _STEPS)
         with torch.no_grad():
             weights, offsets = (each.numpy() for each in parts())
     return replace(start, weights=weights, offsets=offsets)

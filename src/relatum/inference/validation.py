@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Bool, Int64
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
@@ -66,7 +66,7 @@ def _sampling_error(ranks: Ranks, share: float) -> float:
     return float(np.sqrt(np.sum(off**2) / (1 - 1 / len(counts)) * (1 - share)) / counts.sum())
 
 
-def _answers_above(scorer: FactScorer, valid: Hypergraph, chosen: dict[int, npt.NDArray[np.bool_]]) -> npt.NDArray[np.int64]:
+def _answers_above(scorer: FactScorer, valid: Hypergraph, chosen: dict[int, Bool]) -> Int64:
     """Return, for each question of the chosen facts, how many other valid answers to it score above its own."""
     found = []
     for number, relation in enumerate(valid.schema):
@@ -100,12 +100,12 @@ def sample(graph: Hypergraph, most: int) -> Hypergraph:
     return _taken(graph, _chosen(graph, most))
 
 
-def _chosen(graph: Hypergraph, most: int) -> dict[int, npt.NDArray[np.bool_]]:
+def _chosen(graph: Hypergraph, most: int) -> dict[int, Bool]:
     """Return which facts of each arity are in a sample."""
     rng = np.random.default_rng(0)
     return {arity: rng.random(len(block)) < most / len(graph) for arity, block in graph.blocks.items()}
 
 
-def _taken(graph: Hypergraph, chosen: dict[int, npt.NDArray[np.bool_]]) -> Hypergraph:
+def _taken(graph: Hypergraph, chosen: dict[int, Bool]) -> Hypergraph:
     blocks = [(block.relations[chosen[arity]], block.columns[:, chosen[arity]]) for arity, block in graph.blocks.items()]
     return Hypergraph.sort(graph.entities, graph.schema, blocks)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Float32, Int32, Int64
 from relatum.kernels.jit import exponentials, fastmath_inline, reordered
 
 __all__ = ["Objective", "answer_slopes", "slopes_of"]
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
-Ids = npt.NDArray[np.int32]
 Objective = tuple[bool, float, float]  # see `relatum.models.training_protocols.Objective`
 
 _F = np.float32
@@ -20,7 +17,7 @@ _SMALLEST = _F(-80)  # exp of less counts for nothing beside exp(0)
 
 
 def answer_slopes(
-    scores: Floats, candidates: Ints, questions: tuple[Ids, Ints], chosen: Ints, objective: Objective
+    scores: Float32, candidates: Int64, questions: tuple[Int32, Int64], chosen: Int64, objective: Objective
 ) -> tuple[float, float]:
     """Turn scores [questions, candidates] into the slopes of the mean loss per answer, in place; return loss and weight.
 

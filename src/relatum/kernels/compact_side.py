@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from relatum.arrays import Float32, Int32, Int64
 from relatum.kernels import parallel, windowed_sigmoid
 from relatum.kernels.filters import Bonus, Excluded, no_bonus
 from relatum.kernels.jit import TILE, exact, exponentials
@@ -26,9 +27,7 @@ from relatum.kernels.windowed_sigmoid import Plan
 
 __all__ = ["CompactSide", "compact", "top"]
 
-Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
 
 _CODES = 255
 _SLACK = 64  # bits that the exponential here may be off from that of numpy, several times over
@@ -51,8 +50,8 @@ class CompactSide:
 
     plan: Plan
     tiles: Bytes
-    lowest: npt.NDArray[np.int32]
-    steps: npt.NDArray[np.int32]
+    lowest: Int32
+    steps: Int32
     size: int
 
     @property
@@ -60,7 +59,7 @@ class CompactSide:
         """The memory that it takes."""
         return self.tiles.nbytes
 
-    def error(self, query: Floats) -> float:
+    def error(self, query: Float32) -> float:
         """Return by how much the sum of a query, as `Plan.query_side` gives it, and any candidate can be off at most."""
         relative = self.steps * 2.0**-24 * 1.001  # a code is found in float32, and may be the second nearest
         nearest = np.maximum(np.abs(np.log(query.astype(np.float64))) - self.plan.half - relative, 0.0)
@@ -70,7 +69,7 @@ class CompactSide:
         return float((relative * slopes).sum()) + (len(query) + 8) ** 2 * 2.0**-24
 
 
-def compact(candidates: Floats) -> CompactSide | None:
+def compact(candidates: Float32) -> CompactSide | None:
     """Return candidates [C, W] packed, for sigmoids; None where a window has a range that is too wide for that."""
     plan, (size, windows) = windowed_sigmoid.plan(candidates), candidates.shape
     if not size or not windows or plan.half.max() > windowed_sigmoid.PAIRED:
@@ -87,8 +86,8 @@ def compact(candidates: Floats) -> CompactSide | None:
 
 
 def top(
-    side: CompactSide, rows: Callable[[Ints], Floats], queries: Floats, k: int, excluded: Excluded, bonus: Bonus | None
-) -> tuple[Ints, Floats]:
+    side: CompactSide, rows: Callable[[Int64], Float32], queries: Float32, k: int, excluded: Excluded, bonus: Bonus | None
+) -> tuple[Int64, Float32]:
     """Return what `windowed_sigmoid.top` does, to the bit.
 
     Args:
@@ -122,16 +121,16 @@ def top(
     return ids, sums
 
 
-def _within(totals: Floats, k: int, margin: float) -> Ints:
+def _within(totals: Float32, k: int, margin: float) -> Int64:
     """Return which totals, ascending by index, may be among the k best, if each is off by half of a margin at most."""
     bar = _worst_of_best(totals, np.full(min(k, len(totals)), -np.inf, np.float32)) if k < len(totals) else -np.inf
     # A bonus can be large beside a sum, and then a float32 of both is rounded more.
     slack = margin + 4 * float(np.spacing(np.float32(np.abs(bar)))) if np.isfinite(bar) else 0.0
-    found: Ints = np.flatnonzero((totals >= bar - slack) & (totals > -np.inf))
+    found: Int64 = np.flatnonzero((totals >= bar - slack) & (totals > -np.inf))
     return found
 
 
-def _add_bonus(sums: Floats, chosen: Ints, pool: npt.NDArray[np.int32], values: Floats) -> None:
+def _add_bonus(sums: Float32, chosen: Int64, pool: Int32, values: Float32) -> None:
     """Add what some candidates, ascending, score more to the sums of those that were chosen, ascending too."""
     if len(pool):
         where = np.minimum(np.searchsorted(pool, chosen), len(pool) - 1)

@@ -7,21 +7,18 @@ facts name it.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Int32, Int64
 from relatum.kernels.filters import Excluded
 from relatum.kernels.jit import exact
 
 __all__ = ["TIMES", "count_right"]
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
-Ids = npt.NDArray[np.int32]
 
 TIMES = 4  # as many facts or more, that name a candidate, count alike
 
 
-def count_right(found: Excluded, answers: Ids, known: Excluded, own: Ids) -> tuple[Ints, Ints]:
+def count_right(found: Excluded, answers: Int32, known: Excluded, own: Int32) -> tuple[Int64, Int64]:
     """Return how often a rule names the answer of a question, and how many candidates it names in all, both int64[TIMES].
 
     Number n of either is about candidates that n + 1 facts name, the last about those that more do. Other known answers are

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from relatum.arrays import Int32, Int64
 from relatum.kernels import parallel
 from relatum.kernels.byte_words import control_bytes, first_byte, fold, low_bytes, word_at
 from relatum.kernels.jit import exact
@@ -21,7 +22,6 @@ __all__ = ["ENTITY", "IGNORED", "RELATION", "FieldScan", "columns_of", "same_ari
 
 ENTITY, RELATION, IGNORED = 0, 1, 2  # what a column holds
 
-Ids = npt.NDArray[np.int32]
 
 _PART = 1 << 18  # bytes that one thread takes at a time, about
 _TAB, _LINE_FEED, _RETURN, _NUMBER_SIGN = 9, 10, 13, 35
@@ -32,11 +32,11 @@ _U = np.uint64
 class _Room:
     """Arrays that one part of a text is scanned into; they are used again for the next text."""
 
-    relations: Ids
-    arities: Ids
-    entities: Ids
-    relation_fields: npt.NDArray[np.int64]
-    entity_fields: npt.NDArray[np.int64]
+    relations: Int32
+    arities: Int32
+    entities: Int32
+    relation_fields: Int64
+    entity_fields: Int64
 
 
 class FieldScan:
@@ -46,7 +46,9 @@ class FieldScan:
         self._relations, self._entities = relations, entities
         self._rooms: list[_Room] = []
 
-    def scan(self, text: npt.NDArray[np.uint8], size: int, holds: npt.NDArray[np.uint8]) -> tuple[Ids, Ids, Ids] | None:
+    def scan(
+        self, text: npt.NDArray[np.uint8], size: int, holds: npt.NDArray[np.uint8]
+    ) -> tuple[Int32, Int32, Int32] | None:
         """Return relations int32[lines], arities int32[lines] and entities int32[their sum].
 
         None if a line is odd; then names of this text may be in the tables already.
@@ -92,7 +94,7 @@ class FieldScan:
             np.concatenate([room.entities[: count[1]] for room, count in rooms]),
         )
 
-    def _make_rooms(self, sizes: npt.NDArray[np.int64]) -> None:
+    def _make_rooms(self, sizes: Int64) -> None:
         for number, size in enumerate(sizes.tolist()):
             most = size // 2 + 1  # a field and its end are two bytes at least
             if number < len(self._rooms) and len(self._rooms[number].entities) >= most:
@@ -102,7 +104,7 @@ class FieldScan:
             self._rooms[number : number + 1] = [_Room(*ids, *missed)]
 
 
-def _line_cuts(text: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.int64]:
+def _line_cuts(text: npt.NDArray[np.uint8], size: int) -> Int64:
     """Return where parts of a text begin and end: about `_PART` bytes each, and whole lines."""
     bounds = [0]
     whole = text.data[:size]
@@ -197,7 +199,7 @@ def same_arities(relations, arities, known):  # type: ignore[no-untyped-def]
     return True
 
 
-def columns_of(relations: Ids, arities: Ids, entities: Ids) -> list[tuple[Ids, Ids]]:
+def columns_of(relations: Int32, arities: Int32, entities: Int32) -> list[tuple[Int32, Int32]]:
     """Return lines by arity: the relations int32[n] and entities int32[arity, n] of each."""
     if not len(relations):
         return []

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
+
+from relatum.arrays import Float32, Int32, Int64
 
 __all__ = ["Bonus", "Excluded", "bonus_part", "excluded_pairs", "excluded_part", "no_bonus", "nothing_excluded"]
 
@@ -14,20 +15,20 @@ class Excluded(Protocol):
     """The candidates that each query leaves out, ascending: those of query q are pool[starts[q] : starts[q] + counts[q]]."""
 
     @property
-    def pool(self) -> npt.NDArray[np.int32]: ...  # noqa: D102
+    def pool(self) -> Int32: ...  # noqa: D102
     @property
-    def starts(self) -> npt.NDArray[np.int64]: ...  # noqa: D102
+    def starts(self) -> Int64: ...  # noqa: D102
     @property
-    def counts(self) -> npt.NDArray[np.int64]: ...  # noqa: D102
+    def counts(self) -> Int64: ...  # noqa: D102
 
 
 class Bonus(NamedTuple):
     """What some candidates of each query score beyond what their sides say; ascending ids, as in `Excluded`."""
 
-    pool: npt.NDArray[np.int32]
-    starts: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
-    values: npt.NDArray[np.float32]
+    pool: Int32
+    starts: Int64
+    counts: Int64
+    values: Float32
 
     def scaled(self, factor: float) -> Bonus:
         """Return the same candidates with values times a factor."""
@@ -35,9 +36,9 @@ class Bonus(NamedTuple):
 
 
 class _Lists(NamedTuple):
-    pool: npt.NDArray[np.int32]
-    starts: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
+    pool: Int32
+    starts: Int64
+    counts: Int64
 
 
 def nothing_excluded(queries: int) -> Excluded:
@@ -46,7 +47,7 @@ def nothing_excluded(queries: int) -> Excluded:
     return _Lists(np.empty(0, np.int32), none, none)
 
 
-def excluded_pairs(queries: npt.NDArray[np.int64], candidates: npt.NDArray[np.int64], count: int) -> Excluded:
+def excluded_pairs(queries: Int64, candidates: Int64, count: int) -> Excluded:
     """Return the lists of `count` queries from pairs of a query and a candidate, ordered by both."""
     counts = np.bincount(queries, minlength=count)
     return _Lists(candidates.astype(np.int32), np.cumsum(counts) - counts, counts)

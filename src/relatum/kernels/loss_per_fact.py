@@ -8,30 +8,28 @@ n K + 1 sums of sigmoids, and the gradient of all of them flows into n (K + 1) e
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Float32, Int64
 from relatum.kernels.jit import exponentials, fastmath_inline, reordered
 from relatum.kernels.windows import spread_row, sum_row
 
 __all__ = ["softmax_per_fact"]
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 
 _F = np.float32
 _ZERO, _ONE, _LIMIT = _F(0), _F(1), _F(30)
 
 
 def softmax_per_fact(
-    entities: Floats,
-    weights: Floats,
-    bias: Floats,
-    relations: Ints,
-    position_rows: Ints,
-    columns: Ints,
-    replacements: Ints,
+    entities: Float32,
+    weights: Float32,
+    bias: Float32,
+    relations: Int64,
+    position_rows: Int64,
+    columns: Int64,
+    replacements: Int64,
     factor: float,
-) -> tuple[float, Floats, Floats, Floats]:
+) -> tuple[float, Float32, Float32, Float32]:
     """Return the summed loss, and its gradients with respect to entities, weights and bias.
 
     Args:

@@ -8,8 +8,8 @@ compiled call that holds no lock: steps of several threads do not wait for each 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Float32, Int64
 from relatum.kernels import parallel, windowed_sigmoid_loops
 from relatum.kernels.filters import Excluded
 from relatum.kernels.jit import TILE, exponentials, fastmath_inline, reordered
@@ -18,8 +18,6 @@ from relatum.kernels.windows import spread_row, sum_row
 
 __all__ = ["plan_windows", "query_sides", "softmax_shared"]
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 
 _F = np.float32
 _ZERO, _ONE = _F(0), _F(1)
@@ -28,8 +26,8 @@ _SMALLEST = _F(-80)  # exp of less counts for nothing beside exp(0)
 
 
 def softmax_shared(
-    entities: Floats, weights: Floats, bias: Floats, columns: Ints, excluded: list[Excluded], factor: float
-) -> tuple[float, Floats, Floats, Floats]:
+    entities: Float32, weights: Float32, bias: Float32, columns: Int64, excluded: list[Excluded], factor: float
+) -> tuple[float, Float32, Float32, Float32]:
     """Return the loss summed over facts and positions, and its gradients with respect to entities, weights and bias.
 
     Args:

@@ -8,8 +8,8 @@ exp(l - h). Both are at least as large as the smaller weight and below 3: nothin
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Float32
 from relatum.kernels import parallel
 from relatum.kernels.jit import TILE, exact, exponentials
 
@@ -61,12 +61,10 @@ def odds_tiles(left, right, weights, first, last, odds, of_left, of_right):  # t
                 of_left[start + e], of_right[start + e] = of_high[e], of_low[e]
 
 
-Floats = npt.NDArray[np.float32]
-
 _TILES = 64  # in a part at least
 
 
-def mean_log_odds(left: Floats, right: Floats, weight: float, *, sloped: bool) -> tuple[Floats, Floats, Floats]:
+def mean_log_odds(left: Float32, right: Float32, weight: float, *, sloped: bool) -> tuple[Float32, Float32, Float32]:
     """Return the log-odds of weight * sigmoid(left) + (1 - weight) * sigmoid(right), and their slopes by left and by right.
 
     All have the shape of `left`; slopes that are not wanted are empty.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Float32
 from relatum.kernels import parallel
 from relatum.kernels.jit import TILE, exact, reordered
 from relatum.kernels.tiles import MIN_TILES, in_tiles
@@ -82,16 +82,13 @@ def backward_tiles(  # type: ignore[no-untyped-def]
                 of_weights[h] += weight_sum
 
 
-Floats = npt.NDArray[np.float32]
-
-
-def pack(candidates: Floats) -> Floats:
+def pack(candidates: Float32) -> Float32:
     """Return the candidates, [C, 2 H], in tiles, [tiles, 2 H, TILE]; a NaN is an error, for a minimum would hide it."""
     _refuse_nan(candidates)
     return in_tiles(candidates)
 
 
-def forward(queries: Floats, tiles: Floats, count: int, bias: Floats, weights: Floats, offset: float) -> Floats:
+def forward(queries: Float32, tiles: Float32, count: int, bias: Float32, weights: Float32, offset: float) -> Float32:
     """Return the scores, [Q, C], of queries [Q, 2 H] with `count` packed candidates, for bias b, weights v and offset c."""
     _refuse_nan(queries)
     scores = np.empty((len(queries), count), np.float32)
@@ -102,8 +99,8 @@ def forward(queries: Floats, tiles: Floats, count: int, bias: Floats, weights: F
 
 
 def backward(
-    queries: Floats, tiles: Floats, count: int, bias: Floats, weights: Floats, upstream: Floats
-) -> tuple[Floats, Floats, Floats, Floats]:
+    queries: Float32, tiles: Float32, count: int, bias: Float32, weights: Float32, upstream: Float32
+) -> tuple[Float32, Float32, Float32, Float32]:
     """Return the gradients with respect to queries, candidates, bias and weights, given that of the scores, [Q, C]."""
     ranges = parallel.cuts(len(tiles), MIN_TILES)
     of_queries = np.zeros((len(ranges), *queries.shape), np.float32)
@@ -119,6 +116,6 @@ def backward(
     return of_queries.sum(0), of_candidates, of_bias.sum(0), of_weights.sum(0)
 
 
-def _refuse_nan(values: Floats) -> None:
+def _refuse_nan(values: Float32) -> None:
     if np.isnan(values).any():
         raise FloatingPointError("a side holds a NaN")

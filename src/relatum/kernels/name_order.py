@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from relatum.arrays import Int32, Int64
 from relatum.kernels import parallel
 from relatum.kernels.byte_words import low_bytes, reversed_bytes, word_at
 from relatum.kernels.jit import exact, strict_inline
@@ -17,15 +18,13 @@ from relatum.kernels.radix_sort import sorted_order, take
 __all__ = ["are_ascending", "copy_names", "name_order"]
 
 Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-Ids = npt.NDArray[np.int32]
 
 _ROUNDS = 8
 _LEAST = 1 << 12  # names in a part
 _U = np.uint64
 
 
-def name_order(text: Bytes, starts: Ints) -> Ids:
+def name_order(text: Bytes, starts: Int64) -> Int32:
     """Return the numbers of names in the order of their bytes.
 
     Args:
@@ -57,7 +56,7 @@ def name_order(text: Bytes, starts: Ints) -> Ids:
     return found
 
 
-def copy_names(text: Bytes, starts: Ints, order: Ids) -> tuple[Bytes, Ints]:
+def copy_names(text: Bytes, starts: Int64, order: Int32) -> tuple[Bytes, Int64]:
     """Return the names in an order: their text, one a line, without the last line end, and where each starts."""
     copied = np.zeros(len(order) + 1, np.int64)
     np.cumsum(np.diff(starts)[order], out=copied[1:])

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from relatum.arrays import Int32, Int64
 from relatum.kernels.byte_words import PADDING, fetch_ahead, fold, low_bytes, new_keys, same_bytes, word_at
 from relatum.kernels.jit import exact, strict_inline
 
 __all__ = ["MISS_FIELDS", "NameTable", "add_missed", "any_blank", "find", "grow_slots", "hash_names", "is_blank", "look_up"]
 
 Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
 
 MISS_FIELDS = 4  # of a name that was not found: start, length, upper half of the hash, and where its number belongs
 
@@ -45,11 +45,11 @@ class NameTable:
         return self._count
 
     @property
-    def arrays(self) -> tuple[npt.NDArray[np.uint64], Ints, Bytes]:
+    def arrays(self) -> tuple[npt.NDArray[np.uint64], Int64, Bytes]:
         """What kernels that look names up are given: slots, starts and text; they are others when names were added."""
         return self.slots, self.starts, self.text
 
-    def add_missed(self, source: Bytes, missed: Ints, numbers: npt.NDArray[np.int32]) -> bool:
+    def add_missed(self, source: Bytes, missed: Int64, numbers: Int32) -> bool:
         """Number the names that were not found, and write each number where it belongs; return whether none is blank.
 
         Args:
@@ -61,14 +61,14 @@ class NameTable:
         self._count, clean = add_missed(source, missed, *self.arrays, self._count, numbers)
         return bool(clean)
 
-    def number_all(self, names: Iterable[bytes]) -> npt.NDArray[np.int32]:
+    def number_all(self, names: Iterable[bytes]) -> Int32:
         """Return the number of each name; a new one gets the next."""
         names = list(names)
         starts = np.zeros(len(names) + 1, np.int64)
         np.cumsum([len(name) + 1 for name in names], out=starts[1:])
         return self.number_lines(np.frombuffer(b"\n".join(names), np.uint8), starts)
 
-    def number_lines(self, text: Bytes, starts: Ints, *, add: bool = True) -> npt.NDArray[np.int32]:
+    def number_lines(self, text: Bytes, starts: Int64, *, add: bool = True) -> Int32:
         """Return the number of each name, from starts[i] to before starts[i + 1] - 1; a new one gets the next.
 
         Without `add` nothing is added, and the number of a new one is negative.

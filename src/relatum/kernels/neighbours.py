@@ -10,14 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Float64, Int64
 from relatum.kernels.jit import exact
 
 __all__ = ["HOLDERS", "STEPS", "Links", "neighbour_shares"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 HOLDERS = 2_000  # of one answer that are looked at; where it has more, some at even distances
 STEPS = 1 << 17  # from others to their answers, for one question; the closest others come first
@@ -33,13 +31,13 @@ class Links(NamedTuple):
         holders: of one answer after the other.
     """
 
-    starts: Ints
-    answers: Ints
-    holder_starts: Ints
-    holders: Ints
+    starts: Int64
+    answers: Int64
+    holder_starts: Int64
+    holders: Int64
 
 
-def neighbour_shares(links: Links, given: Ints, left_out: Ints, most: int) -> tuple[Ints, Ints, Floats]:
+def neighbour_shares(links: Links, given: Int64, left_out: Int64, most: int) -> tuple[Int64, Int64, Float64]:
     """Return the answers that others speak for: question, answer and its share of all that they say, ascending.
 
     The shares of what a given entity does not have sum to 1, and the `most` largest are returned, with all that are equal.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Bool, Float32
 from relatum.kernels import parallel
 from relatum.kernels.jit import TILE, exact, reordered
 from relatum.kernels.tiles import MIN_TILES, in_tiles
@@ -89,16 +89,13 @@ def backward_tiles(  # type: ignore[no-untyped-def]
                 of_weights[h] += weight_sum
 
 
-Floats = npt.NDArray[np.float32]
-
-
-def pack(candidates: Floats) -> Floats:
+def pack(candidates: Float32) -> Float32:
     """Return the candidates, [C, H] or [C, 2 H], in tiles, [tiles, ..., TILE]; a relu would hide what is not finite."""
     _require(np.isfinite(candidates))
     return in_tiles(candidates)
 
 
-def forward(queries: Floats, tiles: Floats, count: int, weights: Floats) -> Floats:
+def forward(queries: Float32, tiles: Float32, count: int, weights: Float32) -> Float32:
     """Return w . relu(min(m + j, a + k)), [Q, C], for queries [m; a], [Q, 2 H], and `count` packed candidates [j; k].
 
     Candidates without a first half have j = 0. In m, infinity stands for no limit.
@@ -112,7 +109,9 @@ def forward(queries: Floats, tiles: Floats, count: int, weights: Floats) -> Floa
     return sums
 
 
-def backward(queries: Floats, tiles: Floats, count: int, weights: Floats, upstream: Floats) -> tuple[Floats, Floats, Floats]:
+def backward(
+    queries: Float32, tiles: Float32, count: int, weights: Float32, upstream: Float32
+) -> tuple[Float32, Float32, Float32]:
     """Return the gradients with respect to queries, candidates and weights, given that of the sums, [Q, C].
 
     Where both sums are equal, the first has the gradient; a relu has none at 0.
@@ -127,6 +126,6 @@ def backward(queries: Floats, tiles: Floats, count: int, weights: Floats, upstre
     return of_queries.sum(0), np.ascontiguousarray(rows[:count]), of_weights.sum(0)
 
 
-def _require(fine: npt.NDArray[np.bool_]) -> None:
+def _require(fine: Bool) -> None:
     if not fine.all():
         raise FloatingPointError("a side holds a number that is not finite")

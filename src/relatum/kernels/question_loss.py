@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Float32, Int32, Int64
 from relatum.kernels.answer_loss import Objective, slopes_of
 from relatum.kernels.jit import TILE, exponentials, fastmath_inline, reordered
 from relatum.kernels.loss_shared import plan_windows, query_sides
@@ -24,9 +24,6 @@ from relatum.kernels.windows import spread_row, sum_row
 
 __all__ = ["Gradients", "question_gradients"]
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
-Ids = npt.NDArray[np.int32]
 
 _F = np.float32
 _ZERO, _ONE = _F(0), _F(1)
@@ -42,20 +39,20 @@ class Gradients(NamedTuple):
 
     loss: float
     weight: float  # of all answers together
-    rows: Ints  # of entities that have a gradient, ascending
-    entities: Floats  # [rows, kept columns]
-    relations: Floats  # [arity, kept columns]
-    bias: Floats  # [kept windows]
+    rows: Int64  # of entities that have a gradient, ascending
+    entities: Float32  # [rows, kept columns]
+    relations: Float32  # [arity, kept columns]
+    bias: Float32  # [kept windows]
 
 
 def question_gradients(
-    tables: tuple[Floats, Floats, Floats],
+    tables: tuple[Float32, Float32, Float32],
     relation: tuple[int, int],
     position: int,
-    questions: tuple[Ids, Ids, Ints],
-    chosen: Ints,
-    pool: Ints | None,
-    windows: Ints,
+    questions: tuple[Int32, Int32, Int64],
+    chosen: Int64,
+    pool: Int64 | None,
+    windows: Int64,
     factor: float,
     objective: Objective,
     *,

@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from relatum.arrays import Int32
 from relatum.kernels import parallel
 from relatum.kernels.jit import exact
 
 __all__ = ["sorted_order", "take"]
 
 Words = npt.NDArray[np.uint64]
-Ids = npt.NDArray[np.int32]
 
 _BITS = 11  # of a digit
 _LEAST = 1 << 15  # rows in a part
 _U = np.uint64
 
 
-def sorted_order(words: Sequence[Words]) -> Ids:
+def sorted_order(words: Sequence[Words]) -> Int32:
     """Return the order that sorts rows by words[0], then words[1], ...; equal rows keep theirs. At most 2^31 - 1 rows."""
     rows = len(words[0])
     ranges = parallel.cuts(rows, _LEAST)
@@ -47,7 +47,7 @@ def sorted_order(words: Sequence[Words]) -> Ids:
     return order
 
 
-def take(source: npt.NDArray[Any], order: Ids) -> npt.NDArray[Any]:
+def take(source: npt.NDArray[Any], order: Int32) -> npt.NDArray[Any]:
     """Return source[order], worked out by all threads."""
     found = np.empty(len(order), source.dtype)
     ranges = parallel.cuts(len(order), _LEAST)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Float32, Int32, Int64
 from relatum.kernels import parallel
 from relatum.kernels.filters import Bonus, Excluded
 from relatum.kernels.jit import exact, strict_inline
@@ -104,18 +104,15 @@ def add_bonus_rows(scores, bonus):  # type: ignore[no-untyped-def]
             scores[q, pool[index]] += values[index]
 
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
-
 FEW = 64  # so many are kept in order while scores pass by; more of them are sorted when all scores are there
 
 
-def add_bonus(scores: Floats, bonus: Bonus) -> None:
+def add_bonus(scores: Float32, bonus: Bonus) -> None:
     """Add what some candidates score more to scores [Q, C], in place."""
     add_bonus_rows(scores, tuple(bonus))
 
 
-def count_better(scores: Floats, targets: Ints, excluded: Excluded) -> tuple[Ints, Ints]:
+def count_better(scores: Float32, targets: Int64, excluded: Excluded) -> tuple[Int64, Int64]:
     """Return, per row of [Q, C], how many scores are above that of the target, and how many equal it, both int64[Q].
 
     The target itself and the candidates excluded from the row are not counted.
@@ -126,7 +123,7 @@ def count_better(scores: Floats, targets: Ints, excluded: Excluded) -> tuple[Int
     return better, equal
 
 
-def top(scores: Floats, k: int, excluded: Excluded) -> tuple[Ints, Floats]:
+def top(scores: Float32, k: int, excluded: Excluded) -> tuple[Int64, Float32]:
     """Return ids and scores of the k best of each row, both [Q, k], best first, smaller id first on ties; else -1, -inf."""
     check_k(k)
     best = np.full((len(scores), k), -np.inf, np.float32)
@@ -144,7 +141,7 @@ def check_k(k: int) -> None:
 
 
 def _sort_rows(
-    scores: Floats, pool: npt.NDArray[np.int32], starts: Ints, counts: Ints, first: int, last: int, best: Floats, ids: Ints
+    scores: Float32, pool: Int32, starts: Int64, counts: Int64, first: int, last: int, best: Float32, ids: Int64
 ) -> int:
     """Do what `top_rows` does by sorting all that are as good as the last one wanted."""
     not_finite = 0
@@ -162,7 +159,7 @@ def _sort_rows(
     return not_finite
 
 
-def _over_rows(scores: Floats, work: Callable[[int, int], int]) -> None:
+def _over_rows(scores: Float32, work: Callable[[int, int], int]) -> None:
     ranges = parallel.cuts(len(scores))
     not_finite = [0] * len(ranges)
 

@@ -6,28 +6,26 @@ Columns that come in runs of neighbours are copied a run at a time, several time
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Float32, Int64
 from relatum.kernels import parallel
 from relatum.kernels.jit import exact, strict_inline
 
 __all__ = ["adagrad", "block", "gather", "runs_of"]
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 
 _ROWS = 512  # in a part at least
 
 
 def adagrad(
-    table: Floats,
-    history: Floats,
-    rows: npt.NDArray[np.int64],
-    gradient: Floats,
+    table: Float32,
+    history: Float32,
+    rows: Int64,
+    gradient: Float32,
     learning_rate: float,
     weight_decay: float = 0.0,
     epsilon: float = 1e-10,
-    columns: npt.NDArray[np.int64] | None = None,
+    columns: Int64 | None = None,
     among: tuple[int, int] | None = None,
 ) -> None:
     """Take one step, in place, on the given distinct rows of table [n, d] and its sums of squares, history [n, d].
@@ -137,7 +135,7 @@ def _copy_run(source, i, target, j):  # type: ignore[no-untyped-def]
     target[j4], target[j5], target[j6], target[j7] = e, f, g, h
 
 
-def block(table: Floats, rows: Ints, columns: Ints) -> Floats:
+def block(table: Float32, rows: Int64, columns: Int64) -> Float32:
     """Return table[rows][:, columns]."""
     found = np.empty((len(rows), len(columns)), np.float32)
     _take(table, rows, columns, found)

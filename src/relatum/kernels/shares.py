@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Int32, Int64
 from relatum.kernels.filters import Excluded
 from relatum.kernels.jit import exact
 
 __all__ = ["count_shares"]
 
-Ints = npt.NDArray[np.int64]
-Ids = npt.NDArray[np.int32]
 
-
-def count_shares(found: Excluded, answers: Ids, known: Excluded, left_out: Ids) -> tuple[Ints, Ints]:
+def count_shares(found: Excluded, answers: Int32, known: Excluded, left_out: Int32) -> tuple[Int64, Int64]:
     """Return how many facts name the answer of each question, and how many name anything that is not known, int64[n] both.
 
     The second counts what names the answer too; other known answers are no rivals of it and are not counted.

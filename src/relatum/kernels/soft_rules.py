@@ -11,16 +11,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from relatum.arrays import Float32, Int32, Int64
 from relatum.kernels import parallel
 from relatum.kernels.evidence import TIMES
 from relatum.kernels.jit import exact, strict_inline
 
 __all__ = ["MATCH", "PATH", "VALUE", "PooledIndexes", "RuleProgram", "RuleScratch", "fire"]
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
-Ids = npt.NDArray[np.int32]
-Named = tuple[Ints, Ids, Floats, Floats, Floats, Floats]
+Named = tuple[Int64, Int32, Float32, Float32, Float32, Float32]
 
 MATCH, PATH, VALUE = 0, 1, 2  # a fact names the answer; two that are joined do; the answer is a value if there is a fact
 _JOINED = -2  # the term of a key that is the joined entity; a constant entity e is the term -3 - e
@@ -43,14 +41,14 @@ class PooledIndexes(NamedTuple):
         answers: those of all indexes.
     """
 
-    levels: Ints
-    widths: Ints
-    bounds: Ints
-    keys: Ints
-    offset_starts: Ints
-    offsets: Ids
-    answer_starts: Ints
-    answers: Ids
+    levels: Int64
+    widths: Int64
+    bounds: Int64
+    keys: Int64
+    offset_starts: Int64
+    offsets: Int32
+    answer_starts: Int64
+    answers: Int32
 
 
 class RuleProgram(NamedTuple):
@@ -69,14 +67,14 @@ class RuleProgram(NamedTuple):
     """
 
     templates: npt.NDArray[np.int8]
-    confidences: Floats
-    by_times: Floats
-    answers: Ints
-    first: Ints
-    first_terms: Ints
-    second: Ints
-    second_terms: Ints
-    terms: Ints
+    confidences: Float32
+    by_times: Float32
+    answers: Int64
+    first: Int64
+    first_terms: Int64
+    second: Int64
+    second_terms: Int64
+    terms: Int64
 
 
 class RuleScratch:
@@ -96,7 +94,7 @@ class RuleScratch:
 def fire(
     program: RuleProgram,
     indexes: PooledIndexes,
-    questions: Ids,
+    questions: Int32,
     candidates: int,
     most: int,
     widest: int,
@@ -141,7 +139,7 @@ def fire(
 def _part(
     program: RuleProgram,
     indexes: PooledIndexes,
-    columns: Ids,
+    columns: Int32,
     first: int,
     last: int,
     candidates: int,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Float32
 from relatum.kernels import parallel
 from relatum.kernels.jit import TILE, exact
 
@@ -28,7 +28,7 @@ def pack_tiles(candidates, first, last, tiles):  # type: ignore[no-untyped-def]
                 out[e] = _ZERO
 
 
-def in_tiles(candidates: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def in_tiles(candidates: Float32) -> Float32:
     """Return candidates, [C, features], in tiles, [tiles, features, TILE]."""
     tiles = np.empty((-(-len(candidates) // TILE), candidates.shape[1], TILE), np.float32)
     ranges = parallel.cuts(len(tiles), MIN_TILES)

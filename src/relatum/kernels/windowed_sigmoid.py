@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Float32, Int64
 from relatum.kernels import parallel, ranking, windowed_sigmoid_loops
 from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part, no_bonus
 from relatum.kernels.jit import TILE
@@ -39,8 +39,6 @@ __all__ = [
     "top",
 ]
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 
 CLAMP = 20.0
 PAIRED, SINGLE = 12.0, 34.0
@@ -52,9 +50,9 @@ _SUMS = 1 << 24  # that are kept at once to be sorted
 class Plan:
     """How the windows of some candidates are computed, by the range of their values."""
 
-    order: Ints  # [W]: window order[j] is taken at j: paired ones first, then single ones, then the rest
-    centre: Floats  # [W], in that order
-    half: Floats  # [W], in that order: half the range
+    order: Int64  # [W]: window order[j] is taken at j: paired ones first, then single ones, then the rest
+    centre: Float32  # [W], in that order
+    half: Float32  # [W], in that order: half the range
     paired: int
     single: int
     tanh: bool
@@ -64,7 +62,7 @@ class Plan:
         """What both sides are multiplied with."""
         return np.float32(2 if self.tanh else 1)
 
-    def arguments(self, candidates: Floats) -> tuple[Any, ...]:
+    def arguments(self, candidates: Float32) -> tuple[Any, ...]:
         """Return what every loop takes first."""
         return candidates, self.steep, self.order, self.centre, self.paired, self.single
 
@@ -72,7 +70,7 @@ class Plan:
         """Return what is added to a sum of sigmoids less one half."""
         return np.float32(0 if self.tanh else len(self.order) / 2)
 
-    def query_side(self, queries: Floats) -> Floats:
+    def query_side(self, queries: Float32) -> Float32:
         """Return exp(-a) of the clamped, centred queries, [Q, W] in the plan's order; the last windows hold a itself."""
         values = queries[:, self.order] * self.steep + self.centre
         if not np.isfinite(values).all():
@@ -83,7 +81,7 @@ class Plan:
         return np.ascontiguousarray(values)
 
 
-def extremes(candidates: Floats) -> tuple[Floats, Floats]:
+def extremes(candidates: Float32) -> tuple[Float32, Float32]:
     """Return the smallest and the largest value of each window, float32[W] both."""
     ranges = parallel.cuts(len(candidates), 1024)
     low, high = np.empty((2, len(ranges), candidates.shape[1]), np.float32)
@@ -95,14 +93,14 @@ def extremes(candidates: Floats) -> tuple[Floats, Floats]:
     return lowest, highest
 
 
-def plan(candidates: Floats, *, tanh: bool = False) -> Plan:
+def plan(candidates: Float32, *, tanh: bool = False) -> Plan:
     """Return how candidates [C, W] are to be computed, for sigmoid or for tanh."""
     windows = candidates.shape[1]
     none = np.zeros(windows, np.float32)
     return plan_between(*(extremes(candidates) if len(candidates) else (none, none)), tanh=tanh)
 
 
-def plan_between(low: Floats, high: Floats, *, tanh: bool = False) -> Plan:
+def plan_between(low: Float32, high: Float32, *, tanh: bool = False) -> Plan:
     """Return how candidates are to be computed whose windows, [W] both, hold nothing below `low` or above `high`.
 
     The bits of sums follow from these two, so where candidates are computed in parts, all parts take the same.
@@ -118,7 +116,7 @@ def plan_between(low: Floats, high: Floats, *, tanh: bool = False) -> Plan:
     return Plan(order, (low * steep + half)[order], half[order], paired, single, tanh)
 
 
-def forward(plan: Plan, queries: Floats, candidates: Floats) -> Floats:
+def forward(plan: Plan, queries: Float32, candidates: Float32) -> Float32:
     """Return the sums, [Q, C], for queries [Q, W]."""
     scores = np.empty((len(queries), len(candidates)), np.float32)
     start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries))
@@ -126,7 +124,7 @@ def forward(plan: Plan, queries: Floats, candidates: Floats) -> Floats:
     return _finished(plan, scores)
 
 
-def backward(plan: Plan, queries: Floats, candidates: Floats, upstream: Floats) -> tuple[Floats, Floats]:
+def backward(plan: Plan, queries: Float32, candidates: Float32, upstream: Float32) -> tuple[Float32, Float32]:
     """Return the gradients with respect to queries [Q, W] and candidates [C, W], given that of the sums, [Q, C]."""
     start = (*plan.arguments(candidates), np.ascontiguousarray(plan.query_side(queries).T), upstream)
     parts = np.zeros((parallel.PARTS, *queries.shape[::-1]), np.float32)
@@ -142,8 +140,8 @@ def backward(plan: Plan, queries: Floats, candidates: Floats, upstream: Floats) 
 
 
 def count_better(
-    plan: Plan, queries: Floats, candidates: Floats, targets: Ints, excluded: Excluded, bonus: Bonus | None = None
-) -> tuple[Ints, Ints]:
+    plan: Plan, queries: Float32, candidates: Float32, targets: Int64, excluded: Excluded, bonus: Bonus | None = None
+) -> tuple[Int64, Int64]:
     """Return how many candidates score above each query's target, and how many exactly as much, both int64[Q].
 
     The target itself and the candidates excluded from a query are not counted; what is in `bonus` is added to the sums. No
@@ -154,7 +152,7 @@ def count_better(
     return better, equal - 1  # the target equals itself
 
 
-def target_sums(plan: Plan, queries: Floats, candidates: Floats, targets: Ints, bonus: Bonus | None = None) -> Floats:
+def target_sums(plan: Plan, queries: Float32, candidates: Float32, targets: Int64, bonus: Bonus | None = None) -> Float32:
     """Return the sum of each query with its own target, in the units of the loops, which for tanh have half of a sum."""
     more = no_bonus(len(queries)) if bonus is None else _in_half_units(plan, bonus)
     start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries), targets)
@@ -167,13 +165,13 @@ def target_sums(plan: Plan, queries: Floats, candidates: Floats, targets: Ints, 
 
 def count_above(
     plan: Plan,
-    queries: Floats,
-    candidates: Floats,
-    bars: Floats,
-    targets: Ints,
+    queries: Float32,
+    candidates: Float32,
+    bars: Float32,
+    targets: Int64,
     excluded: Excluded,
     bonus: Bonus | None = None,
-) -> tuple[Ints, Ints]:
+) -> tuple[Int64, Int64]:
     """Return how many candidates score above each query's bar, as `target_sums` has it, and how many as much, int64[Q] both.
 
     A target that is among the candidates is counted as equal to itself, even where it is excluded; -1 is none of them.
@@ -191,8 +189,8 @@ def count_above(
 
 
 def top(
-    plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Excluded, bonus: Bonus | None = None
-) -> tuple[Ints, Floats]:
+    plan: Plan, queries: Float32, candidates: Float32, k: int, excluded: Excluded, bonus: Bonus | None = None
+) -> tuple[Int64, Float32]:
     """Return the ids and sums of the k best candidates of each query, both [Q, k], best first, smaller id first on ties.
 
     Where fewer than k are left after the exclusions, the id is -1 and the sum -inf. What is in `bonus` is added to the sums.
@@ -214,8 +212,8 @@ def top(
 
 
 def _top_of_many(
-    plan: Plan, queries: Floats, candidates: Floats, k: int, excluded: Excluded, bonus: Bonus | None
-) -> tuple[Ints, Floats]:
+    plan: Plan, queries: Float32, candidates: Float32, k: int, excluded: Excluded, bonus: Bonus | None
+) -> tuple[Int64, Float32]:
     """Return what `top` does for a large k, where all sums of some queries at a time are kept and sorted."""
     ids, sums = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32)
     step = max(1, _SUMS // max(1, len(candidates)))
@@ -233,13 +231,13 @@ def _in_half_units(plan: Plan, bonus: Bonus) -> Bonus:
     return bonus.scaled(0.5) if plan.tanh else bonus
 
 
-def _finished(plan: Plan, sums: Floats) -> Floats:
+def _finished(plan: Plan, sums: Float32) -> Float32:
     if plan.tanh:
         sums *= np.float32(2)
     return sums
 
 
-def _over_tiles(candidates: Floats, work: Callable[[int, int, int], None]) -> None:
+def _over_tiles(candidates: Float32, work: Callable[[int, int, int], None]) -> None:
     """Call work(part, first tile, last tile) for every part of the candidates."""
     ranges = parallel.cuts(-(-len(candidates) // TILE), _TILES)
     parallel.run(lambda n: work(n, *ranges[n]), len(ranges))

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Float32
 from relatum.kernels import parallel
 from relatum.kernels.jit import exact, fastmath_inline, reordered, strict_inline
 
 __all__ = ["spread_row", "sum_row", "window_gradients", "window_sums"]
 
-Floats = npt.NDArray[np.float32]
 
 _ROWS = 2048  # in a part at least
 
 
-def window_sums(values: Floats, weights: Floats, window: int) -> Floats:
+def window_sums(values: Float32, weights: Float32, window: int) -> Float32:
     """Return sum over k in window j of values[i, k] * weights[i // share, k], [n, d / window].
 
     Args:
@@ -30,7 +29,7 @@ def window_sums(values: Floats, weights: Floats, window: int) -> Floats:
     return sums
 
 
-def window_gradients(values: Floats, weights: Floats, window: int, upstream: Floats) -> tuple[Floats, Floats]:
+def window_gradients(values: Float32, weights: Float32, window: int, upstream: Float32) -> tuple[Float32, Float32]:
     """Return the gradients with respect to values and weights, given that of the sums, [n, d / window]."""
     share = len(values) // max(1, len(weights))
     ranges = parallel.cuts(len(values), _ROWS)

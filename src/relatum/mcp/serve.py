@@ -9,9 +9,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from relatum.api import Run
-from relatum.errors import SettingError
 from relatum.extras import optional
-from relatum.listening import is_loopback, listen, serve_until_signal
+from relatum.listening import check_token, is_loopback, listen, serve_until_signal
 from relatum.mcp.tools import server_of
 from relatum.progress import silence
 
@@ -49,8 +48,8 @@ def serve_http(run: Run, name: str, *, host: str = "127.0.0.1", port: int = 8322
         import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
 
-    if token is not None and (len(token) < 8 or not token.isascii() or not token.isprintable()):
-        raise SettingError("--token: must be at least 8 printable characters of ASCII")
+    if token is not None:
+        check_token(token)
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)
         sys.stderr.write(f"relatum: clients send the header Authorization: Bearer {token}\n")

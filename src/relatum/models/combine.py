@@ -9,10 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.arrays import Int64
 from relatum.data.sorting import spread
 from relatum.kernels.compact_side import CompactSide
 from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part
@@ -21,10 +21,8 @@ from relatum.models.ops import as_array, backend_for, minimum_scores, pair_score
 
 __all__ = ["SIGMAS", "Combine", "Dot", "MatrixCombine", "MinimumOfPairs", "SquaredDistance", "WindowedSigma"]
 
-Ints = npt.NDArray[np.int64]
 
-
-def _count_in(scores: Tensor, targets: Tensor, excluded: Excluded) -> tuple[Ints, Ints]:
+def _count_in(scores: Tensor, targets: Tensor, excluded: Excluded) -> tuple[Int64, Int64]:
     """Return, per row, how many scores are above that of the target, and how many equal it, without what is excluded."""
     if backend_for(scores) == "numba":
         from relatum.kernels import ranking
@@ -95,7 +93,7 @@ class Combine(ABC):
     @abstractmethod
     def count_better(
         self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded, bonus: Bonus | None = None
-    ) -> tuple[Ints, Ints]:
+    ) -> tuple[Int64, Int64]:
         """Return how many candidates score above each query's target, and how many exactly as much, int64[Q] both.
 
         `targets` are indices of candidates. The target itself and what is excluded are not counted. `bonus` is what some
@@ -120,7 +118,7 @@ class Combine(ABC):
         self,
         queries: Tensor,
         side: CompactSide,
-        rows: Callable[[Ints], Tensor],
+        rows: Callable[[Int64], Tensor],
         k: int,
         excluded: Excluded,
         bonus: Bonus | None = None,
@@ -133,7 +131,7 @@ class MatrixCombine(Combine):
 
     def count_better(
         self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded, bonus: Bonus | None = None
-    ) -> tuple[Ints, Ints]:
+    ) -> tuple[Int64, Int64]:
         """Return the counts from matrices of scores."""
         return _count_by_matrix(self, queries, candidates, targets, excluded, bonus)
 
@@ -151,7 +149,7 @@ class MatrixCombine(Combine):
         self,
         queries: Tensor,
         side: CompactSide,
-        rows: Callable[[Ints], Tensor],
+        rows: Callable[[Int64], Tensor],
         k: int,
         excluded: Excluded,
         bonus: Bonus | None = None,
@@ -163,7 +161,7 @@ class MatrixCombine(Combine):
 @torch.no_grad()
 def _count_by_matrix(
     combine: Combine, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded, bonus: Bonus | None
-) -> tuple[Ints, Ints]:
+) -> tuple[Int64, Int64]:
     counts = np.empty((2, len(queries)), np.int64)
     for part in _parts(queries, candidates):
         scores = _with_bonus(combine.matrix(queries[part], candidates), bonus, part)
@@ -249,7 +247,7 @@ class WindowedSigma(Combine):
 
     def count_better(
         self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded, bonus: Bonus | None = None
-    ) -> tuple[Ints, Ints]:
+    ) -> tuple[Int64, Int64]:
         """Return the counts by the fused kernel where there is one: no score is kept."""
         if self.sigma == "exp" or backend_for(queries) != "numba":
             return _count_by_matrix(self, queries, candidates, targets, excluded, bonus)
@@ -284,7 +282,7 @@ class WindowedSigma(Combine):
         self,
         queries: Tensor,
         side: CompactSide,
-        rows: Callable[[Ints], Tensor],
+        rows: Callable[[Int64], Tensor],
         k: int,
         excluded: Excluded,
         bonus: Bonus | None = None,

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.arrays import Int32, Int64
 from relatum.errors import SettingError
 from relatum.kernels.filters import Excluded
 
@@ -38,8 +39,6 @@ __all__ = [
     "window_sums",
 ]
 
-Ints = npt.NDArray[np.int64]
-Ids = npt.NDArray[np.int32]
 Objective = tuple[bool, float, float]  # see `relatum.models.training_protocols.Objective`
 
 BACKENDS = ("numba", "compile", "eager")
@@ -295,7 +294,7 @@ def softmax_loss_shared(
 
 
 def softmax_loss_of_answers(
-    scores: Tensor, candidates: Ints, answers: tuple[Ids, Ints], chosen: Ints, objective: Objective
+    scores: Tensor, candidates: Int64, answers: tuple[Int32, Int64], chosen: Int64, objective: Objective
 ) -> tuple[Tensor, float]:
     """Return the mean loss per answer of the chosen questions, whose scores [n, candidates] are given, and their weight.
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from relatum.arrays import Int64
 from relatum.data.questions import Questions
 from relatum.kernels.filters import Excluded
 from relatum.models.base import Model, Parameters, Settings, drop, normal, rows
@@ -22,7 +23,7 @@ from relatum.models.ops import (
     softmax_loss_shared,
     window_sums,
 )
-from relatum.models.training_protocols import ColumnDropout, FusedLoss, FusedQuestions, Gradient, Ints, Objective
+from relatum.models.training_protocols import ColumnDropout, FusedLoss, FusedQuestions, Gradient, Objective
 from relatum.settings import require, setting
 
 __all__ = ["ReAlE", "ReAlESettings"]
@@ -173,8 +174,8 @@ class ReAlE(Model, ColumnDropout, FusedLoss, FusedQuestions, Summable):
         self,
         parameters: Parameters,
         questions: Questions,
-        chosen: Ints,
-        pool: Ints | None,
+        chosen: Int64,
+        pool: Int64 | None,
         objective: Objective,
         rng: torch.Generator,
     ) -> tuple[float, float, list[Gradient]] | None:

@@ -10,11 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.arrays import Int64
 from relatum.data.questions import Questions
 from relatum.kernels.filters import Excluded
 from relatum.models.base import Parameters
@@ -30,16 +29,14 @@ __all__ = [
     "Penalty",
 ]
 
-Ints = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Gradient:
     """The gradient of some rows, ascending, and columns of a parameter; of all of them if None."""
 
     name: str
-    rows: Ints | None
-    columns: Ints | None
+    rows: Int64 | None
+    columns: Int64 | None
     values: Tensor
 
 
@@ -84,8 +81,8 @@ class FusedQuestions(ABC):
         self,
         parameters: Parameters,
         questions: Questions,
-        chosen: Ints,
-        pool: Ints | None,
+        chosen: Int64,
+        pool: Int64 | None,
         objective: Objective,
         rng: torch.Generator,
     ) -> tuple[float, float, list[Gradient]] | None:

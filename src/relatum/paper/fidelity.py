@@ -11,9 +11,9 @@ import numpy as np
 
 from relatum.algebra import Expression
 from relatum.algebra.node import post_order
+from relatum.arrays import Int64
 from relatum.data.derivations import OPERATIONS
 from relatum.data.hypergraph import Hypergraph, Split
-from relatum.data.sorting import Index
 from relatum.synth.dataset import SynthDataset
 
 __all__ = ["LARGE", "Criteria", "Shape", "criteria", "distances", "kolmogorov_smirnov", "total_variation"]
@@ -34,8 +34,8 @@ class Shape:
     """
 
     arities: Mapping[int, int]
-    degrees: Index
-    sizes: Index
+    degrees: Int64
+    sizes: Int64
 
     @classmethod
     def of(cls, split: Split) -> Shape:
@@ -52,7 +52,7 @@ def total_variation(ours: Mapping[int, float], theirs: Mapping[int, float]) -> f
     return sum(map(abs, gaps)) / 2
 
 
-def kolmogorov_smirnov(ours: Index, theirs: Index) -> float:
+def kolmogorov_smirnov(ours: Int64, theirs: Int64) -> float:
     """Return the largest difference between the cumulative distributions of two samples: 0 if alike, 1 if apart."""
     values = np.union1d(ours, theirs)
     shares = [np.searchsorted(np.sort(sample), values, side="right") / len(sample) for sample in (ours, theirs)]

@@ -25,10 +25,10 @@ import numpy as np
 
 from relatum.algebra.clauses import Atom, Definition, Rule, Term, definitions_of
 from relatum.algebra.expression import Expression
-from relatum.arrays import Bool
+from relatum.arrays import Bool, Int64
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import Schema
-from relatum.data.sorting import Index, differs_from_previous, row_order, spread
+from relatum.data.sorting import differs_from_previous, row_order, spread
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, SettingError
 
@@ -42,12 +42,12 @@ class FactGroup:
 
     def __init__(self, columns: Ids, every_known: Bool, some_known: Bool) -> None:
         self.columns, self.every_known, self.some_known = columns, every_known, some_known
-        self._orders: dict[int, tuple[Index, Ids]] = {}
+        self._orders: dict[int, tuple[Int64, Ids]] = {}
 
     def __len__(self) -> int:
         return int(self.columns.shape[1])
 
-    def rows(self, position: int, entities: Ids) -> tuple[Index, Index, Index]:
+    def rows(self, position: int, entities: Ids) -> tuple[Int64, Int64, Int64]:
         """Return an order of the tuples, and for each of some entities the bounds in it of those that hold it there."""
         if position not in self._orders:
             order = np.argsort(self.columns[position], kind="stable")
@@ -143,7 +143,7 @@ class _Partial:
         found: Ids = self.columns[self.variables.index(term)]
         return found
 
-    def taken(self, rows: Index | Bool) -> _Partial:
+    def taken(self, rows: Int64 | Bool) -> _Partial:
         return _Partial(self.variables, self.columns[:, rows], self.every_known[rows], self.some_known[rows])
 
     def projected(self, variables: tuple[int, ...], size: int) -> _Partial:
@@ -162,9 +162,9 @@ class _Matches:
 
     group: FactGroup
     terms: tuple[int | Ids, ...]  # values for each row, or a variable that has none yet
-    order: Index
-    low: Index
-    high: Index
+    order: Int64
+    low: Int64
+    high: Int64
 
     @property
     def total(self) -> int:
@@ -239,7 +239,7 @@ def _values(partial: _Partial, term: Term, facts: GradedFacts) -> Ids:
     return np.full(partial.columns.shape[1], facts.entities.id(term), np.int32)
 
 
-def _agreeing(matches: _Matches) -> tuple[Index, Index]:
+def _agreeing(matches: _Matches) -> tuple[Int64, Int64]:
     """Return pairs of a row and a tuple that agree at all positions."""
     counts = matches.high - matches.low
     rows = np.repeat(np.arange(len(counts)), counts)

@@ -22,7 +22,8 @@ from relatum.arrays import Float64, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError
-from relatum.inference.calibration import Calibration, sigmoid
+from relatum.fitting import sigmoid
+from relatum.inference.calibration import Calibration
 from relatum.memory import budget
 from relatum.models.base import Parameters, rows
 from relatum.models.combine import WindowedSigma

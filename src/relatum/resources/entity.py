@@ -11,7 +11,7 @@ from relatum.api import Run
 from relatum.resources.answers import AnswerItem, answered, fact_question, reason_item
 from relatum.resources.fact_index import Standing, fact_index
 from relatum.resources.limits import MOST_ANSWERS, MOST_FACTS, MOST_REASONS, bounded, bounded_seconds
-from relatum.resources.references import EntityRef, FactRef, entity_named, entity_ref, role_names
+from relatum.resources.references import EntityRef, FactRef, entity_ref, role_names
 from relatum.runs.answers import Question
 from relatum.runs.reasons import why
 from relatum.runs.trained import SECONDS
@@ -118,7 +118,7 @@ def entity_page(run: Run, name: str, *, facts: int = 10, similar: int = 10) -> E
         similar: how many similar entities are listed; at most MOST_ANSWERS.
     """
     facts, similar = bounded("facts", facts, MOST_FACTS), bounded("similar", similar, MOST_ANSWERS)
-    whole, index = entity_named(run, name), fact_index(run)
+    whole, index = run.entities[run.entity_id(name)], fact_index(run)
     number = run.entities.id(whole)
     standings = sorted(index.standings(number), key=lambda one: -len(one.facts))
     groups = tuple(
@@ -151,7 +151,7 @@ def predicted(
     k, until = bounded("k", k, MOST_ANSWERS), time.monotonic() + bounded_seconds(seconds)
     if reasons:
         bounded("reasons", reasons, MOST_REASONS)
-    whole = entity_named(run, name)
+    whole = run.entities[run.entity_id(name)]
     best: dict[str, AnswerItem] = {}
     stopped = False
     for number, question in enumerate(_questions(run, run.entities.id(whole))):
@@ -176,7 +176,7 @@ def neighbourhood(run: Run, name: str, *, known: int = 16, new: int = 6, least: 
         new: how many new ones; 0 for none, which is much quicker.
         least: the least probability of a new one.
     """
-    known, whole, index = bounded("known", known, MOST_FACTS), entity_named(run, name), fact_index(run)
+    known, whole, index = bounded("known", known, MOST_FACTS), run.entities[run.entity_id(name)], fact_index(run)
     number = run.entities.id(whole)
     standings = sorted(index.standings(number), key=lambda one: -len(one.facts))
     rounds = itertools.zip_longest(*(one.facts[:known].tolist() for one in standings))

@@ -11,7 +11,7 @@ from relatum.api import Run
 from relatum.errors import SettingError
 from relatum.resources.fact_index import fact_index
 from relatum.resources.limits import MOST_FACTS, bounded
-from relatum.resources.references import EntityRef, FactRef, entity_named, entity_ref, fact_ref, role_names
+from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
 from relatum.resources.tokens import offset_of, token_of
 
 __all__ = ["FactPage", "facts_of"]
@@ -62,7 +62,7 @@ def facts_of(
         raise SettingError("role: says where an entity stands in a relation; give both of these too")
     schema = None if relation is None else run.schema[relation]
     position = None if role is None or schema is None else schema.position(role)
-    name = None if entity is None else entity_named(run, entity)
+    name = None if entity is None else run.entities[run.entity_id(entity)]
     number = None if name is None else run.entities.id(name)
     wanted = ("facts", len(fact_index(run)), len(run.entities), name, relation, position)
     start = offset_of(after, *wanted)

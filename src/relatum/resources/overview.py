@@ -8,7 +8,6 @@ from pathlib import Path
 
 from relatum.api import Run
 from relatum.resources.limits import MOST_RELATIONS
-from relatum.resources.once import once
 from relatum.resources.quality import Measured, measured_overall
 from relatum.resources.references import EntityRef, entity_ref, role_names
 from relatum.runs.definitions import definition_text
@@ -173,7 +172,7 @@ def relation_rows(run: Run) -> tuple[RelationRow, ...]:
     def work_out() -> tuple[RelationRow, ...]:
         return tuple(sorted((_row(run, one) for one in describe_relations(run)), key=lambda one: (-one.facts, one.name)))
 
-    return once(run, "relations", work_out)
+    return run.remembered("relations", work_out)
 
 
 def _row(run: Run, one: RelationSummary) -> RelationRow:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from relatum.api import Run
 from relatum.resources.fact_index import fact_index
-from relatum.resources.name_index import name_index
 from relatum.resources.names import suggest
 from relatum.resources.overview import overview
 from relatum.runs.answerer import Answerer
+from relatum.runs.lookup import name_index
 
 __all__ = ["keep_candidates", "prepare"]
 

@@ -8,7 +8,6 @@ from relatum.api import Run
 from relatum.data.quality import check_quality
 from relatum.inference.evaluation import Evaluation
 from relatum.report import quality as report
-from relatum.resources.once import is_there, once
 
 __all__ = [
     "Breakdown",
@@ -181,18 +180,18 @@ class DataQualityView:
 
 def quality(run: Run) -> QualityView:
     """Return how good a run is on held-out facts; they are ranked once, which may take a while."""
-    return once(run, "quality", lambda: _quality(run))
+    return run.remembered("quality", lambda: _quality(run))
 
 
 def data_quality(run: Run) -> DataQualityView:
     """Return what may spoil training on the data, or results from it; it is worked out once."""
-    return once(run, "data quality", lambda: _data_quality(run))
+    return run.remembered("data quality", lambda: _data_quality(run))
 
 
 def evaluated(run: Run) -> Evaluation | None:
     """Return how the held-out facts rank, which is worked out once; None where there are none."""
     part = held_out_part(run)
-    return None if part is None else once(run, "evaluation", lambda: run.evaluate(part))
+    return None if part is None else run.remembered("evaluation", lambda: run.evaluate(part))
 
 
 def held_out_part(run: Run) -> str | None:
@@ -202,7 +201,7 @@ def held_out_part(run: Run) -> str | None:
 
 def measured_overall(run: Run) -> Measured | None:
     """Return how all questions rank, if that was worked out already."""
-    return quality(run).overall if is_there(run, "quality") else None
+    return quality(run).overall if run.remembers("quality") else None
 
 
 def measured_of(one: report.Measured, part: str, name: str | None = None) -> Measured:

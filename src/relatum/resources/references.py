@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from relatum.algebra.lexer import as_written, write_arguments
 from relatum.api import Run
-from relatum.errors import DataError, UnknownNameError
-from relatum.resources.once import once
 
-__all__ = ["EntityRef", "FactRef", "entity_named", "entity_ref", "entity_refs", "entity_types", "fact_ref", "role_names"]
+__all__ = ["EntityRef", "FactRef", "entity_ref", "entity_refs", "fact_ref", "role_names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +50,6 @@ class FactRef:
     source: str | None = None
 
 
-def entity_types(run: Run) -> tuple[str, ...]:
-    """Return the types that entities of a run have, the longest first: one that begins another is the last resort."""
-
-    def work_out() -> tuple[str, ...]:
-        columns = (one for types in run.split.column_types.values() for one in types)
-        found = {one.entity_type for one in columns if one.entity_type is not None}
-        return tuple(sorted(found, key=lambda name: (-len(name), name)))
-
-    return once(run, "entity types", work_out)
-
-
 def entity_ref(run: Run, name: str) -> EntityRef:
     """Return the reference to an entity by its whole name."""
     return entity_refs(run)(name)
@@ -70,8 +57,8 @@ def entity_ref(run: Run, name: str) -> EntityRef:
 
 def entity_refs(run: Run) -> Callable[[str], EntityRef]:
     """Return what makes references to entities of a run, where there are many to make."""
-    types, label = entity_types(run), run.labels.of
-    prefixes = [(f"{one}:", one) for one in types]
+    label = run.labels.of
+    prefixes = [(f"{one}:", one) for one in run.entity_types]
 
     def ref(name: str) -> EntityRef:
         own = None
@@ -110,17 +97,3 @@ def role_names(run: Run, relation: str) -> tuple[str, ...]:
     """Return how the positions of a relation are called: by role, or by number."""
     schema = run.schema[relation]
     return schema.roles or tuple(map(str, range(schema.arity)))
-
-
-def entity_named(run: Run, name: str) -> str:
-    """Return the whole name of the entity that a name means: a whole name, a value of one type only, or a label."""
-    if name in run.entities:
-        return name
-    found = [full for full in (f"{one}:{name}" for one in sorted(entity_types(run))) if full in run.entities]
-    found = found or [one for one in run.labels.named(name) if one in run.entities]
-    if len(found) > 1:
-        listed = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
-        raise DataError(f"{name!r} could be any of {len(found)} entities: {listed}; name one of them")
-    if not found:
-        raise UnknownNameError("entity", name, run.entities)
-    return found[0]

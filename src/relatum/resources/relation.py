@@ -9,7 +9,6 @@ from relatum.report import quality as report
 from relatum.resources.answers import ReasonItem, reason_item
 from relatum.resources.facts import FactPage, facts_of
 from relatum.resources.limits import MOST_RULES, bounded
-from relatum.resources.once import once
 from relatum.resources.overview import RelationRow, relation_rows
 from relatum.resources.quality import Measured, evaluated, measured_of
 from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
@@ -147,7 +146,7 @@ def doubtful(run: Run, name: str, k: int = 10) -> DoubtfulFacts:
     relation, k = run.schema[name].name, bounded("k", k, MOST_RULES)
     if relation in run.definitions:
         return DoubtfulFacts(relation, (), truncated=False)
-    found = once(run, f"doubtful facts of {relation}", lambda: tuple(run.doubt(relation, _DOUBTFUL)))
+    found = run.remembered(f"doubtful facts of {relation}", lambda: tuple(run.doubt(relation, _DOUBTFUL)))
     return DoubtfulFacts(relation, tuple(_doubtful_item(run, one) for one in found[:k]), truncated=len(found) > k)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from relatum.arrays import Float32
 from relatum.errors import UnknownNameError
 from relatum.files import atomic_directory, require_empty
 from relatum.progress import progress
@@ -60,7 +61,7 @@ class _Embedding:
     """A table of the model: vectors, [n, ...], and what each row is of; `positions` where a relation has several rows."""
 
     name: str
-    vectors: npt.NDArray[np.float32]
+    vectors: Float32
     names: list[str]
     positions: list[int] | None
 

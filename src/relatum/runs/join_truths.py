@@ -18,8 +18,8 @@ from relatum.data.keyed_answers import SettledQuestions, taken_keys
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
+from relatum.fitting import sigmoid
 from relatum.inference.answer_sample import RIVALS, Rivals
-from relatum.inference.calibration import sigmoid
 from relatum.inference.scoring import CandidateScorer, score
 from relatum.joins.truths import BestFacts, Ranked
 from relatum.memory import budget

@@ -2,66 +2,40 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from relatum.arrays import Float64
-from relatum.data.column_types import ColumnType
+from relatum.data.column_types import ColumnType, entity_types
 from relatum.data.hypergraph import Hypergraph, Split, TupleTable
-from relatum.data.schema import RelationSchema, Schema
+from relatum.data.labels import Labels
+from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Vocabulary
-from relatum.errors import DataError, nearest_names
 from relatum.formatting import visible
-from relatum.models.base import Model, Parameters
 from relatum.runs.answers import Question
+from relatum.runs.name_index import NameIndex
 from relatum.settings import whole_number
+
+if TYPE_CHECKING:
+    from relatum.runs.trained import Trained
 
 __all__ = [
     "ColumnSummary",
     "EntityColumn",
     "EntityMatch",
     "RelationSummary",
-    "RunLike",
     "SimilarEntity",
     "describe_relations",
     "find_entities",
+    "name_index",
     "similar_entities",
 ]
 
 _EXAMPLES = 200  # facts among which a short one is taken as the example
-
-
-class RunLike(Protocol):
-    """What is read of a run: its relations, stored and defined, their facts and columns, and its embeddings."""
-
-    @property
-    def schema(self) -> Schema:
-        """The relations that can be asked."""
-        ...
-
-    @property
-    def facts(self) -> Hypergraph:
-        """All facts, those of defined relations too."""
-        ...
-
-    @property
-    def model(self) -> Model:
-        """The model."""
-        ...
-
-    @property
-    def tables(self) -> Parameters:
-        """What scoring reads."""
-        ...
-
-    def column_types(self, relation: str) -> Sequence[ColumnType | None]:
-        """Return the type of each column of a relation."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +115,7 @@ class SimilarEntity:
         return asdict(self)
 
 
-def describe_relations(source: Split | RunLike) -> list[RelationSummary]:
+def describe_relations(source: Split | Trained) -> list[RelationSummary]:
     """Return what each relation of a dataset or run is: its columns, its number of facts, an example and a question."""
     facts = _facts(source)
     return [
@@ -149,54 +123,43 @@ def describe_relations(source: Split | RunLike) -> list[RelationSummary]:
     ]
 
 
-def find_entities(source: Split | RunLike, text: str, k: int = 10) -> list[EntityMatch]:
-    """Return up to k entities whose name contains a text, whatever its case, the best first; names like it come last.
+def find_entities(source: Split | Trained, text: str, k: int = 10) -> list[EntityMatch]:
+    """Return up to k entities whose name or label contains a text, whatever its case, the best first; then names like it.
 
     Exact names come before names that begin with the text, then names with a word that does, then all others; among equals
     those with more facts. An imported name such as `items:tea` counts both as a whole and as `tea`.
     """
     k, facts = whole_number("k", k), _facts(source)
-    prefixes = {f"{entity_type}:" for entity_type in _entity_types(source)}
-    degrees, found = facts.degrees(), list[tuple[int, int, str]]()
-    wanted = text.casefold().strip()
-    word = re.compile(rf"(?<![^\W_]){re.escape(wanted)}")  # an underscore parts words, too
-    for entity, name in enumerate(facts.entities.names):
-        folded = name.casefold()
-        if wanted in folded:
-            type_, colon, value = folded.partition(":")
-            forms = (folded, value) if colon and name[: len(type_) + 1] in prefixes else (folded,)
-            found.append((_grade(wanted, forms, word), -int(degrees[entity]), name))
-    best = [(_GRADES[grade], name) for grade, _, name in sorted(found)[:k]]
-    if len(best) < k:
-        there = {name for _, name in best}
-        alike = nearest_names(text, (name for name in facts.entities if name not in there), k - len(best))
-        best += [("spelling", name) for name in alike]
-    return _matches(facts, best)
+    if isinstance(source, Split):
+        index = NameIndex(facts.entities, Labels(source.rows), entity_types(source.column_types))
+    else:
+        index = name_index(source)
+    found = dict(index.search(text, facts.degrees(), k, most=None))
+    if len(found) < k:
+        found |= dict.fromkeys(index.alike(text, k - len(found), found), "spelling")
+    return _matches(facts, [(match, facts.entities[entity]) for entity, match in found.items()])
 
 
-def similar_entities(run: RunLike, entity: str, k: int = 10) -> list[SimilarEntity]:
+def name_index(run: Trained) -> NameIndex:
+    """Return the index of the names of a run's entities, which is built once."""
+    return run.remembered("name index", lambda: NameIndex(run.entities, run.labels, run.entity_types))
+
+
+def similar_entities(run: Trained, entity: str, k: int = 10) -> list[SimilarEntity]:
     """Return the k entities whose embeddings are nearest to an entity's, those of its own type first.
 
     An imported entity such as `items:tea` can be called `tea`, unless other types have one, too.
     """
     k, entities = whole_number("k", k), run.model.graph.entities
-    own = _id_of(entity, entities, _entity_types(run))
+    own = run.entity_id(entity)
     cosines = similarities(run, own)
-    types = _types_of(entities, _entity_types(run))
+    types = _types_of(entities, run.entity_types)
     other = np.array([one != types[own] for one in types])
     order = [int(one) for one in np.lexsort((-cosines, other)) if one != own][:k]
     return [SimilarEntity(entities[one], float(cosines[one]), types[one]) for one in order]
 
 
-def _id_of(name: str, entities: Vocabulary, types: Iterable[str]) -> int:
-    """Return the id of an entity by its name, or by its value alone where one type has it."""
-    found = [full for full in (f"{one}:{name}" for one in sorted(types)) if full in entities] if name not in entities else []
-    if len(found) > 1:
-        raise DataError(f"{name!r} is several entities: {', '.join(found)}; name one of them")
-    return entities.id(found[0] if found else name)
-
-
-def similarities(run: RunLike, entity: int) -> Float64:
+def similarities(run: Trained, entity: int) -> Float64:
     """Return how similar the embedding finds every entity to one.
 
     Likeness is the cosine of the rows that scoring reads, taken from their mean: the entries of many models are all
@@ -210,31 +173,14 @@ def similarities(run: RunLike, entity: int) -> Float64:
     return cosines
 
 
-_GRADES = ("exact", "prefix", "word", "substring")
-
-
-def _grade(wanted: str, forms: Sequence[str], word: re.Pattern[str]) -> int:
-    """Return how well a name fits, 0 for best."""
-    if wanted in forms:
-        return 0
-    if any(form.startswith(wanted) for form in forms):
-        return 1
-    return 2 if word.search(forms[0]) else 3
-
-
-def _facts(source: Split | RunLike) -> Hypergraph:
+def _facts(source: Split | Trained) -> Hypergraph:
     facts = Hypergraph.union(list(source.parts.values())) if isinstance(source, Split) else source.facts
     return facts.distinct()
 
 
-def _column_types(source: Split | RunLike, relation: str) -> Sequence[ColumnType | None]:
+def _column_types(source: Split | Trained, relation: str) -> Sequence[ColumnType | None]:
     """Return the type of each column of a relation, or nothing where they are not known."""
     return source.column_types.get(relation, ()) if isinstance(source, Split) else source.column_types(relation)
-
-
-def _entity_types(source: Split | RunLike) -> set[str]:
-    columns = (one for relation in source.schema for one in _column_types(source, relation.name))
-    return {one.entity_type for one in columns if one is not None and one.entity_type is not None}
 
 
 def _types_of(entities: Vocabulary, known: Iterable[str]) -> list[str | None]:

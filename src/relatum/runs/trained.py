@@ -19,11 +19,11 @@ from relatum.algebra import Expression, Filter, Relation, SelectConstant, evalua
 from relatum.algebra.column_types import column_types_of
 from relatum.algebra.expression import rebuilt
 from relatum.arrays import Float64
-from relatum.data.column_types import ColumnType
+from relatum.data.column_types import ColumnType, entity_types
 from relatum.data.hypergraph import Block, Hypergraph, Split, TupleTable
 from relatum.data.keyed_answers import KeyedAnswers, Keys, free_entities
 from relatum.data.known_answers import KnownAnswers
-from relatum.data.labels import Labels
+from relatum.data.labels import Labels, entity_meant
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, RelatumError, RelatumWarning, UnknownNameError
@@ -357,14 +357,16 @@ class Trained:
             return column_types_of(self.definitions[relation], self.split.column_types)
         return self.split.column_types.get(relation, (None,) * self.schema[relation].arity)
 
-    def entity_id(self, name: str, column_type: ColumnType | None, column: str) -> int:
-        """Return the id of the entity that a name means in a column; in one of a table a value or a label will do."""
-        if column_type is None:
-            return self.entities.id(name)
-        if name not in self.entities and column_type.prefix + name not in self.entities:
-            called = self.labels.entity(name, column_type.prefix, column)
-            name = name if called is None or called not in self.entities else called
-        return column_type.find(name, self.entities, column)
+    def entity_id(self, name: str, column_type: ColumnType | None = None, column: str | None = None) -> int:
+        """Return the id of the entity that a name means, in a column: a whole name, or a value or label of one entity."""
+        if column_type is None or column_type.entity_type is None:
+            return entity_meant(name, self.entities, self.labels, self.entity_types)
+        return entity_meant(name, self.entities, self.labels, [column_type.entity_type], column)
+
+    @cached_property
+    def entity_types(self) -> tuple[str, ...]:
+        """The types that entities have, the longest first."""
+        return entity_types(self.split.column_types)
 
     @cached_property
     def labels(self) -> Labels:
@@ -473,6 +475,10 @@ class Trained:
                 if name not in self._remembered:
                     self._remembered[name] = work_out()
         return cast(Kept, self._remembered[name])
+
+    def remembers(self, name: str) -> bool:
+        """Return whether something is kept under a name."""
+        return name in self._remembered
 
     def remember(self, name: str, value: object) -> None:
         """Keep something under a name instead of what was worked out before."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.merging import MergedSplit, merge
@@ -30,7 +30,6 @@ from relatum.training.new_entities import init_new_entities
 
 __all__ = ["Folded", "counts_of", "effect_of", "update"]
 
-Ints = npt.NDArray[np.int64]
 
 _VALIDATED, _NEW_FACTS = 1000, 250  # facts that are ranked at most before and after: of valid, and of the new ones
 
@@ -55,8 +54,8 @@ class Folded:
     model: Model
     start: Parameters
     parameters: Parameters
-    new: Ints
-    refitted: Ints
+    new: Int64
+    refitted: Int64
     seconds: float
 
 
@@ -101,7 +100,7 @@ def effect_of(folded: Folded) -> dict[str, Any]:
     }
 
 
-def _with(facts: Hypergraph, entities: Ints) -> Hypergraph:
+def _with(facts: Hypergraph, entities: Int64) -> Hypergraph:
     return facts_with(facts, entities) if len(facts) else facts
 
 
@@ -182,7 +181,7 @@ def _folded(trained: Trained, wide: MergedSplit, spec: Spec, seed: int, *, refit
     return Folded(trained, wide, model, start, parameters, new, refitted, time.perf_counter() - began)
 
 
-def _with_room(trained: Trained, rows: Ints, count: int) -> Parameters:
+def _with_room(trained: Trained, rows: Int64, count: int) -> Parameters:
     """Return a run's parameters with its entities' rows moved to `rows` among so many; the other rows are 0."""
     parameters = dict(trained.parameters)
     for name in trained.model.entity_tables:

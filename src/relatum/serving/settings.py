@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relatum.errors import SettingError
-from relatum.listening import is_loopback
+from relatum.listening import check_token, is_loopback
 
 __all__ = ["ServerSettings"]
-
-_SHORTEST_TOKEN = 16  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +53,8 @@ class ServerSettings:
     def __post_init__(self) -> None:
         if self.token is None and not is_loopback(self.host):
             raise SettingError(f"host: {self.host} can be reached from other machines, which needs a token: give --token")
-        if self.token is not None and (len(self.token) < _SHORTEST_TOKEN or not self.token.isascii()):
-            raise SettingError(f"token: must have at least {_SHORTEST_TOKEN} characters, all of them ASCII")
+        if self.token is not None:
+            check_token(self.token)
         if not 0 < self.seconds <= 3600:
             raise SettingError(f"seconds: must be above 0 and at most 3600, not {self.seconds}")
         if min(self.threads, self.waiting, self.processes) < 1:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.synth.erdos_renyi import RandomRelation, random_blocks
-from relatum.synth.sampling import Counts, apportion, draw_from_groups
+from relatum.synth.sampling import apportion, draw_from_groups
 from relatum.synth.settings import SynthSettings
 
 __all__ = ["draw_elementary", "numbered_names"]
@@ -76,7 +77,7 @@ def _families(relations: int, most: int) -> list[int]:
     return [most] * whole + [rest] * (rest > 0)
 
 
-def _sizes(settings: SynthSettings, arity_of: list[int], members: list[int], rng: np.random.Generator) -> Counts:
+def _sizes(settings: SynthSettings, arity_of: list[int], members: list[int], rng: np.random.Generator) -> Int64:
     """Return how many tuples a member of each family is to have: log-normal, and in each arity as many as its share."""
     drawn = rng.lognormal(0, settings.spread, len(members))
     sizes = np.zeros(len(members), np.int64)

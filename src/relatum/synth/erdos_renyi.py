@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from relatum.arrays import Bool, Int64
 from relatum.data.hypergraph import Block
 from relatum.data.sorting import differs_from_previous, row_order
 from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError
-from relatum.synth.sampling import Counts, Mask
 
 __all__ = ["RandomRelation", "draw_count", "possible_edges", "random_blocks"]
 
@@ -120,7 +120,7 @@ class _Drawing:
             self.starts[position, relation] = self.rng.integers(self.entities)
             self.widths[position, relation] = domain
 
-    def distinct(self, wanted: Counts) -> tuple[Ids, Ids]:
+    def distinct(self, wanted: Int64) -> tuple[Ids, Ids]:
         """Return as many facts as wanted, int64[relations, (plain, doubled)], each once and sorted."""
         numbers, columns = np.empty(0, np.int32), np.empty((self.arity, 0), np.int32)
         missing = wanted
@@ -138,7 +138,7 @@ class _Drawing:
             f"use more entities, fewer tuples or less skew"
         )
 
-    def _draw(self, missing: Counts) -> tuple[Ids, Ids]:
+    def _draw(self, missing: Int64) -> tuple[Ids, Ids]:
         """Return the missing facts; those in which entities met by chance are left out, to be drawn again."""
         groups = np.repeat(np.arange(missing.size, dtype=np.int32), missing.ravel())
         numbers, doubled = groups >> 1, (groups & 1).astype(np.bool_)
@@ -152,7 +152,7 @@ class _Drawing:
         fine = self._coincidences(columns) == doubled
         return numbers[fine], columns[:, fine]
 
-    def _coincidences(self, columns: Ids) -> Counts:
+    def _coincidences(self, columns: Ids) -> Int64:
         found = np.zeros(columns.shape[1], np.int64)
         for p in range(self.arity):
             for q in range(p):
@@ -167,9 +167,9 @@ class _Drawing:
         new = differs_from_previous((numbers, *columns))
         return (numbers, columns) if new.all() else (numbers[new], columns[:, new])
 
-    def _counts(self, numbers: Ids, columns: Ids, relations: int) -> Counts:
+    def _counts(self, numbers: Ids, columns: Ids, relations: int) -> Int64:
         rows = np.arange(len(numbers))
-        doubled: Mask = columns[self.dropped[numbers], rows] == columns[self.kept[numbers], rows]
+        doubled: Bool = columns[self.dropped[numbers], rows] == columns[self.kept[numbers], rows]
         if self.arity == 1:
             doubled[:] = False
         return np.bincount(2 * numbers + doubled, minlength=2 * relations).reshape(-1, 2)

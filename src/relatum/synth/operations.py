@@ -16,8 +16,8 @@ import numpy as np
 
 from relatum.algebra import Expression, Project, Rename, evaluate
 from relatum.algebra.node import post_order
+from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph
-from relatum.data.sorting import Index
 from relatum.data.vocabulary import Ids
 from relatum.synth.settings import SynthSettings
 
@@ -162,7 +162,7 @@ def _select_constant(drawer: Drawer, depth: int) -> Proposal | Refusal:
     return Proposal(member.expression.select(int(positions[chosen]), entity), (member,))
 
 
-def _frequencies(columns: Ids) -> tuple[Index, Ids, Index]:
+def _frequencies(columns: Ids) -> tuple[Int64, Ids, Int64]:
     """Return position, entity and count of every entity at every position of a relation."""
     found = [np.unique(column, return_counts=True) for column in columns]
     positions = np.repeat(np.arange(len(found)), [len(values) for values, _ in found])

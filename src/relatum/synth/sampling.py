@@ -11,17 +11,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from relatum.arrays import Int64
+from relatum.arrays import Bool, Int64
 from relatum.data.hypergraph import Block, Hypergraph, Split
-from relatum.data.splitting import Mask, required_in_train, select_facts
+from relatum.data.splitting import required_in_train, select_facts
 from relatum.data.vocabulary import Ids, Vocabulary
 
-__all__ = ["Counts", "Mask", "apportion", "draw_from_groups", "hold_out", "sub_sample"]
-
-Counts = Int64
+__all__ = ["apportion", "draw_from_groups", "hold_out", "sub_sample"]
 
 
-def apportion(total: int, weights: Sequence[float] | npt.NDArray[np.floating | np.integer], least: int = 0) -> Counts:
+def apportion(total: int, weights: Sequence[float] | npt.NDArray[np.floating | np.integer], least: int = 0) -> Int64:
     """Return whole numbers, int64[len(weights)], in proportion to `weights`; at least `least` where a weight is not 0.
 
     Their sum is `total`, or more if the least ones alone need more. The largest remainders are rounded up.
@@ -43,11 +41,11 @@ def apportion(total: int, weights: Sequence[float] | npt.NDArray[np.floating | n
 
 def draw_from_groups(
     groups: npt.NDArray[np.integer],
-    wanted: Counts,
+    wanted: Int64,
     rng: np.random.Generator,
-    allowed: Mask | None = None,
-    first: Mask | None = None,
-) -> Mask:
+    allowed: Bool | None = None,
+    first: Bool | None = None,
+) -> Bool:
     """Return which items are drawn, bool[items]: `wanted[g]` at random from those of group g, or all there are.
 
     Only items that are `allowed` are drawn, and those marked `first` before others.
@@ -99,7 +97,7 @@ def sub_sample(
     return Hypergraph(entities, graph.schema, (Block(block.relations, new_ids[block.columns]) for block in blocks))
 
 
-def _quotas(graph: Hypergraph, sizes: Counts, tuples: int, arities: Mapping[int, float]) -> Counts:
+def _quotas(graph: Hypergraph, sizes: Int64, tuples: int, arities: Mapping[int, float]) -> Int64:
     """Return how many facts of each relation to keep."""
     if not arities:
         return apportion(tuples, sizes, least=_LEAST_KEPT)
@@ -139,12 +137,12 @@ def hold_out(
     return Split(train, held_valid, held_test, source=source)
 
 
-def _part_of(sizes: Counts, share: float) -> Counts:
-    wanted: Counts = np.maximum(np.rint(sizes * share), share > 0).astype(np.int64)
+def _part_of(sizes: Int64, share: float) -> Int64:
+    wanted: Int64 = np.maximum(np.rint(sizes * share), share > 0).astype(np.int64)
     return wanted
 
 
-def _occurrences(graph: Hypergraph, wanted: Ids) -> Mask:
+def _occurrences(graph: Hypergraph, wanted: Ids) -> Bool:
     """Return a few facts in which all the wanted entities occur."""
     chosen = np.zeros(len(graph), np.bool_)
     missing, start = np.unique(wanted), 0

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from relatum.arrays import Int64
 from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.files import temporary_prefix
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BATCH", "Batch", "CsvRows", "Texts", "Workspace", "WorkspaceError", "listed", "literal", "quoted"]
 
-Texts = Sequence[str | None] | npt.NDArray[np.int64]  # whole numbers stand for their texts, masked ones for none
+Texts = Sequence[str | None] | Int64  # whole numbers stand for their texts, masked ones for none
 Batch = Sequence[Texts]  # column by column
 Found = TypeVar("Found")
 

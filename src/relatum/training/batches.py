@@ -6,22 +6,20 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.errors import DataError
 
 __all__ = ["ArityBatch", "Batch", "epoch_batches", "step_rng"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ArityBatch:
     """Facts of one arity: relations int64[n] and columns int64[arity, n]."""
 
-    relations: Ints
-    columns: Ints
+    relations: Int64
+    columns: Int64
 
     def __len__(self) -> int:
         return len(self.relations)

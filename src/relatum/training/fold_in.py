@@ -7,9 +7,9 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.splitting import select_facts
 from relatum.errors import NumericError
@@ -27,7 +27,6 @@ from relatum.training.steps import LocalSteps
 
 __all__ = ["facts_with", "fold_in"]
 
-Ints = npt.NDArray[np.int64]
 
 _EPOCHS, _MOST_EPOCHS, _VISITS = 10, 40, 20_000  # few facts are seen more often, until so many have been seen
 _LEARNING_RATE, _FINAL_FACTOR = 0.2, 0.05  # in units of the spread of the rows that stand still, and its share at the end
@@ -38,7 +37,7 @@ def fold_in(
     model: Model,
     parameters: Parameters,
     facts: Hypergraph,
-    entities: Ints,
+    entities: Int64,
     training: TrainingSettings,
     seed: int = 0,
 ) -> Parameters:
@@ -85,7 +84,7 @@ class _FoldedRows(FactRows):
     """Facts that hold some entities, and in each epoch about as many others; gradients are of these entities' rows alone."""
 
     def __init__(
-        self, model: Model, tables: Parameters, facts: Hypergraph, entities: Ints, settings: TrainingSettings, seed: int
+        self, model: Model, tables: Parameters, facts: Hypergraph, entities: Int64, settings: TrainingSettings, seed: int
     ) -> None:
         super().__init__(model, facts, settings, seed)
         self._tables, self._entities = tables, entities
@@ -101,7 +100,7 @@ class _FoldedRows(FactRows):
         return len(self._batches)
 
     def gradients(
-        self, parameters: Parameters, number: int, among: Ints | None = None
+        self, parameters: Parameters, number: int, among: Int64 | None = None
     ) -> tuple[float, float, list[Gradient]]:
         """Return gradients at the whole tables, of which the parameters are the rows of the entities."""
         loss, weight, found = super().gradients(self._tables, number)
@@ -109,12 +108,12 @@ class _FoldedRows(FactRows):
         return loss, weight, [part for part in parts if len(part.values)]
 
 
-def facts_with(facts: Hypergraph, entities: Ints) -> Hypergraph:
+def facts_with(facts: Hypergraph, entities: Int64) -> Hypergraph:
     """Return the facts that hold any of the entities, each once."""
     return _parted(facts, entities)[0]
 
 
-def _parted(facts: Hypergraph, entities: Ints) -> tuple[Hypergraph, Hypergraph]:
+def _parted(facts: Hypergraph, entities: Int64) -> tuple[Hypergraph, Hypergraph]:
     """Return the facts that hold any of the entities, and the others; each once."""
     wanted = np.zeros(len(facts.entities), np.bool_)
     wanted[entities] = True
@@ -146,7 +145,7 @@ def _epochs(mine: Hypergraph, others: Hypergraph) -> int:
     return min(_MOST_EPOCHS, max(_EPOCHS, _VISITS // (len(mine) + _others(mine, others))))
 
 
-def _spread(model: Model, parameters: Parameters, facts: Hypergraph, entities: Ints) -> float:
+def _spread(model: Model, parameters: Parameters, facts: Hypergraph, entities: Int64) -> float:
     """Return how far the rows lie apart that stand still and have been trained."""
     still = facts.degrees() > 0
     still[entities] = False
@@ -160,7 +159,7 @@ def _without_dropout(model: Model) -> Model:
     return type(model)(model.graph, replace(model.settings, **none))
 
 
-def _of(entities: Ints, gradient: Gradient) -> Gradient:
+def _of(entities: Int64, gradient: Gradient) -> Gradient:
     """Return the part of a gradient that is of the entities; its rows are indices among them."""
     rows = np.arange(len(gradient.values)) if gradient.rows is None else gradient.rows
     kept = np.flatnonzero(np.isin(rows, entities))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.kernels.filters import Excluded, excluded_pairs, nothing_excluded
@@ -14,8 +14,6 @@ from relatum.training.batches import ArityBatch, Batch
 from relatum.training.settings import TrainingSettings
 
 __all__ = ["NegativeSampler"]
-
-Ints = npt.NDArray[np.int64]
 
 
 class NegativeSampler:
@@ -28,14 +26,14 @@ class NegativeSampler:
     def __init__(self, facts: Hypergraph, settings: TrainingSettings) -> None:
         self.settings, self.num_entities = settings, len(facts.entities)
         self._known = None if settings.negative_sampling == "per-fact" else KnownAnswers(facts)
-        self._in_relation: dict[int, Ints] = {}
+        self._in_relation: dict[int, Int64] = {}
         if settings.negative_sampling == "shared" and settings.in_relation_share:
             for block in facts.blocks.values():
                 bounds = np.flatnonzero(np.diff(block.relations, prepend=-1, append=-1))
                 for start, stop in itertools.pairwise(bounds.tolist()):
                     self._in_relation[int(block.relations[start])] = np.unique(block.columns[:, start:stop]).astype(np.int64)
 
-    def draw(self, batch: Batch, rng: np.random.Generator) -> list[Ints]:
+    def draw(self, batch: Batch, rng: np.random.Generator) -> list[Int64]:
         """Return what is drawn for each arity: a pool, or replacements [arity, n, negatives], or nothing."""
         if self.settings.negative_sampling == "all-entities":
             return [np.empty(0, np.int64)] * len(batch)
@@ -44,7 +42,7 @@ class NegativeSampler:
         shapes = [(*facts.columns.shape, self.settings.num_negatives) for facts in batch]
         return [rng.integers(0, self.num_entities, shape) for shape in shapes]
 
-    def excluded(self, facts: ArityBatch, position: int, entities: Ints | None) -> Excluded:
+    def excluded(self, facts: ArityBatch, position: int, entities: Int64 | None) -> Excluded:
         """Return for every fact the candidates that are true too, other than its own entity.
 
         Args:
@@ -64,7 +62,7 @@ class NegativeSampler:
             numbers, ids = numbers[there], indices[there]
         return excluded_pairs(numbers, ids, len(facts))
 
-    def _pool(self, relation: int, rng: np.random.Generator) -> Ints:
+    def _pool(self, relation: int, rng: np.random.Generator) -> Int64:
         inside = self._in_relation.get(relation, np.empty(0, np.int64))
         wanted = round(self.settings.in_relation_share * self.settings.num_negatives)
         if len(inside) > wanted:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Bool, Float32, Float64, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.sorting import differs_from_previous, row_order, spread
 from relatum.data.vocabulary import Ids
@@ -20,16 +20,13 @@ from relatum.models.base import Model, Parameters
 
 __all__ = ["init_new_entities", "spread_of"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.float32]
+Rows = Float32
 
 _MANY = 256  # a neighbour that more known entities have is left out: it says little, and costs much
 _NOISE = 0.1  # of the spread: new entities with the same neighbours must not start alike, or they might never part
 
 
-def init_new_entities(model: Model, parameters: Parameters, facts: Hypergraph, new: Ints, seed: int) -> Parameters:
+def init_new_entities(model: Model, parameters: Parameters, facts: Hypergraph, new: Int64, seed: int) -> Parameters:
     """Return the parameters with rows for new entities to start from; nothing else differs.
 
     Args:
@@ -67,7 +64,7 @@ def spread_of(rows: Rows) -> float:
     return float(np.sqrt(np.mean((rows - rows.mean(0)) ** 2, dtype=np.float64)))
 
 
-def _shared(facts: Hypergraph, new: Ints, known: Mask) -> dict[int, tuple[Ints, Floats]]:
+def _shared(facts: Hypergraph, new: Int64, known: Bool) -> dict[int, tuple[Int64, Float64]]:
     """Return for each new entity the known ones that share neighbours with it, if any, and weights that add up to 1."""
     size = len(facts.entities)
     is_new = np.zeros(size, np.bool_)
@@ -83,7 +80,7 @@ def _shared(facts: Hypergraph, new: Ints, known: Mask) -> dict[int, tuple[Ints, 
     return {entity: (mine, heavy / heavy.sum()) for entity, mine, heavy in groups}
 
 
-def _joined(facts: Hypergraph, is_new: Mask, known: Mask) -> Iterator[tuple[Ints, Ints, Floats]]:
+def _joined(facts: Hypergraph, is_new: Bool, known: Bool) -> Iterator[tuple[Int64, Int64, Float64]]:
     """Yield (new entity, known entity, 1 / n) wherever n known entities have a neighbour of a new one."""
     for block in facts.blocks.values():
         for position, entities in enumerate(block.columns):
@@ -98,14 +95,14 @@ def _joined(facts: Hypergraph, is_new: Mask, known: Mask) -> Iterator[tuple[Ints
                 yield np.repeat(new, counts), others[spread(first, counts)], np.repeat(1 / np.maximum(counts, 1), counts)
 
 
-def _distinct(relations: Ids, neighbours: Ids, entities: Ids, size: int) -> tuple[Ints, Ints]:
+def _distinct(relations: Ids, neighbours: Ids, entities: Ids, size: int) -> tuple[Int64, Int64]:
     """Return each (relation and neighbour, as one number; entity) once, by that number; there are `size` entities."""
     order = row_order([relations, neighbours, entities], [int(relations.max(initial=0)) + 1, size, size])
     kept = order[differs_from_previous([relations[order], neighbours[order], entities[order]])]
     return relations[kept].astype(np.int64) * size + neighbours[kept], entities[kept].astype(np.int64)
 
 
-def _positions(facts: Hypergraph, entities: Ints) -> dict[int, list[tuple[str, int]]]:
+def _positions(facts: Hypergraph, entities: Int64) -> dict[int, list[tuple[str, int]]]:
     """Return the relations and positions that each of some entities stands at."""
     found: dict[int, list[tuple[str, int]]] = {}
     for relation in facts.schema:
@@ -115,7 +112,7 @@ def _positions(facts: Hypergraph, entities: Ints) -> dict[int, list[tuple[str, i
     return found
 
 
-def _at(facts: Hypergraph, positions: list[tuple[str, int]], known: Mask) -> Iterator[Ints]:
+def _at(facts: Hypergraph, positions: list[tuple[str, int]], known: Bool) -> Iterator[Int64]:
     """Yield the known entities of each relation and position that has any."""
     for relation, position in positions:
         column = facts.table(relation).columns[position]

@@ -9,10 +9,10 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.arrays import Int64
 from relatum.kernels import parallel
 from relatum.kernels.rows import adagrad
 from relatum.models.ops import as_array
@@ -21,7 +21,6 @@ from relatum.models.training_protocols import Gradient
 __all__ = ["Adam", "History", "Optimizer"]
 
 History = dict[str, Tensor]
-Ints = npt.NDArray[np.int64]
 Where = Tensor | tuple[Tensor, Tensor]  # rows, or rows [m, 1] and columns of a table
 
 _ROWS, _PARTS = 1024, 2  # a table is shared out in parts of so many rows at least, and in about so many
@@ -62,10 +61,10 @@ class Optimizer:
     def step(
         self,
         name: str,
-        rows: Ints | None,
+        rows: Int64 | None,
         gradient: Tensor,
         learning_rate: float,
-        columns: Ints | None = None,
+        columns: Int64 | None = None,
         among: tuple[int, int] | None = None,
     ) -> None:
         """Take one step on the given distinct rows and columns of a parameter (None: all), whose gradient is given.

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.questions import Questions, questions_of
 from relatum.data.vocabulary import Ids
@@ -26,8 +26,6 @@ from relatum.training.step_view import StepView
 
 __all__ = ["FactRows", "Needs", "QuestionRows", "Rows", "SharingRows", "rows_of", "with_shared_roles"]
 
-Ints = npt.NDArray[np.int64]
-
 
 class Needs(NamedTuple):
     """The part of the entity tables that a batch reads: it follows from seed, epoch and number, as all that is drawn does.
@@ -37,8 +35,8 @@ class Needs(NamedTuple):
         columns: the columns that are kept of each table, ascending; one that is not named is read whole.
     """
 
-    entities: Ints | None
-    columns: dict[str, Ints]
+    entities: Int64 | None
+    columns: dict[str, Int64]
 
 
 class Rows(Protocol):
@@ -58,11 +56,11 @@ class Rows(Protocol):
     def needs(self, number: int) -> Needs:
         """Return which part of the entity tables a batch of the epoch reads."""
 
-    def relations(self, number: int) -> Ints:
+    def relations(self, number: int) -> Int64:
         """Return the relations of a batch of the epoch, ascending."""
 
     def gradients(
-        self, parameters: Parameters, number: int, among: Ints | None = None
+        self, parameters: Parameters, number: int, among: Int64 | None = None
     ) -> tuple[float, float, list[Gradient]]:
         """Return the mean loss of a batch of the epoch, how much the batch weighs, and the gradients of what it touches.
 
@@ -93,7 +91,7 @@ class SharingRows:
         self._rows, self._shared = rows, shared
 
     def gradients(
-        self, parameters: Parameters, number: int, among: Ints | None = None
+        self, parameters: Parameters, number: int, among: Int64 | None = None
     ) -> tuple[float, float, list[Gradient]]:
         """Return what the rows return at the sums, with the gradients of shared rows."""
         relations = None if self.model.reads_facts else self.relations(number)
@@ -123,12 +121,12 @@ class FactRows:
         drawn = self._sampler.draw(batch, rng)
         return Needs(entities_of(batch, drawn, self.settings), _kept_columns(self.model, int(rng.integers(2**62))))
 
-    def relations(self, number: int) -> Ints:
+    def relations(self, number: int) -> Int64:
         """Return the relations of the facts."""
         return np.unique(np.concatenate([part.relations for part in self._batches[number]]))
 
     def gradients(
-        self, parameters: Parameters, number: int, among: Ints | None = None
+        self, parameters: Parameters, number: int, among: Int64 | None = None
     ) -> tuple[float, float, list[Gradient]]:
         """Return the mean loss per fact; a batch weighs as much as it has facts."""
         batch, rng = self._batches[number], step_rng(self.seed, self._epoch, number)
@@ -141,7 +139,7 @@ class _Batch:
     """Some questions at one position of one relation."""
 
     questions: Questions
-    chosen: Ints
+    chosen: Int64
 
 
 class QuestionRows:
@@ -182,12 +180,12 @@ class QuestionRows:
         given = questions.given[batch.chosen].ravel()
         return Needs(np.unique(np.concatenate([pool, *_answers(questions, batch.chosen), given])), columns)
 
-    def relations(self, number: int) -> Ints:
+    def relations(self, number: int) -> Int64:
         """Return the one relation of the questions."""
         return np.array([self._batches[number][0].relation])
 
     def gradients(
-        self, parameters: Parameters, number: int, among: Ints | None = None
+        self, parameters: Parameters, number: int, among: Int64 | None = None
     ) -> tuple[float, float, list[Gradient]]:
         """Return the mean loss per answer; a batch weighs as much as its answers."""
         batch, rng = self._batch(number), step_rng(self.seed, self._epoch, number)
@@ -207,7 +205,7 @@ class QuestionRows:
         questions, chosen = self._batches[number]
         return _Batch(questions, chosen.astype(np.int64))
 
-    def _pool(self, questions: Questions, rng: np.random.Generator) -> Ints | None:
+    def _pool(self, questions: Questions, rng: np.random.Generator) -> Int64 | None:
         """Return what questions are compared with beside their answers, in no order; None for every entity."""
         settings = self.settings
         if settings.negative_sampling == "all-entities":
@@ -220,7 +218,7 @@ class QuestionRows:
         return np.concatenate([inside, anywhere])
 
 
-def _kept_columns(model: Model, seed: int) -> dict[str, Ints]:
+def _kept_columns(model: Model, seed: int) -> dict[str, Int64]:
     """Return the columns of the entity tables that a batch keeps whose dropout has this seed."""
     if not isinstance(model, ColumnDropout):
         return {}
@@ -228,12 +226,12 @@ def _kept_columns(model: Model, seed: int) -> dict[str, Ints]:
     return {name: kept[name].numpy() for name in model.entity_tables if name in kept}
 
 
-def _answers(questions: Questions, chosen: Ints) -> list[Ids]:
+def _answers(questions: Questions, chosen: Int64) -> list[Ids]:
     """Return the answers to each of the chosen questions."""
     return [questions.answers[questions.starts[i] : questions.starts[i + 1]] for i in chosen.tolist()]
 
 
-def _among(batch: _Batch, among: Ints) -> _Batch:
+def _among(batch: _Batch, among: Int64) -> _Batch:
     """Return a batch whose entities are indices among some, ascending, that hold all of them; it has no other questions."""
     questions = batch.questions
     lists = _answers(questions, batch.chosen)
@@ -248,7 +246,7 @@ def _among(batch: _Batch, among: Ints) -> _Batch:
 
 
 def _by_autograd(
-    model: Model, parameters: Parameters, batch: _Batch, pool: Ints | None, objective: Objective, rng: torch.Generator
+    model: Model, parameters: Parameters, batch: _Batch, pool: Int64 | None, objective: Objective, rng: torch.Generator
 ) -> tuple[float, float, list[Gradient]]:
     """Return what `QuestionRows.gradients` returns, for any model, by its queries and candidates."""
     questions, chosen = batch.questions, batch.chosen

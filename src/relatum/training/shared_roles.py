@@ -17,16 +17,15 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from relatum.arrays import Int64
 from relatum.data.sorting import spread
 from relatum.models.base import Model, Parameters
 from relatum.models.training_protocols import Gradient
 
 __all__ = ["SharedRoles"]
 
-Ints = npt.NDArray[np.int64]
 
 _SHARED = "{}/shared"  # the name of a table's shared rows among the parameters of training
 _WEIGHT = 0.3  # of a shared part in a sum: a step moves it so much less than an own part; chosen on validation facts
@@ -42,7 +41,7 @@ class SharedRoles:
     """
 
     model: Model
-    shared: dict[str, Ints]
+    shared: dict[str, Int64]
 
     @classmethod
     def of(cls, model: Model) -> SharedRoles:
@@ -64,7 +63,7 @@ class SharedRoles:
             found[name] = parameters[name].index_fill(0, torch.from_numpy(sharing), 0)
         return found
 
-    def summed(self, parameters: Parameters, relations: Ints | None = None) -> Parameters:
+    def summed(self, parameters: Parameters, relations: Int64 | None = None) -> Parameters:
         """Return the parameters of the model; with relations, ascending, other rows of what they share hold anything."""
         found = dict(parameters)
         for name, numbers in self.shared.items():
@@ -96,7 +95,7 @@ class SharedRoles:
             found.append(replace(gradient, name=_SHARED.format(gradient.name), rows=rows, values=values))
         return found
 
-    def _rows(self, name: str, relations: Ints | None) -> Ints:
+    def _rows(self, name: str, relations: Int64 | None) -> Int64:
         """Return the rows of relations (None: all) in a table, ascending."""
         if relations is None:
             return np.arange(len(self.shared[name]))
@@ -106,7 +105,7 @@ class SharedRoles:
         return spread(self.model.position_rows(chosen, 0).numpy(), self.model.arities[chosen].numpy())
 
 
-def _numbered(keys: Sequence[Hashable]) -> Ints:
+def _numbered(keys: Sequence[Hashable]) -> Int64:
     """Return the number of each key among those that occur more than once, in their order; -1 for the rest, and for None."""
     repeated = [key for key, times in Counter(keys).items() if times > 1 and key is not None]
     numbers = {key: number for number, key in enumerate(repeated)}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.arrays import Int64
 from relatum.kernels.filters import Excluded
 from relatum.models.base import Model, Parameters
 from relatum.models.training_protocols import FusedLoss, Gradient, Penalty
@@ -19,8 +19,6 @@ from relatum.training.step_view import StepView
 
 __all__ = ["entities_of", "gradients", "loss_of"]
 
-Ints = npt.NDArray[np.int64]
-
 
 def gradients(
     model: Model,
@@ -29,7 +27,7 @@ def gradients(
     sampler: NegativeSampler,
     settings: TrainingSettings,
     rng: np.random.Generator,
-    among: Ints | None = None,
+    among: Int64 | None = None,
 ) -> tuple[float, list[Gradient]]:
     """Return the mean loss per fact of a batch and the gradients of what it touches.
 
@@ -66,7 +64,7 @@ def gradients(
     return float(total.detach()) / size, view.gradients(parts)
 
 
-def entities_of(batch: Batch, drawn: list[Ints], settings: TrainingSettings) -> Ints | None:
+def entities_of(batch: Batch, drawn: list[Int64], settings: TrainingSettings) -> Int64 | None:
     """Return the entities that a batch needs, ascending; None for all of them."""
     if settings.negative_sampling == "all-entities":
         return None

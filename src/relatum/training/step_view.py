@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.arrays import Int64
 from relatum.data.sorting import spread
 from relatum.kernels.rows import block
 from relatum.models.base import Model, Parameters
@@ -21,7 +21,6 @@ from relatum.models.training_protocols import ColumnDropout, Gradient, Neighbour
 
 __all__ = ["StepView"]
 
-Ints = npt.NDArray[np.int64]
 Encode = Callable[[Parameters, torch.Generator | None], Parameters]
 
 
@@ -40,14 +39,14 @@ class StepView:
 
     model: Model
     encode: Encode
-    entities: Ints | None
-    relations: Ints | None
+    entities: Int64 | None
+    relations: Int64 | None
     rows: Mapping[str, Tensor]
     columns: Mapping[str, Tensor]
 
     @classmethod
     def of(
-        cls, model: Model, entities: Ints | None, relations: Ints, rng: torch.Generator, among: Ints | None = None
+        cls, model: Model, entities: Int64 | None, relations: Int64, rng: torch.Generator, among: Int64 | None = None
     ) -> StepView:
         """Return the view of a batch with these entities (None: all) and relations; neighbours and columns are drawn.
 
@@ -72,11 +71,11 @@ class StepView:
         columns = model.kept_columns(rng) if isinstance(model, ColumnDropout) else {}
         return cls(restricted, encode, entities, None if model.reads_facts else relations, rows, columns)
 
-    def entity_indices(self, ids: Ints) -> Ints:
+    def entity_indices(self, ids: Int64) -> Int64:
         """Return the indices of entity ids among the entities of the view."""
         return ids if self.entities is None else np.searchsorted(self.entities, ids)
 
-    def relation_indices(self, ids: Ints) -> Ints:
+    def relation_indices(self, ids: Int64) -> Int64:
         """Return the indices of relation ids among the relations of the view."""
         return ids if self.relations is None else np.searchsorted(self.relations, ids)
 
@@ -103,5 +102,5 @@ def _part(table: Tensor, rows: Tensor | None, columns: Tensor | None) -> Tensor:
     return torch.from_numpy(block(as_array(table), rows.numpy(), columns.numpy()))
 
 
-def _ids(chosen: Tensor | None) -> Ints | None:
+def _ids(chosen: Tensor | None) -> Int64 | None:
     return None if chosen is None else chosen.numpy(force=True)

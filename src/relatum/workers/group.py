@@ -22,6 +22,7 @@ import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 
+from relatum.arrays import Float32
 from relatum.errors import RelatumError, SettingError
 from relatum.formatting import duration
 from relatum.kernels import parallel
@@ -31,8 +32,6 @@ from relatum.workers.messages import Bytes, packed, unpacked
 
 __all__ = ["Group", "current_group", "start_group"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 _TIMEOUT, _LONGEST = "RELATUM_WORKER_TIMEOUT", 300.0  # seconds that a worker waits for the others
 _ROLL_CALL = 3.0  # seconds in which those that are left answer
@@ -126,7 +125,7 @@ class Group:
         """Return the messages of all workers, given that of this one."""
         return self.exchange([message] * self.count)
 
-    def extremes(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    def extremes(self, low: Float32, high: Float32) -> tuple[Float32, Float32]:
         """Return the smallest of all `low` and the largest of all `high`, number by number."""
         both = torch.from_numpy(np.concatenate([low, -high]))
         with self._waiting():

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from relatum.arrays import Int64
 from relatum.kernels.jit import TILE
 
 __all__ = ["Shares", "ranges"]
 
-Ints = npt.NDArray[np.int64]
 
 _MANY = 4  # tiles for each worker
 
@@ -56,7 +55,7 @@ class Shares:
         """The entity behind its last."""
         return self.ranges[self.number][1]
 
-    def cut(self, ids: Ints) -> list[slice]:
+    def cut(self, ids: Int64) -> list[slice]:
         """Return which of some ascending ids belong to each worker."""
         bounds = np.searchsorted(ids, [0, *(last for _, last in self.ranges)]).tolist()
         return [slice(start, stop) for start, stop in itertools.pairwise(bounds)]

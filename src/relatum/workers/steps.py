@@ -19,6 +19,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.arrays import Int64
 from relatum.kernels import parallel
 from relatum.kernels.rows import block
 from relatum.models.base import Model, Parameters
@@ -32,7 +33,6 @@ from relatum.workers.shares import Shares
 
 __all__ = ["SharedSteps"]
 
-Ints = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]
 Result = tuple[float, float, list[Gradient]]
 
@@ -223,11 +223,11 @@ class SharedSteps:
         return Gradient(name, None if all_rows else rows, None if all_columns else columns, own)
 
 
-def _ids(needs: Needs) -> Ints:
+def _ids(needs: Needs) -> Int64:
     return _NONE if needs.entities is None else needs.entities
 
 
-def _block(table: Tensor, rows: Ints, columns: Ints) -> Array:
+def _block(table: Tensor, rows: Int64, columns: Int64) -> Array:
     """Return some rows, and if any are named some columns, of a table."""
     if len(columns) and len(rows):
         return block(as_array(table), rows, columns)

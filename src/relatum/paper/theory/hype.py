@@ -23,9 +23,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from relatum.arrays import Float64
 from relatum.data.hypergraph import Hypergraph
 from relatum.errors import DataError
 from relatum.models.base import Parameters
@@ -77,7 +77,7 @@ class SelectionFit:
             than scoring everything 0.
     """
 
-    relation: npt.NDArray[np.float64]
+    relation: Float64
     equations: int
     rank: int
     residual: float

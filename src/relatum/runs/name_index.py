@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Container, Iterable
+from itertools import islice
 
 import numpy as np
 
-from relatum.api import Run
 from relatum.arrays import Bool, Int64
+from relatum.data.labels import Labels
 from relatum.errors import nearest_names
-from relatum.resources.once import once
-from relatum.resources.references import entity_types
 
-__all__ = ["NameIndex", "name_index"]
-
+__all__ = ["NameIndex"]
 
 _LAST = "\U0010ffff"
 _BETWEEN = "\0"  # no name has one
-_HITS = 4000  # places in all names that are looked at where a text stands within names
+_HITS = 4000  # places that are looked at while somebody types
 
 
 class NameIndex:
-    """The names of a run's entities, whatever their case, sorted, and all in one text."""
+    """The names of entities, whatever their case, sorted, and all in one text.
 
-    def __init__(self, run: Run) -> None:
-        prefixes = [f"{one}:" for one in entity_types(run)]
+    Args:
+        entities: their whole names, in the order of their ids.
+        labels: what they are called.
+        types: what may stand before a value in their names, the longest first.
+    """
+
+    def __init__(self, entities: Iterable[str], labels: Labels, types: Iterable[str]) -> None:
+        prefixes = [f"{one}:" for one in types]
         found: list[tuple[str, int]] = []
-        for entity, name in enumerate(run.entities):
+        for entity, name in enumerate(entities):
             forms = {name.casefold()}
             if prefixes and (prefix := next((one for one in prefixes if name.startswith(one)), None)):
                 forms.add(name[len(prefix) :].casefold())
-            if (label := run.labels.of(name)) is not None:
+            if (label := labels.of(name)) is not None:
                 forms.add(label.replace(_BETWEEN, " ").casefold())
             found += [(form, entity) for form in forms]
         found.sort()
@@ -40,7 +45,9 @@ class NameIndex:
         self._text = _BETWEEN.join(self._forms)
         self._starts: Int64 = np.cumsum([0, *(len(form) + 1 for form in self._forms)])[:-1]
 
-    def search(self, text: str, weights: Int64, k: int, allowed: Bool | None = None) -> list[tuple[int, str]]:
+    def search(
+        self, text: str, weights: Int64, k: int, allowed: Bool | None = None, most: int | None = _HITS
+    ) -> list[tuple[int, str]]:
         """Return up to k entities with how their names fit, the best fit first, and among equals those of most weight.
 
         Args:
@@ -48,6 +55,7 @@ class NameIndex:
             weights: of all entities.
             k: how many.
             allowed: the entities that can be found; by default all.
+            most: places in all names that are looked at where a text stands within names; None are all.
         """
         wanted = text.strip().casefold()
         start, stop = bisect_left(self._forms, wanted), bisect_left(self._forms, wanted + _LAST)
@@ -56,17 +64,16 @@ class NameIndex:
         for grade, low, high in (("exact", start, first), ("prefix", first, stop)):
             self._add(best, grade, self._entities[low:high], weights, k, allowed)
         if len(best) < k and wanted and _BETWEEN not in wanted:
-            within: dict[str, list[int]] = {"word": [], "substring": []}
-            for grade, entity in self._within(wanted):
-                within[grade].append(entity)
-            for grade, entities in within.items():
-                self._add(best, grade, np.array(entities, np.int64), weights, k, allowed)
+            for grade, entities in self._within(wanted, most).items():
+                self._add(best, grade, entities, weights, k, allowed)
         return list(best.items())[:k]
 
-    def alike(self, text: str, k: int) -> list[int]:
-        """Return up to k entities one of whose names looks like a text."""
-        similar = nearest_names(text.strip().casefold(), self._forms, k)
-        return list(dict.fromkeys(int(self._entities[bisect_left(self._forms, form)]) for form in similar))
+    def alike(self, text: str, k: int, without: Container[int] = ()) -> list[int]:
+        """Return up to k entities one of whose names looks like a text, without some that are known."""
+        forms = (form for form, one in zip(self._forms, self._entities.tolist(), strict=True) if one not in without)
+        similar = nearest_names(text.strip().casefold(), forms, k)
+        found = dict.fromkeys(int(self._entities[bisect_left(self._forms, form)]) for form in similar)
+        return [one for one in found if one not in without]
 
     def _add(self, best: dict[int, str], grade: str, entities: Int64, weights: Int64, k: int, allowed: Bool | None) -> None:
         """Add the entities of most weight that fit so well."""
@@ -78,18 +85,11 @@ class NameIndex:
         for entity in chosen[np.argsort(-weights[chosen], kind="stable")[: k + len(best)]].tolist():
             best.setdefault(entity, grade)
 
-    def _within(self, wanted: str) -> Iterator[tuple[str, int]]:
-        """Yield the entities one of whose names holds a text, and whether a word begins with it."""
-        offset = self._text.find(wanted)
-        for _ in range(_HITS):
-            if offset < 0:
-                return
-            number = int(np.searchsorted(self._starts, offset, side="right")) - 1
-            begins = offset == self._starts[number] or not self._text[offset - 1].isalnum()
-            yield ("word" if begins else "substring"), int(self._entities[number])
-            offset = self._text.find(wanted, offset + 1)
-
-
-def name_index(run: Run) -> NameIndex:
-    """Return the index of the names of a run's entities, which is built once."""
-    return once(run, "name index", lambda: NameIndex(run))
+    def _within(self, wanted: str, most: int | None) -> dict[str, Int64]:
+        """Return the entities one of whose names holds a text, apart by whether a word begins with it."""
+        places = (one.start() for one in re.finditer(f"(?={re.escape(wanted)})", self._text))
+        offsets = np.fromiter(islice(places, most), np.int64)
+        numbers = np.searchsorted(self._starts, offsets, side="right") - 1
+        behind = np.array([not self._text[one - 1].isalnum() for one in offsets.tolist()], np.bool_)
+        begins = behind | (offsets == self._starts[numbers])
+        return {"word": self._entities[numbers[begins]], "substring": self._entities[numbers[~begins]]}
