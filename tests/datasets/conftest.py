@@ -1,26 +1,20 @@
-"""What the tests of downloads share: a server on this machine, and a folder for what it sends."""
+"""What the tests of downloads share: a server on this machine, asked again without a pause."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from support.loopback import Server, serving
+from support.loopback import TIMEOUT, Server, serving
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr("relatum.datasets.download._PAUSE", 0.01)
+    monkeypatch.setattr("relatum.datasets.download._TIMEOUT", TIMEOUT)
+    monkeypatch.setattr("pooch.core.time", SimpleNamespace(sleep=lambda _: None))
     monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.delenv("RELATUM_DATA", raising=False)
     with serving() as running:
         yield running
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Return where files go: deep enough that a path with `..` in it would show in `tmp_path`."""
-    deep = tmp_path / "a" / "b" / "files"
-    deep.mkdir(parents=True)
-    return deep

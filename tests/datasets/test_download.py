@@ -1,80 +1,37 @@
-"""Fetching from a real server on this machine that cuts, lies, hangs and redirects."""
+"""Fetching from a real server on this machine that cuts, lies, hangs and redirects, and archives that mean harm."""
 
 from __future__ import annotations
 
-import io
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable
+import contextlib
+import gzip
+import random
+import tarfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from relatum.datasets.download import _ATTEMPTS, RemoteFile, _NoDowngrade, download, is_intact
+from relatum.datasets.download import _RETRIES, RemoteFile, download, is_intact, unpack
 from relatum.errors import DownloadError
-from support.loopback import (
-    CONTENT,
-    Answer,
-    Handler,
-    Server,
-    chunked_and_cut,
-    hanging,
-    nobody_listening,
-    pouring,
-    ranged,
-    raw,
-    remote,
-    status,
-    tree,
-    unannounced,
-    whole,
-)
+from support.loopback import CONTENT, Answer, Server, hanging, member, pack, pouring, raw, remote, status, tree, whole
+
+TRAIN, VALID = b"likes\tann\tbob\n" * 30, b"likes\tbob\tann\n" * 20
+EVE = TRAIN.replace(b"ann", b"eve")
+REDIRECTED = b"HTTP/1.1 302 there\r\nContent-Length: 0\r\nLocation: "
 
 
-@pytest.fixture
-def target(folder: Path) -> Path:
-    return folder / "train.txt"
-
-
-@pytest.fixture
-def part(folder: Path) -> Path:
-    return folder / "train.txt.part"
-
-
-def refused(file: RemoteFile, target: Path) -> str:
-    """Download what must fail, check that the message is one clean line that names the URL, and return it."""
+def refused(bring: Callable[[], None], url: str) -> str:
+    """Return the message of what must fail, which is one clean line that names the URL."""
     with pytest.raises(DownloadError) as caught:
-        download(file, target)
+        bring()
     text = str(caught.value)
-    assert file.url in text
+    assert url in text
     assert text.isprintable()  # no control characters, so no second line either
     return text
 
 
-# One file
-
-
-def test_a_file_arrives_whole_with_one_request(server: Server, folder: Path, target: Path) -> None:
-    download(remote(server.at("/train.txt", whole(CONTENT))), target)
-    assert tree(folder) == {"train.txt": CONTENT}
-    assert server.requests == [("/train.txt", None)]
-
-
-def test_a_file_whose_length_is_not_announced_arrives_whole(server: Server, folder: Path, target: Path) -> None:
-    download(remote(server.at("/train.txt", unannounced(CONTENT))), target)
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-def test_a_file_already_there_is_replaced(server: Server, folder: Path, target: Path) -> None:
-    target.write_bytes(b"old")
-    download(remote(server.at("/train.txt", whole(CONTENT))), target)
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
 def test_only_the_published_bytes_are_intact(tmp_path: Path) -> None:
-    file = remote("https://example.org/train.txt")
-    path = tmp_path / "train.txt"
+    file, path = remote("https://example.org/train.txt"), tmp_path / "train.txt"
     assert not is_intact(path, file)
     path.write_bytes(CONTENT[:-1] + b"x")
     assert not is_intact(path, file)
@@ -83,318 +40,162 @@ def test_only_the_published_bytes_are_intact(tmp_path: Path) -> None:
     assert not is_intact(tmp_path, file)
 
 
-def test_an_empty_file_arrives_too(server: Server, folder: Path, target: Path) -> None:
-    download(remote(server.at("/train.txt", whole(b"")), b""), target)
-    assert tree(folder) == {"train.txt": b""}
-
-
-def test_a_wrong_checksum_leaves_nothing_behind(server: Server, folder: Path, target: Path) -> None:
-    file = remote(server.at("/train.txt", whole(CONTENT[:-1] + b"x")))
-    assert "checksum" in refused(file, target)
-    assert tree(folder) == {}
-    assert len(server.requests) == 1
-
-
-def test_a_wrong_checksum_leaves_the_file_already_there_alone(server: Server, folder: Path, target: Path) -> None:
-    target.write_bytes(b"old")
-    refused(remote(server.at("/train.txt", whole(CONTENT[:-1] + b"x"))), target)
-    assert tree(folder) == {"train.txt": b"old"}
-
-
-# Cuts
-
-
-def test_a_cut_connection_is_resumed_where_it_stopped(server: Server, folder: Path, target: Path) -> None:
-    download(remote(server.at("/train.txt", ranged(CONTENT, 70_000), ranged(CONTENT))), target)
-    assert server.ranges == [None, "bytes=70000-"]
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-def test_every_further_cut_is_resumed_too(server: Server, folder: Path, target: Path) -> None:
-    download(remote(server.at("/train.txt", ranged(CONTENT, 70_000))), target)
-    assert server.ranges == [None, "bytes=70000-", "bytes=140000-"]
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-def test_a_cut_before_the_first_byte_is_tried_again(server: Server, folder: Path, target: Path) -> None:
-    download(remote(server.at("/train.txt", ranged(CONTENT, 0), ranged(CONTENT))), target)
-    assert server.ranges == [None, None]
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-def test_a_server_that_ignores_the_range_starts_the_file_over(server: Server, folder: Path, target: Path) -> None:
-    download(remote(server.at("/train.txt", ranged(CONTENT, 70_000), whole(CONTENT))), target)
-    assert server.ranges == [None, "bytes=70000-"]
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-def test_a_range_that_starts_elsewhere_is_not_appended(server: Server, folder: Path, target: Path) -> None:
-    def from_the_start(handler: Handler) -> None:
-        extent = f"bytes 0-{len(CONTENT) - 1}/{len(CONTENT)}"
-        handler.start(206, Content_Length=len(CONTENT), Content_Range=extent)
-        handler.body(CONTENT)
-
-    download(remote(server.at("/train.txt", ranged(CONTENT, 70_000), from_the_start)), target)
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-def test_a_file_pieced_together_wrongly_is_fetched_once_more_from_nothing(
-    server: Server, folder: Path, target: Path
-) -> None:
-    download(remote(server.at("/train.txt", ranged(bytes(len(CONTENT)), 1000), ranged(CONTENT))), target)
-    assert server.ranges == [None, "bytes=1000-", None]
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-def test_a_cut_inside_a_chunk_is_tried_again(server: Server, folder: Path, target: Path) -> None:
-    download(remote(server.at("/train.txt", chunked_and_cut(CONTENT[:10]), ranged(CONTENT))), target)
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-def test_a_server_that_always_cuts_is_given_up_and_the_next_run_goes_on(
-    server: Server, folder: Path, target: Path, part: Path
-) -> None:
-    file = remote(server.at("/train.txt", ranged(CONTENT, 1000)))
-    refused(file, target)
-    got = 1000 * _ATTEMPTS
-    assert len(server.requests) == _ATTEMPTS
-    assert tree(folder) == {part.name: CONTENT[:got]}
-
-    server.requests.clear()
-    server.at("/train.txt", ranged(CONTENT))
-    download(file, target)
-    assert server.ranges == [f"bytes={got}-"]
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-# What an earlier run left
-
-
-@pytest.mark.parametrize("length", [1, 1000, len(CONTENT) - 1, len(CONTENT)])
-def test_garbage_left_from_before_is_thrown_away(
-    server: Server, folder: Path, target: Path, part: Path, length: int
-) -> None:
-    part.write_bytes(bytes(length))
-    download(remote(server.at("/train.txt", ranged(CONTENT))), target)
-    assert tree(folder) == {"train.txt": CONTENT}
-    assert server.ranges[-1] is None
-
-
-def test_a_part_longer_than_the_file_is_fetched_from_nothing(server: Server, folder: Path, target: Path, part: Path) -> None:
-    part.write_bytes(CONTENT + b"more")
-    download(remote(server.at("/train.txt", ranged(CONTENT))), target)
-    assert server.ranges == [None]
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-def test_a_complete_part_needs_no_request(server: Server, folder: Path, target: Path, part: Path) -> None:
-    part.write_bytes(CONTENT)
-    download(remote(server.at("/train.txt", status(500))), target)
-    assert server.requests == []
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-def test_a_part_whose_range_is_refused_is_fetched_from_nothing(
-    server: Server, folder: Path, target: Path, part: Path
-) -> None:
-    part.write_bytes(CONTENT[:1000])
-    download(remote(server.at("/train.txt", status(416), whole(CONTENT))), target)
-    assert server.ranges == ["bytes=1000-", None]
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-def test_garbage_left_from_before_does_not_excuse_a_wrong_checksum(
-    server: Server, folder: Path, target: Path, part: Path
-) -> None:
-    part.write_bytes(bytes(1000))
-    refused(remote(server.at("/train.txt", ranged(CONTENT[:-1] + b"x"))), target)
-    assert server.ranges == ["bytes=1000-", None]
-    assert tree(folder) == {}
-
-
-# Refusals
-
-
-@pytest.mark.parametrize("code", [400, 401, 403, 404, 410])
-def test_a_refusal_is_an_error_at_once(server: Server, folder: Path, target: Path, code: int) -> None:
-    assert str(code) in refused(remote(server.at("/train.txt", status(code))), target)
-    assert len(server.requests) == 1
-    assert tree(folder) == {}
-
-
-@pytest.mark.parametrize("code", [408, 429, 500, 502, 503, 504])
-def test_a_passing_failure_is_tried_again(server: Server, folder: Path, target: Path, code: int) -> None:
-    download(remote(server.at("/train.txt", status(code), status(code), whole(CONTENT))), target)
-    assert len(server.requests) == 3
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-@pytest.mark.parametrize("code", [416, 503])
-def test_a_failure_that_stays_is_given_up(server: Server, folder: Path, target: Path, code: int) -> None:
-    assert str(code) in refused(remote(server.at("/train.txt", status(code))), target)
-    assert len(server.requests) == _ATTEMPTS
-    assert tree(folder) == {}
-
-
-@pytest.mark.parametrize("answer", [whole, unannounced], ids=["announced", "unannounced"])
-def test_a_longer_body_is_refused_and_not_kept(
-    server: Server, folder: Path, target: Path, answer: Callable[[bytes], Answer]
-) -> None:
-    assert "longer" in refused(remote(server.at("/train.txt", answer(CONTENT + b"more"))), target)
-    assert tree(folder) == {}
-    assert len(server.requests) == 1
-
-
 @pytest.mark.parametrize(
-    "head",
-    [b"HTTP/1.1 200 fine\r\n\r\n", b"HTTP/1.1 200 fine\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n"],
-    ids=["plain", "a chunk of -1 bytes"],
-)
-def test_an_endless_body_is_hung_up_on(server: Server, folder: Path, target: Path, head: bytes) -> None:
-    assert "longer" in refused(remote(server.at("/train.txt", pouring(head))), target)
-    assert server.hung_up.wait(5)
-    assert tree(folder) == {}
-
-
-def test_a_shorter_file_is_an_error(server: Server, target: Path) -> None:
-    refused(remote(server.at("/train.txt", ranged(CONTENT[:-1]))), target)
-    assert not target.exists()
-    assert len(server.requests) <= _ATTEMPTS
-
-
-CHUNKS = [b"banana\r\n", b"-5\r\nabc", b"-0\r\n\r\n", b"1_0\r\n0123456789\r\n", b"0x5\r\nabcde\r\n"]
-
-
-@pytest.mark.parametrize(
-    "answer",
+    "before",
     [
-        b"",
-        b"\0" * 100,
-        b"220 ftp ready\r\n",
-        b"HTTP/9.9 200 fine\r\n\r\n",
-        b"HTTP/1.1 banana\r\n\r\n",
-        b"HTTP/1.1 200 fine\r\n" + b"X-Many: yes\r\n" * 500 + b"\r\n",
-        b"HTTP/1.1 200 fine\r\nX-Long: " + b"x" * 100_000 + b"\r\n\r\n",
-        b"HTTP/1.1 200 fine\r\nContent-Length: banana\r\n\r\n",
-        b"HTTP/1.1 200 fine\r\nContent-Length: -7\r\n\r\n",
-        *(b"HTTP/1.1 200 fine\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk for chunk in CHUNKS),
-        b"HTTP/1.1 404 \x1b[2J\x07\x9b gone\r\n\r\n",
-        b"HTTP/1.1 204 nothing\r\n\r\n",
-        b"HTTP/1.1 302 nowhere\r\n\r\n",
-        b"HTTP/1.1 304 as before\r\n\r\n",
+        (),
+        (status(503), status(429)),
+        (whole(CONTENT[:1000], len(CONTENT)),),  # cut
+        (whole(CONTENT[:-1] + b"x"),),
+        (hanging, raw(b"220 ftp ready\r\n")),
+        (status(301, "/new.txt"),),
     ],
-    ids=lambda answer: repr(answer.removeprefix(b"HTTP/1.1 ")[:60]),
+    ids=["at once", "busy", "cut", "wrong", "hanging", "moved"],
 )
-def test_an_answer_that_makes_no_sense_is_a_download_error(server: Server, target: Path, answer: bytes) -> None:
-    refused(remote(server.at("/train.txt", raw(answer))), target)
-    assert not target.exists()
-    assert len(server.requests) <= _ATTEMPTS
-
-
-def test_a_refused_connection_is_a_download_error(server: Server, folder: Path, target: Path) -> None:
-    with nobody_listening() as url:
-        assert "refused" in refused(remote(url), target).lower()
-    assert tree(folder) == {}
-
-
-@pytest.mark.parametrize("most", [0, 1000], ids=["before the answer", "inside the body"])
-def test_a_server_that_hangs_is_given_up(server: Server, target: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr("relatum.datasets.download._TIMEOUT", 0.05)
-    start = time.monotonic()
-    assert "timed out" in refused(remote(server.at("/train.txt", hanging(CONTENT, most))), target)
-    assert time.monotonic() - start < 5
-    assert not target.exists()
-    while len(server.requests) < _ATTEMPTS and time.monotonic() - start < 20:
-        time.sleep(0.01)  # the server's thread may see the last request after it was given up
-    assert len(server.requests) == _ATTEMPTS
-
-
-def test_a_server_that_hung_once_is_asked_again(
-    server: Server, folder: Path, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("relatum.datasets.download._TIMEOUT", 0.2)
-    download(remote(server.at("/train.txt", hanging(CONTENT, 1000), ranged(CONTENT))), target)
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-# Redirects
-
-
-@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
-def test_a_redirect_is_followed(server: Server, folder: Path, target: Path, code: int) -> None:
+def test_a_file_arrives_whole_in_the_end(server: Server, tmp_path: Path, before: tuple[Answer, ...]) -> None:
+    (tmp_path / "train.txt").write_bytes(b"old")
     server.at("/new.txt", whole(CONTENT))
-    download(remote(server.at("/train.txt", status(code, Location="/new.txt"))), target)
-    assert [path for path, _ in server.requests] == ["/train.txt", "/new.txt"]
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-def test_a_redirected_file_is_resumed_too(server: Server, folder: Path, target: Path) -> None:
-    server.at("/new.txt", ranged(CONTENT, 70_000), ranged(CONTENT))
-    download(remote(server.at("/train.txt", status(302, Location="/new.txt"))), target)
-    assert server.requests[-1] == ("/new.txt", "bytes=70000-")
-    assert tree(folder) == {"train.txt": CONTENT}
-
-
-def test_the_body_of_a_redirect_is_not_read(server: Server, folder: Path, target: Path) -> None:
-    server.at("/new.txt", whole(CONTENT))
-    download(remote(server.at("/train.txt", pouring(b"HTTP/1.1 302 there\r\nLocation: /new.txt\r\n\r\n"))), target)
-    assert server.hung_up.wait(5)
-    assert tree(folder) == {"train.txt": CONTENT}
+    download(remote(server.at("/train.txt", *before, whole(CONTENT))), tmp_path)
+    assert tree(tmp_path) == {"train.txt": CONTENT}
+    assert len(server.requests) == len(before) + 1
 
 
 @pytest.mark.parametrize(
-    "location",
+    ("answer", "reason", "requests"),
     [
-        *(b"", b"?", b"//", b"http:", b"http://", b"http:///x", b"http://user@/x"),
-        *(b"http://[bad/", b"http://[::1]x/", b"http://[v1.x]/"),
-        *(b"http://127.0.0.1:banana/", b"http://127.0.0.1:-1/", b"http://127.0.0.1:1_/"),
-        *(b"http://a..b/", b"http://" + b"a" * 70 + b".invalid/"),
-        *(b"http://%00/x", b"http://\xff/", b"http://\x1b]\x9b/", b"ftp://\x1b]\x9b/"),
+        *((status(code), str(code), 1) for code in (401, 403, 404, 410)),
+        *((status(code), str(code), 1 + _RETRIES) for code in (408, 429, 500, 504)),
+        (whole(CONTENT[:-1] + b"x"), "hash", 1 + _RETRIES),
+        (whole(CONTENT[:-1]), "hash", 1 + _RETRIES),
+        (whole(CONTENT + b"more"), "longer than the 204,800 bytes", 1),
+        (pouring, "longer than the 204,800 bytes", 1),
+        (hanging, "timed out", 1 + _RETRIES),
+        (raw(REDIRECTED + b"file:///etc/passwd\r\n\r\n"), "file:", None),
+        (raw(REDIRECTED + b"ftp://127.0.0.1/x\r\n\r\n"), "ftp:", None),
+        (raw(b"HTTP/1.1 404 \x1b[2J\x07\x9b gone\r\n\r\n"), "404", 1),
+        (raw(b"\0" * 100), "", None),
+        (raw(b"HTTP/1.1 200 fine\r\nContent-Length: banana\r\n\r\n"), "", None),
+        (raw(b"HTTP/1.1 200 fine\r\nTransfer-Encoding: chunked\r\n\r\nbanana\r\n"), "", None),
+        (raw(b"HTTP/1.1 200 fine\r\nContent-Encoding: gzip\r\n\r\nno gzip"), "", None),
+        (raw(b"HTTP/1.1 200 fine\r\nContent-Encoding: gzip\r\n\r\n" + gzip.compress(bytes(1 << 24))), "longer", 1),
     ],
 )
-def test_a_redirect_that_makes_no_sense_is_a_download_error(
-    server: Server, folder: Path, target: Path, location: bytes
+def test_what_fails_is_one_line_and_leaves_what_was_there(
+    server: Server, tmp_path: Path, answer: Answer, reason: str, requests: int | None
 ) -> None:
-    refused(remote(server.at("/train.txt", raw(b"HTTP/1.1 302 there\r\nLocation: " + location + b"\r\n\r\n"))), target)
-    assert tree(folder) == {}
+    (tmp_path / "train.txt").write_bytes(b"old")
+    file = remote(server.at("/train.txt", answer))
+    assert reason in refused(lambda: download(file, tmp_path), file.url)
+    assert tree(tmp_path) == {"train.txt": b"old"}
+    assert requests in (None, len(server.requests))
 
 
-def test_a_redirect_loop_is_a_download_error(server: Server, folder: Path, target: Path) -> None:
-    server.at("/new.txt", status(302, Location="/train.txt"))
-    refused(remote(server.at("/train.txt", status(302, Location="/new.txt"))), target)
-    assert len(server.requests) < 20
-    assert tree(folder) == {}
+@pytest.mark.parametrize("url", ["file:///etc/hostname", "ftp://127.0.0.1:1/train.txt", "http://127.0.0.1:1/train.txt"])
+def test_other_addresses_and_closed_ports_are_refused(server: Server, tmp_path: Path, url: str) -> None:
+    refused(lambda: download(remote(url), tmp_path), url)
+    assert tree(tmp_path) == {}
 
 
-@pytest.mark.parametrize("scheme", ["file", "ftp", "data", "javascript"])
-def test_a_redirect_away_from_the_web_is_refused(
-    server: Server, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
+def test_who_interrupts_a_download_keeps_nothing_of_it(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("relatum.datasets.download._TIMEOUT", 0.5)
-    secret = tmp_path / "secret.txt"
-    secret.write_bytes(CONTENT)
-    there = {"file": secret.as_uri(), "ftp": f"ftp://127.0.0.1:{server.server_port}/secret.txt"}
-    location = there.get(scheme, f"{scheme}:,secret")
-    before = tree(tmp_path)
-    refused(remote(server.at("/train.txt", status(302, Location=location))), folder / "train.txt")
-    assert tree(tmp_path) == before
-    assert {path for path, _ in server.requests} == {"/train.txt"}
+    @contextlib.contextmanager
+    def interrupted(*_: object) -> Iterator[Callable[[int], None]]:
+        yield interrupt
+
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("relatum.datasets.download.progress", interrupted)  # after the first piece
+    with pytest.raises(KeyboardInterrupt):
+        download(remote(server.at("/train.txt", whole(CONTENT))), tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        unpack(server.at("/data.tar.gz", whole(CONTENT)), [], tmp_path)
+    assert tree(tmp_path) == {}
 
 
-@pytest.mark.parametrize("scheme", ["file", "ftp"])
-def test_an_address_outside_the_web_is_refused(tmp_path: Path, scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relatum.datasets.download._PAUSE", 0.01)
-    secret = tmp_path / "secret.txt"
-    secret.write_bytes(CONTENT)
-    refused(remote(f"{scheme}://{secret}"), tmp_path / "train.txt")
-    assert tree(tmp_path) == {"secret.txt": CONTENT}
+# Archives
 
 
-@pytest.mark.parametrize("location", ["http://example.org/train.txt", "ftp://example.org/train.txt", "file:///train.txt"])
-def test_a_redirect_never_leaves_https(location: str) -> None:
-    request = urllib.request.Request("https://example.org/train.txt")
-    with pytest.raises(urllib.error.URLError, match="not https"):
-        _NoDowngrade().redirect_request(request, io.BytesIO(), 302, "Found", {}, location)
-    onwards = _NoDowngrade().redirect_request(request, io.BytesIO(), 302, "Found", {}, "https://example.org/new.txt")
-    assert onwards is not None
-    assert onwards.full_url == "https://example.org/new.txt"
+@pytest.fixture
+def wanted() -> tuple[RemoteFile, RemoteFile]:
+    return remote("", TRAIN, "train.txt"), remote("", VALID, "valid.txt")
+
+
+@pytest.mark.parametrize("base", ["", "./", "a/b/c/", "../../", "/tmp/"])  # noqa: S108
+def test_files_are_taken_by_base_name_and_checksum(
+    server: Server, tmp_path: Path, wanted: tuple[RemoteFile, ...], base: str
+) -> None:
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    lead_away = member(f"{base}train.txt", TRAIN, tarfile.SYMTYPE, "../evil.txt")
+    contents = {"readme.md": b"hello", f"{base}valid.txt": VALID, "old/train.txt": EVE, f"{base}train.txt": TRAIN}
+    packed = pack([lead_away, *(member(*each) for each in contents.items()), member("new/train.txt", EVE)])
+    unpack(server.at("/data.tar.gz", whole(packed[:50], len(packed)), whole(packed)), wanted, folder)
+    assert tree(tmp_path) == {"a": None, "a/b": None, "a/b/train.txt": TRAIN, "a/b/valid.txt": VALID}
+
+
+@pytest.mark.parametrize("content", [EVE, TRAIN + b"more", TRAIN[:-1], b""], ids=len)
+def test_a_file_with_wrong_content_is_not_kept(
+    server: Server, tmp_path: Path, wanted: tuple[RemoteFile, ...], content: bytes
+) -> None:
+    url = server.at("/data.tar.gz", whole(pack([member("train.txt", content), member("valid.txt", VALID)])))
+    assert "no train.txt with" in refused(lambda: unpack(url, wanted, tmp_path), url)
+    assert tree(tmp_path) == {"valid.txt": VALID}
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_what_is_not_a_regular_file_is_neither_made_nor_followed(
+    server: Server, tmp_path: Path, wanted: tuple[RemoteFile, ...], kind: bytes
+) -> None:
+    packed = pack([member("other.txt", TRAIN), member("train.txt", TRAIN, kind, "other.txt"), member("valid.txt", VALID)])
+    url = server.at("/data.tar.gz", whole(packed))
+    assert "train.txt" in refused(lambda: unpack(url, wanted, tmp_path), url)
+    assert tree(tmp_path) == {"valid.txt": VALID}
+
+
+def header(size: int = 0, kind: bytes = tarfile.REGTYPE) -> bytes:
+    info = tarfile.TarInfo("other.bin")
+    info.size, info.type = size, kind
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+HOSTILE = {
+    "nothing": b"",
+    "no archive": b"<html>rate limited</html>",
+    "gzip without end": b"\x1f\x8b",
+    "negative size": gzip.compress(header(-512) + bytes(1024)),
+    "huge size": gzip.compress(header(1 << 70) + bytes(1024)),
+    "huge pax": gzip.compress(header(1 << 70, tarfile.XHDTYPE) + bytes(1024)),
+    "nested pax": gzip.compress(header(0, tarfile.XHDTYPE) * 3000 + bytes(1024)),
+    "pax with a long length": gzip.compress(header(512, tarfile.XHDTYPE) + b"9" * 507 + b" a=b\n" + header()),
+    "unpacks to too much": gzip.compress(bytes(1 << 21), 1),
+    "too much": bytes((1 << 20) + 1),
+}
+
+
+@pytest.mark.parametrize("packed", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_archive_is_a_download_error(
+    server: Server, tmp_path: Path, wanted: tuple[RemoteFile, ...], monkeypatch: pytest.MonkeyPatch, packed: bytes
+) -> None:
+    monkeypatch.setattr("relatum.datasets.download._LARGEST", 1 << 20)
+    url = server.at("/data.tar.gz", whole(packed))
+    refused(lambda: unpack(url, wanted, tmp_path), url)
+    assert tree(tmp_path) == {}
+
+
+def test_an_archive_with_flipped_bits_gives_at_most_whole_files(
+    server: Server, tmp_path: Path, wanted: tuple[RemoteFile, ...], count: Callable[[int, int], int]
+) -> None:
+    files = {"train.txt": TRAIN, "valid.txt": VALID}
+    packed = pack([member("other.bin", CONTENT), *(member(*each) for each in files.items())])
+    rng = random.Random(1)
+    for _ in range(count(40, 2000)):
+        harmed = bytearray(packed[: rng.choice([rng.randrange(len(packed)), len(packed)])])
+        for place in rng.sample(range(len(harmed)), min(2, len(harmed))):
+            harmed[place] ^= 1 << rng.randrange(8)
+        with contextlib.suppress(DownloadError):
+            unpack(server.at("/data.tar.gz", whole(bytes(harmed))), wanted, tmp_path)
+        assert tree(tmp_path).items() <= files.items()
+        for path in tmp_path.iterdir():
+            path.unlink()

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum.statements.folding import Folding
-from relatum.statements.mapping import fact_of
-from relatum.statements.statement import Statement, statement
+from relatum.statements.statement import Statement, fact_of, statement
 from support.made_statements import statements
 
 

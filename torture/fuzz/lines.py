@@ -13,8 +13,8 @@ from relatum.datasets.text_format import TupleReader, read_roles
 from relatum.datasets.text_lines import Layout
 from relatum.errors import DataError, RelatumError
 from relatum.statements.forms import FORMS, form_of_line
-from relatum.statements.mapping import fact_of, roles_of, statement_of
-from relatum.statements.statement import Statement
+from relatum.statements.json_forms import write_wikipeople
+from relatum.statements.statement import Statement, fact_of, roles_of, statement_of
 from relatum.tables.text_files import JsonFactsSource
 from torture.fuzz.mutations import BYTES
 from torture.fuzz.parser import Parser
@@ -140,7 +140,7 @@ def _json_facts(content: bytes) -> str | None:
 
 
 def _statements(form: str) -> Callable[[bytes], str | None]:
-    parse, write = FORMS[form].parse, FORMS[form].write
+    parse = FORMS[form].parse
 
     def check(line: bytes) -> str | None:
         form_of_line(line)
@@ -150,10 +150,10 @@ def _statements(form: str) -> Callable[[bytes], str | None]:
             if statement_of(fact) != one or len(roles_of(fact[0])) != len(fact) - 1:
                 return f"as a fact, {one!r:.200} is another"
         try:
-            written = list(write(found))
+            written = list(write_wikipeople(found))
         except DataError:
-            return None  # what another form can say, this one may have no way to write
-        again = [each for line in written for each in parse(line.rstrip(b"\n")) if isinstance(each, Statement)]
+            return None  # what other forms can say, this one may have no way to write
+        again = [each for line in written for each in FORMS["wikipeople"].parse(line.rstrip(b"\n"))]
         return None if sorted(again) == sorted(found) else f"written, {found!r:.200} is {again!r:.200}"
 
     return check

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,26 +28,55 @@ _LEAKS = 10  # that are shown
 
 app = typer.Typer(help="List, describe, check and convert datasets.", no_args_is_help=True)
 
-RelationColumn = Annotated[
-    list[str] | None,
-    typer.Option(metavar="[PART:]N", help="The column, from 0, that contains the relation; for one part, e.g. test:1."),
-]
-IgnoreColumn = Annotated[list[str] | None, typer.Option(metavar="[PART:]N", help="A column to ignore; can be repeated.")]
-Comments = Annotated[bool, typer.Option("--comments", help="Ignore lines that start with '#'.")]
-BlankLines = Annotated[bool, typer.Option("--blank-lines", help="Ignore blank lines.")]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip lines that are not facts, and list them.")]
-Statements = Annotated[
-    str | None,
-    typer.Option("--from", metavar="FORM", help="The files hold statements: wikipeople, wd50k or wikidata."),
-]
-MinCount = Annotated[
-    int,
-    typer.Option(
-        "--min-count",
-        metavar="N",
-        help="Drop qualifiers of statements until each relation with qualifiers has N training facts; this loses them.",
-    ),
-]
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """How files are read: the options that all verbs have that read a dataset."""
+
+    relation_column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[PART:]N", help="The column, from 0, that contains the relation; for one part, e.g. test:1."),
+    ] = None
+    ignore_column: Annotated[
+        list[str] | None, typer.Option(metavar="[PART:]N", help="A column to ignore; can be repeated.")
+    ] = None
+    comments: Annotated[bool, typer.Option("--comments", help="Ignore lines that start with '#'.")] = False
+    blank_lines: Annotated[bool, typer.Option("--blank-lines", help="Ignore blank lines.")] = False
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip lines that are not facts, and list them.")] = False
+    statements: Annotated[
+        str | None,
+        typer.Option("--from", metavar="FORM", help="The files hold statements: wikipeople, wd50k or wikidata."),
+    ] = None
+    min_count: Annotated[
+        int,
+        typer.Option(
+            "--min-count",
+            metavar="N",
+            help="Drop qualifiers of statements until each relation with qualifiers has N training facts; this loses them.",
+        ),
+    ] = 0
+
+    def load(self, source: str) -> Split:
+        """Return the dataset, so read."""
+        from relatum.datasets.load import load
+
+        layouts = _layouts(self.relation_column or [], self.ignore_column or [], self.comments, self.blank_lines)
+        return load(source, layouts=layouts, skip_bad=self.skip_bad, statements=self.statements, min_count=self.min_count)
+
+
+def _reading(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the fields of its argument `reading` as options after its own."""
+    own = inspect.signature(verb, eval_str=True).parameters
+    options = inspect.signature(Reading, eval_str=True).parameters
+
+    @functools.wraps(verb)
+    def command(**given: Any) -> None:
+        verb(reading=Reading(**{name: given.pop(name) for name in options}), **given)
+
+    listed = [*(one for name, one in own.items() if name != "reading"), *options.values()]
+    command.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in listed}
+    return command
 
 
 @app.command("list")
@@ -64,21 +95,12 @@ def list_datasets(json: Json = False) -> None:
 
 
 @app.command()
-def info(
-    source: Data,
-    json: Json = False,
-    relation_column: RelationColumn = None,
-    ignore_column: IgnoreColumn = None,
-    comments: Comments = False,
-    blank_lines: BlankLines = False,
-    skip_bad: SkipBad = False,
-    statements: Statements = None,
-    min_count: MinCount = 0,
-) -> None:
+@_reading
+def info(source: Data, reading: Reading, json: Json = False) -> None:
     """Show the size of a dataset."""
     from relatum.data.quality import RARE, describe
 
-    split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad, statements, min_count)
+    split = reading.load(source)
     description = describe(split)
     if json:
         found = {"checksums": dict(split.checksums), **_statement_facts(split), **_registered(split.source)}
@@ -102,21 +124,12 @@ def info(
 
 
 @app.command()
-def check(
-    source: Data,
-    json: Json = False,
-    relation_column: RelationColumn = None,
-    ignore_column: IgnoreColumn = None,
-    comments: Comments = False,
-    blank_lines: BlankLines = False,
-    skip_bad: SkipBad = False,
-    statements: Statements = None,
-    min_count: MinCount = 0,
-) -> None:
+@_reading
+def check(source: Data, reading: Reading, json: Json = False) -> None:
     """Check for problems that spoil training or results: duplicates, overlaps, unseen names, leakage."""
     from relatum.data.quality import check_quality
 
-    split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad, statements, min_count)
+    split = reading.load(source)
     quality = check_quality(split)
     if json:
         print_json({"origin": split.source, **quality.to_json()})
@@ -142,31 +155,22 @@ def check(
 
 
 @app.command()
+@_reading
 def convert(
     source: Data,
+    reading: Reading,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The directory to create; it must not exist yet.")],
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the files.")] = False,
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="FORM", help="Write statements: wikipeople, wd50k or wikidata. By default facts."),
-    ] = None,
+    as_statements: Annotated[
+        bool, typer.Option("--statements", help="Write the statements that facts came from, as WikiPeople has them.")
+    ] = False,
     json: Json = False,
-    relation_column: RelationColumn = None,
-    ignore_column: IgnoreColumn = None,
-    comments: Comments = False,
-    blank_lines: BlankLines = False,
-    skip_bad: SkipBad = False,
-    statements: Statements = None,
-    min_count: MinCount = 0,
 ) -> None:
     """Write a dataset as plain files: relation first, tab-separated, sorted; every line is kept. Or as statements."""
     from relatum.datasets.load import save
-    from relatum.statements.forms import find_form
 
-    if to is not None:
-        find_form(to)  # before anything is read
-    split = _load(source, relation_column, ignore_column, comments, blank_lines, skip_bad, statements, min_count)
-    save(split, out, compress=gzip, statements=to)
+    split = reading.load(source)
+    save(split, out, compress=gzip, statements=as_statements)
     if json:
         counts = {part: len(graph) for part, graph in split.parts.items()}
         written = {"out": str(out), "relations": len(split.schema), **counts, **_statement_facts(split)}
@@ -176,22 +180,6 @@ def convert(
     say(f"wrote {out}: {sizes}")
     _print_statement_counts(split.statement_counts)
     _print_skipped(split.skipped)
-
-
-def _load(
-    source: str,
-    relation_column: list[str] | None,
-    ignore_column: list[str] | None,
-    comments: bool,
-    blank_lines: bool,
-    skip_bad: bool,
-    statements: str | None,
-    min_count: int,
-) -> Split:
-    from relatum.datasets.load import load
-
-    layouts = _layouts(relation_column or [], ignore_column or [], comments, blank_lines)
-    return load(source, layouts=layouts, skip_bad=skip_bad, statements=statements, min_count=min_count)
 
 
 def _layouts(relation: list[str], ignore: list[str], comments: bool, blank_lines: bool) -> dict[str, Layout] | None:
@@ -237,7 +225,7 @@ def _registered(source: str) -> dict[str, str | list[str]]:
 
 def _main_properties(schema: Schema) -> list[str]:
     """Return the main property of each relation that came from statements."""
-    from relatum.statements.mapping import main_property
+    from relatum.statements.statement import main_property
 
     found = (main_property(relation.name, relation.roles) for relation in schema)
     return [name for name in found if name is not None]

@@ -26,7 +26,7 @@ from relatum.datasets.text_lines import Layout, require_text_end
 from relatum.errors import DataError, RelatumError, nearest_names
 from relatum.files import atomic_directory, cache_directory, is_there, require_file, sha256_of
 from relatum.progress import progress
-from relatum.statements.forms import Form, find_form
+from relatum.statements.forms import FORMS, Form, find_form
 
 __all__ = ["load", "save"]
 
@@ -122,7 +122,7 @@ def save(
     *,
     compress: bool = False,
     extra_files: Mapping[str, bytes] | None = None,
-    statements: str | None = None,
+    statements: bool = False,
 ) -> None:
     """Write a split as a new directory of text files that `load` reads; all of it or nothing.
 
@@ -131,21 +131,20 @@ def save(
         directory: the directory to make; it may exist if it is empty.
         compress: gzip the facts.
         extra_files: what else to put there, by name; it takes the place of a file that would be written anyhow.
-        statements: the form in which to write the statements that the facts came from, and nothing else about them.
+        statements: write the statements that the facts came from, as WikiPeople has them, and nothing else about them.
     """
-    form = find_form(statements) if statements is not None else None
+    name = FORMS["wikipeople"].file_name if statements else "{}.txt"
     target = Path(directory)
     total = sum(map(len, split.parts.values()))
     with atomic_directory(target) as folder, progress(f"writing {target.name}", total) as advance:
         for part, graph in split.parts.items():
-            name = form.file_name if form is not None else "{}.txt"
             with (folder / f"{name.format(part)}{'.gz' * compress}").open("wb") as raw:
                 # No name and no time inside, so that the same facts give the same bytes.
                 file = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if compress else raw
                 with contextlib.closing(file):
                     counted = cast(BinaryIO, _Counted(cast(BinaryIO, file), advance))
-                    write_tuples(graph, counted) if form is None else write_statements(graph, form, counted)
-        if form is None:
+                    write_statements(graph, counted) if statements else write_tuples(graph, counted)
+        if not statements:
             _save_what_is_known(split, folder)
         for extra, content in (extra_files or {}).items():
             (folder / extra).write_bytes(content)

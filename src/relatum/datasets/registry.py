@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
@@ -203,13 +204,15 @@ def _fetch(dataset: Dataset) -> Path:
         return folder
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
+        for left in folder.glob("tmp*"):  # a process that was killed; nobody else is here while this one holds the lock
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
         missing = [file for file in dataset.files if not is_intact(folder / file.name, file)]
         try:
             for archive in {file.url for file in missing if file.in_archive}:
                 unpack(archive, [file for file in missing if file.url == archive], folder)
             for file in missing:
                 if not file.in_archive:
-                    download(file, folder / file.name)
+                    download(file, folder)
         except DownloadError as error:
             raise DownloadError(f"{error}. To work offline, put the files of {dataset.home} into {folder}") from None
     return folder

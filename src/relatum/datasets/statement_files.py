@@ -16,8 +16,8 @@ from relatum.datasets.text_lines import SkippedLines, whole_lines
 from relatum.errors import DataError
 from relatum.statements.folding import Folding
 from relatum.statements.forms import Form, form_of_line
-from relatum.statements.mapping import fact_of, roles_of, statement_of
-from relatum.statements.statement import Statement
+from relatum.statements.json_forms import write_wikipeople
+from relatum.statements.statement import Statement, fact_of, roles_of, statement_of
 
 __all__ = ["StatementReader", "find_statement_files", "recognise_form", "statements_of", "write_statements"]
 
@@ -144,7 +144,7 @@ def statements_of(graph: Hypergraph) -> Iterator[Statement]:
             yield statement_of((relations[int(block.relations[row])], *named))
 
 
-def write_statements(graph: Hypergraph, form: Form, file: BinaryIO) -> None:
-    """Write the statements of facts."""
-    for line in form.write(statements_of(graph)):
+def write_statements(graph: Hypergraph, file: BinaryIO) -> None:
+    """Write the statements of facts, as WikiPeople has them."""
+    for line in write_wikipeople(statements_of(graph)):
         file.write(line)

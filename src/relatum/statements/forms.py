@@ -1,43 +1,60 @@
-"""The forms in which statements come, by name, and which of them a line is in."""
+"""The forms in which statements come, by name, and which of them a line is in.
+
+All are read, and WikiPeople's JSON lines are written: they hold every text, while WD50K's lines have no way to write a comma
+and Wikidata's documents hold Wikidata's values alone.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from relatum.errors import DataError, UnknownNameError
-from relatum.statements import wd50k, wikidata, wikipeople
-from relatum.statements.statement import Statement
-from relatum.statements.strict_json import json_object
+from relatum.statements.json_forms import json_object, parse_wikidata, parse_wikipeople
+from relatum.statements.statement import Statement, statement
 
 __all__ = ["FORMS", "Form", "find_form", "form_of_line"]
 
 
 @dataclass(frozen=True)
 class Form:
-    """A form: its name, how a line is read and lines are written, and what the file of a part is called.
+    """A form: its name, how a line is read, and what the file of a part is called.
 
     `parse` yields a statement; the error if it is none; None if it is left out. It raises what is wrong with a whole line.
     """
 
     name: str
     parse: Callable[[bytes], Iterator[Statement | DataError | None]]
-    write: Callable[[Iterable[Statement]], Iterator[bytes]]
     file_name: str
+
+
+def _parse_wd50k(line: bytes) -> Iterator[Statement]:
+    """Yield the statement of a line `head,property,tail,property,value,property,value,...`.
+
+    Nothing is quoted or escaped, as in the published files, so no value can hold a comma; spaces belong to the values.
+    """
+    try:
+        fields = line.decode().split(",")
+    except UnicodeDecodeError as error:
+        raise DataError(f"not valid UTF-8 at byte {error.start} of the line; save the file as UTF-8") from None
+    if len(fields) < 3:
+        raise DataError("fewer than three fields; write head,property,tail and then pairs of property and value")
+    if len(fields) % 2 == 0:
+        raise DataError(f"{len(fields)} fields, so a qualifier lacks its value; after the tail come pairs")
+    head, name, tail, *rest = fields
+    yield statement(name, head, tail, zip(rest[::2], rest[1::2], strict=True))
 
 
 FORMS = {
     form.name: form
     for form in (
-        Form("wikipeople", wikipeople.parse, wikipeople.write, "n-ary_{}.json"),
-        Form("wd50k", wd50k.parse, wd50k.write, "{}.txt"),
-        Form("wikidata", wikidata.parse, wikidata.write, "{}.json"),
+        Form("wikipeople", parse_wikipeople, "n-ary_{}.json"),
+        Form("wd50k", _parse_wd50k, "{}.txt"),
+        Form("wikidata", parse_wikidata, "{}.json"),
     )
 }
-
-
 _WD50K = re.compile(rb"[^,\t]+,P[1-9][0-9]*,[^,\t]+(,P[1-9][0-9]*,[^,\t]+)*")
 
 

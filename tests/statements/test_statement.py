@@ -8,8 +8,16 @@ from hypothesis import strategies as st
 
 from relatum import DataError, RelationSchema
 from relatum.data.vocabulary import fault_of
-from relatum.statements.mapping import fact_of, main_property, relation_of, roles_of, statement_of
-from relatum.statements.statement import MOST_QUALIFIERS, statement
+from relatum.statements.statement import (
+    MOST_QUALIFIERS,
+    Statement,
+    fact_of,
+    main_property,
+    relation_of,
+    roles_of,
+    statement,
+    statement_of,
+)
 from support.made_statements import statements
 from support.strategies import names
 
@@ -24,26 +32,20 @@ def test_the_fact_of_a_statement_begins_with_head_and_tail_and_has_sorted_qualif
     assert fact_of(statement("P26", "Q7186", "Q37463")) == ("P26", "Q7186", "Q37463")
 
 
-@given(statements)
-def test_nothing_is_lost(one: object) -> None:
-    assert statement_of(fact_of(one)) == one  # type: ignore[arg-type]
-
-
-@given(st.lists(statements, min_size=2, max_size=2))
-def test_two_statements_are_two_facts(pair: list) -> None:  # type: ignore[type-arg]
-    assert (fact_of(pair[0]) == fact_of(pair[1])) == (pair[0] == pair[1])
+@given(statements, statements)
+def test_nothing_is_lost_and_two_statements_are_two_facts(one: Statement, other: Statement) -> None:
+    assert statement_of(fact_of(one)) == one
+    assert (fact_of(one) == fact_of(other)) == (one == other)
 
 
 @given(statements)
-def test_relations_roles_and_entities_are_names_that_files_of_facts_allow(one: object) -> None:
-    relation, *entities = fact_of(one)  # type: ignore[arg-type]
+def test_relations_roles_and_entities_are_names_that_files_of_facts_allow(one: Statement) -> None:
+    relation, *entities = fact_of(one)
     roles = roles_of(relation)
-    assert (
-        RelationSchema(relation, len(entities), roles).roles == roles
-    )  # which checks that roles differ, and are no numbers
+    assert RelationSchema(relation, len(entities), roles).roles == roles  # whose roles differ, and are no numbers
     assert not any(map(fault_of, entities))
     assert not relation.startswith("\ufeff")
-    assert main_property(relation, roles) == one.property  # type: ignore[attr-defined]
+    assert main_property(relation, roles) == one.property
 
 
 @given(st.lists(statements, min_size=2, max_size=2))
@@ -77,22 +79,7 @@ def test_what_would_break_a_name_is_written_as_hexadecimal_digits(name: str, rol
 
 @pytest.mark.parametrize(
     "relation",
-    [
-        "P1+",
-        "+P1",
-        "P1+P3+P2",
-        "P1+P2+P2",
-        "P1+P2#2",
-        "P1+P2#1",
-        "P1+P2+P2#3",
-        "P1#2",
-        "50%",
-        "%41",
-        "%2b",
-        "%FF",
-        "x_h",
-        "7",
-    ],
+    ["P1+", "+P1", "P1+P3+P2", "P1+P2+P2", "P1+P2#2", "P1+P2+P2#3", "P1#2", "50%", "%41", "%2b", "%FF", "x_h", "7"],
 )
 def test_a_relation_that_no_statement_gives_is_refused(relation: str) -> None:
     with pytest.raises(DataError, match="not spelt as the relations of statements"):

@@ -1,4 +1,4 @@
-"""Entity documents as in Wikidata's dumps: what is read of them, what is left out, and what is written."""
+"""Entity documents as in Wikidata's dumps: what is read of them, and what is left out; WikiPeople's lines come back."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum import DataError
-from relatum.statements.statement import statement
-from relatum.statements.wikidata import parse, write
-from relatum.statements.wikidata_values import ENTITY, snak_of, text_of
-from support.made_statements import wikidata_values
+from relatum.statements.json_forms import parse_wikidata as parse
+from relatum.statements.json_forms import parse_wikipeople, write_wikipeople
+from relatum.statements.statement import Statement, statement
+from support.made_statements import DataValue, document, fits_wikipeople, statements, wikidata_values
 
 ADAMS = {
     "type": "item",
@@ -81,38 +81,29 @@ def test_a_bad_claim_costs_no_other() -> None:
     assert str(last).startswith("Q42, 'P2': an object where a list of claims")
 
 
-def test_statements_of_one_head_are_one_entity() -> None:
-    some = [statement("P31", "Q1", "Q5"), statement("P31", "Q1", "string:x"), statement("P9", "P31", "novalue")]
-    first, second = map(json.loads, write(some))
-    assert (first["id"], first["type"], len(first["claims"]["P31"])) == ("Q1", "item", 2)
-    assert (second["id"], second["type"]) == ("P31", "property")
+@given(wikidata_values, wikidata_values)
+def test_the_text_of_a_value_is_that_of_no_other_value(first: DataValue, second: DataValue) -> None:
+    texts = [next(parse(document("Q1", "P1", value))).tail for value, _ in (first, second)]  # type: ignore[union-attr]
+    assert texts == [first[1], second[1]]
+    assert (texts[0] == texts[1]) == (first[0] == second[0])
 
 
-@given(st.lists(wikidata_values, min_size=2, max_size=2))
-def test_the_text_of_a_value_is_that_of_no_other_value_and_literals_are_no_ids(pair: list[str]) -> None:
-    for text in pair:
-        snak = snak_of("P1", text)
-        assert text_of(json.loads(json.dumps(snak))) == text
-        entity = snak.get("datavalue", {}).get("type") == "wikibase-entityid"
-        assert (ENTITY.fullmatch(text) is not None) == entity
-    assert (snak_of("P1", pair[0]) == snak_of("P1", pair[1])) == (pair[0] == pair[1])
+def test_numbers_are_in_their_shortest_form_and_old_ids_are_read() -> None:
+    place = {"latitude": 52, "longitude": -0.0, "altitude": 7.0, "precision": None, "globe": "x"}
+    for value, text in (
+        ({"type": "globecoordinate", "value": place}, "globecoordinate:52#0#7##x"),
+        ({"type": "wikibase-entityid", "value": {"entity-type": "property", "numeric-id": 7}}, "P7"),
+    ):
+        assert [*parse(document("Q1", "P1", value))] == [statement("P1", "Q1", text)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["Q0", "q1", "drew", "+1903", "-1", "string", "text:x", "monolingualtext:x", "monolingualtext:en:", "quantity:+5",
-     "quantity:a###1", "quantity:+5##x#1", "quantity:+5###", "globecoordinate:1#2##0.1", "globecoordinate:1#2##nan#x",
-     "globecoordinate:#2###x", "globecoordinate:1.0#2###x", "+1903-00-00T00:00:00Z#0#0#0#09#x",
-     "+1903-00-00T00:00:00Z#0#-0#0#9#x", "string:", TIME.rpartition("#")[0] + "#"],
-)  # fmt: skip
-def test_what_is_no_value_of_wikidata_is_not_written(text: str) -> None:
-    with pytest.raises(DataError, match="; "):
-        [*write([statement("P1", "Q1", text)])]
-    with pytest.raises(DataError, match="is no entity of Wikidata"):
-        [*write([statement("P1", text, "Q1")])]
-
-
-def test_numbers_are_in_their_shortest_form() -> None:
-    snak = snak_of("P625", "globecoordinate:52.5#-0.25###x")
-    snak["datavalue"]["value"] |= {"latitude": 52, "longitude": -0.0, "altitude": 7.0}
-    assert text_of(snak) == "globecoordinate:52#0#7##x"
+@given(st.lists(statements))
+def test_wikipeoples_lines_are_read_as_they_were_written(drawn: list[Statement]) -> None:
+    kept = [one for one in drawn if fits_wikipeople(one)]
+    lines = [*write_wikipeople(kept)]
+    assert all(line.endswith(b"\n") and b"\n" not in line[:-1] for line in lines)
+    assert [one for line in lines for one in parse_wikipeople(line[:-1])] == kept
+    for one in drawn:
+        if not fits_wikipeople(one):
+            with pytest.raises(DataError, match="form has no way to write"):
+                [*write_wikipeople([one])]
