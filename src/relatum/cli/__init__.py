@@ -19,11 +19,12 @@ from relatum.cli.imports import import_tables
 from relatum.cli.interrupts import interrupts_kept
 from relatum.cli.join import join
 from relatum.cli.mcp import mcp
-from relatum.cli.paper import figures, run, tables
+from relatum.cli.paper import figures, tables
 from relatum.cli.predict import embeddings, predict
 from relatum.cli.queries import queries
 from relatum.cli.report import report
 from relatum.cli.rules import rules
+from relatum.cli.run import run
 from relatum.cli.serve import serve
 from relatum.cli.sql import sql
 from relatum.cli.streams import prepare_streams, tell, write_out

@@ -54,6 +54,7 @@ __all__ = [
     "held",
     "is_held",
     "learned_by",
+    "lock_of",
     "require_free",
     "require_resumable",
     "resume",
@@ -239,11 +240,16 @@ def require_free(folder: Path) -> None:
         raise RelatumError(f"{folder}: the directory is not empty; resume the run in it, or choose another directory")
 
 
+def lock_of(folder: Path) -> FileLock:
+    """Return the lock of a run, which is free when its process dies; a thread that holds it may take it once more."""
+    return FileLock(folder / LOCK, is_singleton=True)
+
+
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
     """Keep other processes off a run, and first remove what killed ones have left half written."""
     try:
-        with FileLock(folder / LOCK, timeout=0):
+        with lock_of(folder).acquire(timeout=0):
             for path in stale_temporaries(folder):
                 path.unlink()
             remove_scratch(folder)
