@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from relatum.api import Run
-from relatum.cli.demo_database import true_value
+from relatum.cli.demo import true_value
 from support.command_line import Relatum
 
 README = Path(__file__).parents[2] / "README.md"

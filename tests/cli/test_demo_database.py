@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from relatum.cli.demo_database import CHANGES, true_value, write_demo_database
+from relatum.cli.demo import CHANGES, true_value, write_demo_database
 
 TABLES = ("countries", "borders", "languages", "members")
 # Neighbours whose countries drive on different sides, so that one side is not simply copied from next door.

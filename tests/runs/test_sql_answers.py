@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 import relatum
+from relatum import Run
 from relatum.errors import DataError, RelatumError
 from relatum.runs.join_truths import CAP
 from relatum.runs.query_rows import QueryRow, QueryRows
-from relatum.runs.sql_answers import DefinedView
-from relatum.runs.views import VIEWS
+from relatum.runs.sql_answers import VIEWS, DefinedView, catalog_of_run
+from relatum.sql.parse import parse_sql
 from support.shop_with_gaps import COUNTRIES
 
 
@@ -125,3 +126,20 @@ def test_all_but_sql_works_without_its_library(gappy_run: Path) -> None:
     command = [sys.executable, "-c", program, str(gappy_run)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.splitlines() == ["3", "sqlglot is not installed; install it with: pip install 'relatum[sql]'"]
+
+
+def test_the_tables_of_a_run_are_those_that_were_imported_and_definitions_are_views(shop_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(shop_run, tmp_path / "run")
+    run = Run.load(tmp_path / "run")
+    catalog = catalog_of_run(run)
+    assert {"customers", "items", "sales", "reviews"} <= catalog.tables.keys()
+    statement = parse_sql("SELECT customer_id FROM reviews WHERE item_code = '003' AND stars = 5", catalog)
+    column_type = catalog.types_of(statement.expression)[statement.positions[0]]
+    assert column_type is not None
+    assert (column_type.entity_type, column_type.value_type) == ("customers", "whole")
+
+    view = parse_sql("CREATE VIEW rated AS SELECT item_code, stars FROM reviews", catalog)
+    run.define("rated", view.expression)
+    read = parse_sql("SELECT stars FROM rated WHERE item_code = '003'", catalog_of_run(run))
+    stored = parse_sql("SELECT stars FROM reviews WHERE item_code = '003'", catalog)
+    assert read.expression == stored.expression

@@ -17,7 +17,7 @@ from relatum import RelatumError, SettingError, Spec, fit, load
 from relatum.runs.journal import Journal
 from relatum.tuning import study
 from relatum.tuning.folder import BEST, bind, require_folder, save_best
-from relatum.tuning.plan import Plan, make_plan
+from relatum.tuning.space import Plan, make_plan
 from relatum.tuning.storage import open_storage
 from relatum.tuning.study import Study, sign_of_life
 from relatum.tuning.worker import Outcome, work

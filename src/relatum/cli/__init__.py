@@ -17,19 +17,16 @@ from relatum.cli.explain import explain
 from relatum.cli.fill import fill
 from relatum.cli.imports import import_tables
 from relatum.cli.interrupts import interrupts_kept
-from relatum.cli.join import join
-from relatum.cli.mcp import mcp
 from relatum.cli.paper import figures, tables
 from relatum.cli.predict import embeddings, predict
 from relatum.cli.queries import queries
-from relatum.cli.report import report
 from relatum.cli.rules import rules
 from relatum.cli.run import run
-from relatum.cli.serve import serve
+from relatum.cli.serve import mcp, report, serve
 from relatum.cli.sql import sql
 from relatum.cli.streams import prepare_streams, tell, write_out
 from relatum.cli.synth import synth
-from relatum.cli.train import train
+from relatum.cli.train import join, train
 from relatum.cli.tune import tune
 from relatum.cli.update import update
 from relatum.cli.workers import leave_group, worker_message

@@ -19,8 +19,7 @@ import numpy as np
 from relatum.extras import optional
 from relatum.processes import exists, host
 from relatum.runs.spec import Spec
-from relatum.tuning.plan import Plan
-from relatum.tuning.space import Choice, Dimension, Value, apply, grid_points
+from relatum.tuning.space import Choice, Dimension, Plan, Value, apply, grid_points
 from relatum.tuning.storage import Shared
 
 with optional("optuna", extra="tune"):
