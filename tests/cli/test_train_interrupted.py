@@ -29,7 +29,7 @@ def ctrl_c_after(monkeypatch: pytest.MonkeyPatch) -> CtrlC:
             signal.raise_signal(signal.SIGINT)
             return result
 
-        monkeypatch.setattr(home, name, interrupted)
+        monkeypatch.setattr(fit, name, interrupted)
         return monkeypatch
 
     return interrupt

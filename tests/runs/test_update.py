@@ -28,7 +28,6 @@ from relatum import (
     UnknownNameError,
     fit,
     load,
-    resume,
     update,
 )
 from relatum.inference.ranking import Metrics, rank
@@ -295,15 +294,6 @@ def test_a_run_that_is_no_run_or_not_done_is_refused(trained: Path, new_facts: P
     (tmp_path / "begun" / "config.json").unlink()
     with pytest.raises(RelatumError, match="training has not finished"):
         update(tmp_path / "begun", new_facts)
-
-
-def test_an_updated_run_is_not_resumed(trained: Path, new_facts: Path, tmp_path: Path) -> None:
-    run = update(trained, new_facts, tmp_path / "out").folder
-    before = files(run)
-    with pytest.raises(RelatumError) as caught:
-        resume(run)
-    assert str(caught.value).startswith(f"{run}: cannot resume: this run comes from an update")
-    assert files(run) == before
 
 
 KILLED = """
