@@ -12,8 +12,6 @@ import pytest
 from relatum.cli.demo import CHANGES, true_value, write_demo_database
 
 TABLES = ("countries", "borders", "languages", "members")
-# Neighbours whose countries drive on different sides, so that one side is not simply copied from next door.
-SIDES = {frozenset(("Thailand", "Laos")), frozenset(("Guyana", "Brazil")), frozenset(("Kenya", "Ethiopia"))}
 
 
 @pytest.fixture

@@ -123,9 +123,6 @@ def _one_way(table: TupleTable, facts: set[Fact], positions: tuple[int, int]) ->
     return found
 
 
-Fact = tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class OneWay:
     """A true tuple (relation, ...) and the same entities in an order that is false: G-MPNN scores both alike."""
