@@ -25,11 +25,11 @@ from matplotlib.patches import Patch
 from rich.console import Console
 from rich.table import Table
 
+from fidelity import LARGE, Shape, criteria, distances
 from relatum import __version__, load
 from relatum.arrays import Int64
 from relatum.data.derivations import OPERATIONS
 from relatum.files import atomic_file
-from relatum.paper.fidelity import LARGE, Shape, criteria, distances
 from relatum.synth import SynthDataset, find_preset, synthesize
 
 RESULTS = Path(__file__).parents[1] / "results"

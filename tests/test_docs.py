@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from relatum import MODELS, Spec
-from relatum.cli.demo_database import write_demo_database
+from relatum.cli.demo import write_demo_database
 from relatum.models.base import Settings
 from relatum.runs.spec import RECIPES
 from relatum.settings import rules_of

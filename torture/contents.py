@@ -18,7 +18,7 @@ Contents = dict[str, str]
 """For each file of a folder, a digest of what it says, or what is wrong with it."""
 
 DAMAGED = "damaged: "
-SKIPPED = {"cache", "tmp", ".claims"}  # folders that hold nothing that a person keeps
+SKIPPED = {"cache", "tmp"}  # folders that hold nothing that a person keeps
 
 # What says when something was done, how fast, and how often it was interrupted: it differs between two runs of a command.
 _TIMES = {"time", "seconds", "minutes_of_training", "seconds_of_evaluation", "interruptions", "changed_at", "undone_at"}
@@ -28,7 +28,7 @@ _COMPLETE = {"op_code": 6, "state": 1}  # a trial of a study that has ended well
 
 
 def contents(folder: Path) -> Contents:
-    """Return what each file below a folder says; locks, claims, caches and temporary folders of a trial are left out."""
+    """Return what each file below a folder says; locks, caches and temporary folders of a trial are left out."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)

@@ -48,12 +48,11 @@ from relatum.runs.doubt import DOUBT_COLUMNS, DoubtfulFact, doubtful_facts
 from relatum.runs.doubtful_cells import DoubtfulCells, doubtful_cells
 from relatum.runs.each_question import combinations_of, each_question
 from relatum.runs.ensemble import join as join_runs
-from relatum.runs.export import predictions_table, save_embeddings
+from relatum.runs.export import predictions_table, save_embeddings, save_run
 from relatum.runs.expressions import BoundExpression
-from relatum.runs.facts import facts_of, more_facts
 from relatum.runs.filling import fill
 from relatum.runs.fills import Fills, list_fills
-from relatum.runs.fit import Watch
+from relatum.runs.fit import Watch, facts_of, more_facts
 from relatum.runs.joining import joined_query
 from relatum.runs.lookup import (
     EntityMatch,
@@ -68,7 +67,6 @@ from relatum.runs.probabilities import reliability_of
 from relatum.runs.query_rows import QueryRows
 from relatum.runs.reasons import SIMILAR_FACT_COLUMNS, SimilarFact, objections, similar_facts, why
 from relatum.runs.recipe import spec_of
-from relatum.runs.saving import save_run
 from relatum.runs.spec import Spec
 from relatum.runs.sql_answers import DefinedView, answer_sql
 from relatum.runs.trackers import Tracker, Trackers
@@ -525,7 +523,7 @@ def fit(
         if out is None:
             if group is not None:
                 raise SettingError("out: several workers train into a directory; name one that all of them see")
-            return _run_of(fitting.fit_in_memory(whole, facts_of(data), watching, began, tracking))
+            return fitting.fit_in_memory(Run, whole, facts_of(data), watching, began, tracking)
         folder, read = Path(out), partial(facts_of, data)
         if group is None:
             fitting.fit_into(folder, whole, read, watching, began, tracking)
@@ -623,26 +621,11 @@ def _reason_row(reason: Reason) -> dict[str, Any]:
     return {**reason.to_dict(), "facts": "; ".join(reason.facts)}
 
 
-def _kept(run: Trained, folder: Path | None) -> Run:
+def _kept(run: Run, folder: Path | None) -> Run:
     if folder is None:
-        return _run_of(run)
+        return run
     save_run(run, folder)
     return Run.load(folder)
-
-
-def _run_of(run: Trained) -> Run:
-    """Return a trained model as a run."""
-    return Run(
-        run.model,
-        run.parameters,
-        folder=run.folder,
-        spec=run.spec,
-        split=run.split,
-        **run.validated._asdict(),
-        definitions=run.definitions,
-        events=run.events,
-        environment=run.environment,
-    )
 
 
 def _as_worker(group: Group, folder: Path, lead: Callable[[], None]) -> None:

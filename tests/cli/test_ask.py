@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from relatum import Run as Trained
-from relatum import fit, load, save
+from relatum import fit
 from relatum.inference.evaluation import breakdown, macro_mrr
-from relatum.runs.journal import Journal
 from relatum.runs.spec import Spec
 from support.command_line import Relatum
 
@@ -76,23 +75,6 @@ def test_a_run_written_under_old_names_is_used_without_a_word(run: Relatum, tmp_
         code, _, err = run(*verb)
         assert code == 0
         assert "is now called" not in err
-
-
-@pytest.mark.parametrize("name", ["my data", "😀"])
-def test_a_directory_of_any_name_can_be_learned_from(run: Relatum, tmp_path: Path, name: str) -> None:
-    save(load("example"), tmp_path / name)
-    assert run("train", "--data", str(tmp_path / name), *SMALL, "--out", str(tmp_path / "my run"))[0] == 0
-    assert run("evaluate", str(tmp_path / "my run"))[0] == 0
-
-
-def test_resume_goes_on_with_a_run(run: Relatum, tmp_path: Path) -> None:
-    out = str(tmp_path / "run")
-    run("train", "--data", "example", *SMALL, "--out", out)
-    code, said, _ = run("train", "--resume", out)
-    assert (code, said) == (0, f"trained into {out}; ask it with: relatum evaluate {out}\n")
-    events = [record["event"] for record in Journal(tmp_path / "run" / "journal.jsonl").read()]
-    assert events.count("epoch") == 2
-    assert "resume" in events
 
 
 @pytest.mark.parametrize("split", ["train", "valid", "test"])
@@ -184,13 +166,6 @@ def test_score_scores_facts_in_their_order(run: Relatum, trained: str) -> None:
     assert all(fact in out and f"{score.score:.3f}" in out for fact, score in zip(facts, scores, strict=True))
 
 
-@pytest.mark.parametrize("verb", ["train", "evaluate", "complete", "score"])
-def test_every_verb_has_help(run: Relatum, verb: str) -> None:
-    code, out, err = run(verb, "--help")
-    assert (code, err) == (0, "")
-    assert verb in out
-
-
 TRAIN, OUT = ("train", "--data", "example"), ("--out", "OUT")
 
 MISTAKES: list[tuple[tuple[str, ...], str]] = [
@@ -259,27 +234,6 @@ def test_a_run_that_is_not_done_says_how_to_go_on(run: Relatum, tmp_path: Path) 
     assert err == f"relatum: {out}: training has not finished; resume it with relatum.resume, or relatum train\n"
     assert run("train", "--resume", out)[0] == 0
     assert run("evaluate", out)[0] == 0
-
-
-def test_explain_shows_the_rules_and_the_facts_that_they_rest_on(run: Relatum, tmp_path: Path) -> None:
-    rows = [(f"a{a}", f"b{b}") for a in range(8) for b in range(8) if (a * b) % 3 == 1]
-    lines = [f"likes\t{a}\t{b}" for a, b in rows] + [f"knows\t{b}\t{a}" for a, b in rows[1:]]
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "train.txt").write_text("\n".join(lines) + "\n")
-    code, _, err = run(
-        "train", "--data", str(tmp_path / "data"), "--out", str(tmp_path / "run"), "--set", "training.epochs=2"
-    )
-    assert code == 0, err
-    a, b = rows[0]
-    code, out, err = run("explain", str(tmp_path / "run"), f"knows({b}, {a})", "--json")
-    assert code == 0, err
-    first = json.loads(out)["reasons"][0]
-    assert (first["rule"], first["facts"]) == ("knows(A, B) <- likes(B, A)", [f"likes({a}, {b})"])
-    code, out, _ = run("explain", str(tmp_path / "run"), f"knows({b}, {a})")
-    assert f"- likes({a}, {b})" in out
-    code, _, err = run("explain", str(tmp_path / "run"), f"knows({b}, ?)")
-    assert code == 2
-    assert "names an entity for every position" in err
 
 
 def test_evaluate_tells_of_the_embedding_and_the_evidence_apart(run: Relatum, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from relatum.api import Run
-from relatum.cli.demo_database import true_value
+from relatum.cli.demo import true_value
 from support.command_line import Relatum
 
 README = Path(__file__).parents[2] / "README.md"
@@ -60,13 +60,6 @@ def test_the_demo_shows_every_step_and_finds_what_was_taken_out(
         "Western Africa",
         "South-eastern Asia",
     )
-
-
-def test_the_help_of_the_demo_says_what_it_shows(run: Relatum, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    _, out, _ = run("demo", "--help")
-    assert "countries of the world" in re.sub(r"\s+", " ", out)
-    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_the_demo_does_not_write_into_what_is_there(run: Relatum, tmp_path: Path) -> None:

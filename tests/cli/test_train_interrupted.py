@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from relatum.runs import facts, fit
+from relatum.runs import fit
 from relatum.runs.training_bar import TrainingBar
 from relatum.training.loop import State
 from support.command_line import Relatum
@@ -22,15 +22,14 @@ def ctrl_c_after(monkeypatch: pytest.MonkeyPatch) -> CtrlC:
     """Return a function that has Ctrl-C come right after `fit` has called the function named, until it is undone."""
 
     def interrupt(name: str) -> pytest.MonkeyPatch:
-        home = facts if name == "load" else fit
-        real = getattr(home, name)
+        real = getattr(fit, name)
 
         def interrupted(*arguments: Any, **named: Any) -> Any:
             result = real(*arguments, **named)
             signal.raise_signal(signal.SIGINT)
             return result
 
-        monkeypatch.setattr(home, name, interrupted)
+        monkeypatch.setattr(fit, name, interrupted)
         return monkeypatch
 
     return interrupt

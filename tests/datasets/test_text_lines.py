@@ -78,9 +78,7 @@ def test_a_file_of_bad_lines_is_refused_soon_and_one_with_as_many_facts_is_not(
 
 
 @pytest.mark.parametrize("small", [0, 1 << 20])
-def test_a_line_of_very_many_columns_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int
-) -> None:
+def test_a_line_of_very_many_columns_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int) -> None:
     monkeypatch.setattr(text_format, "_SMALL", small)
     path = tmp_path / "train.txt"
     for arity in (500, 501):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,11 +12,9 @@ import matplotlib as mpl
 import matplotlib.image
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgb
 
-from relatum import DataError
 from relatum.models import MODELS
-from relatum.paper.figure_style import STYLES, styled
+from relatum.paper.figure_style import styled
 from relatum.paper.figures import FigureFiles, draw_time, make_figures, mean_reached
 from relatum.runs.results import Point, read_results
 from support.made_results import parts, write_result
@@ -96,17 +93,6 @@ def test_every_figure_is_an_svg_and_a_png_and_the_same_bytes_each_time(
         assert pixels[:, [0, -1]][..., :3].min() > 0.99, f"{name} is cut off at a side"
 
 
-def test_systems_are_told_apart_without_colour() -> None:
-    def luminance(color: str) -> float:
-        return float(np.dot(to_rgb(color), (0.2126, 0.7152, 0.0722)))
-
-    assert STYLES.keys() == MODELS.keys()
-    for one, other in combinations(STYLES.values(), 2):
-        assert one.marker != other.marker
-        assert one.line != other.line
-        assert one.hatch != other.hatch or abs(luminance(one.face) - luminance(other.face)) > 0.15
-
-
 def test_what_is_not_there_is_left_out_and_named(tmp_path: Path) -> None:
     write_result(tmp_path / "results", "new", "jf17k", "reale", [0.5], course=COURSE, **BY)
     write_result(tmp_path / "results", "old", "jf17k", "hype", [0.5], by_arity=BY["by_arity"])
@@ -125,15 +111,6 @@ def test_without_anything_to_draw_no_folder_is_made(tmp_path: Path) -> None:
     write_result(tmp_path / "results", "old", "jf17k", "hype", [0.5])
     assert not any(one.files for one in made(tmp_path / "results", tmp_path / "out").values())
     assert not (tmp_path / "out").exists()
-
-
-def test_own_data_of_any_name_can_be_drawn(tmp_path: Path) -> None:
-    write_result(tmp_path / "results", "mine", "../my $data", "hype", [0.5], course=COURSE)
-    found = made(tmp_path / "results", tmp_path / "out")
-    assert [path.name for path in found["my_data-learning"].files] == ["my_data-learning.svg", "my_data-learning.png"]
-    write_result(tmp_path / "results", "other", "../my/$data", "hype", [0.5], course=COURSE)
-    with pytest.raises(DataError, match="two datasets would give their figures one name"):
-        made(tmp_path / "results", tmp_path / "out")
 
 
 def test_a_run_that_has_ended_keeps_what_it_reached() -> None:

@@ -15,7 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 from relatum import DataError, RelatumError, Run, Spec, fit, load, read, save
-from relatum.cli.report import report
+from relatum.cli.serve import report
 from relatum.data.derivations import Derivation, save_derivations
 from relatum.data.quality import check_quality
 from relatum.formatting import visible

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import subprocess
-import sys
 from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from relatum import Run, SettingError, fit, read
+from relatum.kernels.parallel import set_threads
 from relatum.runs import bulk_completion
 from relatum.runs.answers import Answer, Question, Suggestion
 from relatum.runs.completion import complete_many
@@ -174,11 +173,11 @@ def test_blocks_leave_no_trace(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_threads_leave_no_trace(shop_run: Path, tmp_path: Path) -> None:
     written = []
-    for threads in ("1", "3"):
+    for threads in (1, 3):
         path = tmp_path / f"{threads}.csv"
-        code = f"import relatum; relatum.open({str(shop_run)!r}).complete_each('sold(*, ?, *, *)', k=3, to={str(path)!r})"
-        counts = {"RELATUM_THREADS": threads, "OMP_NUM_THREADS": threads}
-        subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, **counts})
+        set_threads(threads)
+        torch.set_num_threads(threads)
+        Run.load(shop_run).complete_each("sold(*, ?, *, *)", k=3, to=path)
         written.append(path.read_bytes())
     assert written[0] == written[1]
 

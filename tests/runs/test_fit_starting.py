@@ -14,7 +14,7 @@ from filelock import FileLock
 from relatum import fit, resume
 from relatum.errors import DataError, RelatumError, SettingError
 from relatum.models import MODELS
-from relatum.runs import facts
+from relatum.runs import fit as fitting
 from relatum.runs.spec import Spec
 
 
@@ -77,14 +77,14 @@ def test_what_is_somebody_elses_is_refused_and_left_alone(tmp_path: Path, name: 
 def test_a_run_begun_by_another_process_while_the_data_was_read_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, load = tmp_path / "run", facts.load
+    folder, load = tmp_path / "run", fitting.load
 
     def slow(source: str, **options: Any) -> Any:
         folder.mkdir()
         (folder / "spec.toml").write_text("another's")
         return load(source, **options)
 
-    monkeypatch.setattr(facts, "load", slow)
+    monkeypatch.setattr(fitting, "load", slow)
     with pytest.raises(RelatumError, match="the directory is not empty"):
         fit(spec_of(), folder)
     assert (folder / "spec.toml").read_text() == "another's"

@@ -210,41 +210,6 @@ def test_no_prediction_contradicts_a_key(keyed: Run, exact: bool) -> None:
     assert found > 200
 
 
-def test_no_new_answer_contradicts_a_key(keyed: Run) -> None:
-    found = 0
-    for relation in keyed.schema:
-        facts = sorted(known(keyed, relation.name))
-        for fact in facts[:: max(1, len(facts) // 4)][:4]:
-            for count in (1, 2):
-                for free in itertools.combinations(range(relation.arity), count):
-                    given = [None if position in free else name for position, name in enumerate(fact)]
-                    answers = keyed.complete(relation.name, *given, k=20, new_only=True)
-                    proposed = []
-                    for answer in answers:
-                        filled = list(fact)
-                        for position, name in zip(free, answer.entities, strict=True):
-                            filled[position] = name
-                        proposed.append(tuple(filled))
-                    assert contradictions(keyed, relation.name, proposed) == [], (relation.name, given)
-                    found += len(proposed)
-    assert found > 200
-
-
-def test_no_answer_to_each_question_contradicts_a_key(keyed: Run) -> None:
-    found = 0
-    for relation in keyed.schema:
-        for position in range(relation.arity):
-            words = [None if one == position else "*" for one in range(relation.arity)]
-            suggestions = keyed.complete_each(relation.name, *words, k=5, new_only=True, all_entities=relation.arity == 2)
-            proposed = []
-            for one in suggestions:
-                given = iter(one.entities[:-1])
-                proposed.append(tuple(one.entities[-1] if at == position else next(given) for at in range(relation.arity)))
-            assert contradictions(keyed, relation.name, proposed) == []
-            found += len(proposed)
-    assert found > 200
-
-
 def test_a_row_of_the_shop_whose_cell_is_empty_is_still_proposed(keyed: Run) -> None:
     proposed = {one.entities[0] for one in keyed.predict("customers.country", exact=True)}
     assert {"customers:3", "customers:10"} <= proposed

@@ -13,7 +13,7 @@ from relatum.data.hypergraph import Split
 from relatum.errors import SettingError
 from relatum.models.reale import ReAlESettings
 from relatum.runs import recipe
-from relatum.runs.facts import facts_of
+from relatum.runs.fit import facts_of
 from relatum.runs.recipe import fitted_to_minutes, spec_of, suited_to_facts
 from relatum.runs.spec import Spec
 

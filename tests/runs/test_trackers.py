@@ -139,16 +139,6 @@ def test_a_board_that_comes_late_is_given_what_was_before(tmp_path: Path, store:
     require_same(shown_by_mlflow(store), journal_of(folder))
 
 
-def test_a_refit_has_curves_of_its_own(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    relatum.fit("example", folder, trackers="tensorboard", refit=True, **SETTINGS)
-    shown = shown_by_tensorboard(folder / "tensorboard")
-    refit = [event["epoch"] for event in journal_of(folder) if event["event"] == "refit"]
-    assert refit
-    assert [epoch for epoch, _ in shown["refit/loss"]] == refit
-    require_same(shown, journal_of(folder))
-
-
 def test_a_tracker_that_fails_is_left_out_with_one_warning_and_changes_nothing(tmp_path: Path) -> None:
     calls: list[str] = []
 

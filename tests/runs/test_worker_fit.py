@@ -17,6 +17,7 @@ import pytest
 import torch
 
 import relatum
+from relatum.cli import main
 from relatum.models import MODELS
 from relatum.runs.directory import load_facts
 from relatum.runs.spec import Spec
@@ -34,11 +35,14 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_facts(tmp_path_factory.mktemp("workers") / "data")
 
 
-@pytest.fixture
-def alone(data: Path, run: Relatum, tmp_path: Path) -> Path:
-    """Return a run of one process."""
-    folder = tmp_path / "alone"
-    assert run(*train_options(data, folder))[0] == 0
+@pytest.fixture(scope="module")
+def alone(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a run of one process, to be read only."""
+    folder = tmp_path_factory.mktemp("alone") / "run"
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit, match="0"):
+        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setattr(sys, "argv", ["relatum", *train_options(data, folder)])
+        main()
     return folder
 
 

@@ -14,12 +14,12 @@ import pytest
 pytest.importorskip("optuna")
 
 from relatum import RelatumError, SettingError, Spec, fit, load
-from relatum.heartbeat import sign_of_life
 from relatum.runs.journal import Journal
+from relatum.tuning import study
 from relatum.tuning.folder import BEST, bind, require_folder, save_best
-from relatum.tuning.plan import Plan, make_plan
+from relatum.tuning.space import Plan, make_plan
 from relatum.tuning.storage import open_storage
-from relatum.tuning.study import Study
+from relatum.tuning.study import Study, sign_of_life
 from relatum.tuning.worker import Outcome, work
 
 SPLIT = load("example", use_cache=False)
@@ -45,6 +45,13 @@ def dead_sign() -> dict[str, Any]:
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
     return {**sign_of_life(), "process": child.pid}
+
+
+def test_of_another_host_only_long_silence_shows_that_it_is_gone() -> None:
+    elsewhere = {"host": "elsewhere", "process": 1, "time": time.time() - 840}
+    silent = {**elsewhere, "time": time.time() - 960}
+    signs = (None, dead_sign(), sign_of_life(), elsewhere, silent)
+    assert [study._is_dead(sign) for sign in signs] == [True, True, False, False, True]
 
 
 def test_claims_of_two_processes_are_disjoint_and_as_many_as_asked_for(tmp_path: Path) -> None:

@@ -164,11 +164,11 @@ def test_a_grid_begins_from_the_settings_of_the_paper(
     assert (study["model"]["dim"], study["training"]["batch_size"], study["training"]["num_negatives"]) == (200, 128, 10)
 
 
-def test_without_optuna_it_is_said_how_to_install_it(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['optuna'] = None; from relatum.cli import main; main()"
-    command = [sys.executable, "-c", code, *TUNE, "--out", str(tmp_path / "study")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (
-        2,
-        "relatum: optuna is not installed; install it with: pip install 'relatum[tune]'\n",
-    )
+def test_without_optuna_it_is_said_how_to_install_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("storage", "study", "worker"):
+        monkeypatch.delitem(sys.modules, f"relatum.tuning.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    code, _, err = relatum(capsys, monkeypatch, *TUNE, "--out", str(tmp_path / "study"))
+    assert (code, err) == (2, "relatum: optuna is not installed; install it with: pip install 'relatum[tune]'\n")

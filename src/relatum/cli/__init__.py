@@ -17,21 +17,18 @@ from relatum.cli.explain import explain
 from relatum.cli.fill import fill
 from relatum.cli.imports import import_tables
 from relatum.cli.interrupts import interrupts_kept
-from relatum.cli.join import join
-from relatum.cli.mcp import mcp
-from relatum.cli.paper import figures, run, tables
+from relatum.cli.paper import figures, tables
 from relatum.cli.predict import embeddings, predict
 from relatum.cli.queries import queries
-from relatum.cli.report import report
 from relatum.cli.rules import rules
-from relatum.cli.serve import serve
+from relatum.cli.run import run
+from relatum.cli.serve import mcp, report, serve
 from relatum.cli.sql import sql
 from relatum.cli.streams import prepare_streams, tell, write_out
 from relatum.cli.synth import synth
-from relatum.cli.train import train
+from relatum.cli.train import join, train
 from relatum.cli.tune import tune
 from relatum.cli.update import update
-from relatum.cli.workers import leave_group, worker_message
 from relatum.errors import RelatumError, RelatumWarning
 from relatum.formatting import visible
 from relatum.shortage import shortage
@@ -117,7 +114,7 @@ def main() -> None:
     if code == 130 and is_first_worker():
         tell("relatum: interrupted")
     if is_worker():
-        leave_group()
+        _leave_group()
     sys.exit(code or 0)
 
 
@@ -147,9 +144,31 @@ def _notice(
 
 def _complain(message: str, error: Exception) -> int:
     if is_worker():
-        found = worker_message(message, error)
+        found = _worker_message(message, error)
         if found is None:
             return 2
         message = found
     tell(f"relatum: {visible(' '.join(message.split()))}")
     return 2
+
+
+def _worker_message(message: str, error: Exception) -> str | None:
+    """Return what a worker writes of an error; None where another one has written it, or what led to it."""
+    from relatum.workers.group import current_group
+    from relatum.workers.meeting import WorkerError
+
+    group = current_group()
+    if group is None:
+        return message if is_first_worker() or isinstance(error, WorkerError) else None
+    if (isinstance(error, WorkerError) and error.reported) or not group.may_report():
+        return None
+    return f"{group.names[group.number]}: {message}" if isinstance(error, OSError) else message
+
+
+def _leave_group() -> None:
+    """Leave the group, if this process had joined one."""
+    from relatum.workers.group import current_group
+
+    group = current_group()
+    if group is not None:
+        group.close()

@@ -12,9 +12,8 @@ from relatum.cli.bulk import show_each, write_each
 from relatum.cli.columns import show_both_splits, show_columns
 from relatum.cli.explain import reasons_of, say_reason, where
 from relatum.cli.options import Append, EscapeFormulas, FullNames, Json, Replace, RunFolder, To
-from relatum.cli.output import print_json, print_table, say
-from relatum.cli.promise import say_promise
-from relatum.cli.query_quality import show_query_quality
+from relatum.cli.output import print_json, print_table, say, say_promise
+from relatum.cli.queries import show_query_quality
 from relatum.errors import SettingError
 from relatum.formatting import number, percent
 from relatum.workers.environment import is_worker

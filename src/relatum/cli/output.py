@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["console", "json_text", "print_json", "print_table", "say"]
+    from relatum.inference.answer_sets import Limit
+
+__all__ = ["console", "json_text", "print_json", "print_table", "say", "say_promise"]
 
 _PIPE_WIDTH = 140  # without a terminal there is no width to keep to, but tables need one
 _COMFORT, _LEAST = 16, 5  # characters of a text column: down to the first before columns are dropped, then to the second
@@ -205,3 +207,21 @@ def _width_of_pipe() -> int:
     """Return the width that `COLUMNS` asks for where there is no terminal, or enough for most tables."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdecimal() and int(columns) > 0 else _PIPE_WIDTH
+
+
+def say_promise(limit: Limit | None, count: int, coverage: float, shown: int) -> None:
+    """Print what a set of so many answers holds, of which some are shown, and what is promised of such sets."""
+    if limit is None:
+        say("the given entities hold a key that a known fact has, so no answer is missing, and nothing is promised")
+        return
+    if not count:
+        say(
+            f"the set is empty: with so unlikely a best answer, the question is among the {100 * (1 - coverage):.4g} % "
+            "that may be missed; a higher --coverage answers more of these"
+        )
+    else:
+        say(
+            f"a set of {count:,} answers"
+            + (f", of which {shown:,} are shown (-k {count} shows all)" if shown < count else "")
+        )
+    say(str(limit))

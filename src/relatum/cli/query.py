@@ -1,4 +1,4 @@
-"""`relatum query` and `define`: relational algebra over a trained run."""
+"""`relatum query` and `define`: relational algebra over a trained run, and the rows that answer it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from relatum.cli.options import Json, RunFolder
-from relatum.cli.output import print_json, print_table, say
-from relatum.cli.query_rows import show_rows
+from relatum.cli.output import print_json, print_table, say, say_promise
 from relatum.errors import SettingError
-from relatum.formatting import percent
+from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
     from relatum.reasoning.query import QueryResult
+    from relatum.runs.query_rows import QueryRows
 
-__all__ = ["define", "query"]
+__all__ = ["define", "query", "show_rows"]
 
 
 class Mode(StrEnum):
@@ -124,3 +124,32 @@ def _show(text: str, found: QueryResult, seconds: float) -> None:
         say(f"{why}: the answers marked * are the best found so far, and there may be better ones")
     elif found.stopped or not found.proven:
         say("there may be more answers: the search was stopped early")
+
+
+def show_rows(found: QueryRows, seconds: float, *, why: bool, json: bool) -> None:
+    """Print rows, best first, with the facts that each rests on where that is wanted."""
+    if json:
+        print_json(found.to_json())
+        return
+    for line in found.plan:
+        say(f"  {line}")
+    heads = (*found[0].columns, "probability", "") if found else ()
+    ways = [("known" if row.known else "predicted") + ("" if row.proven else " *") for row in found]
+    rows = [(*(row.shown or row.values), percent(row.probability), way) for row, way in zip(found, ways, strict=True)]
+    if why:
+        heads = (*heads, "because")
+        rows = [(*cells, "; ".join(map(str, row.witness))) for cells, row in zip(rows, found, strict=True)]
+    if found:
+        print_table(found.query, heads, rows, ("probability",), below="because" if why else None)
+    known = sum(row.known for row in found)
+    say(f"{count(len(found), 'row')}: {known} known, {len(found) - known} predicted")
+    if found.coverage is not None:
+        say_promise(found.limit, len(found) - known, found.coverage, len(found) - known)
+    elif any(not row.known for row in found):
+        together = "the product of their probabilities" if found.conjunction == "product" else "the least likely of them"
+        say(
+            f"a row is as likely as the facts it rests on together: {together}. "
+            f"A predicted fact counts at most {percent(found.cap)}, and nothing below {percent(found.floor)}"
+        )
+    if found.stopped:
+        say(f"stopped after {seconds:g} s: rows marked * are the best found so far, and there may be better ones")

@@ -1,4 +1,4 @@
-"""`relatum serve`: runs as pages for people and JSON for programs."""
+"""`relatum serve`, `mcp` and `report`: runs as pages for people, JSON for programs, tools for agents, or one page."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
+from relatum.cli.options import FileOut, RunFolder
 from relatum.cli.output import say
+from relatum.errors import SettingError
 from relatum.extras import optional
 
-__all__ = ["serve"]
+__all__ = ["mcp", "report", "serve"]
 
 
 def serve(
@@ -87,3 +89,43 @@ def serve(
 def _address(host: str, port: int) -> str:
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
     return f"http://{shown}:{port}"
+
+
+def mcp(
+    run: RunFolder,
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")
+    ] = False,
+    host: Annotated[
+        str | None, typer.Option(help="With --http: the address to listen on; 127.0.0.1, this machine alone.")
+    ] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="With --http: the port; 8322.")] = None,
+    token: Annotated[
+        str | None, typer.Option(help="With --http: what clients must send as a bearer token; drawn if not on loopback.")
+    ] = None,
+) -> None:
+    """Serve a run to planners and agents: read-only tools to find entities, complete facts, query, explain and what-if."""
+    if not http and (host is not None or port is not None or token is not None):
+        raise SettingError("--host, --port and --token need --http")
+    from relatum.api import Run
+    from relatum.mcp.serve import serve_http, serve_stdio
+
+    loaded, name = Run.load(run), run.resolve().name
+    if http:
+        serve_http(loaded, name, host=host or "127.0.0.1", port=port or 8322, token=token)
+    else:
+        serve_stdio(loaded, name)
+
+
+def report(
+    run: RunFolder,
+    out: FileOut = None,
+) -> None:
+    """Write one HTML page about a run: what it knows, how good it is, what it predicts; it opens offline."""
+    from relatum.api import Run
+    from relatum.report.page import REPORT, write_report
+
+    loaded = Run.load(run)
+    target = run / REPORT if out is None else out
+    write_report(loaded, target)
+    say(f"written to {target}")

@@ -10,7 +10,7 @@ import typer
 
 from relatum.cli.options import Json, RunFolder
 from relatum.cli.output import print_json, say
-from relatum.cli.query_rows import show_rows
+from relatum.cli.query import show_rows
 from relatum.errors import SettingError
 
 __all__ = ["sql"]

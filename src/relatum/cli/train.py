@@ -1,4 +1,4 @@
-"""`relatum train`: from facts to a run directory."""
+"""`relatum train` and `join`: from facts to a run directory, and from several runs to one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from relatum.cli.options import Json
+from relatum.cli.output import print_json, say
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-__all__ = ["carry_out", "train"]
+__all__ = ["carry_out", "join", "train"]
 
 
 def train(
@@ -103,3 +106,18 @@ def carry_out(folder: Path, work: Callable[[], object]) -> None:
         if (folder / SPEC).exists():
             sys.stderr.write(f"stopped; resume with: relatum train --resume {shlex.quote(str(folder))}\n")
         raise
+
+
+def join(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Runs that differ in their seed.")],
+    out: Annotated[Path, typer.Option(metavar="RUN", help="The run directory to create.")],
+    json: Json = False,
+) -> None:
+    """Join runs into one whose score is the sum of theirs: usually better than each, and asked like any other run."""
+    from relatum import api
+
+    joined = api.join(list(runs), out)
+    if json:
+        print_json({"run": str(joined.folder), "model": joined.model.name, "ensemble": joined.environment["ensemble"]})
+        return
+    say(f"joined {len(runs)} runs into {out}; next: relatum evaluate {shlex.quote(str(out))}")

@@ -58,7 +58,7 @@ def tune(
     from relatum.datasets.load import load
     from relatum.errors import DataError
     from relatum.tuning import folder
-    from relatum.tuning.plan import make_plan
+    from relatum.tuning.space import make_plan
     from relatum.tuning.storage import open_storage, plain_errors
     from relatum.tuning.study import Study
     from relatum.tuning.worker import work

@@ -78,7 +78,7 @@ def both_splits(run: Trained, *, watch: Watch = lambda *_: None) -> BothSplits:
 
     The second one has the same facts and settings and is trained here, which takes as long as the first, and not kept.
     """
-    twin = fit_in_memory(run.spec, random_twin(run.split, run.spec.seed), watch)
+    twin = fit_in_memory(Trained, run.spec, random_twin(run.split, run.spec.seed), watch)
     first, second = run.evaluate(), twin.evaluate()
     found = [OneMeasure("MRR", ALL, len(run.split.test), first.mrr, second.mrr)]
     there = {one.part: one.metrics.mrr for one in second.by("relation")}

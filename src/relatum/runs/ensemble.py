@@ -9,13 +9,13 @@ from relatum.errors import RelatumError, SettingError
 from relatum.evidence.evidence import Evidence
 from relatum.models.ensemble import joined
 from relatum.runs.spec import Spec
-from relatum.runs.trained import Trained
+from relatum.runs.trained import Kind, Trained
 from relatum.runs.validated import Validated, validated
 
 __all__ = ["join"]
 
 
-def join(runs: Sequence[Trained]) -> Trained:
+def join(runs: Sequence[Kind]) -> Kind:
     """Return the run of the sum of several trained models, in memory.
 
     Probabilities are calibrated anew on validation facts, and evidence is weighed anew where all runs have some. If a run
@@ -38,7 +38,7 @@ def join(runs: Sequence[Trained]) -> Trained:
         learned = Validated(evidence=Evidence.joined(evidence) if weighed else None)
     else:
         learned = validated(model, parameters, first.split, evidence=weighed)
-    return Trained(
+    return type(first)(
         model,
         parameters,
         spec=Spec(first.spec.data, spec=first.spec, settings=model.settings),

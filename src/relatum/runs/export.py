@@ -1,7 +1,8 @@
-"""What a run knows as tables and arrays: predictions and embeddings."""
+"""What a run knows as tables and arrays, predictions and embeddings; and the run itself, written into a directory."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -14,14 +15,18 @@ import numpy.typing as npt
 from relatum.arrays import Float32
 from relatum.errors import UnknownNameError
 from relatum.files import atomic_directory, require_empty
+from relatum.models.store import save_model
 from relatum.progress import progress
 from relatum.runs.answers import Prediction
+from relatum.runs.definitions import save_definitions
+from relatum.runs.directory import CARD, JOURNAL, SPEC, card, save_environment, save_facts, write_text
 from relatum.runs.trained import Trained
+from relatum.runs.validated import save_validated
 from relatum.tables.engine import Workspace, literal
 from relatum.tables.table import Column, Table, free_name
 from relatum.tables.values import column_of
 
-__all__ = ["FORMATS", "predictions_table", "save_embeddings"]
+__all__ = ["FORMATS", "predictions_table", "save_embeddings", "save_run"]
 
 
 def predictions_table(
@@ -128,3 +133,21 @@ def _save_parquet(one: _Embedding, folder: Path) -> None:
             arrays |= {f"v{number}": np.ascontiguousarray(column) for number, column in enumerate(vectors[part].T)}
             workspace.copy(arrays, "INSERT INTO rows", path.name, f"name, {position}[{vector}]")
         workspace.run(f"COPY rows TO {literal(str(path.absolute()))} (FORMAT parquet)", path.name)
+
+
+def save_run(run: Trained, folder: Path) -> None:
+    """Write a run into a new or empty directory, whole or not at all.
+
+    There is no checkpoint in it: what was trained in memory, or updated, is not trained further.
+    """
+    with atomic_directory(folder) as kept:
+        save_facts(kept, run.split)
+        save_model(kept, run.model, run.parameters)
+        save_environment(kept, run.environment)
+        write_text(kept / SPEC, run.spec.to_toml())
+        write_text(kept / CARD, card(run.spec, run.split, run.events))
+        if run.definitions:
+            save_definitions(kept, run.definitions)
+        save_validated(kept, run.validated)
+        if run.events:
+            write_text(kept / JOURNAL, "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in run.events))

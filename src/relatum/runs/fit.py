@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from relatum.data.hypergraph import Split
+from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.row_store import RowStore
+from relatum.data.schema import Schema
+from relatum.datasets.file_types import holds_tables
+from relatum.datasets.load import load
 from relatum.errors import DataError, RelatumError
 from relatum.files import stale_temporaries
 from relatum.imputation.models import ColumnModels
@@ -36,8 +41,10 @@ from relatum.runs.directory import (
 from relatum.runs.journal import Journal
 from relatum.runs.spec import Spec
 from relatum.runs.trackers import Trackers, tracked
-from relatum.runs.trained import Trained
+from relatum.runs.trained import Kind
 from relatum.runs.validated import Validated, fitted_columns, save_validated, validated
+from relatum.tables import Imported, read
+from relatum.tables.more_rows import facts_of_rows, read_more_rows
 from relatum.training.checkpoint import load_state, require_fitting, save_state
 from relatum.training.clock import Clock
 from relatum.training.loop import State, as_stored, start, train
@@ -49,11 +56,14 @@ __all__ = [
     "SpecOf",
     "Watch",
     "begin",
+    "facts_of",
     "fit_in_memory",
     "fit_into",
     "held",
     "is_held",
     "learned_by",
+    "lock_of",
+    "more_facts",
     "require_free",
     "require_resumable",
     "resume",
@@ -139,13 +149,14 @@ def _clock(spec: Spec, split: Split, began: float) -> Clock:
 
 
 def fit_in_memory(
+    kind: type[Kind],
     spec: Spec | SpecOf,
     split: Split,
     watch: Watch = lambda *_: None,
     began: float | None = None,
     trackers: Trackers | None = None,
-) -> Trained:
-    """Return a model trained on a split, with nothing kept on disk; `began` and `trackers` as for `fit_into`."""
+) -> Kind:
+    """Return a run of some kind, trained on a split, with nothing kept on disk; `began` and `trackers` as for `fit_into`."""
     began = time.monotonic() if began is None else began
     spec = spec_for(spec, split)
     journal = Journal()
@@ -158,7 +169,7 @@ def fit_in_memory(
     with tracked(journal, trackers, spec):
         journal.write("start", epoch=0)
         model, trained = _fit(spec, split, note, None, _clock(spec, split, began), found.append)
-    return Trained(
+    return kind(
         model,
         trained.best,
         spec=spec,
@@ -239,11 +250,16 @@ def require_free(folder: Path) -> None:
         raise RelatumError(f"{folder}: the directory is not empty; resume the run in it, or choose another directory")
 
 
+def lock_of(folder: Path) -> FileLock:
+    """Return the lock of a run, which is free when its process dies; a thread that holds it may take it once more."""
+    return FileLock(folder / LOCK, is_singleton=True)
+
+
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
     """Keep other processes off a run, and first remove what killed ones have left half written."""
     try:
-        with FileLock(folder / LOCK, timeout=0):
+        with lock_of(folder).acquire(timeout=0):
             for path in stale_temporaries(folder):
                 path.unlink()
             remove_scratch(folder)
@@ -324,3 +340,33 @@ def write_event(journal: Journal, event: str, now: State, facts: dict[str, Any])
             journal.write("validation", epoch=now.epoch, **facts["validation"])
     elif event == "end":
         journal.write(event, epoch=now.epoch, **facts)
+
+
+def facts_of(data: Any, *, use_cache: bool = True) -> Split:
+    """Return the facts that `fit` takes, as a split: by name or path, from tables, from memory."""
+    if isinstance(data, Split):
+        return data
+    if isinstance(data, Imported):
+        return data.split
+    if isinstance(data, Hypergraph):
+        return _all_train(data)
+    if isinstance(data, str | os.PathLike):
+        return read(data).split if holds_tables(data) else load(data, use_cache=use_cache)
+    if isinstance(data, Iterable) and not hasattr(data, "columns") and not isinstance(data, Mapping):
+        facts = list(data)
+        if facts and all(isinstance(one, tuple) and all(isinstance(name, str) for name in one) for one in facts):
+            return _all_train(Hypergraph.of(facts))
+        return read(facts).split
+    return read(data).split
+
+
+def more_facts(data: Any, rows: RowStore | None, schema: Schema) -> Split:
+    """Return facts for a run: those of tables are read as its own were, in the same columns and groups."""
+    if rows is None or not (isinstance(data, str | os.PathLike) and holds_tables(data)):
+        return facts_of(data, use_cache=False)
+    return facts_of_rows(read_more_rows(data, rows), schema)
+
+
+def _all_train(graph: Hypergraph) -> Split:
+    empty = Hypergraph(graph.entities, graph.schema, ())
+    return Split(graph, empty, empty, source="memory")

@@ -41,7 +41,6 @@ __all__ = [
     "read_results",
     "result_of",
     "save_results",
-    "saved_results",
     "series",
 ]
 
@@ -74,17 +73,6 @@ def save_results(path: Path, results: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as file:
         file.write((json.dumps(results, indent=1) + "\n").encode())
-
-
-def saved_results(path: Path, folders: Sequence[Path]) -> dict[str, Any] | None:
-    """Return the results in a file if they are those of these runs; None if it holds others, or is not there."""
-    whole: Any = _json(path) if path.is_file() else None
-    if not _are_results(whole):
-        return None
-    specs = [Spec.of_run(folder / SPEC).to_dict() for folder in folders]
-    wanted = {**specs[0], "seed": None}, read_environment(folders[0]), sorted(spec["seed"] for spec in specs)
-    found = whole["spec"], whole.get("provenance"), [run.get("seed") for run in whole["runs"]]
-    return dict(whole) if json.dumps(found) == json.dumps(wanted) else None
 
 
 def result_of(folder: Path) -> dict[str, Any]:

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from relatum.algebra import parse
+from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError
+from relatum.files import is_there, read_document, write_document
 from relatum.joins.explanation import plan_of
 from relatum.runs.covered_rows import covered_rows
 from relatum.runs.joining import has_joins, joined_rows
 from relatum.runs.query_rows import QueryRow, QueryRows
-from relatum.runs.sql_catalog import catalog_of_run
 from relatum.runs.trained import SECONDS, Trained
-from relatum.runs.views import load_views, save_views
-from relatum.sql.catalog import Catalog, View
+from relatum.sql.catalog import Catalog, View, catalog_of
+from relatum.version import __version__
 
 if TYPE_CHECKING:
     from relatum.sql.parse import Statement
 
-__all__ = ["ROWS", "DefinedView", "answer_sql", "catalog_with_views", "define_view", "views_of"]
+
+__all__ = [
+    "ROWS",
+    "VIEWS",
+    "DefinedView",
+    "answer_sql",
+    "catalog_of_run",
+    "catalog_with_views",
+    "define_view",
+    "load_views",
+    "save_views",
+    "views_of",
+]
 
 ROWS = 100  # of a result whose query has no limit
 
@@ -142,3 +158,40 @@ def _arranged(row: QueryRow, columns: tuple[str, ...], positions: tuple[int, ...
     """Return a row with the columns that the statement selects, of which two may be one in the expression."""
     values, entities, shown = (tuple(each[one] for one in positions) for each in (row.values, row.entities, row.shown))
     return replace(row, values=values, entities=entities, shown=shown, columns=columns)
+
+
+def catalog_of_run(run: Trained) -> Catalog:
+    """Return what queries can name of a run; what was defined is a view."""
+    split = run.split
+    return catalog_of(
+        run.model.schema, run.entities, column_types=split.column_types, rows=split.rows, views=run.definitions
+    )
+
+
+VIEWS = "views.json"
+
+_FORMAT, _VERSION = "relatum-views", 1
+
+
+def load_views(folder: Path | None, schema: Schema) -> dict[str, View]:
+    """Return the views in a run directory, by name and in the order in which they were made."""
+    if folder is None or not is_there(folder / VIEWS):
+        return {}
+
+    def build(content: dict[str, Any]) -> dict[str, View]:
+        found = {}
+        for one in content["views"]:
+            view = View(parse(one["expression"], schema), tuple(one["columns"]))
+            RelationSchema(one["name"], view.expression.arity, view.columns)  # refuses what cannot be a name
+            if one["name"] in schema or one["name"] in found:
+                raise DataError(f"there is a relation {one['name']!r} already")
+            found[one["name"]] = view
+        return found
+
+    return read_document(folder / VIEWS, _FORMAT, _VERSION, build)
+
+
+def save_views(folder: Path, views: Mapping[str, View]) -> None:
+    """Write the views of a run, atomically."""
+    listed = [{"name": name, "columns": list(one.columns), "expression": str(one.expression)} for name, one in views.items()]
+    write_document(folder / VIEWS, _FORMAT, _VERSION, {"relatum": __version__, "views": listed})

@@ -27,8 +27,8 @@ _NO_METRICS = ("event", "time", "epoch", "done")
 class _Board(Protocol):
     """A program that shows curves: numbers by name and epoch, beside the settings behind them."""
 
-    def open(self, spec: Spec, begun: float) -> set[tuple[str, int]]:
-        """Begin, or go on, with the training that began at a time; return which numbers are there, by name and epoch."""
+    def open(self, spec: Spec, begun: float) -> bool:
+        """Begin, or go on, with the training that began at a time; return whether it is new to the board."""
 
     def log(self, numbers: Numbers, epoch: int, time: float) -> None:
         """Add numbers."""
@@ -40,6 +40,8 @@ class _Board(Protocol):
 class Trackers:
     """Those who follow one training; one that fails is left out with a warning, and training goes on.
 
+    Epochs that are trained again after a break are told once, and a board to which a run is new is told of all of it.
+
     Args:
         wanted: names, with where to write to if that is not as usual (`tensorboard=logs`), and functions, which are called
             with each event: a mapping with its name as `event`, `time` in seconds, `epoch`, and numbers by name.
@@ -47,41 +49,53 @@ class Trackers:
     """
 
     def __init__(self, wanted: str | Tracker | Sequence[str | Tracker], folder: Path | None = None) -> None:
-        each = [wanted] if isinstance(wanted, str) or callable(wanted) else list(wanted)
-        self._following: dict[str, _Called | _Shown] = {}
-        for number, one in enumerate(each):
+        self._boards: dict[str, _Board] = {}
+        self._functions: dict[str, Tracker] = {}
+        self._past: set[tuple[str, int | None]] = set()
+        for number, one in enumerate([wanted] if isinstance(wanted, str) or callable(wanted) else wanted):
             if isinstance(one, str):
-                self._following[one] = _Shown(_board(one, folder))
+                self._boards[one] = _board(one, folder)
             elif callable(one):
-                self._following[f"{getattr(one, '__name__', type(one).__name__)} ({number})"] = _Called(one)
+                self._functions[f"{getattr(one, '__name__', type(one).__name__)} ({number})"] = one
             else:
                 raise SettingError(f"trackers: must be names or functions, not {one!r}")
 
     def begin(self, spec: Spec, past: Sequence[Mapping[str, Any]], first: Mapping[str, Any]) -> None:
         """Tell of all that a journal has from before a break, and of where training began."""
         begun = float((past[0] if past else first)["time"])
-        for name, one in list(self._following.items()):
+        once = {_key(event): event for event in reversed(past) if _numbers(event)}
+        for name, board in list(self._boards.items()):
             with self._guarded(name):
-                one.begin(spec, past, begun)
+                if board.open(spec, begun):
+                    for event in reversed(once.values()):
+                        board.log(_numbers(event), event.get("epoch", 0), event["time"])
+        self._past = set(once)
 
     def tell(self, event: Mapping[str, Any]) -> None:
         """Pass on an event that was written just now."""
-        for name, one in list(self._following.items()):
+        if _key(event) in self._past:
+            return
+        for name, function in list(self._functions.items()):
             with self._guarded(name):
-                one.tell(event)
+                function(dict(event))
+        if numbers := _numbers(event):
+            for name, board in list(self._boards.items()):
+                with self._guarded(name):
+                    board.log(numbers, event.get("epoch", 0), event["time"])
 
     def close(self, ended: str) -> None:
         """Say how training ended."""
-        for name, one in list(self._following.items()):
+        for name, board in list(self._boards.items()):
             with self._guarded(name):
-                one.close(ended)
+                board.close(ended)
 
     @contextmanager
     def _guarded(self, name: str) -> Iterator[None]:
         try:
             yield
         except Exception as error:
-            del self._following[name]
+            self._boards.pop(name, None)
+            self._functions.pop(name, None)
             reason = f"{type(error).__name__}: {error}".partition("\n")[0]
             warnings.warn(
                 f"tracker {name} failed and gets no more events; training goes on ({reason})", RelatumWarning, stacklevel=2
@@ -115,47 +129,6 @@ def tracked(journal: Journal, trackers: Trackers | None, spec: Spec) -> Iterator
         trackers.close(ended)
 
 
-class _Called:
-    """A function, which is called with each event but for those of epochs that are trained again after a break."""
-
-    def __init__(self, function: Tracker) -> None:
-        self._function = function
-        self._past: set[tuple[str, int | None]] = set()
-
-    def begin(self, spec: Spec, past: Sequence[Mapping[str, Any]], begun: float) -> None:
-        self._past = {_key(event) for event in past if _numbers(event)}
-
-    def tell(self, event: Mapping[str, Any]) -> None:
-        if _key(event) not in self._past:
-            self._function(dict(event))
-
-    def close(self, ended: str) -> None:
-        pass
-
-
-class _Shown:
-    """A board, which is given what it lacks: after a break, or where it was not there from the start."""
-
-    def __init__(self, board: _Board) -> None:
-        self._board = board
-        self._there: set[tuple[str, int]] = set()
-
-    def begin(self, spec: Spec, past: Sequence[Mapping[str, Any]], begun: float) -> None:
-        self._there = self._board.open(spec, begun)
-        for event in past:
-            self.tell(event)
-
-    def tell(self, event: Mapping[str, Any]) -> None:
-        epoch = event.get("epoch", 0)
-        lacking = {name: value for name, value in _numbers(event).items() if (name, epoch) not in self._there}
-        if lacking:
-            self._board.log(lacking, epoch, event["time"])
-            self._there |= {(name, epoch) for name in lacking}
-
-    def close(self, ended: str) -> None:
-        self._board.close(ended)
-
-
 def _key(event: Mapping[str, Any]) -> tuple[str, int | None]:
     return event["event"], event.get("epoch")
 
@@ -176,19 +149,13 @@ class _TensorBoard:
             from torch.utils.tensorboard import SummaryWriter
         self._make, self._path = SummaryWriter, Path(where) if where else (folder or Path()) / "tensorboard"
 
-    def open(self, spec: Spec, begun: float) -> set[tuple[str, int]]:
-        there = self._read() if self._path.is_dir() else set()
+    def open(self, spec: Spec, begun: float) -> bool:
+        is_new = not any(self._path.glob("events.*"))
         self._writer = self._make(str(self._path))
-        if not there:
+        if is_new:
             settings = "".join(f"    {line}\n" for line in spec.to_toml().splitlines())  # a block of code in Markdown
             self._writer.add_text("spec", settings, walltime=begun)
-        return there
-
-    def _read(self) -> set[tuple[str, int]]:
-        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-        found = EventAccumulator(str(self._path), size_guidance={"scalars": 0}).Reload()
-        return {(name, point.step) for name in found.Tags()["scalars"] for point in found.Scalars(name)}
+        return is_new
 
     def log(self, numbers: Numbers, epoch: int, time: float) -> None:
         for name, value in numbers.items():
@@ -208,7 +175,7 @@ class _MLflow:
         self._make, self._where = MlflowClient, where
         self._name = "memory" if folder is None else folder.resolve().name
 
-    def open(self, spec: Spec, begun: float) -> set[tuple[str, int]]:
+    def open(self, spec: Spec, begun: float) -> bool:
         from mlflow.entities import Param
 
         client = self._client = self._make(tracking_uri=self._where or None)
@@ -220,12 +187,11 @@ class _MLflow:
         if found:
             self._run = found[0].info.run_id
             client.update_run(self._run, status="RUNNING")
-            names = found[0].data.metrics
-            return {(name, point.step) for name in names for point in client.get_metric_history(self._run, name)}
+            return False
         tags = {"relatum.run": mark, "relatum.version": __version__}
         self._run = client.create_run(number, int(begun * 1000), tags, self._name).info.run_id
         client.log_batch(self._run, params=[Param(name, str(value)) for name, value in _flat(spec.to_dict()).items()])
-        return set()
+        return True
 
     def log(self, numbers: Numbers, epoch: int, time: float) -> None:
         from mlflow.entities import Metric

@@ -73,9 +73,10 @@ from relatum.runs.validated import Validated, answer_sets_of
 from relatum.time_limit import Limit
 from relatum.workers.ranking import scorer_of_group
 
-__all__ = ["SECONDS", "Trained"]
+__all__ = ["SECONDS", "Kind", "Trained"]
 
 Kept = TypeVar("Kept")
+Kind = TypeVar("Kind", bound="Trained")  # how a run is made of others: it stays what it was
 
 SECONDS = 5.0  # that a query may take, and the probabilities of facts of defined relations
 

@@ -22,7 +22,7 @@ from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.runs.directory import versions
 from relatum.runs.spec import Spec
-from relatum.runs.trained import Trained
+from relatum.runs.trained import Kind, Trained
 from relatum.settings import whole_number
 from relatum.tables.more_rows import joined_rows
 from relatum.training.fold_in import facts_with, fold_in
@@ -104,7 +104,7 @@ def _with(facts: Hypergraph, entities: Int64) -> Hypergraph:
     return facts_with(facts, entities) if len(facts) else facts
 
 
-def update(run: Trained, new_facts: Split, *, seed: int = 0, refit: bool = False) -> Trained:
+def update(run: Kind, new_facts: Split, *, seed: int = 0, refit: bool = False) -> Kind:
     """Return the run that folding new facts into a trained one makes, in memory; the old one stays as it is.
 
     Entities that stood in no training fact before get rows that are fitted to the new facts; all else is frozen. Facts among
@@ -137,7 +137,7 @@ def update(run: Trained, new_facts: Split, *, seed: int = 0, refit: bool = False
         columns = ColumnModels(wide.rows, columns.models)
     read = wide.trained_on(run.spec.training.refit)
     done = {"from": source, **counts_of(folded), **effect_of(folded)}
-    return Trained(
+    return type(run)(
         folded.model,
         folded.parameters,
         spec=run.spec,

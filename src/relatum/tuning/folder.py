@@ -9,7 +9,7 @@ from typing import Any
 
 from relatum.errors import RelatumError
 from relatum.files import atomic_file, parse_json, read_whole, stale_temporaries
-from relatum.tuning.plan import Plan
+from relatum.tuning.space import Plan
 from relatum.tuning.storage import Shared
 from relatum.tuning.study import Study
 

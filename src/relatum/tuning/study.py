@@ -8,25 +8,30 @@ however often it was killed on the way.
 
 from __future__ import annotations
 
+import os
+import time
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from relatum.extras import optional
-from relatum.heartbeat import is_dead, sign_of_life
+from relatum.processes import exists, host
 from relatum.runs.spec import Spec
-from relatum.tuning.plan import Plan
-from relatum.tuning.space import Choice, Dimension, Value, apply, grid_points
+from relatum.tuning.space import Choice, Dimension, Plan, Value, apply, grid_points
 from relatum.tuning.storage import Shared
 
 with optional("optuna", extra="tune"):
     import optuna
     from optuna.trial import TrialState
 
-__all__ = ["Study"]
+__all__ = ["BEAT", "Study", "sign_of_life"]
 
 _TAKEN = (TrialState.RUNNING, TrialState.COMPLETE, TrialState.PRUNED)
 _WORKER, _LOSSES = "worker", "losses"
+BEAT = 60.0  # seconds between signs of life of the process of a trial
+_PATIENCE = 900.0  # seconds without one, after which it counts as dead; so clocks of machines must agree to some minutes
 _MOST_LOSSES = 3  # settings whose processes die so often are given up: they would end every process that joins
 
 
@@ -115,7 +120,7 @@ class Study:
     def _release_dead(self) -> None:
         """Give back the trials of dead processes; the lock is held, so none can be between claim and first sign of life."""
         for trial in self.trials():
-            if trial.state == TrialState.RUNNING and is_dead(trial.user_attrs.get(_WORKER)):
+            if trial.state == TrialState.RUNNING and _is_dead(trial.user_attrs.get(_WORKER)):
                 self._lose(trial.number, blame=True)
 
     def _lose(self, number: int, *, blame: bool) -> None:
@@ -133,6 +138,18 @@ class Study:
         if self._points is not None:
             return optuna.samplers.RandomSampler(seed)  # the grid says what comes next: nothing is drawn
         return optuna.samplers.TPESampler(seed=seed)
+
+
+def sign_of_life() -> dict[str, Any]:
+    """Return what a process writes into the trial that it has claimed."""
+    return {"host": host(), "process": os.getpid(), "time": time.time()}
+
+
+def _is_dead(sign: Mapping[str, Any] | None) -> bool:
+    """Return whether the process that wrote this is gone; without any sign it was killed before it could write one."""
+    if sign is None or time.time() - sign["time"] > _PATIENCE:
+        return True
+    return bool(sign["host"] == host()) and not exists(sign["process"])
 
 
 def _distribution(dimension: Dimension) -> optuna.distributions.BaseDistribution:

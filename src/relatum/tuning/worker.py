@@ -10,11 +10,10 @@ from typing import Any
 from relatum.data.hypergraph import Split
 from relatum.errors import NumericError, SettingError
 from relatum.extras import optional
-from relatum.heartbeat import BEAT
 from relatum.runs.fit import Watch, train_model
 from relatum.training.loop import State
 from relatum.tuning.space import Value
-from relatum.tuning.study import Study
+from relatum.tuning.study import BEAT, Study
 
 with optional("optuna", extra="tune"):
     import optuna

@@ -2,8 +2,7 @@
 
 from relatum.paper.theory.expressivity import Separation, separating_nalp, separating_reale
 from relatum.paper.theory.hype import SelectionFit, fit_selection, separating_hype
-from relatum.paper.theory.products import OneWay, find_one_way, order_residual
-from relatum.paper.theory.translations import Cycle, find_cycle, residual
+from relatum.paper.theory.translations import Cycle, OneWay, find_cycle, find_one_way, order_residual, residual
 from relatum.paper.theory.verdicts import VERDICTS, Verdict
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Lemma 2.1: what m-TransH and RAE can never separate, whatever their parameters and the threshold.
+"""What m-TransH and RAE (Lemma 2.1), and models whose score is a product, can never separate, whatever their parameters.
 
 The proof, for squared distances f(x, y) = || r + a P x + b P y ||^2 of a binary relation:
 
@@ -24,10 +24,10 @@ from torch import Tensor
 
 from relatum.data.hypergraph import Hypergraph, TupleTable
 from relatum.errors import DataError
-from relatum.models.base import Parameters
+from relatum.models.base import Model, Parameters
 from relatum.models.translations import MTransH
 
-__all__ = ["Cycle", "find_cycle", "residual"]
+__all__ = ["Cycle", "OneWay", "find_cycle", "find_one_way", "order_residual", "residual"]
 
 Fact = tuple[str, ...]
 
@@ -121,3 +121,32 @@ def _one_way(table: TupleTable, facts: set[Fact], positions: tuple[int, int]) ->
             others = tuple(name for position, name in enumerate(fact) if position not in positions)
             found.setdefault(others, {}).setdefault(fact[second], []).append(fact[first])
     return found
+
+
+@dataclass(frozen=True)
+class OneWay:
+    """A true tuple (relation, ...) and the same entities in an order that is false: G-MPNN scores both alike."""
+
+    true: Fact
+    false: Fact
+
+
+def find_one_way(truth: Hypergraph) -> OneWay | None:
+    """Return a true tuple with a false order of its entities, or None where all orders of every true tuple are true."""
+    for relation in truth.schema:
+        facts = set(truth.table(relation.name))
+        for fact in sorted(facts):
+            # Exchanges of neighbours lead to every order: if none leaves the truth, no order does.
+            for first in range(relation.arity - 1):
+                turned = (*fact[:first], fact[first + 1], fact[first], *fact[first + 2 :])
+                if turned not in facts:
+                    return OneWay((relation.name, *fact), (relation.name, *turned))
+    return None
+
+
+def order_residual(model: Model, parameters: Parameters, pair: OneWay) -> float:
+    """Return the score of the true tuple less that of the false one: 0, but for rounding, for G-MPNN and m-DistMult."""
+    tables = model.encode(parameters)
+    relation = torch.tensor([model.schema.id(pair.true[0])])
+    true, false = (torch.from_numpy(model.graph.entities.ids(fact[1:])).long()[:, None] for fact in (pair.true, pair.false))
+    return float(model.score(tables, relation, true) - model.score(tables, relation, false))

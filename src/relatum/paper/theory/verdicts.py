@@ -139,7 +139,7 @@ VERDICTS: tuple[Verdict, ...] = (
     Verdict(
         "not in the paper",
         "G-MPNN is fully expressive",
-        f"{_THEORY}.products.order_residual",
+        f"{_THEORY}.translations.order_residual",
         "tests/paper/test_theory_products.py",
         "fails",
         "Its decoder is a product, in which all orders of a fact's entities score alike, as in m-DistMult: no parameters "

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from relatum import Spec
 from relatum.runs.experiment import read_experiments
-from relatum.runs.journal import Journal
 from support.command_line import Relatum
 
 SPEC = """
@@ -94,39 +88,6 @@ def test_the_plan_says_what_there_is_to_do(run: Relatum, spec: Path, tmp_path: P
     assert sorted(json.loads(out)["small"].values()) == ["done", "missing"]
     code, out, _ = run("run", str(spec), "--plan", *options(tmp_path))
     assert (code, "missing" in out) == (0, True)
-
-
-def test_killed_at_any_time_and_started_again_it_ends_with_the_same_results(spec: Path, tmp_path: Path) -> None:
-    spec.write_text(SPEC.replace("epochs = 4", "epochs = 100"))
-    command = [sys.executable, "-m", "relatum", "run", str(spec)]
-
-    def results(name: str, *, kill: bool) -> dict[str, object]:
-        places = ["--out", str(tmp_path / name), "--results", str(tmp_path / name / "results")]
-        if kill:
-            child = subprocess.Popen([*command, *places], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-            deadline = time.monotonic() + 60
-            while (
-                not list((tmp_path / name).glob("*/checkpoint.safetensors"))
-                and time.monotonic() < deadline
-                and child.poll() is None
-            ):
-                time.sleep(0.05)
-            os.kill(child.pid, signal.SIGKILL)
-            child.wait()
-        subprocess.run([*command, *places], check=True, capture_output=True)
-        whole = json.loads((tmp_path / name / "results" / "small.json").read_text())
-        for one in whole["runs"]:
-            del one["minutes_of_training"], one["interruptions"], one["seconds_of_evaluation"]
-            for moment in one["course"]:
-                del moment["seconds"]
-        return dict(whole)
-
-    assert results("cut", kill=True) == results("whole", kill=False)
-    resumed = [
-        event for path in (tmp_path / "cut").glob("*/journal.jsonl") for event in Journal(path).read()
-        if event["event"] == "resume"
-    ]  # fmt: skip
-    assert len(resumed) <= 1  # none if the kill came before the first checkpoint was whole
 
 
 def test_a_spec_with_seeds_and_an_ensemble_can_be_trained_alone(spec: Path) -> None:
