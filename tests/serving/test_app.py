@@ -175,7 +175,7 @@ def test_a_run_that_is_still_trained_shows_its_training(example_run: Path, tmp_p
 def test_refusals_do_not_say_where_runs_lie(example_run: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(example_run, tmp_path / "secret" / "run"))
     make_older(folder, "answer_calibration.json")
-    with served([folder], ServerSettings(seconds=60.0, reload_seconds=0.05)) as client:
+    with served([folder], ServerSettings(seconds=60.0)) as client:
         got = client.get("/run/query.json?q=project%5B0%5D(join(sold,%20sold))")
         assert got.status == 400
         assert "secret" not in client.get("/run/query.json?q=select%20*%20from%20sold%20a,%20sold%20b").text

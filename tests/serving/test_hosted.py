@@ -114,7 +114,7 @@ def test_clients_see_one_run_or_the_other_while_directories_are_swapped(
 ) -> None:
     schemas = [{one.name for one in relatum.open(path).schema} for path in (example_run, shop_run)]
     stop, failures, seen = threading.Event(), [], set()
-    with served([folder], ServerSettings(seconds=60.0, reload_seconds=0.05)) as client:
+    with served([folder], ServerSettings(seconds=60.0)) as client:
         client.get("/run.json")
 
         def look() -> None:

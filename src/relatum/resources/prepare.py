@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from relatum.api import Run
 from relatum.resources.fact_index import fact_index
 from relatum.resources.name_index import name_index
 from relatum.resources.names import suggest
 from relatum.resources.overview import overview
-from relatum.runs.answerer import Answerer
 
-__all__ = ["keep_candidates", "prepare"]
+__all__ = ["prepare"]
 
 
 def prepare(run: Run) -> None:
@@ -20,17 +17,3 @@ def prepare(run: Run) -> None:
     name_index(run)
     overview(run)
     suggest(run, "")
-
-
-def keep_candidates(run: Run, *, goes_on: Callable[[], bool]) -> None:
-    """Pack the candidates of positions, those of the largest relations first, as far as memory and time go.
-
-    Args:
-        run: the run that will be asked.
-        goes_on: says before each position whether there is still use for it.
-    """
-    facts = {relation.name: run.table(relation.name).columns for relation in run.model.schema}
-    for name in sorted(facts, key=lambda one: -facts[one].shape[1]):
-        for position in range(len(facts[name])):
-            if not goes_on() or not Answerer.of(run, name, position).keep_candidates():
-                return
