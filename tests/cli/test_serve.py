@@ -52,8 +52,7 @@ def test_a_server_starts_answers_and_stops(example_run: Path) -> None:
         assert server.wait(20) in (0, 130, -signal.SIGINT)
 
 
-@pytest.mark.parametrize("again", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("pause", [0.0, 0.01, 0.2])
+@pytest.mark.parametrize(("again", "pause"), [(signal.SIGINT, 0.0), (signal.SIGTERM, 0.01), (signal.SIGINT, 0.2)])
 def test_two_signals_end_it_without_a_traceback(example_run: Path, again: signal.Signals, pause: float) -> None:
     with serving(example_run) as server:
         assert server.stdout is not None

@@ -9,7 +9,7 @@ import pytest
 
 import relatum
 from relatum import DataError, Run, SettingError
-from relatum.resources.once import BusyError, once, one_at_a_time
+from relatum.resources.limits import BusyError, one_at_a_time
 from relatum.resources.queries import language_of, query
 
 
@@ -125,7 +125,7 @@ def run_in_thread(work: object) -> None:
 def test_what_is_costly_is_worked_out_once(example: Run) -> None:
     calls: list[int] = []
     threads = [
-        threading.Thread(target=lambda: once(example, "tests of once", lambda: calls.append(1) or len(calls)))
+        threading.Thread(target=lambda: example.remembered("tests of this", lambda: calls.append(1) or len(calls)))
         for _ in range(8)
     ]
     for thread in threads:

@@ -10,7 +10,6 @@ import numpy as np
 from relatum.api import Run
 from relatum.arrays import Int32, Int64
 from relatum.data.sorting import differs_from_previous
-from relatum.resources.once import once
 from relatum.resources.references import FactRef, fact_ref
 
 __all__ = ["FactIndex", "Standing", "fact_index", "known_fact"]
@@ -118,7 +117,7 @@ class FactIndex:
 
 def fact_index(run: Run) -> FactIndex:
     """Return the index of the known facts of a run, which is built once."""
-    return once(run, "fact index", lambda: FactIndex(run))
+    return run.remembered("fact index", lambda: FactIndex(run))
 
 
 def known_fact(run: Run, relation: str, entities: Sequence[str]) -> FactRef:

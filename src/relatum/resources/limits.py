@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from relatum.errors import DataError, SettingError
+from relatum.errors import DataError, RelatumError, SettingError
 from relatum.settings import whole_number
+
+if TYPE_CHECKING:
+    from relatum.api import Run
 
 __all__ = [
     "MOST_ANSWERS",
@@ -20,9 +27,11 @@ __all__ = [
     "MOST_RULES",
     "MOST_SECONDS",
     "MOST_TEXT",
+    "BusyError",
     "bounded",
     "bounded_seconds",
     "bounded_text",
+    "one_at_a_time",
 ]
 
 MOST_ANSWERS = 1000  # known answers to a question, and new ones; rows of a query
@@ -67,3 +76,19 @@ def bounded_text(text: str, what: str = "the text") -> str:
         elif sign in ")]":
             depth = max(0, depth - 1)
     return text
+
+
+class BusyError(RelatumError):
+    """Others are at work with what is wanted, and it took too long to wait for them."""
+
+
+@contextmanager
+def one_at_a_time(run: Run, name: str, seconds: float) -> Iterator[None]:
+    """Let one thread at a time do something with a run; others wait, and are refused after so many seconds."""
+    lock = run.remembered(f"lock of {name}", threading.Lock)
+    if not lock.acquire(timeout=seconds):
+        raise BusyError(f"other {name} are at work; try again in a moment")
+    try:
+        yield
+    finally:
+        lock.release()

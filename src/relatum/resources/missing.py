@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from relatum.api import Run
 from relatum.resources.answers import ReasonItem, fact_question, reason_item
+from relatum.resources.facts import offset_of, token_of
 from relatum.resources.limits import MOST_FACTS, MOST_MISSING, MOST_REASONS, bounded
-from relatum.resources.once import once
 from relatum.resources.references import FactRef, fact_ref, role_names
-from relatum.resources.tokens import offset_of, token_of
 from relatum.runs.answers import Prediction
 from relatum.runs.prediction import predict
 from relatum.runs.reasons import why
@@ -72,7 +71,7 @@ def missing(run: Run, relation: str, *, after: str | None = None, limit: int = 2
     limit, name = bounded("limit", limit, MOST_FACTS), run.schema[relation].name
     if reasons:
         bounded("reasons", reasons, MOST_REASONS)
-    found = once(run, f"missing facts of {name}", lambda: _found(run, name))
+    found = run.remembered(f"missing facts of {name}", lambda: _found(run, name))
     wanted = ("missing", name, len(found), len(run.entities))
     start = offset_of(after, *wanted)
     facts = tuple(_item(run, one, reasons) for one in found[start : start + limit])

@@ -10,7 +10,6 @@ import numpy as np
 from relatum.api import Run
 from relatum.arrays import Bool, Int64
 from relatum.errors import nearest_names
-from relatum.resources.once import once
 from relatum.resources.references import entity_types
 
 __all__ = ["GRADES", "NameIndex", "name_index"]
@@ -93,4 +92,4 @@ class NameIndex:
 
 def name_index(run: Run) -> NameIndex:
     """Return the index of the names of a run's entities, which is built once."""
-    return once(run, "name index", lambda: NameIndex(run))
+    return run.remembered("name index", lambda: NameIndex(run))

@@ -16,7 +16,6 @@ from relatum.resources.cursor import Spot, spot_of
 from relatum.resources.fact_index import fact_index
 from relatum.resources.limits import MOST_NAMES, MOST_TEXT, bounded
 from relatum.resources.name_index import name_index
-from relatum.resources.once import once
 from relatum.resources.references import EntityRef, entity_ref, role_names
 from relatum.runs.sql_answers import catalog_with_views
 
@@ -145,7 +144,7 @@ def _tables(run: Run) -> Mapping[str, RelationSchema]:
         columns |= {name: view.columns for name, view in catalog.views.items()}
         return {name: RelationSchema(name, len(roles), roles) for name, roles in columns.items() if roles}
 
-    return once(run, "tables of SQL", work_out)
+    return run.remembered("tables of SQL", work_out)
 
 
 def _relations(run: Run, spot: Spot) -> list[NameMatch]:
@@ -154,7 +153,7 @@ def _relations(run: Run, spot: Spot) -> list[NameMatch]:
         names, quote = list(_tables(run)), _as_identifier
     else:
         names, quote = list(run.schema.names), as_written
-    sizes = once(run, "sizes of relations", lambda: {one.name: len(run.table(one.name)) for one in run.schema})
+    sizes = run.remembered("sizes of relations", lambda: {one.name: len(run.table(one.name)) for one in run.schema})
     matches = [NameMatch(name, None, "relation", sizes.get(name, 0), quote(name)) for name in names]
     if spot.operations:
         matches += [NameMatch(word, None, "word", 0, word) for word in sorted(OPERATIONS - _HIDDEN)]

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from relatum.api import Run
+from relatum.report.quality import Measured
 from relatum.resources.limits import MOST_RELATIONS
-from relatum.resources.once import once
-from relatum.resources.quality import Measured, measured_overall
+from relatum.resources.quality import measured_overall
 from relatum.resources.references import EntityRef, entity_ref, role_names
 from relatum.runs.definitions import definition_text
 from relatum.runs.lookup import RelationSummary, describe_relations
@@ -173,7 +173,7 @@ def relation_rows(run: Run) -> tuple[RelationRow, ...]:
     def work_out() -> tuple[RelationRow, ...]:
         return tuple(sorted((_row(run, one) for one in describe_relations(run)), key=lambda one: (-one.facts, one.name)))
 
-    return once(run, "relations", work_out)
+    return run.remembered("relations", work_out)
 
 
 def _row(run: Run, one: RelationSummary) -> RelationRow:

@@ -13,8 +13,7 @@ from relatum.reasoning.query import Query, parse_query
 from relatum.resources.answers import complete, score
 from relatum.resources.cursor import is_sql
 from relatum.resources.fact_index import known_fact
-from relatum.resources.limits import MOST_ANSWERS, bounded, bounded_seconds, bounded_text
-from relatum.resources.once import one_at_a_time
+from relatum.resources.limits import MOST_ANSWERS, bounded, bounded_seconds, bounded_text, one_at_a_time
 from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
 from relatum.runs.answers import Question, parse_question
 from relatum.runs.definitions import defined_schema

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from relatum.algebra.lexer import as_written, write_arguments
 from relatum.api import Run
 from relatum.errors import DataError, UnknownNameError
-from relatum.resources.once import once
 
 __all__ = ["EntityRef", "FactRef", "entity_named", "entity_ref", "entity_refs", "entity_types", "fact_ref", "role_names"]
 
@@ -60,7 +59,7 @@ def entity_types(run: Run) -> tuple[str, ...]:
         found = {one.entity_type for one in columns if one.entity_type is not None}
         return tuple(sorted(found, key=lambda name: (-len(name), name)))
 
-    return once(run, "entity types", work_out)
+    return run.remembered("entity types", work_out)
 
 
 def entity_ref(run: Run, name: str) -> EntityRef:

@@ -9,7 +9,6 @@ from relatum.api import Run
 from relatum.evidence.selection import notable_rules, summary_of
 from relatum.evidence.soft_rule import SoftRule
 from relatum.resources.limits import MOST_RULES, bounded
-from relatum.resources.once import once
 from relatum.rules import Rule
 from relatum.runs.reasons import without_prefixes_in
 
@@ -117,11 +116,11 @@ def _view(run: Run, k: int, soft: Callable[[SoftRule], bool], exact: Callable[[R
 
 def _notable(run: Run) -> list[tuple[SoftRule, float]]:
     """Return all soft rules that somebody would want to read, and about how many facts each explains."""
-    return once(run, "soft rules", lambda: notable_rules(run.rules_of_facts, range(len(run.model.schema))))
+    return run.remembered("soft rules", lambda: notable_rules(run.rules_of_facts, range(len(run.model.schema))))
 
 
 def _exact(run: Run) -> list[Rule]:
-    return once(run, "exact rules", lambda: list(run.rules()))
+    return run.remembered("exact rules", lambda: list(run.rules()))
 
 
 def _soft_item(run: Run, rule: SoftRule, explains: float) -> SoftRuleItem:

@@ -474,6 +474,10 @@ class Trained:
                     self._remembered[name] = work_out()
         return cast(Kept, self._remembered[name])
 
+    def remembers(self, name: str) -> bool:
+        """Return whether something was worked out under a name already."""
+        return name in self._remembered
+
     def remember(self, name: str, value: object) -> None:
         """Keep something under a name instead of what was worked out before."""
         self._remembered[name] = value

@@ -7,11 +7,13 @@ import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
+from pydantic import TypeAdapter
 
-from relatum.resources.prepare import prepare
-from relatum.serving.description import describe
+from relatum.serving.errors import STATUSES, Refusal
+from relatum.serving.hosted import prepare
 from relatum.serving.responses import add_handlers
 from relatum.serving.routes_answers import answers
 from relatum.serving.routes_decisions import decided
@@ -25,6 +27,7 @@ from relatum.serving.site import Site
 __all__ = ["create_app"]
 
 _LOG = logging.getLogger("relatum.serving")
+_REFUSAL = "#/components/schemas/Refusal"
 _RELOAD_SECONDS = 1.0  # how often the directories of runs are looked at
 
 
@@ -60,7 +63,7 @@ def _inner_app(site: Site) -> FastAPI:
     add_handlers(app)
     for routes in (answers, server, decided, relations, facts):  # the first match counts, so twins come first
         app.include_router(routes)
-    describe(app)
+    _describe(app)
     return app
 
 
@@ -78,3 +81,30 @@ async def _watch(site: Site) -> None:
                 await asyncio.to_thread(hosted.refresh)
             except Exception:
                 _LOG.exception("%s: could not be looked at", hosted.name)
+
+
+def _describe(app: FastAPI) -> None:
+    """Let an app describe itself when it is asked to; as models of each address, refusals would make it start slowly."""
+    described = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _with_refusals(described())
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # as FastAPI's own guide has it
+
+
+def _with_refusals(description: dict[str, Any]) -> dict[str, Any]:
+    """Return a description in which every address may refuse; what cannot be used is refused with 400, never with 422."""
+    content = {"application/json": {"schema": {"$ref": _REFUSAL}}}
+    refusals = {str(status): {"description": text, "content": content} for status, text in STATUSES.items()}
+    for methods in description["paths"].values():
+        for operation in methods.values():
+            operation["responses"].pop("422", None)
+            operation["responses"].update(refusals)
+    schemas = description["components"]["schemas"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    schemas["Refusal"] = TypeAdapter(Refusal).json_schema()
+    return description

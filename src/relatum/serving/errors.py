@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from relatum.errors import NumericError, RelatumError, StoreError, UnknownNameError
 from relatum.formatting import visible
-from relatum.resources.once import BusyError
+from relatum.resources.limits import BusyError
 
 __all__ = ["STATUSES", "Refusal", "RequestError", "refusal_of", "retry_after", "text_of"]
 

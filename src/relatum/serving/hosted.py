@@ -14,11 +14,14 @@ from relatum.api import Run
 from relatum.errors import RelatumError, SettingError, UnknownNameError
 from relatum.inference.candidate_sides import CandidateSides
 from relatum.memory import free
-from relatum.resources.prepare import prepare
+from relatum.resources.fact_index import fact_index
+from relatum.resources.name_index import name_index
+from relatum.resources.names import suggest
+from relatum.resources.overview import overview
 from relatum.runs.sql_answers import views_of
 from relatum.serving.errors import RequestError
 
-__all__ = ["HostedRun", "HostedRuns", "candidate_memory", "require_run", "signature"]
+__all__ = ["HostedRun", "HostedRuns", "candidate_memory", "prepare", "require_run", "signature"]
 
 Signature = frozenset[tuple[str, int, int, int]]
 
@@ -178,6 +181,14 @@ class HostedRuns(Mapping[str, HostedRun]):
 
     def __len__(self) -> int:
         return len(self._runs)
+
+
+def prepare(run: Run) -> None:
+    """Build the indexes of facts and names and the overview of a run; quality, rules and missing facts wait for demand."""
+    fact_index(run)
+    name_index(run)
+    overview(run)
+    suggest(run, "")
 
 
 def require_run(folder: Path) -> None:

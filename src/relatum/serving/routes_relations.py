@@ -9,7 +9,6 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from relatum.resources.limits import MOST_ANSWERS, MOST_REASONS, MOST_RULES, MOST_TEXT
 from relatum.resources.missing import MissingPage, missing
-from relatum.resources.once import is_there
 from relatum.resources.overview import overview
 from relatum.resources.quality import DataQualityView, QualityView, data_quality, quality
 from relatum.resources.relation import (
@@ -162,11 +161,11 @@ async def quality_page(request: Request, run: str, show: Show = ()) -> Response:
     """Return how good a run is and what may spoil its data; what takes long only if it is wanted, or is there."""
 
     def page(loaded: Run) -> QualityView | None:
-        return quality(loaded) if "evaluation" in show or is_there(loaded, "quality") else None
+        return quality(loaded) if "evaluation" in show or loaded.remembers("quality") else None
 
     def render(found: QualityView | None, context: PageContext) -> str:
         loaded = site.runs[run].run()
-        data = data_quality(loaded) if "data" in show or is_there(loaded, "data quality") else None
+        data = data_quality(loaded) if "data" in show or loaded.remembers("data quality") else None
         return pages.render_quality(found, context, data)
 
     site = site_of(request)
