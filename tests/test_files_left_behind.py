@@ -103,7 +103,7 @@ def test_who_holds_a_folder_leaves_the_files_of_other_living_processes(tmp_path:
 
 
 def test_temporary_folders_of_ended_processes_are_found(tmp_path: Path, dead: str, living: str) -> None:
-    stale = [f"relatum-{dead}-abcdefgh", f"relatum-serve-7-{dead}-abcd_123"]
+    stale = [f"relatum-{dead}-abcd_123", f"relatum-{dead}-abcdefgh"]
     for name in (*stale, f"relatum-{living}-abcdefgh", f"relatum-{mark()}-abcdefgh", f"other-{dead}-abcdefgh"):
         (tmp_path / name).mkdir()
     (tmp_path / f"relatum-{dead}-aaaaaaaa").touch()  # no folder

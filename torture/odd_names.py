@@ -7,7 +7,6 @@ import io
 import json
 import re
 import unicodedata
-import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
 from torture.areas import Area
@@ -45,7 +44,7 @@ _COMMANDS: tuple[tuple[str, ...], ...] = (
     ("schema", "odd", "--json"),
     ("predict", "odd", "--top", "20"),
     ("predict", "odd", "--top", "20", "--json"),
-    ("rules", "odd", "--draw", "drawn.svg"),
+    ("rules", "odd", "--draw", "drawn.mmd"),
     ("report", "odd", "--out", "page.html"),
     ("predict", "odd", "--top", "20", "--to", "new.csv"),
     ("find", "odd", "\x1b"),
@@ -97,12 +96,8 @@ def _written_fault(area: Area, command: tuple[str, ...], out: str) -> str | None
     """Return what is wrong with what was written: JSON, a drawing, a page, a table."""
     if "--json" in command:
         json.loads(out)
-    if "drawn.svg" in command and (area.folder / "drawn.svg").exists():
-        drawing = (area.folder / "drawn.svg").read_text(encoding="utf-8")
-        tree = ElementTree.fromstring(drawing)  # noqa: S314 - well-formed it must be, and it is our own
-        if any(one.tag.rpartition("}")[2] in ("script", "img", "foreignObject") for one in tree.iter()):
-            return "the drawing has a script or an image"
-        return _raw(drawing)
+    if "drawn.mmd" in command and (area.folder / "drawn.mmd").exists():
+        return _raw((area.folder / "drawn.mmd").read_text(encoding="utf-8"))
     if "page.html" in command:
         page = (area.folder / "page.html").read_text(encoding="utf-8")
         return _raw(page) or _Tags.fault_of(page)

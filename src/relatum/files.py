@@ -53,7 +53,7 @@ _Built = TypeVar("_Built")
 
 _TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[0-9a-f]{{12}}-(?P<mark>{MARK})\.tmp")  # as `_beside` makes them
 _OF_DATABASES = re.compile(r"(-journal|-wal|-shm|\.wal|\.tmp)$")  # what they put beside a file
-_FOLDER = re.compile(rf"relatum-(?:serve-\d+-)?(?P<mark>{MARK})-[a-z0-9_]{{8}}")  # begins with a `temporary_prefix`
+_FOLDER = re.compile(rf"relatum-(?P<mark>{MARK})-[a-z0-9_]{{8}}")  # begins with a `temporary_prefix`
 _UNTOUCHED = 86400.0  # seconds after which what nobody knows the writer of is stale
 _PIECE = 1 << 16  # bytes
 _OF_DISKS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}  # full or broken, a quota, a limit, a mount

@@ -123,12 +123,12 @@ def test_rules_say_what_is_assumed_where_the_facts_do_not_tell_how_many_are_know
     assert (found["observed"], found["estimate"]) == (0.98, {"value": None, "low": 0, "high": 1, "rules_used": 0})
 
 
-def test_rules_of_a_run_have_the_model_s_evidence_and_a_picture(run: Relatum, trained: str, tmp_path: Path) -> None:
-    picture = tmp_path / "rules.svg"
-    code, out, _ = run("rules", trained, "--draw", str(picture))
+def test_rules_of_a_run_have_the_model_s_evidence_and_a_graph(run: Relatum, trained: str, tmp_path: Path) -> None:
+    drawn = tmp_path / "rules.mmd"
+    code, out, _ = run("rules", trained, "--draw", str(drawn))
     assert code == 0
     assert "model differs" in out
-    assert "<svg" in picture.read_text()
+    assert 'n0 -->|"permute[1, 0, 2]"| n1' in drawn.read_text()
     code, out, _ = run("rules", trained, "--relation", "buyer", "--observed", "0.9", "--json")
     found = json.loads(out)
     assert (code, found["observed"], found["estimate"], found["evidence"]) == (0, 0.9, None, ["tuples", "model"])
@@ -154,7 +154,10 @@ def test_a_mistake_about_rules_is_one_line(run: Relatum, trained: str, options: 
 
 def test_what_cannot_be_drawn_is_refused_before_any_work(run: Relatum, tmp_path: Path) -> None:
     code, _, err = run("rules", str(tmp_path / "no such data"), "--draw", str(tmp_path / "rules.png"))
-    assert (code, err) == (2, f"relatum: {tmp_path / 'rules.png'}: rules are drawn as .svg or .dot\n")
+    assert (code, err) == (
+        2,
+        f"relatum: {tmp_path / 'rules.png'}: rules are drawn as text for Mermaid (.mmd) or for Graphviz (.dot)\n",
+    )
 
 
 def test_rules_can_be_drawn_for_graphviz(run: Relatum, tmp_path: Path) -> None:

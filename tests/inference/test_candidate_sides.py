@@ -22,6 +22,12 @@ def packed(seed: int) -> CompactSide:
     return side
 
 
+def wanted_again(sides: CandidateSides, key: tuple[int, int]) -> CompactSide | None:
+    """Want a side twice, and return it."""
+    sides.side(key, lambda: packed(0))
+    return sides.side(key, lambda: packed(0))
+
+
 @pytest.mark.parametrize("model", ["reale", "hype", "m-distmult"])
 @pytest.mark.parametrize("allowed", [None, np.arange(0, 60, 2, dtype=np.int32)])
 def test_answers_are_the_same_to_the_bit(model: str, allowed: np.ndarray | None) -> None:
@@ -45,24 +51,24 @@ def test_a_side_is_packed_when_it_is_wanted_again() -> None:
     for _ in range(4):
         sides.side((0, 1), lambda: made.append(1) or packed(0))
     assert len(made) == 1
-    assert sides.side((2, 0), lambda: packed(1), at_once=True) is not None
+    assert wanted_again(sides, (2, 0)) is not None
 
 
 def test_the_least_lately_wanted_go_where_memory_is_short() -> None:
     size = packed(0).nbytes
     sides = CandidateSides(most=2 * size)
     for key in ((0, 0), (0, 1), (0, 0), (0, 2)):
-        sides.side(key, lambda: packed(0), at_once=True)
+        wanted_again(sides, key)
     assert sides.nbytes == 2 * size
     made: list[int] = []
     for key in ((0, 0), (0, 2), (0, 1)):
-        sides.side(key, lambda: made.append(1) or packed(0), at_once=True)
+        sides.side(key, lambda: made.append(1) or packed(0))
     assert len(made) == 1, "(0, 1) alone was dropped"
 
 
 def test_one_that_is_too_large_is_not_kept() -> None:
     sides = CandidateSides(most=10)
-    assert sides.side((0, 0), lambda: packed(0), at_once=True) is not None
+    assert wanted_again(sides, (0, 0)) is not None
     assert not len(sides)
     assert not sides.nbytes
 
@@ -74,7 +80,7 @@ def test_many_threads_keep_count() -> None:
     def work(seed: int) -> None:
         rng = np.random.default_rng(seed)
         for _ in range(200):
-            sides.side((int(rng.integers(6)), 0), lambda: packed(0), at_once=True)
+            sides.side((int(rng.integers(6)), 0), lambda: packed(0))
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
     for one in threads:

@@ -1,8 +1,8 @@
-"""A planner in plain Python, without a model, reaches five goals of several steps with the tools of a served run."""
+"""A planner in plain Python, without a model, reaches five goals of several steps with the tools of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +10,26 @@ import anyio
 import pytest
 from mcp import Client
 
-from support.mcp_server import Caller, http_server
+import relatum
+from relatum import Run
+from relatum.mcp.tools import server_of
+from support.mcp_server import Caller
 from support.shop_with_gaps import COUNTRIES, rows
 
 Step = Callable[[Caller], Awaitable[Any]]
 
 
 @pytest.fixture(scope="module")
-def address(gappy_run: Path) -> Iterator[str]:
-    """Yield the address of a server of the run on a database."""
-    with http_server(gappy_run) as found:
-        yield found
+def run(gappy_run: Path) -> Run:
+    """Return the run on a database."""
+    return relatum.open(gappy_run)
 
 
-def planned(address: str, steps: Step) -> Any:
+def planned(run: Run, steps: Step) -> Any:
     """Return what a plan comes to."""
 
     async def main() -> Any:
-        async with Client(address) as client:
+        async with Client(server_of(run, "shop")) as client:
             return await steps(Caller(client))
 
     return anyio.run(main)
@@ -51,7 +53,7 @@ async def all_facts(call: Caller, **wanted: Any) -> list[dict[str, Any]]:
 CUSTOMERS = {int(str(row[0])): row for row in rows()["customers"]}
 
 
-def test_find_what_is_missing_of_someone_and_fill_it(address: str) -> None:
+def test_find_what_is_missing_of_someone_and_fill_it(run: Run) -> None:
     """Which country does customer 10 live in? It is not stored."""
 
     async def steps(call: Caller) -> str:
@@ -67,10 +69,10 @@ def test_find_what_is_missing_of_someone_and_fill_it(address: str) -> None:
         assert (await call("score", fact=best["fact"]["text"]))["fact"]["known"] is False
         return value(best["entities"][0])
 
-    assert planned(address, steps) == COUNTRIES[str(CUSTOMERS[10][2])]
+    assert planned(run, steps) == COUNTRIES[str(CUSTOMERS[10][2])]
 
 
-def test_join_and_leave_out(address: str) -> None:
+def test_join_and_leave_out(run: Run) -> None:
     """What did people in the city of customer 8 buy on the web that customer 8 never bought?"""
 
     async def steps(call: Caller) -> set[str]:
@@ -84,10 +86,10 @@ def test_join_and_leave_out(address: str) -> None:
     sales, city = rows()["sales"], CUSTOMERS[8][2]
     same = {number for number, row in CUSTOMERS.items() if row[2] == city}
     theirs = {str(item) for _, buyer, item, channel, *_ in sales if buyer in same and channel == "web"}
-    assert planned(address, steps) == theirs - {str(item) for _, buyer, item, *_ in sales if buyer == 8}
+    assert planned(run, steps) == theirs - {str(item) for _, buyer, item, *_ in sales if buyer == 8}
 
 
-def test_compare_what_is_with_what_would_be(address: str) -> None:
+def test_compare_what_is_with_what_would_be(run: Run) -> None:
     """To which cities could customer 3 move to live in France?"""
 
     async def steps(call: Caller) -> set[str]:
@@ -101,10 +103,10 @@ def test_compare_what_is_with_what_would_be(address: str) -> None:
                 found.add(city)
         return found
 
-    assert planned(address, steps) == {city for city, country in COUNTRIES.items() if country == "France"}
+    assert planned(run, steps) == {city for city, country in COUNTRIES.items() if country == "France"}
 
 
-def test_go_through_all_gaps(address: str) -> None:
+def test_go_through_all_gaps(run: Run) -> None:
     """Fill every missing country that is likely enough, and explain the first one."""
 
     async def steps(call: Caller) -> dict[int, str]:
@@ -119,12 +121,12 @@ def test_go_through_all_gaps(address: str) -> None:
         return filled
 
     gaps = {number: COUNTRIES[str(row[2])] for number, row in CUSTOMERS.items() if row[3] is None}
-    filled = planned(address, steps)
+    filled = planned(run, steps)
     assert len(filled) >= 0.8 * len(gaps)
     assert sum(gaps[number] == country for number, country in filled.items()) >= 0.9 * len(filled)
 
 
-def test_define_a_relation_for_one_question(address: str) -> None:
+def test_define_a_relation_for_one_question(run: Run) -> None:
     """Which items are in stock in the north, and were sold to somebody in Norway?"""
 
     async def steps(call: Caller) -> set[str]:
@@ -146,4 +148,4 @@ def test_define_a_relation_for_one_question(address: str) -> None:
     there = {item for store, item, _ in rows()["stock"] if store == "north"}
     norwegian = {number for number, row in CUSTOMERS.items() if row[3] == "Norway"}
     wanted = {str(item) for _, buyer, item, *_ in rows()["sales"] if buyer in norwegian and item in there}
-    assert planned(address, steps) == wanted
+    assert planned(run, steps) == wanted

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import relatum
 from relatum import DataError, Run, SettingError, UnknownNameError
 from relatum.resources.fact_index import fact_index
-from relatum.resources.facts import FactPage, facts_of
+from relatum.resources.facts import FactPage, facts_of, offset_of, token_of
 
 
 def pages(run: Run, **wanted: str) -> list[FactPage]:
@@ -94,3 +97,25 @@ def test_the_index_knows_the_part_of_a_fact(example: Run) -> None:
             expected = next(part for part, graph in example.split.parts.items() if names in set(graph.table(schema.name)))
             assert index.source(relation, fact) == expected
     assert index.source(0, [0] * example.model.schema[0].arity) in (None, "train", "valid", "test")
+
+
+@given(st.integers(0, 2**63), st.text(), st.text(max_size=80), st.integers(0, 26), st.characters())
+def test_a_token_leads_back_to_its_offset_and_nowhere_else(offset: int, name: str, text: str, at: int, other: str) -> None:
+    token = token_of(offset, "facts", name)
+    assert offset_of(token, "facts", name) == offset
+    assert offset_of(None, "facts", name) == 0
+    assert len(token) < 40
+    assert re.fullmatch(r"[A-Za-z0-9_-]+", token)  # safe in an address
+    for wrong in {text, token[:at] + other + token[at + 1 :]} - {token}:
+        with pytest.raises(DataError, match="start again without it"):
+            offset_of(wrong, "facts", name)
+    with pytest.raises(DataError):
+        offset_of(token, "facts", name + "x")
+
+
+def test_a_token_has_one_spelling() -> None:
+    token = token_of(2**64 - 1, "facts")
+    assert "_" in token
+    for other in (token.replace("_", "/", 1), token[:-1] + chr(ord(token[-1]) + 1)):
+        with pytest.raises(DataError, match="start again without it"):
+            offset_of(other, "facts")

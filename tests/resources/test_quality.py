@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import relatum
 from relatum import Run
 from relatum.resources.quality import data_quality, quality
+from relatum.serving.json_text import json_of
 
 
 def test_quality_is_measured_on_held_out_facts(tables: Run) -> None:
@@ -20,6 +23,7 @@ def test_quality_is_measured_on_held_out_facts(tables: Run) -> None:
     assert found.calibration is not None
     assert found.calibration.points
     assert found.errors is not None
+    assert json.loads(json_of(found))["overall"]["hits_at_10"] == found.overall.hits_at_10
 
 
 def test_data_quality_counts_what_may_spoil_results(example: Run) -> None:

@@ -120,3 +120,16 @@ def run_in_thread(work: object) -> None:
     thread.join()
     if caught:
         raise caught[0]
+
+
+def test_what_is_costly_is_worked_out_once(example: Run) -> None:
+    calls: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: example.remembered("tests of this", lambda: calls.append(1) or len(calls)))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert calls == [1]

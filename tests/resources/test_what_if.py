@@ -48,7 +48,7 @@ def test_definitions_are_for_the_question_alone(example: Run) -> None:
 
 def test_nothing_is_kept(example: Run, example_run: Path) -> None:
     before = sorted((path.name, path.stat().st_mtime_ns) for path in example_run.iterdir())
-    assert what_if(example, "sold", ["sold(drew, joe, book)"], {"likes": "SELECT buyer, item FROM sold"}).after.rows
+    assert what_if(example, "sold", ["sold(drew, joe, book)"], {"likes": "SELECT buyer, item FROM sold"}).assumed
     assert ("sold", "drew", "joe", "book") not in set(example.stored)
     assert sorted((path.name, path.stat().st_mtime_ns) for path in example_run.iterdir()) == before
 

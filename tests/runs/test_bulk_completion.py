@@ -14,8 +14,7 @@ import torch
 from relatum import Run, SettingError, fit, read
 from relatum.kernels.parallel import set_threads
 from relatum.runs import bulk_completion
-from relatum.runs.answers import Answer, Question, Suggestion
-from relatum.runs.completion import complete_many
+from relatum.runs.answers import Answer, Suggestion
 
 
 @pytest.fixture(scope="module")
@@ -213,19 +212,3 @@ def test_records_are_read_by_role(run: Run) -> None:
         "known": False,
         "source": None,
     }
-
-
-def test_several_questions_at_once_get_the_answers_that_each_gets_alone(run: Run) -> None:
-    reviews, sales = list(run.table("reviews"))[:6], list(run.table("sold"))[:2]
-    questions = [Question("reviews", (fact[0], None, *fact[2:])) for fact in reviews]
-    questions += [Question("sold", (None, *fact[1:])) for fact in sales]
-    questions += [Question("reviews", (None, None, *reviews[0][2:])), Question("reviews", (None, *reviews[1][1:]))]
-    for k, new_only in ((3, False), (50, True)):
-        found = complete_many(run, questions, k, new_only=new_only)
-        for question, answers in zip(questions, found, strict=True):
-            alone = run.complete(question, k=k, new_only=new_only)
-            assert answers.question == question
-            assert [(one.entities, one.source) for one in answers] == [(one.entities, one.source) for one in alone]
-            assert [one.score for one in answers] == pytest.approx([one.score for one in alone], rel=1e-6)
-            assert [one.probability for one in answers] == pytest.approx([one.probability for one in alone], rel=1e-5)
-    assert complete_many(run, [], 3) == []

@@ -178,7 +178,7 @@ def test_refusals_do_not_say_where_runs_lie(example_run: Path, tmp_path: Path) -
     environment = json.loads((folder / "environment.json").read_text())
     environment["files"].remove("answer_calibration.json")
     (folder / "environment.json").write_text(json.dumps(environment))
-    with served([folder], ServerSettings(seconds=60.0, reload_seconds=0.05)) as client:
+    with served([folder], ServerSettings(seconds=60.0)) as client:
         got = client.get("/run/query.json?q=project%5B0%5D(join(sold,%20sold))")
         assert got.status == 400
         assert "secret" not in client.get("/run/query.json?q=select%20*%20from%20sold%20a,%20sold%20b").text

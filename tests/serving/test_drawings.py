@@ -14,7 +14,6 @@ from relatum.serving.drawings import (
     drawn_facts,
     neighbourhood,
     probability_bar,
-    rule_drawing,
     shown_name,
 )
 from support.sample_pages import entity, fact
@@ -95,30 +94,14 @@ def test_likely_predictions_are_drawn_and_known_facts_where_there_is_room() -> N
 
 def test_drawings_have_no_style_of_their_own() -> None:
     both = neighbourhood(entity("c"), [fact("r", "c", "a")], str, lambda one: one.text)
-    rules = rule_drawing([("r", ("s", "t"), 0.5), ("s", ("s",), 0.9)], str)
-    for image in (both, rules, probability_bar(0.3, known=False)):
+    for image in (both, probability_bar(0.3, known=False)):
         assert not re.search(r"style|onload|<script|javascript:|fill=|stroke=", image)
-
-
-def test_rules_are_arrows_from_what_they_read() -> None:
-    image = ElementTree.fromstring(rule_drawing([("r", ("s", "t"), 0.5), ("r", ("s",), 0.9)], lambda name: f"/{name}"))  # noqa: S314
-    assert sorted(one.get("href", "") for one in image.iter("a")) == ["/r", "/s", "/t"]
-    assert sorted(one.text or "" for one in image.iter("text") if one.get("class") == "role") == ["50 %", "90 %"]
-
-
-def test_long_relations_that_begin_alike_stay_two_boxes() -> None:
-    image = ElementTree.fromstring(rule_drawing([("x" * 90 + "a", ("x" * 90 + "b",), 0.5)], lambda name: f"/{name}"))  # noqa: S314
-    assert len(list(image.iter("rect"))) == 2
 
 
 def test_a_long_relation_with_dots_is_drawn_by_its_last_parts() -> None:
     for image in drawn("c", fact("base.contractbridge.tournament_standings", "c", "a"), fact("people.marriage", "c", "b")):
         shown = [(one.text or "").strip() for one in image.iter("text") if one.get("class") == "relation"]
         assert sorted(shown) == ["people.marriage", "…tournament_standings"]
-
-
-def test_rules_of_a_relation_about_itself_are_not_drawn() -> None:
-    assert rule_drawing([("r", ("r",), 0.5)], str) == ""
 
 
 @pytest.mark.parametrize(("probability", "width"), [(0.5, 50), (1.0, 100), (2.0, 100), (0.0001, 2.5)])

@@ -11,7 +11,7 @@ import pytest
 import relatum
 from relatum.errors import RelatumError, SettingError, UnknownNameError
 from relatum.serving.errors import RequestError
-from relatum.serving.hosted import HostedRun, HostedRuns, require_run
+from relatum.serving.hosted import HostedRun, HostedRuns, prepare, require_run
 from relatum.serving.settings import ServerSettings
 from support.served import served
 
@@ -114,7 +114,7 @@ def test_clients_see_one_run_or_the_other_while_directories_are_swapped(
 ) -> None:
     schemas = [{one.name for one in relatum.open(path).schema} for path in (example_run, shop_run)]
     stop, failures, seen = threading.Event(), [], set()
-    with served([folder], ServerSettings(seconds=60.0, reload_seconds=0.05)) as client:
+    with served([folder], ServerSettings(seconds=60.0)) as client:
         client.get("/run.json")
 
         def look() -> None:
@@ -139,3 +139,10 @@ def test_clients_see_one_run_or_the_other_while_directories_are_swapped(
             thread.join()
     assert not failures
     assert seen == {0, 1}
+
+
+def test_the_indexes_are_there_before_the_first_question(example_run: Path) -> None:
+    run = relatum.open(example_run)
+    prepare(run)
+    assert all(map(run.remembers, ("fact index", "name index", "relations", "tables of SQL")))
+    assert not run.remembers("quality")

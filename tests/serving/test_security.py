@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from relatum.errors import SettingError
+from relatum.serving import security
 from relatum.serving.errors import RequestError
 from relatum.serving.security import POLICY, Guard
 from relatum.serving.settings import ServerSettings
@@ -168,15 +169,16 @@ def test_a_token_in_the_address_becomes_a_cookie_and_leaves_the_address() -> Non
     assert away.headers["location"] == "/evil.example/"  # never another host
 
 
-def test_what_is_too_long_is_refused() -> None:
-    settings = ServerSettings(body_bytes=10, address_bytes=100)
-    assert ask(settings, query=b"q=" + b"a" * 200).status == 414
-    assert ask(settings, method="POST", content_length="11").status == 413
-    assert ask(settings, method="POST", content_length="-1").status == 413
-    assert ask(settings, method="POST", content_length="9" * 4000).status == 413
-    assert ask(settings, method="POST", body=[b"12345", b"67890"]).body == b"passed 1234567890"
+def test_what_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "BODY_BYTES", 10)
+    monkeypatch.setattr(security, "ADDRESS_BYTES", 100)
+    assert ask(query=b"q=" + b"a" * 200).status == 414
+    assert ask(method="POST", content_length="11").status == 413
+    assert ask(method="POST", content_length="-1").status == 413
+    assert ask(method="POST", content_length="9" * 4000).status == 413
+    assert ask(method="POST", body=[b"12345", b"67890"]).body == b"passed 1234567890"
     with pytest.raises(RequestError, match="too long"):  # the app that reads the body answers with it
-        ask(settings, method="POST", body=[b"12345", b"678901"])
+        ask(method="POST", body=[b"12345", b"678901"])
 
 
 def test_every_answer_carries_what_browsers_are_to_keep_to() -> None:

@@ -18,18 +18,25 @@ def test_work_gives_what_it_returns_or_raises() -> None:
         assert await workers.run(lambda: threading.current_thread().name.startswith("relatum-answer"))
         with pytest.raises(ZeroDivisionError):
             await workers.run(lambda: 1 // 0)
+        with pytest.raises(TimeoutError, match="its own"):
+            await workers.run(_late)
         assert workers.taken == 0
         workers.close()
 
     asyncio.run(main())
 
 
+def _late() -> None:
+    raise TimeoutError("its own")
+
+
 def test_what_is_too_much_is_refused_at_once_and_taken_when_there_is_room() -> None:
     async def main() -> None:
         workers, gate = Workers(1, 2, 5.0), threading.Event()
-        held = [workers.start(gate.wait) for _ in range(2)]
+        held = [asyncio.create_task(workers.run(gate.wait)) for _ in range(2)]
+        await asyncio.sleep(0)
         with pytest.raises(RequestError, match="too many requests") as caught:
-            workers.start(gate.wait)
+            await workers.run(gate.wait)
         assert (caught.value.status, caught.value.retry_after) == (503, 1)
         gate.set()
         await asyncio.gather(*held)
@@ -48,7 +55,7 @@ def test_what_takes_too_long_is_refused_but_counts_until_it_ends() -> None:
         assert time.monotonic() - began < 2
         assert workers.taken == 1
         with pytest.raises(RequestError, match="too many"):
-            workers.start(gate.wait)
+            await workers.run(gate.wait)
         gate.set()
         while workers.taken:
             await asyncio.sleep(0.01)
@@ -61,9 +68,11 @@ def test_what_takes_too_long_is_refused_but_counts_until_it_ends() -> None:
 def test_work_whose_client_has_given_up_is_not_begun() -> None:
     async def main() -> None:
         workers, gate, began = Workers(1, 8, 5.0), threading.Event(), []
-        first = workers.start(gate.wait)
-        second = workers.start(lambda: began.append(1))
+        first = asyncio.create_task(workers.run(gate.wait))
+        second = asyncio.create_task(workers.run(lambda: began.append(1)))
+        await asyncio.sleep(0)
         second.cancel()
+        await asyncio.sleep(0)
         gate.set()
         await first
         while workers.taken:

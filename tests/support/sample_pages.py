@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from relatum.algebra.lexer import as_written, write_arguments
+from relatum.report.quality import Breakdown, ColumnErrors, Errors, Measured, RankShare, WorstFact
 from relatum.resources.answers import (
     AnswerItem,
     ExplainedFact,
@@ -19,17 +20,11 @@ from relatum.resources.missing import MissingFact, MissingPage
 from relatum.resources.names import EntityHit, FoundEntities, StandsIn
 from relatum.resources.overview import ColumnRow, DefinitionRow, PartSize, RelationRow, RunOverview
 from relatum.resources.quality import (
-    Breakdown,
     CalibrationPoint,
     CalibrationView,
     CountOf,
     DataQualityView,
-    ErrorColumn,
-    ErrorsView,
-    Measured,
     QualityView,
-    RankShare,
-    WorstFact,
 )
 from relatum.resources.queries import QueryAnswers, QueryItem, WitnessItem
 from relatum.resources.references import EntityRef, FactRef
@@ -121,7 +116,7 @@ def sample_pages(
     training = TrainingView(run, True, 79, 100, 40.0, 2, points, scores, scores[-1], settings, settings, 1)
     calibration = CalibrationView(0.08, 0.03, tuple(CalibrationPoint(x / 10, x / 10 + 0.02, 0.1) for x in range(10)))
     worst = WorstFact(sold, ("drew", "alex", "book"), 1, 40.0, ("sam", "kim"))
-    errors = ErrorsView(0.02, 0.1, (ErrorColumn(sold, "buyer", measured[1], 0.4),), (worst,))
+    errors = Errors(0.02, 0.1, (ColumnErrors(sold, "buyer", measured[1], 0.4),), 3, 0.4, (worst,))
     quality = QualityView(
         "test", measured[0], (RankShare("1", 0.5), RankShare("2 to 3", 0.3)),
         (Breakdown("By relation", "relation", tuple(measured)),), calibration, errors,

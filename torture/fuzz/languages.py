@@ -9,7 +9,7 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema
 from relatum.reasoning.query import parse_query
 from relatum.resources.cursor import spot_of
-from relatum.resources.tokens import offset_of, token_of
+from relatum.resources.facts import offset_of, token_of
 from relatum.runs.answers import parse_question
 from relatum.sql.catalog import catalog_of
 from relatum.sql.parse import parse_sql

@@ -31,7 +31,8 @@ def rules(
     ] = None,
     examples: Annotated[bool, typer.Option("--examples", help="Show tuples for and against each rule.")] = False,
     draw: Annotated[
-        Path | None, typer.Option(help="Draw the rules as a graph of relations: FILE.svg, or FILE.dot for Graphviz.")
+        Path | None,
+        typer.Option(help="Draw the rules as a graph of relations: FILE.mmd for Mermaid, FILE.dot for Graphviz."),
     ] = None,
     soft: Annotated[
         int | None, typer.Option(min=1, help="Show so many soft rules instead: which facts speak for which others.")

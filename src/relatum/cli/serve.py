@@ -41,9 +41,7 @@ def serve(
     seconds: Annotated[float, typer.Option(min=0.1, max=3600, help="How long an answer may take.")] = 5.0,
     threads: Annotated[int, typer.Option(min=1, max=64, help="How many threads of a process work on answers.")] = 2,
     waiting: Annotated[int, typer.Option(min=1, max=100_000, help="How many requests are taken at once.")] = 256,
-    processes: Annotated[
-        int, typer.Option(min=1, max=256, help="How many processes answer; they share the port and packed candidates.")
-    ] = 1,
+    processes: Annotated[int, typer.Option(min=1, max=256, help="How many processes answer; they share the port.")] = 1,
     candidate_memory: Annotated[
         float | None,
         typer.Option(metavar="GB", min=0, help="Memory for packed candidates; by default a third of what is free."),

@@ -240,21 +240,13 @@ class CandidateScorer:
             last = self._side_of_last = position, side
         return last[1]
 
-    def keep_side(self, position: int) -> bool:
-        """Pack the candidate side of a position before it is wanted, and return whether there is room for another."""
-        kept = self._kept_sides
-        if kept is None or kept.is_full or self._packed(position, at_once=True) is None:
-            return False
-        self.forget()
-        return not kept.is_full
-
-    def _packed(self, position: int, *, at_once: bool = False) -> CompactSide | None:
+    def _packed(self, position: int) -> CompactSide | None:
         """Return the candidate side of a position as it was kept, packed, or None."""
         if self._kept_sides is None:
             return None
         combine, key = self.model.combine(self.tables), (self.relation, position)
         with naming(self.model.schema[self.relation]):
-            return self._kept_sides.side(key, lambda: combine.compact(self._side(position)), at_once=at_once)
+            return self._kept_sides.side(key, lambda: combine.compact(self._side(position)))
 
     def _top_of_packed(
         self, side: CompactSide, position: int, questions: Tensor, k: int, excluded: Excluded, bonus: Bonus | None

@@ -14,9 +14,7 @@ from markupsafe import Markup, escape
 from relatum.files import atomic_file, require_own
 from relatum.formatting import count, duration, listed, number, percent, score, visible
 from relatum.report import charts
-from relatum.report.rule_graph import rules_image
 from relatum.report.study import AROUND, Study, study_of
-from relatum.rules import Rule
 from relatum.runs.journal import TrainingHistory
 from relatum.runs.trained import Trained
 from relatum.version import __version__
@@ -28,7 +26,6 @@ _MARK = "<!DOCTYPE html>\n<!-- relatum report -->"  # how a page begins, and the
 _LONGEST = 96  # characters of a name that are shown; more of it is in its title
 _LONGEST_TITLE = 1000
 _BREAKABLE = 24  # characters of a name that stand in one line
-_DRAWN, _LONGEST_DRAWN = 24, 160  # rules in the picture, and characters of one: longer ones would make it unreadable
 
 
 def report_page(run: Trained) -> str:
@@ -80,7 +77,6 @@ def _environment() -> Environment:
         "interval_line": charts.interval_line,
         "learning_curves": _learning_curves,
         "reliability_curve": charts.reliability_curve,
-        "rule_graph": _rule_graph,
         "version": __version__,
     }
     return environment
@@ -114,16 +110,6 @@ def shortened(name: str, longest: int = _LONGEST) -> str:
     """Return a name, without its middle if it is longer than so many characters."""
     half = (longest - 1) // 2
     return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
-
-
-def _rule_graph(rules: tuple[Rule, ...]) -> tuple[Markup, int]:
-    """Return the picture of the surest rules that can be read in one, and how many they are."""
-    drawn = [rule for rule in rules if len(rule.display) <= _LONGEST_DRAWN][:_DRAWN]
-    if not drawn:
-        return Markup(""), 0
-    title = "Relations as boxes, with arrows from those of a rule's right side to its left side"
-    image = rules_image(drawn, title, "The table that follows says the same in words.")
-    return Markup(image), len(drawn)  # noqa: S704 - every text in it is escaped where it is drawn
 
 
 def _learning_curves(history: TrainingHistory) -> list[tuple[str, Markup]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,47 +13,91 @@ from relatum.inference import scoring
 from relatum.inference.ranking import Ranks, mrr_interval
 from relatum.runs.trained import Trained
 
-__all__ = ["Breakdown", "ColumnErrors", "Errors", "Measured", "Quality", "WorstFact", "errors_of", "measured", "quality_of"]
+__all__ = [
+    "Breakdown",
+    "ColumnErrors",
+    "Errors",
+    "Measured",
+    "Quality",
+    "RankShare",
+    "WorstFact",
+    "errors_of",
+    "quality_of",
+]
 
 _LISTED = 25  # relations that have a row of their own
 _WORST_COLUMNS, _WORST_FACTS, _ABOVE = 12, 10, 3
 _RANK_RANGES = ((1, 1), (2, 3), (4, 10), (11, 100), (101, 1000), (1001, None))
 
 Chosen = Bool
+_Parts = tuple[str, str, dict[str, Chosen]]  # a title, what the parts are, and the questions of each
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Measured:
-    """Some questions and how they rank; one fact alone tells of no interval."""
+    """How some questions rank.
+
+    Attributes:
+        name: what the questions have in common, such as a relation; `all` for all.
+        part: the split part whose facts were hidden.
+        questions: how many there are.
+        mrr: the mean of 1 / rank of the right answer, filtered by all that is known.
+        low: the lower end of its 95 % interval by resampling facts; None for a single fact.
+        high: the upper end.
+        hits_at_1: the share of right answers that rank first.
+        hits_at_10: the share that rank among the first ten.
+    """
 
     name: str
+    part: str
     questions: int
     mrr: float
-    interval: tuple[float, float] | None
-    first: float
-    ten: float
+    low: float | None
+    high: float | None
+    hits_at_1: float
+    hits_at_10: float
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends of the interval, or None."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @classmethod
+    def of(cls, name: str, part: str, ranks: Ranks) -> Measured:
+        """Return how some questions about the facts of a part rank."""
+        metrics = ranks.metrics
+        low, high = mrr_interval(ranks) if len(np.unique(ranks.fact)) > 1 else (None, None)
+        return cls(name, part, len(ranks), metrics.mrr, low, high, metrics.hits[1], metrics.hits[10])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Breakdown:
-    """Metrics by one thing, such as arity."""
+    """Measurements by one thing, such as arity: a title, what the first column is, and the rows."""
 
     title: str
     head: str
     rows: tuple[Measured, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class RankShare:
+    """A range of ranks, as text, and the share of right answers in it."""
+
+    ranks: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class Quality:
     """How good a run is on the facts of a part: over all, where right answers rank, and by parts of the questions."""
 
     part: str
     overall: Measured
-    ranks: tuple[tuple[str, float], ...]
+    ranks: tuple[RankShare, ...]
     breakdowns: tuple[Breakdown, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ColumnErrors:
     """A column of a relation, how it ranks, and its share of all that is lost."""
 
@@ -64,9 +107,9 @@ class ColumnErrors:
     loss: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class WorstFact:
-    """A fact whose entity at `position` ranks badly, and what is ranked first instead."""
+    """A held-out fact whose entity at `position` ranks badly, as people read it, and what is ranked first instead."""
 
     relation: str
     entities: tuple[str, ...]
@@ -75,7 +118,7 @@ class WorstFact:
     above: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Errors:
     """Where a run errs; a right answer at rank r loses 1 - 1/r.
 
@@ -96,47 +139,40 @@ class Errors:
     worst: tuple[WorstFact, ...]
 
 
-def measured(name: str, ranks: Ranks) -> Measured:
-    """Return how some questions rank."""
-    metrics = ranks.metrics
-    interval = mrr_interval(ranks) if len(np.unique(ranks.fact)) > 1 else None
-    return Measured(name, len(ranks), metrics.mrr, interval, metrics.hits[1], metrics.hits[10])
-
-
 def quality_of(run: Trained, part: str, ranks: Ranks) -> Quality:
     """Return how good a run is, given the ranks of the facts of a part."""
     arities: dict[str, Chosen] = {str(arity): ranks.arity == arity for arity in np.unique(ranks.arity)}
     if ranks.unseen.any() and not ranks.unseen.all():
         arities |= {"all entities seen in training": ~ranks.unseen, "with an unseen entity": ranks.unseen}
     positions: dict[str, Chosen] = {str(position): ranks.position == position for position in np.unique(ranks.position)}
+    breakdowns = [
+        _by_relation(run, ranks),
+        ("By number of entities", "entities", arities),
+        ("By hidden position", "position", positions),
+        *_by_derivation(run, ranks),
+    ]
     return Quality(
         part,
-        measured("all", ranks),
+        Measured.of("all", part, ranks),
         _rank_ranges(ranks),
-        (
-            _by_relation(run, ranks),
-            _by("By number of entities", "entities", arities, ranks),
-            _by("By hidden position", "position", positions, ranks),
-            *_by_derivation(run, ranks),
+        tuple(
+            Breakdown(title, head, tuple(Measured.of(name, part, ranks.where(chosen)) for name, chosen in parts.items()))
+            for title, head, parts in breakdowns
         ),
     )
 
 
-def _rank_ranges(ranks: Ranks) -> tuple[tuple[str, float], ...]:
+def _rank_ranges(ranks: Ranks) -> tuple[RankShare, ...]:
     """Return the share of right answers in each range of ranks."""
     found = []
     for first, last in _RANK_RANGES:
         inside = (ranks.realistic >= first) & ((ranks.realistic < last + 1) if last else True)
         name = f"{first:,}" if first == last else f"{first:,} – {last:,}" if last else f"{first:,} and beyond"
-        found.append((name, float(np.mean(inside))))
+        found.append(RankShare(name, float(np.mean(inside))))
     return tuple(found)
 
 
-def _by(title: str, head: str, parts: Mapping[str, Chosen], ranks: Ranks) -> Breakdown:
-    return Breakdown(title, head, tuple(measured(name, ranks.where(chosen)) for name, chosen in parts.items()))
-
-
-def _by_relation(run: Trained, ranks: Ranks) -> Breakdown:
+def _by_relation(run: Trained, ranks: Ranks) -> _Parts:
     schema = run.model.schema
     sizes = np.bincount(ranks.relation, minlength=len(schema))
     order = np.argsort(-sizes, kind="stable")[: int(np.sum(sizes > 0))]
@@ -145,11 +181,11 @@ def _by_relation(run: Trained, ranks: Ranks) -> Breakdown:
     if len(order) > _LISTED:
         parts[f"{len(order) - _LISTED} others together"] = np.isin(ranks.relation, order[_LISTED:])
         title = f"By relation: the {_LISTED} with most questions"
-    return _by(title, "relation", parts, ranks)
+    return title, "relation", parts
 
 
-def _by_derivation(run: Trained, ranks: Ranks) -> list[Breakdown]:
-    """Return the metrics by how relations were derived, where that is known: by their last operation, and by depth."""
+def _by_derivation(run: Trained, ranks: Ranks) -> list[_Parts]:
+    """Return the questions by how relations were derived, where that is known: by their last operation, and by depth."""
     derivations, schema = run.split.derivations, run.model.schema
     found = []
     for key, title in (("operation", "By last operation"), ("depth", "By depth")):
@@ -160,12 +196,12 @@ def _by_derivation(run: Trained, ranks: Ranks) -> list[Breakdown]:
             if chosen.any():
                 parts[str(label)] = chosen
         if parts:
-            found.append(_by(title, key, parts, ranks))
+            found.append((title, key, parts))
     return found
 
 
-def errors_of(run: Trained, facts: Hypergraph, ranks: Ranks) -> Errors | None:
-    """Return where a run errs; None if it does not."""
+def errors_of(run: Trained, part: str, ranks: Ranks) -> Errors | None:
+    """Return where a run errs on the facts of a part; None if it does not."""
     lost = 1 - 1 / ranks.realistic
     if not lost.sum():
         return None
@@ -178,14 +214,15 @@ def errors_of(run: Trained, facts: Hypergraph, ranks: Ranks) -> Errors | None:
         schema, position = run.model.schema[one // width], one % width
         name = schema.roles[position] if schema.roles else str(position)
         share = float(sums[one] / lost.sum())
-        columns.append(ColumnErrors(schema.name, name, measured("", ranks.where(column == one)), share))
+        measured = Measured.of(f"{schema.name}, {name}", part, ranks.where(column == one))
+        columns.append(ColumnErrors(schema.name, name, measured, share))
     return Errors(
         unseen=float(np.mean(ranks.unseen)),
         unseen_loss=float(lost[ranks.unseen].sum() / lost.sum()),
         columns=tuple(columns),
         of=len(np.unique(column)),
         loss=float(sums[order].sum() / lost.sum()),
-        worst=_worst(run, facts, ranks, column),
+        worst=_worst(run, run.split.parts[part], ranks, column),
     )
 
 

@@ -1,43 +1,37 @@
-"""The graph of rules: relations are boxes, and arrows lead from those of a body to its head.
-
-It is drawn as an SVG image; for another layout, or another format, there is the text that Graphviz reads.
-"""
+"""The graph of rules as text that other programs draw: relations are boxes, arrows lead from those of a body to its head."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
-from html import escape
 from pathlib import Path
+from typing import NamedTuple
 
 from relatum.algebra import Difference, Expression, Relation
 from relatum.errors import RelatumError
 from relatum.files import atomic_file, require_own
 from relatum.formatting import visible
-from relatum.report.layered_layout import Arrow, Box, Edge, Picture, arrange
 from relatum.rules import Rule, RuleKind
 
-__all__ = ["draw_rules", "drawing_for", "rules_dot", "rules_image", "rules_svg"]
+__all__ = ["draw_rules", "drawing_for", "rules_dot", "rules_mermaid"]
 
-_FOOT = 26  # room for the key
-_KEY = "line: is derived from; dashes: is subtracted; dots: contains, or lies within"
-_STROKES = {"solid": "", "less": ' stroke-dasharray="7 4"', "bound": ' stroke-dasharray="1.5 4" stroke-linecap="round"'}
-_DOT_STYLES = {"solid": "solid", "less": "dashed", "bound": "dotted"}
-_HALO = 'stroke="white" stroke-width="2" paint-order="stroke"'  # lines that cross a label stop short of it
-_SVG_MARK, _DOT_MARK = "<!-- relatum rules -->", "// relatum rules"  # how drawings begin
-_STYLE = "<style>text { font: 11px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; }</style>"
-_TIP = (
-    '<defs><marker id="tip" viewBox="0 0 10 8" refX="10" refY="4" markerWidth="9" markerHeight="7" orient="auto">'
-    '<path d="M0 0 L10 4 L0 8 z"/></marker></defs>'
-)
+_DOT_STYLES = {"equal": "solid", "less": "dashed", "bound": "dotted"}
+_MERMAID_ARROWS = {"equal": "-->", "less": "--x", "bound": "-.->"}
+_DOT_MARK, _MERMAID_MARK = "// relatum rules", "%% relatum rules"  # how drawings begin
+
+
+class _Edge(NamedTuple):
+    """From a relation of a body to the head: a line for an equality, another for what is taken away or only bounds it."""
+
+    source: str
+    target: str
+    label: str
+    style: str
 
 
 def draw_rules(rules: Iterable[Rule], path: str | os.PathLike[str]) -> None:
-    """Draw rules into a file: as a picture in black and white if it ends in .svg, as text for Graphviz if in .dot.
-
-    An arrow leads from each relation of a body to the head, labelled by what happens to it on the way; a line for an
-    equality, with dashes for what a difference takes away, dots for what only bounds the head.
-    """
+    """Write the graph of rules into a file: as text for Mermaid if it ends in .mmd, for Graphviz if in .dot."""
     drawn = drawing_for(path)(rules).encode()
     with atomic_file(Path(path)) as file:
         file.write(drawn)
@@ -46,94 +40,60 @@ def draw_rules(rules: Iterable[Rule], path: str | os.PathLike[str]) -> None:
 def drawing_for(path: str | os.PathLike[str]) -> Callable[[Iterable[Rule]], str]:
     """Return what draws rules for a file of this name; one that ends otherwise, or is no such drawing yet, is refused."""
     forms: dict[str, tuple[Callable[[Iterable[Rule]], str], str]] = {
-        ".svg": (rules_svg, _SVG_MARK),
+        ".mmd": (rules_mermaid, _MERMAID_MARK),
         ".dot": (rules_dot, _DOT_MARK),
     }
     if (suffix := Path(path).suffix.lower()) not in forms:
-        raise RelatumError(f"{path}: rules are drawn as {' or '.join(forms)}")
+        raise RelatumError(f"{path}: rules are drawn as text for Mermaid (.mmd) or for Graphviz (.dot)")
     draw, mark = forms[suffix]
     require_own(Path(path), mark)
     return draw
 
 
-def rules_svg(rules: Iterable[Rule]) -> str:
-    """Return the picture of rules as the text of an SVG file."""
-    drawn = _svg(arrange(_edges_of(rules)), 'xmlns="http://www.w3.org/2000/svg"', _STYLE)
-    return f"{_SVG_MARK}\n{drawn}\n"
-
-
-def rules_image(rules: Iterable[Rule], title: str, description: str) -> str:
-    """Return the picture of rules as an element of a page, which styles it; title and description are for the blind."""
-    labels = f"<title>{_text(title)}</title><desc>{_text(description)}</desc>"
-    return _svg(arrange(_edges_of(rules)), 'class="rules" role="img"', labels)
+def rules_mermaid(rules: Iterable[Rule]) -> str:
+    """Return the graph of rules as text for Mermaid, which many pages and editors draw."""
+    boxes, edges = _graph(rules)
+    lines = [f'  n{number}["{_mermaid_text(name)}"]' for name, number in boxes.items()]
+    for edge in edges:
+        arrow = f'{_MERMAID_ARROWS[edge.style]}|"{_mermaid_text(edge.label)}"|'
+        lines.append(f"  n{boxes[edge.source]} {arrow} n{boxes[edge.target]}")
+    return "\n".join([_MERMAID_MARK, "flowchart LR", *lines, ""])
 
 
 def rules_dot(rules: Iterable[Rule]) -> str:
-    """Return the graph of rules as text for Graphviz, which lays it out itself."""
-    edges = _edges_of(rules)
-    number = {name: index for index, name in enumerate(dict.fromkeys(name for e in edges for name in (e.source, e.target)))}
-    lines = [f"  n{index} [label={_quoted(name)}];" for name, index in number.items()]
+    """Return the graph of rules as text for Graphviz."""
+    boxes, edges = _graph(rules)
+    lines = [f"  n{number} [label={_dot_text(name)}];" for name, number in boxes.items()]
     for edge in edges:
-        attributes = f"label={_quoted(edge.label)}, style={_DOT_STYLES[edge.style]}"
-        lines.append(f"  n{number[edge.source]} -> n{number[edge.target]} [{attributes}];")
+        attributes = f"label={_dot_text(edge.label)}, style={_DOT_STYLES[edge.style]}"
+        lines.append(f"  n{boxes[edge.source]} -> n{boxes[edge.target]} [{attributes}];")
     return "\n".join([_DOT_MARK, "digraph rules {", "  rankdir=LR;", "  node [shape=box];", *lines, "}", ""])
 
 
-def _edges_of(rules: Iterable[Rule]) -> list[Edge]:
-    """Return an edge for each relation of each body."""
-    return [edge for rule in rules for edge in _edges(rule)]
+def _mermaid_text(text: str) -> str:
+    """Return a text for between quotes; what could be syntax, Markdown or HTML is written by its number."""
+    return re.sub(r"[^\w \[\],]", lambda sign: f"#{ord(sign[0])};", visible(text))
 
 
-def _svg(picture: Picture, attributes: str, inside: str) -> str:
-    width, height = round(max(picture.width, 8.0 * len(_KEY))), round(picture.height) + _FOOT
-    parts = [
-        f'<svg {attributes} width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
-        inside,
-        _TIP,
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-        *map(_arrow, picture.arrows),
-        *map(_box, picture.boxes),
-        f'<text x="12" y="{height - 10}" fill="#444">{_KEY}</text>',
-        "</svg>",
-    ]
-    return "\n".join(parts)
-
-
-def _arrow(arrow: Arrow) -> str:
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow.points)
-    x, y = arrow.label
-    return (
-        f'<polyline points="{line}" fill="none" stroke="black"{_STROKES[arrow.edge.style]} marker-end="url(#tip)"/>'
-        f'<text x="{x:.1f}" y="{y:.1f}" {_HALO}>{_text(arrow.edge.label)}</text>'
-    )
-
-
-def _box(box: Box) -> str:
-    sizes = f'x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"'
-    x, y = box.x + box.width / 2, box.y + box.height / 2 + 4
-    return (
-        f'<rect {sizes} rx="4" fill="white" stroke="black" stroke-width="1.4"/>'
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{_text(box.name)}</text>'
-    )
-
-
-def _text(text: str) -> str:
-    """Return a text for XML, which has no place for control characters, escaped or not."""
-    return escape(visible(text))
-
-
-def _quoted(text: str) -> str:
+def _dot_text(text: str) -> str:
     """Return a text as Graphviz quotes a label, in which it also reads entities of HTML."""
     return '"' + visible(text).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") + '"'
 
 
-def _edges(rule: Rule) -> Iterator[Edge]:
+def _graph(rules: Iterable[Rule]) -> tuple[dict[str, int], list[_Edge]]:
+    """Return the number of each relation's box, and an edge for each relation of each body."""
+    edges = [edge for rule in rules for edge in _edges(rule)]
+    names = dict.fromkeys(name for edge in edges for name in (edge.source, edge.target))
+    return {name: number for number, name in enumerate(names)}, edges
+
+
+def _edges(rule: Rule) -> Iterator[_Edge]:
     for name, words, negative in _leaves(rule.body):
         label = " of ".join(words)
         if rule.kind == RuleKind.EQUAL:
-            yield Edge(name, rule.head.name, label or "equals", "less" if negative else "solid")
+            yield _Edge(name, rule.head.name, label or "equals", "less" if negative else "equal")
         else:
-            yield Edge(name, rule.head.name, f"{rule.kind} {label}".rstrip(), "bound")
+            yield _Edge(name, rule.head.name, f"{rule.kind} {label}".rstrip(), "bound")
 
 
 def _leaves(node: Expression) -> Iterator[tuple[str, list[str], bool]]:

@@ -107,7 +107,7 @@ def study_of(run: Trained) -> Study:
         added=sum(int(step["added"]) for step in updates),
         added_entities=sum(int(step["new_entities"]) for step in updates),
         quality=None if part is None or ranks is None else quality_of(run, part, ranks),
-        errors=None if part is None or ranks is None else errors_of(run, split.parts[part], ranks),
+        errors=None if part is None or ranks is None else errors_of(run, part, ranks),
         columns=_columns(run),
         gaps=_gaps(run),
         new=_new_predictions(run, stored),

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from relatum.algebra.lexer import as_written
 from relatum.api import Run
-from relatum.errors import DataError, RelatumError
+from relatum.errors import DataError
 from relatum.evidence.reasons import Reason
 from relatum.resources.fact_index import known_fact
 from relatum.resources.limits import MOST_ANSWERS, MOST_REASONS, bounded, bounded_seconds, bounded_text
 from relatum.resources.references import EntityRef, FactRef, entity_refs, fact_ref, role_names
 from relatum.runs.answers import Answer, Answers, Question, parse_question
-from relatum.runs.completion import complete_many
 from relatum.runs.reasons import why, without_prefixes
 from relatum.runs.trained import SECONDS
 
@@ -26,7 +25,6 @@ __all__ = [
     "SimilarFactItem",
     "answered",
     "complete",
-    "complete_each",
     "explain",
     "fact_question",
     "reason_item",
@@ -190,36 +188,6 @@ def answered(
     """Return the answers to a question that was read already; what `complete` takes."""
     found = run.complete(parsed, k=k, new_only=new_only, seconds=seconds, coverage=coverage)
     return _Filler(run, parsed).filled(found, k, reasons, covering=coverage is not None)
-
-
-def complete_each(
-    run: Run, questions: Sequence[str], k: int = 10, *, new_only: bool = False, seconds: float = SECONDS
-) -> list[QuestionAnswers | RelatumError]:
-    """Return what `complete` gives for each of several questions, or the error; those about one position go together."""
-    bounded("k", k, MOST_ANSWERS)
-    found: list[QuestionAnswers | RelatumError | None] = [None] * len(questions)
-    fillers: dict[int, _Filler] = {}
-    for number, text in enumerate(questions):
-        try:
-            parsed = parse_question(bounded_text(text, "the question"), run.schema)
-            if len(parsed.open) == 1 and not parsed.free:
-                fillers[number] = _Filler(run, parsed)
-            else:
-                found[number] = answered(run, parsed, k, new_only=new_only, seconds=bounded_seconds(seconds))
-        except RelatumError as error:
-            found[number] = error
-    try:
-        given = [one.question for one in fillers.values()]
-        answers = complete_many(run, given, k, new_only=new_only, seconds=bounded_seconds(seconds))
-        for (number, filler), one in zip(fillers.items(), answers, strict=True):
-            found[number] = filler.filled(one, k)
-    except RelatumError as error:
-        if len(fillers) > 1:  # one of them is at fault; which one shows when each is answered alone
-            for number in fillers:
-                (found[number],) = complete_each(run, [questions[number]], k, new_only=new_only, seconds=seconds)
-        else:
-            found[next(iter(fillers))] = error
-    return [one for one in found if one is not None]
 
 
 def score(run: Run, fact: str) -> ScoredFact:

@@ -1,20 +1,22 @@
-"""Known facts, page by page: of an entity, of a relation, or all."""
+"""Known facts, page by page: of an entity, of a relation, or all; and the tokens that lead from page to page."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from relatum.api import Run
-from relatum.errors import SettingError
+from relatum.errors import DataError, SettingError
 from relatum.resources.fact_index import fact_index
 from relatum.resources.limits import MOST_FACTS, bounded
 from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
-from relatum.resources.tokens import offset_of, token_of
 
-__all__ = ["FactPage", "facts_of"]
+__all__ = ["FactPage", "facts_of", "offset_of", "token_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +109,30 @@ def _derived(
     shown = columns[:, start : start + limit].T.tolist()
     refs = (fact_ref(run, relation, [run.entities[one] for one in fact], source="derived") for fact in shown)
     return tuple(refs), int(columns.shape[1])
+
+
+_OFFSET, _CHECK = 8, 12  # bytes of a token: where a page begins, and what binds it to what was asked
+
+
+def token_of(offset: int, *wanted: object) -> str:
+    """Return the opaque token of the page that begins at an offset of what was wanted."""
+    start = offset.to_bytes(_OFFSET, "big")
+    return base64.urlsafe_b64encode(start + _check(start, wanted)).decode().rstrip("=")
+
+
+def offset_of(token: str | None, *wanted: object) -> int:
+    """Return where the page of a token begins; refused if it was not given for the same thing."""
+    if token is None:
+        return 0
+    try:
+        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True) if len(token) < 64 else b""
+    except (binascii.Error, ValueError):
+        raw = b""
+    offset = int.from_bytes(raw[:_OFFSET], "big")
+    if len(raw) != _OFFSET + _CHECK or token.rstrip("=") != token_of(offset, *wanted):  # one spelling of several
+        raise DataError("this token leads to no page of what is wanted here; start again without it")
+    return offset
+
+
+def _check(start: bytes, wanted: tuple[object, ...]) -> bytes:
+    return hashlib.blake2b(start + repr(wanted).encode(), digest_size=_CHECK, person=b"relatum pages").digest()

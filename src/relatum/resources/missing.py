@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from relatum.api import Run
 from relatum.resources.answers import ReasonItem, fact_question, reason_item
+from relatum.resources.facts import offset_of, token_of
 from relatum.resources.limits import MOST_FACTS, MOST_MISSING, MOST_REASONS, bounded
 from relatum.resources.references import FactRef, fact_ref, role_names
-from relatum.resources.tokens import offset_of, token_of
 from relatum.runs.answers import Prediction
 from relatum.runs.prediction import predict
 from relatum.runs.reasons import why

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from relatum.api import Run
+from relatum.report.quality import Measured
 from relatum.resources.limits import MOST_RELATIONS
-from relatum.resources.quality import Measured, measured_overall
+from relatum.resources.quality import measured_overall
 from relatum.resources.references import EntityRef, entity_ref, role_names
 from relatum.runs.definitions import definition_text
 from relatum.runs.lookup import RelationSummary, describe_relations

@@ -7,69 +7,20 @@ from dataclasses import dataclass
 from relatum.api import Run
 from relatum.data.quality import check_quality
 from relatum.inference.evaluation import Evaluation
-from relatum.report import quality as report
+from relatum.report.quality import Breakdown, Errors, Measured, RankShare, errors_of, quality_of
 
 __all__ = [
-    "Breakdown",
     "CalibrationPoint",
     "CalibrationView",
     "CountOf",
     "DataQualityView",
-    "ErrorColumn",
-    "ErrorsView",
-    "Measured",
     "QualityView",
-    "RankShare",
-    "WorstFact",
     "data_quality",
     "evaluated",
     "held_out_part",
-    "measured_of",
     "measured_overall",
     "quality",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """How some questions rank.
-
-    Attributes:
-        name: what the questions have in common, such as a relation; `all` for all.
-        part: the split part whose facts were hidden.
-        questions: how many there are.
-        mrr: the mean of 1 / rank of the right answer, filtered by all that is known.
-        low: the lower end of its 95 % interval by resampling facts; None for a single fact.
-        high: the upper end.
-        hits_at_1: the share of right answers that rank first.
-        hits_at_10: the share that rank among the first ten.
-    """
-
-    name: str
-    part: str
-    questions: int
-    mrr: float
-    low: float | None
-    high: float | None
-    hits_at_1: float
-    hits_at_10: float
-
-
-@dataclass(frozen=True, slots=True)
-class Breakdown:
-    """Measurements by one thing, such as arity: a title, what the first column is, and the rows."""
-
-    title: str
-    head: str
-    rows: tuple[Measured, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RankShare:
-    """A range of ranks, as text, and the share of right answers in it."""
-
-    ranks: str
-    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,37 +42,6 @@ class CalibrationView:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorColumn:
-    """A column of a relation, how it ranks, and its share of all that is lost; a right answer at rank r loses 1 - 1/r."""
-
-    relation: str
-    column: str
-    measured: Measured
-    loss: float
-
-
-@dataclass(frozen=True, slots=True)
-class WorstFact:
-    """A held-out fact whose entity at `position` ranks badly, as people read it, and what is ranked first instead."""
-
-    relation: str
-    entities: tuple[str, ...]
-    position: int
-    rank: float
-    above: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorsView:
-    """Where a run errs: the share of questions, and of what is lost, with unseen entities; columns; and the worst facts."""
-
-    unseen: float
-    unseen_loss: float
-    columns: tuple[ErrorColumn, ...]
-    worst: tuple[WorstFact, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class QualityView:
     """How good a run is on held-out facts.
 
@@ -140,7 +60,7 @@ class QualityView:
     ranks: tuple[RankShare, ...]
     breakdowns: tuple[Breakdown, ...]
     calibration: CalibrationView | None
-    errors: ErrorsView | None
+    errors: Errors | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,39 +124,17 @@ def measured_overall(run: Run) -> Measured | None:
     return quality(run).overall if run.remembers("quality") else None
 
 
-def measured_of(one: report.Measured, part: str, name: str | None = None) -> Measured:
-    """Return a measurement of a report as a resource."""
-    low, high = one.interval or (None, None)
-    return Measured(one.name if name is None else name, part, one.questions, one.mrr, low, high, one.first, one.ten)
-
-
 def _quality(run: Run) -> QualityView:
     part, tested = held_out_part(run), evaluated(run)
     if part is None or tested is None:
         return QualityView(None, None, (), (), None, None)
-    found, errors = report.quality_of(run, part, tested.ranks), report.errors_of(run, run.split.parts[part], tested.ranks)
-    reliability = run.reliability(part)
+    found, reliability = quality_of(run, part, tested.ranks), run.reliability(part)
     calibration = None
     if reliability is not None:
         points = tuple(CalibrationPoint(*point) for point in reliability.curve)
         calibration = CalibrationView(reliability.brier, reliability.error, points)
-    return QualityView(
-        part,
-        measured_of(found.overall, part),
-        tuple(RankShare(*one) for one in found.ranks),
-        tuple(Breakdown(one.title, one.head, tuple(measured_of(row, part) for row in one.rows)) for one in found.breakdowns),
-        calibration,
-        None if errors is None else _errors(errors, part),
-    )
-
-
-def _errors(errors: report.Errors, part: str) -> ErrorsView:
-    columns = tuple(
-        ErrorColumn(one.relation, one.column, measured_of(one.measured, part, f"{one.relation}, {one.column}"), one.loss)
-        for one in errors.columns
-    )
-    worst = tuple(WorstFact(one.relation, one.entities, one.position, one.rank, one.above) for one in errors.worst)
-    return ErrorsView(errors.unseen, errors.unseen_loss, columns, worst)
+    errors = errors_of(run, part, tested.ranks)
+    return QualityView(part, found.overall, found.ranks, found.breakdowns, calibration, errors)
 
 
 def _data_quality(run: Run) -> DataQualityView:

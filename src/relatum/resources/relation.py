@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relatum.api import Run
-from relatum.report import quality as report
+from relatum.report.quality import Measured
 from relatum.resources.answers import ReasonItem, reason_item
 from relatum.resources.facts import FactPage, facts_of
 from relatum.resources.limits import MOST_RULES, bounded
 from relatum.resources.overview import RelationRow, relation_rows
-from relatum.resources.quality import Measured, evaluated, measured_of
+from relatum.resources.quality import evaluated
 from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
 from relatum.resources.rules import RulesView, rules, rules_using
 from relatum.runs.doubt import DoubtfulFact
@@ -123,16 +123,11 @@ def relation_quality(run: Run, name: str) -> RelationQuality:
     if not len(ranks):
         return RelationQuality(relation, tested.part, None, ())
     by_role = [
-        report.measured(role, chosen)
+        Measured.of(role, tested.part, chosen)
         for position, role in enumerate(role_names(run, relation))
         if len(chosen := ranks.where(ranks.position == position))
     ]
-    return RelationQuality(
-        relation,
-        tested.part,
-        measured_of(report.measured("all", ranks), tested.part),
-        tuple(measured_of(one, tested.part) for one in by_role),
-    )
+    return RelationQuality(relation, tested.part, Measured.of("all", tested.part, ranks), tuple(by_role))
 
 
 def relation_rules(run: Run, name: str, k: int = 20) -> RelationRules:

@@ -66,10 +66,6 @@ class Answerer:
         """Return what answers questions about a position of a relation, which a run keeps."""
         return run.remembered(f"answerer of {relation} at {position}", lambda: cls(run, relation, position))
 
-    def keep_candidates(self) -> bool:
-        """Pack the candidates before a question comes, and return whether there is memory for those of another position."""
-        return self._new.keep_side(self._position)
-
     def width(self, k: int) -> int:
         """Return how many candidates of a question are looked at, for k answers."""
         return min(max(k, RIVALS), max(self.scorer.count(self._position), RIVALS))

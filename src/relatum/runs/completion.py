@@ -32,7 +32,7 @@ from relatum.runs.probabilities import answer_probabilities, fact_probabilities
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
 
-__all__ = ["complete", "complete_many", "score"]
+__all__ = ["complete", "score"]
 
 _BEAM = 256
 
@@ -100,26 +100,6 @@ def score(run: Trained, question: Question) -> FactScore:
     scores, sources = _scores(scorer, columns), _known_facts(run, question, columns)[1]
     (one,) = _answers(run, question, scorer, columns, scores, sources)
     return FactScore(str(question), one.score, one.probability, _percentile(scorer, columns), one.source)
-
-
-def complete_many(
-    run: Trained, questions: Sequence[Question], k: int = 10, *, new_only: bool = False, seconds: float = SECONDS
-) -> list[Answers]:
-    """Return the answers to each of several questions, as `complete` does: those about one position are answered at once."""
-    k, found = whole_number("k", k), dict[int, Answers]()
-    groups: dict[tuple[str, int], list[int]] = {}
-    for number, question in enumerate(questions):
-        if _has_one_gap(run, question):
-            groups.setdefault((question.relation, question.open[0]), []).append(number)
-        else:
-            found[number] = complete(run, question, k, new_only=new_only, seconds=seconds)
-    for (relation, position), numbers in groups.items():
-        given = np.concatenate([run.entities_of(questions[number]) for number in numbers], axis=1)
-        roles = field_names(run.schema[relation], [position])
-        answered = _at_one_position(run, relation, position, given, k, new_only=new_only)
-        for number, answers in zip(numbers, answered, strict=True):
-            found[number] = Answers(answers, questions[number], roles)
-    return [found[number] for number in range(len(questions))]
 
 
 def _has_one_gap(run: Trained, question: Question) -> bool:

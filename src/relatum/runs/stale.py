@@ -18,8 +18,6 @@ from relatum.workers.scratch import stale_scratch
 
 __all__ = ["StaleTemporary", "stale_temporaries_in"]
 
-_IN_MEMORY = Path("/dev/shm")  # noqa: S108  # where servers share candidates
-
 
 @dataclass(frozen=True)
 class StaleTemporary:
@@ -45,8 +43,7 @@ def stale_temporaries_in(folders: Iterable[Path]) -> list[StaleTemporary]:
             raise DataError(f"{folder}: no such folder")
         found |= _in_folder(folder)
     found |= _in_folder(cache_directory())
-    for shared in (Path(tempfile.gettempdir()), _IN_MEMORY):
-        found |= set(left_folders(shared))
+    found |= set(left_folders(Path(tempfile.gettempdir())))
     return [_described(path) for path in sorted(found)]
 
 

@@ -7,14 +7,13 @@ import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
+from pydantic import TypeAdapter
 
-from relatum.kernels import parallel
-from relatum.resources.prepare import keep_candidates, prepare
-from relatum.serving.description import describe
-from relatum.serving.hosted import HostedRun
-from relatum.serving.quick_answers import QuickAnswers
+from relatum.serving.errors import STATUSES, Refusal
+from relatum.serving.hosted import prepare
 from relatum.serving.responses import add_handlers
 from relatum.serving.routes_answers import answers
 from relatum.serving.routes_decisions import decided
@@ -25,30 +24,29 @@ from relatum.serving.security import App, Guard
 from relatum.serving.settings import ServerSettings
 from relatum.serving.site import Site
 
-__all__ = ["create_app", "inner_app"]
+__all__ = ["create_app"]
 
 _LOG = logging.getLogger("relatum.serving")
-_PAUSE = 0.5  # seconds until runs are looked at again whose candidates might be packed
+_REFUSAL = "#/components/schemas/Refusal"
+_RELOAD_SECONDS = 1.0  # how often the directories of runs are looked at
 
 
 def create_app(folders: Iterable[Path], settings: ServerSettings | None = None) -> App:
     """Return a server of the runs in some directories, with all that requests must pass before."""
     settings = settings or ServerSettings()
-    site = Site(folders, settings)
-    return Guard(QuickAnswers(inner_app(site), site), settings)
+    return Guard(_inner_app(Site(folders, settings)), settings)
 
 
-def inner_app(site: Site) -> FastAPI:
-    """Return what answers requests the long way; without what they must pass before."""
+def _inner_app(site: Site) -> FastAPI:
+    """Return what answers requests, without what they must pass before."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(each(site)) for each in (_watch, _keep_candidates)]
+        watching = asyncio.create_task(_watch(site))
         try:
             yield
         finally:
-            for task in tasks:
-                task.cancel()
+            watching.cancel()
             site.close()
 
     app = FastAPI(
@@ -65,20 +63,19 @@ def inner_app(site: Site) -> FastAPI:
     add_handlers(app)
     for routes in (answers, server, decided, relations, facts):  # the first match counts, so twins come first
         app.include_router(routes)
-    describe(app)
+    _describe(app)
     return app
 
 
 async def _watch(site: Site) -> None:
     """Load the runs, and load again those whose directories are replaced, as long as the server runs."""
-    seconds = site.settings.reload_seconds
     for hosted in site.runs.values():
         try:
             await asyncio.to_thread(lambda one: prepare(one.run()), hosted)
         except Exception as error:  # the request that needs the run says the same
             _LOG.warning("%s: %s", hosted.name, error)
-    while seconds:
-        await asyncio.sleep(seconds)
+    while True:
+        await asyncio.sleep(_RELOAD_SECONDS)
         for hosted in site.runs.values():
             try:
                 await asyncio.to_thread(hosted.refresh)
@@ -86,21 +83,28 @@ async def _watch(site: Site) -> None:
                 _LOG.exception("%s: could not be looked at", hosted.name)
 
 
-async def _keep_candidates(site: Site) -> None:
-    """Pack the candidates of runs that were loaded, by one thread and beside requests, as long as the server runs."""
-    versions: dict[str, int] = {}
+def _describe(app: FastAPI) -> None:
+    """Let an app describe itself when it is asked to; as models of each address, refusals would make it start slowly."""
+    described = app.openapi
 
-    def work(hosted: HostedRun) -> None:
-        run, version = hosted.run(), hosted.version
-        with parallel.single_threaded():
-            keep_candidates(run, goes_on=lambda: site.is_open and hosted.version == version)
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _with_refusals(described())
+        return app.openapi_schema
 
-    while True:
-        for hosted in site.runs.values():
-            if hosted.is_loaded and versions.get(hosted.name) != hosted.version:
-                versions[hosted.name] = hosted.version
-                try:
-                    await asyncio.to_thread(work, hosted)
-                except Exception:
-                    _LOG.exception("%s: its candidates could not be packed", hosted.name)
-        await asyncio.sleep(_PAUSE)
+    app.openapi = openapi  # type: ignore[method-assign]  # as FastAPI's own guide has it
+
+
+def _with_refusals(description: dict[str, Any]) -> dict[str, Any]:
+    """Return a description in which every address may refuse; what cannot be used is refused with 400, never with 422."""
+    content = {"application/json": {"schema": {"$ref": _REFUSAL}}}
+    refusals = {str(status): {"description": text, "content": content} for status, text in STATUSES.items()}
+    for methods in description["paths"].values():
+        for operation in methods.values():
+            operation["responses"].pop("422", None)
+            operation["responses"].update(refusals)
+    schemas = description["components"]["schemas"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    schemas["Refusal"] = TypeAdapter(Refusal).json_schema()
+    return description

@@ -1,4 +1,4 @@
-"""Drawings as SVG: the facts around an entity, soft rules between relations, probabilities and curves.
+"""Drawings as SVG: the facts around an entity, and probabilities.
 
 They have no style of their own, as the page's policy allows none: the style sheet gives them colours, by day and by night.
 What can be opened is a link. Beside each drawing the page has a table that says the same.
@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from markupsafe import Markup, escape
 
 from relatum.formatting import percent, visible
-from relatum.report.layered_layout import Edge, arrange
 from relatum.resources.references import EntityRef, FactRef
 from relatum.serving.neighbourhood import Hub, Layout, Node, Spoke, arrange_narrow, arrange_wide
 
@@ -22,7 +21,6 @@ __all__ = [
     "element",
     "neighbourhood",
     "probability_bar",
-    "rule_drawing",
     "shown_name",
 ]
 
@@ -30,11 +28,6 @@ MOST_FACTS = 18  # that are drawn around an entity: more cannot be read
 _MOST_PREDICTED, _LEAST = 6, 0.05  # predicted ones, and the probability that all but the likeliest of them have
 # Characters of a name that are drawn.
 _LONGEST = {"wide": 18, "narrow": 26, "role": 14, "relation": 22, "middle": 18, "label": 300}
-
-_TIP = Markup(
-    '<defs><marker id="tip" viewBox="0 0 10 8" refX="10" refY="4" markerWidth="8" markerHeight="7" orient="auto">'
-    '<path d="M0 0 L10 4 L0 8 z"/></marker></defs>'
-)
 
 Address = Callable[[str], str]
 
@@ -91,42 +84,6 @@ def probability_bar(probability: float | None, known: bool) -> Markup:
         height=8,
         aria_hidden="true",
     )
-
-
-def rule_drawing(rules: Sequence[tuple[str, Sequence[str], float]], relation: Address) -> Markup:
-    """Return soft rules as arrows from the relations of their bodies to those of their heads.
-
-    Args:
-        rules: each the relation of its head, those of its body, and its confidence.
-        relation: the address of a relation's page.
-    """
-    best = dict[tuple[str, str], float]()
-    for head, body, confidence in rules:
-        for source in set(body) - {head}:  # an arrow from a relation to itself says little and is hard to follow
-            best[source, head] = max(confidence, best.get((source, head), 0.0))
-    if not best:
-        return Markup("")
-    relations = sorted({name for pair in best for name in pair})
-    names = {_relation(name) + "\u200b" * index: name for index, name in enumerate(relations)}
-    short = {name: box for box, name in names.items()}  # boxes of two long names that begin alike stay two
-    picture = arrange([Edge(short[a], short[b], percent(confidence, 0)) for (a, b), confidence in best.items()])
-    parts = [
-        Markup(
-            '<defs><marker id="tip" viewBox="0 0 10 8" refX="10" refY="4" markerWidth="8" markerHeight="7" orient="auto">'
-        )
-        + Markup('<path d="M0 0 L10 4 L0 8 z"/></marker></defs>')
-    ]
-    for arrow in picture.arrows:
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow.points)
-        parts.append(element("polyline", points=points, class_="arrow", marker_end="url(#tip)"))
-        parts.append(element("text", arrow.edge.label, x=arrow.label[0], y=arrow.label[1], class_="role"))
-    for box in picture.boxes:
-        inside = element("rect", x=box.x, y=box.y, width=box.width, height=box.height, rx=6, class_="box")
-        x, y = box.x + box.width / 2, box.y + box.height / 2 + 4
-        text = element("text", box.name.rstrip("\u200b"), x=x, y=y, text_anchor="middle", class_="relation")
-        parts.append(_link(relation(names[box.name]), names[box.name], inside, text))
-    title = "Relations as boxes, with arrows from those that a soft rule reads to the one that it speaks for"
-    return _drawing("graph", title, picture.width, picture.height, parts)
 
 
 def element(name: str, /, *children: str | None, **attributes: str | float | None) -> Markup:

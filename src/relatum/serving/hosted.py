@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import re
@@ -14,13 +13,15 @@ from pathlib import Path
 from relatum.api import Run
 from relatum.errors import RelatumError, SettingError, UnknownNameError
 from relatum.inference.candidate_sides import CandidateSides
-from relatum.inference.side_files import SideFiles
 from relatum.memory import free
-from relatum.resources.prepare import prepare
+from relatum.resources.fact_index import fact_index
+from relatum.resources.names import suggest
+from relatum.resources.overview import overview
+from relatum.runs.lookup import name_index
 from relatum.runs.sql_answers import views_of
 from relatum.serving.errors import RequestError
 
-__all__ = ["HostedRun", "HostedRuns", "candidate_memory", "require_run", "signature"]
+__all__ = ["HostedRun", "HostedRuns", "candidate_memory", "prepare", "require_run", "signature"]
 
 Signature = frozenset[tuple[str, int, int, int]]
 
@@ -31,18 +32,6 @@ _IGNORED = frozenset({"journal.jsonl", ".lock", "README.md", "report.html"})
 _SHARE = 3  # of the memory that is free, for packed candidates
 _MODEL, _SPEC = "config.json", "spec.toml"
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_PARTS = (
-    "spec",
-    "split",
-    "calibration",
-    "answer_calibration",
-    "new_fact_calibration",
-    "evidence",
-    "columns",
-    "answer_sets",
-    "events",
-    "environment",
-)
 
 
 def candidate_memory(wanted: int | None) -> int:
@@ -72,11 +61,10 @@ class HostedRun:
         name: the name in addresses.
         folder: the run directory, whose model may be yet to come.
         candidate_bytes: that its packed candidates may take; None leaves it to `CandidateSides`.
-        shared: where processes share packed candidates; None keeps them in this process.
     """
 
-    def __init__(self, name: str, folder: Path, candidate_bytes: int | None = None, shared: Path | None = None) -> None:
-        self.name, self.folder, self._candidate_bytes, self._shared = name, folder, candidate_bytes, shared
+    def __init__(self, name: str, folder: Path, candidate_bytes: int | None = None) -> None:
+        self.name, self.folder, self._candidate_bytes = name, folder, candidate_bytes
         self.loaded_at: float | None = None
         self.problem: str | None = None  # why what is on disk now is not what is served
         self.version = 0  # how often a run was loaded
@@ -133,7 +121,7 @@ class HostedRun:
         began = time.monotonic()
         try:
             run = _whole_run(self.folder)
-            run.candidate_sides = self._candidate_sides(before)
+            run.candidate_sides = CandidateSides(self._candidate_bytes)
             if self._run is not None:  # while it serves, there is time to build what the new one needs
                 prepare(run)
         except (RelatumError, OSError) as error:
@@ -151,13 +139,6 @@ class HostedRun:
         _LOG.info("%s: loaded in %.1f seconds", self.name, time.monotonic() - began)
         return True
 
-    def _candidate_sides(self, files: Signature) -> CandidateSides:
-        """Return where packed candidates of a run are kept; other files are another run."""
-        if self._shared is None:
-            return CandidateSides(self._candidate_bytes)
-        version = hashlib.sha256(repr(sorted(files)).encode()).hexdigest()[:16]
-        return CandidateSides(self._candidate_bytes, SideFiles(self._shared / f"{self.name}-{version}"))
-
 
 class HostedRuns(Mapping[str, HostedRun]):
     """The runs of a server by name, in the order in which they were given.
@@ -165,16 +146,15 @@ class HostedRuns(Mapping[str, HostedRun]):
     Args:
         folders: run directories; each is called as its directory is, and a second one of that name gets a number.
         candidate_bytes: that packed candidates of all may take together; None takes a share of what is free.
-        shared: where processes share packed candidates; None keeps them in this process.
     """
 
-    def __init__(self, folders: Iterable[Path], candidate_bytes: int | None = None, shared: Path | None = None) -> None:
+    def __init__(self, folders: Iterable[Path], candidate_bytes: int | None = None) -> None:
         self._runs: dict[str, HostedRun] = {}
         several = list(folders)
         most = candidate_memory(candidate_bytes) // max(1, len(several))
         for folder in several:
             name = self._free_name(folder)
-            self._runs[name] = HostedRun(name, folder, most, shared)
+            self._runs[name] = HostedRun(name, folder, most)
         if not self._runs:
             raise SettingError("there is no run to serve; name a run directory")
 
@@ -203,6 +183,14 @@ class HostedRuns(Mapping[str, HostedRun]):
         return len(self._runs)
 
 
+def prepare(run: Run) -> None:
+    """Build the indexes of facts and names and the overview of a run; quality, rules and missing facts wait for demand."""
+    fact_index(run)
+    name_index(run)
+    overview(run)
+    suggest(run, "")
+
+
 def require_run(folder: Path) -> None:
     """Refuse a directory that is neither a run nor one that is being trained."""
     if not (folder / _MODEL).exists() and not (folder / _SPEC).exists():
@@ -214,9 +202,7 @@ def require_run(folder: Path) -> None:
 def _whole_run(folder: Path) -> Run:
     """Return a run with all that its directory holds in memory, so that a later replacement of a file changes nothing."""
     run = Run.load(folder)
-    for part in _PARTS:
-        getattr(run, part)
-    views_of(run)
+    _ = run.spec, run.split, run.validated, run.events, run.environment, views_of(run)
     if run.split.entities != run.entities or list(run.split.schema) != list(run.model.schema):
         raise RelatumError(f"{folder}: its facts and its model are not of one run")
     return run

@@ -1,13 +1,10 @@
-"""A server on a socket that listens: one process, or several that share the socket and the packed candidates."""
+"""A server on a socket that listens: one process, or several that share the socket."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +13,6 @@ import torch
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from relatum.files import temporary_prefix
 from relatum.listening import serve_until_signal
 from relatum.progress import silence
 from relatum.serving.app import create_app
@@ -27,7 +23,6 @@ from relatum.serving.settings import ServerSettings
 
 __all__ = ["Served"]
 
-_IN_MEMORY = Path("/dev/shm")  # noqa: S108  # where Linux has files that are memory
 _PATIENCE = 60  # seconds in which a process must show that it is alive: loading a run takes some
 
 _as_long_as_the_process = ExitStack()
@@ -53,8 +48,9 @@ class Served:
             torch.set_num_threads(1)  # requests run beside each other; its threads would spin against the kernels'
             serve_until_signal(self._config(self._app), listening)
             return
-        with _shared_memory(self._settings) as settings:
-            Multiprocess(self._config(partial(_app_of_process, self._folders, settings)), sockets=[listening]).run()
+        each = candidate_memory(self._settings.candidate_bytes) // self._settings.processes
+        app = partial(_app_of_process, self._folders, replace(self._settings, candidate_bytes=each))
+        Multiprocess(self._config(app), sockets=[listening]).run()
 
     def _config(self, app: object) -> uvicorn.Config:
         several = self._settings.processes > 1
@@ -76,17 +72,3 @@ def _app_of_process(folders: Sequence[Path], settings: ServerSettings) -> App:
     torch.set_num_threads(1)
     _as_long_as_the_process.enter_context(silence())
     return create_app(folders, settings)
-
-
-@contextmanager
-def _shared_memory(settings: ServerSettings) -> Iterator[ServerSettings]:
-    """Yield settings with a directory that only this user reads, in memory where there is room, and gone at the end."""
-    wanted = candidate_memory(settings.candidate_bytes)
-    room = shutil.disk_usage(_IN_MEMORY).free if _IN_MEMORY.is_dir() else 0
-    where = _IN_MEMORY if room > wanted else None
-    prefix = temporary_prefix(where).replace("relatum-", f"relatum-serve-{os.getpid()}-", 1)
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=where))
-    try:
-        yield replace(settings, candidate_bytes=wanted, shared=folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

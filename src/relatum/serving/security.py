@@ -29,6 +29,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
 COOKIE = "relatum_token"
+BODY_BYTES = 1 << 16  # that a body may have
+ADDRESS_BYTES = 1 << 15  # that an address may have, with what follows its question mark
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -52,7 +54,7 @@ class Guard:
     """
 
     def __init__(self, app: App, settings: ServerSettings) -> None:
-        self._app, self._settings = app, settings
+        self._app = app
         self._names = frozenset(name.encode() for name in settings.names())
         self._any_address = not is_loopback(settings.host)
         self._token = None if settings.token is None else settings.token.encode()
@@ -83,7 +85,7 @@ class Guard:
             return
         if head:  # answered as GET is, without the body
             scope = {**scope, "method": "GET"}
-        body = receive if scope["method"] in _SAFE else _Bounded(receive, self._settings.body_bytes)
+        body = receive if scope["method"] in _SAFE else _Bounded(receive, BODY_BYTES)
         await self._app(scope, body, guarded)
 
     def _checked(self, scope: Scope) -> Headers | None:
@@ -104,8 +106,8 @@ class Guard:
                 length = value
             elif name == b"sec-fetch-site":
                 site = value
-        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > self._settings.address_bytes:
-            raise RequestError(414, f"the address is longer than {self._settings.address_bytes:,} bytes")
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > ADDRESS_BYTES:
+            raise RequestError(414, f"the address is longer than {ADDRESS_BYTES:,} bytes")
         if host is None or not self._goes_by(host):
             raise RequestError(421, "the server does not go by the name in Host; start it with --allow-host NAME")
         if source is not None and _host_of(source) != host.lower():
@@ -113,8 +115,8 @@ class Guard:
         if scope["method"] not in _SAFE:
             if site is not None and site not in (b"same-origin", b"none"):
                 raise RequestError(403, "the request comes from another site")
-            if length is not None and not (length.isdigit() and int(length[:20]) <= self._settings.body_bytes):
-                raise RequestError(413, f"the body is longer than {self._settings.body_bytes:,} bytes")
+            if length is not None and not (length.isdigit() and int(length[:20]) <= BODY_BYTES):
+                raise RequestError(413, f"the body is longer than {BODY_BYTES:,} bytes")
         return None if self._token is None else self._admitted(scope, authorization, cookie)
 
     def _goes_by(self, host: bytes) -> bool:

@@ -25,14 +25,9 @@ class ServerSettings:
         seconds: that an answer may take.
         threads: that work on answers.
         waiting: requests that are taken at once, at work or waiting; more are refused with 503.
-        body_bytes: that a body may have.
-        address_bytes: that an address may have, with what follows its question mark.
         candidate_bytes: of memory for packed candidates, for all runs and processes together; None takes a third of what is
             free.
         processes: that answer requests beside each other.
-        shared: the directory in which processes share packed candidates, in memory if the machine has such a one; None for
-            a server of one process.
-        reload_seconds: how often the directories of runs are looked at; 0 never looks.
     """
 
     host: str = "127.0.0.1"
@@ -43,12 +38,8 @@ class ServerSettings:
     seconds: float = 5.0
     threads: int = 2
     waiting: int = 256
-    body_bytes: int = 1 << 16
-    address_bytes: int = 1 << 15
     candidate_bytes: int | None = None
     processes: int = 1
-    shared: Path | None = None
-    reload_seconds: float = 1.0
 
     def __post_init__(self) -> None:
         if self.token is None and not is_loopback(self.host):

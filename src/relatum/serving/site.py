@@ -39,8 +39,7 @@ class Site:
     """
 
     def __init__(self, folders: Iterable[Path], settings: ServerSettings) -> None:
-        self.settings, self.runs = settings, HostedRuns(folders, settings.candidate_bytes, settings.shared)
-        self.is_open = True
+        self.settings, self.runs = settings, HostedRuns(folders, settings.candidate_bytes)
         self.decisions = None if settings.decisions is None else Decisions(settings.decisions)
         self.workers = Workers(settings.threads, settings.waiting, settings.seconds)
         # What may take seconds has threads of its own, so that quick answers do not wait behind it.
@@ -109,7 +108,6 @@ class Site:
 
     def close(self) -> None:
         """Stop working and close the decisions."""
-        self.is_open = False
         self.workers.close()
         self.slow_workers.close()
         if self.decisions is not None:

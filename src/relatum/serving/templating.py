@@ -18,7 +18,6 @@ from relatum.report.page import finalized, name_of, shortened, unbroken
 from relatum.resources.entity import FactGroup, Neighbourhood
 from relatum.resources.quality import CalibrationView
 from relatum.resources.references import EntityRef, FactRef
-from relatum.resources.rules import SoftRuleItem
 from relatum.resources.training import CurvePoint, TrainingView
 from relatum.serving import drawings
 from relatum.serving.addresses import PageContext, address
@@ -103,7 +102,6 @@ def _environment() -> Environment:
         "question_at": question_at,
         "questions_around": _questions_around,
         "roles_as_columns": lambda roles: [(role, "") for role in roles],
-        "rule_drawing": _rule_drawing,
         "with_part": _with_part,
         "drawn_facts": drawings.drawn_facts,
         "address": address,
@@ -171,12 +169,6 @@ def _by_epoch(page: TrainingView) -> list[tuple[int, float | None, float | None,
 
 def _neighbourhood(page: Neighbourhood, at: PageContext) -> Markup:
     return drawings.neighbourhood(page.centre, page.facts, at.entity, lambda fact: _fact_address(at, fact))
-
-
-def _rule_drawing(rules: Sequence[SoftRuleItem], at: PageContext) -> Markup:
-    return drawings.rule_drawing(
-        [(one.head, one.body, one.confidence) for one in rules], lambda name: _relation_address(at, name)
-    )
 
 
 def _learning_curve(title: str, points: Sequence[CurvePoint], digits: int, best: CurvePoint | None = None) -> Markup:

@@ -36,19 +36,13 @@ class Workers:
 
     async def run(self, work: Callable[[], _Found]) -> _Found:
         """Return what some work gives; it runs in a thread, and an error that it raises is raised here."""
-        return await self.start(work)
-
-    def start(self, work: Callable[[], _Found]) -> asyncio.Future[_Found]:
-        """Return the future of some work; what is too much at once is refused here and now."""
         if self.taken >= self.most:
-            raise self.too_many()
+            raise RequestError(503, "too many requests are at work; try again in a second", retry_after=_RETRY_AFTER)
         loop = asyncio.get_running_loop()
         found: asyncio.Future[_Found] = loop.create_future()
-        clock = loop.call_later(self.seconds, self.expire, found)
 
         def deliver(value: _Found | None, error: BaseException | None) -> None:
             self.taken -= 1
-            clock.cancel()
             if found.done():  # it took too long, or the client has hung up
                 return
             if error is not None:
@@ -63,32 +57,19 @@ class Workers:
                     value = work()
             except BaseException as raised:
                 error = raised
-            self.deliver(loop, deliver, value, error)
+            with contextlib.suppress(RuntimeError):  # a server that has stopped meanwhile needs it no more
+                loop.call_soon_threadsafe(deliver, value, error)
 
         self.taken += 1
         self._pool.submit(run)
-        return found
-
-    def submit(self, work: Callable[[], None]) -> None:
-        """Let a thread do some work, whatever is taken already; who calls this has counted it."""
-        self._pool.submit(work)
-
-    @staticmethod
-    def deliver(loop: asyncio.AbstractEventLoop, callback: Callable[..., None], *values: object) -> None:
-        """Let the event loop call something, from a thread; a server that has stopped meanwhile needs it no more."""
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(callback, *values)
-
-    @staticmethod
-    def too_many() -> RequestError:
-        """Return the refusal of what is too much at once."""
-        return RequestError(503, "too many requests are at work; try again in a second", retry_after=_RETRY_AFTER)
-
-    def expire(self, found: asyncio.Future[_Found]) -> None:
-        """Refuse an answer that has taken too long."""
-        if not found.done():
+        try:
+            async with asyncio.timeout(self.seconds) as clock:
+                return await found
+        except TimeoutError:
+            if not clock.expired():  # it is the work's own
+                raise
             text = f"the answer takes longer than {self.seconds:g} seconds; ask for less, or start the server with --seconds"
-            found.set_exception(RequestError(503, text, retry_after=_RETRY_AFTER))
+            raise RequestError(503, text, retry_after=_RETRY_AFTER) from None
 
     def close(self) -> None:
         """Take no more work; what is at work ends by itself."""
