@@ -112,24 +112,6 @@ def test_a_database_is_filled_and_emptied_again(run: Relatum, shop_run: str, tod
     assert content_of(today) == before
 
 
-def test_the_last_of_two_fills_is_taken_back_once_and_the_other_is_named(run: Relatum, shop_run: str, today: Path) -> None:
-    contents = [content_of(today)]
-    for column in ("country", "category"):
-        code, out, _ = run("fill", shop_run, "--from", str(today), "--apply", "--column", column, "--json")
-        assert code == 0
-        assert json.loads(out)["applied"] > 0
-        contents.append(content_of(today))
-    assert contents[0] != contents[1] != contents[2]
-    code, out, err = run("fill", shop_run, "--undo", str(today), "--json")
-    assert (code, err) == (0, "")
-    assert json.loads(out)["changed"] == 0
-    assert content_of(today) == contents[1]
-    code, _, err = run("fill", shop_run, "--undo", str(today))
-    assert code == 2
-    assert err.endswith("; not undone yet: 1\n")
-    assert content_of(today) == contents[1]
-
-
 def test_any_of_several_fills_is_listed_and_taken_back_without_a_run(run: Relatum, shop_run: str, today: Path) -> None:
     before = content_of(today)
     assert run("fill", "--log", str(today))[:2] == (0, f"{today} was not filled: no changes are logged there\n")

@@ -108,16 +108,6 @@ def test_views_are_tables_if_they_are_wanted_and_sequences_never_are(mysql_datab
     assert staged(mysql_database, "dear", views=True) == [(2, "y")]
 
 
-def test_hostile_names_are_only_names(mysql_database: str) -> None:
-    name = 'x`"; %s DROP TABLE y; -- \\'
-    with connect(mysql_database) as connection, connection.cursor() as cursor:
-        escaped = name.replace("`", "``")
-        cursor.execute(f"CREATE TABLE `{escaped}` (`{escaped}` VARCHAR(20) UNIQUE, b INT)")
-        cursor.execute(f"INSERT INTO `{escaped}` VALUES ('a%sb', 1), ('q\"''', 2)".replace("%", "%%"), ())  # noqa: S608
-    assert tables_of(mysql_database)[name].unique_keys == ((name,),)
-    assert staged(mysql_database, name) == [("a%sb", 1), ("q\"'", 2)]
-
-
 def test_what_is_read_is_the_state_at_one_moment(mysql_database: str) -> None:
     run_script(mysql_database, "CREATE TABLE t (a INT, b INT);\nINSERT INTO t VALUES (1, 2);\n")
     with Workspace() as workspace, open_sources(mysql_database, workspace, ImportOptions()) as found:
