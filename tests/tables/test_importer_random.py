@@ -70,7 +70,7 @@ def test_facts_rows_and_counts_are_those_of_a_loop_over_the_rows(
     engine: str, tmp_path: Path, request: pytest.FixtureRequest, count: Callable[[int, int], int]
 ) -> None:
     filled = open_filled(engine, tmp_path, request)
-    for seed in range(count(3, 100)):
+    for seed in range(count(3 if engine in ("sqlite", "duckdb") else 1, 100)):
         rng = random.Random(seed)
         tables = made(rng)
         filled.run(*(statement for name, table in tables.items() for statement in table.creation(name)))
