@@ -147,11 +147,12 @@ HOSTILE = [
 
 
 def test_names_are_names_whatever_they_hold(place: Place) -> None:
-    for name in HOSTILE:
-        given = Table(name, (Column(name, "text", [name, "b"]), Column("score", "number", [1.0, None])), name)
-        write(given, place.to)
-        write(given, place.to, append=True)
-        write(given, place.to, replace=True)
+    given = [
+        Table(name, (Column(name, "text", [name, "b"]), Column("score", "number", [1.0, None])), name) for name in HOSTILE
+    ]
+    write(given, place.to)
+    write(given, place.to, append=True)
+    write(given, place.to, replace=True)
     found = place.state()
     assert found == {"kept": [(1, 0.5), (2, 0.25)], **{name: [(name, 1.0), ("b", None)] for name in HOSTILE}}
 

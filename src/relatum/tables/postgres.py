@@ -10,7 +10,7 @@ from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.tables.engine import CsvRows, Workspace, literal, quoted
-from relatum.tables.servers import PATIENCE, PIECE, ServerSource, as_sentence, connected, without_password
+from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, gathered, without_password
 from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, query_error, query_table, subquery
 from relatum.tables.table import Database, Table, Value, listed_columns, split_name, value_text
 
@@ -151,17 +151,8 @@ class PostgresSource(ServerSource):
     def batches(self, sql: str) -> Iterator[CsvRows]:
         """Yield the rows of a query, all text, in batches; the server writes them as CSV."""
         statement = f"COPY ({sql}) TO STDOUT (FORMAT csv, FORCE_QUOTE *, ENCODING 'UTF8')"
-        text, rows, longest = bytearray(), 0, 0
         with self._connection.cursor() as cursor, cursor.copy(statement.encode()) as copy:
-            for row in self._copied(copy):
-                text += row
-                rows += 1
-                longest = max(longest, len(row))
-                if len(text) >= PIECE:
-                    yield CsvRows(text, rows, longest)
-                    text, rows, longest = bytearray(), 0, 0
-        if rows:
-            yield CsvRows(text, rows, longest)
+            yield from gathered(CsvRows(row, 1, len(row)) for row in self._copied(copy))
 
     def _copied(self, copy: psycopg.Copy) -> Iterator[memoryview | bytes | bytearray]:
         """Yield each row of a copy. What has come is taken at once: the driver, which takes long, only waits for more."""

@@ -24,7 +24,7 @@ from relatum.tables.table import Table, Value, free_name
 from relatum.tables.text_form import TextForm, header_fault, is_gzip, numbered, text_chunks, with_row_name
 from relatum.tables.values import infer_types
 
-__all__ = ["DelimitedSource", "JsonFactsSource", "write_csv", "write_json_lines", "write_tsv"]
+__all__ = ["DelimitedSource", "JsonFactsSource", "write_delimited", "write_json_lines"]
 
 _DELIMITERS = ",;\t|"
 _LONGEST_HEADER = 1 << 20
@@ -278,16 +278,6 @@ def _text(relation: str, role: object, value: object) -> str | None:
     raise DataError(f"{relation!r}, {role!r}: a nested value cannot name an entity")
 
 
-def write_csv(tables: Iterable[Table], path: Path, *, escape_formulas: bool = False) -> None:
-    """Write one table, or its parts as they come, with a header; no value is an empty field."""
-    _write_delimited(tables, path, ",", escape_formulas)
-
-
-def write_tsv(tables: Iterable[Table], path: Path, *, escape_formulas: bool = False) -> None:
-    """Write what `write_csv` does, with tabs for commas."""
-    _write_delimited(tables, path, "\t", escape_formulas)
-
-
 def write_json_lines(tables: Iterable[Table], path: Path) -> None:
     """Write tables as one object a row, which says what relation it is of."""
     with path.open("x", encoding="utf-8", newline="\n") as file:
@@ -297,7 +287,8 @@ def write_json_lines(tables: Iterable[Table], path: Path) -> None:
                 file.write(json.dumps(dict(zip(names, (table.relation, *row), strict=True)), ensure_ascii=False) + "\n")
 
 
-def _write_delimited(tables: Iterable[Table], path: Path, delimiter: str, escape_formulas: bool) -> None:
+def write_delimited(tables: Iterable[Table], path: Path, delimiter: str, *, escape_formulas: bool = False) -> None:
+    """Write one table, or its parts as they come, with a header; no value is an empty field."""
     parts = iter(tables)
     first = next(parts)
     rows = (row for part in chain([first], parts) for row in part.rows())
