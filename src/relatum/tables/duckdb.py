@@ -32,11 +32,12 @@ __all__ = [
     "ConfinedDuckdb",
     "DuckdbSource",
     "DuckdbTarget",
-    "FrameSource",
-    "ParquetSource",
+    "RowsSource",
     "copy_duckdb",
+    "frame_source",
     "is_frame",
     "open_duckdb",
+    "parquet_source",
     "write_parquet",
 ]
 
@@ -308,13 +309,12 @@ def _arrays(table: Table) -> dict[str, npt.NDArray[np.object_]]:
     return {f"c{index}": np.array(column.values, object) for index, column in enumerate(table.columns)}
 
 
-class ParquetSource:
-    """One Parquet file, which is never held in memory: every question to it is a scan of the columns in question."""
+class RowsSource:
+    """One table that DuckDB reads as it stands; `rows` is what follows FROM."""
 
-    def __init__(self, workspace: Workspace, path: Path, name: str) -> None:
-        self.location = str(path)
-        self._workspace, self._name = workspace, name
-        self._rows = f"read_parquet({literal(escape(str(path.resolve())))}, hive_partitioning = false)"
+    def __init__(self, workspace: Workspace, location: str, name: str, rows: str) -> None:
+        self.location = location
+        self._workspace, self._name, self._rows = workspace, name, rows
 
     def tables(self) -> list[SourceTable]:
         """Return the only table."""
@@ -322,7 +322,7 @@ class ParquetSource:
         return [SourceTable(self._name, _columns(described))]
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
-        """Make a view of the file."""
+        """Make a view of it."""
         chosen = listed(column.name for column in columns)
         self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._rows}", self.location)  # noqa: S608
 
@@ -330,28 +330,18 @@ class ParquetSource:
         """Nothing is held open."""
 
 
+def parquet_source(workspace: Workspace, path: Path, name: str) -> RowsSource:
+    """Return a Parquet file, which is never held in memory: every question to it is a scan of the columns in question."""
+    rows = f"read_parquet({literal(escape(str(path.resolve())))}, hive_partitioning = false)"
+    return RowsSource(workspace, str(path), name, rows)
+
+
 def is_frame(value: object) -> bool:
     """Return whether a value is a frame that can be read."""
     return hasattr(value, "__arrow_c_stream__") or type(value).__module__.partition(".")[0] == "pandas"
 
 
-class FrameSource:
-    """One frame; it is copied, since a stream can be read only once."""
-
-    def __init__(self, workspace: Workspace, frame: object, name: str, number: int) -> None:
-        self.location = f"{type(frame).__module__.partition('.')[0]} frame"
-        self._workspace, self._name, self._copy = workspace, name, f"frame_{number}"
-        workspace.copy(frame, f"CREATE TABLE {self._copy} AS", name)
-
-    def tables(self) -> list[SourceTable]:
-        """Return the only table."""
-        described = self._workspace.describe(self._copy)
-        return [SourceTable(self._name, _columns(described))]
-
-    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
-        """Make a view of the copy."""
-        chosen = listed(column.name for column in columns)
-        self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._copy}")  # noqa: S608
-
-    def close(self) -> None:
-        """Nothing is held open."""
+def frame_source(workspace: Workspace, frame: object, name: str, number: int) -> RowsSource:
+    """Return a frame; it is copied, since a stream can be read only once."""
+    workspace.copy(frame, f"CREATE TABLE frame_{number} AS", name)
+    return RowsSource(workspace, f"{type(frame).__module__.partition('.')[0]} frame", name, f"frame_{number}")
