@@ -1,4 +1,4 @@
-"""Databases: twenty tables with foreign keys give the entities and facts that they should."""
+"""Databases: names, schemas, types and rights as engines have them."""
 
 from __future__ import annotations
 

@@ -86,8 +86,10 @@ class ConfinedDuckdb:
         """Return a query as one more table."""
         what = query_name(name)
         types = self._confined.statement_types(sql, what)
+        if len(types) != 1:
+            raise DataError(f"{what}: must be one statement")
         if types != ["SELECT"]:
-            raise DataError(f"{what}: must be {'one statement' if len(types) != 1 else 'a SELECT: a query cannot write'}")
+            raise DataError(f"{what}: must be a SELECT: a query cannot write")
         self._rows[name] = subquery(sql), what
         return query_table(name, _columns(self._confined.describe(sql, what)))
 
