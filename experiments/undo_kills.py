@@ -27,18 +27,18 @@ from typing import Any
 import relatum
 from relatum.datasets.file_types import database_in, is_mysql, is_postgres
 from relatum.runs.fills import Fills
-from relatum.tables.cell_updates import EditableDatabase
 from relatum.tables.duckdb import DuckdbTarget, open_duckdb
 from relatum.tables.mysql_target import MysqlTarget, open_mysql
 from relatum.tables.postgres import PostgresTarget, open_postgres
 from relatum.tables.servers import without_password
 from relatum.tables.sqlite import SqliteTarget, open_sqlite
+from relatum.tables.table import Database
 
 PHASES = ("before the commit", "within the commit", "after the commit")
 WAIT = 60.0  # seconds for a server to notice that its client is dead
 
 
-def opened(to: str) -> AbstractContextManager[EditableDatabase]:
+def opened(to: str) -> AbstractContextManager[Database]:
     """Return a database to look at."""
     if is_postgres(to):
         return open_postgres(to)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import Relatum
-from support.mysql_server import connect
+from support.shop_to_fill import open_filled
 from support.shop_with_gaps import COUNTRIES, add_customers, content_of, put_in, rows, statements
 
 EMPTY_COUNTRIES = [row[0] for row in rows()["customers"] if row[3] is None]
@@ -112,24 +112,6 @@ def test_a_database_is_filled_and_emptied_again(run: Relatum, shop_run: str, tod
     assert content_of(today) == before
 
 
-def test_the_last_of_two_fills_is_taken_back_once_and_the_other_is_named(run: Relatum, shop_run: str, today: Path) -> None:
-    contents = [content_of(today)]
-    for column in ("country", "category"):
-        code, out, _ = run("fill", shop_run, "--from", str(today), "--apply", "--column", column, "--json")
-        assert code == 0
-        assert json.loads(out)["applied"] > 0
-        contents.append(content_of(today))
-    assert contents[0] != contents[1] != contents[2]
-    code, out, err = run("fill", shop_run, "--undo", str(today), "--json")
-    assert (code, err) == (0, "")
-    assert json.loads(out)["changed"] == 0
-    assert content_of(today) == contents[1]
-    code, _, err = run("fill", shop_run, "--undo", str(today))
-    assert code == 2
-    assert err.endswith("; not undone yet: 1\n")
-    assert content_of(today) == contents[1]
-
-
 def test_any_of_several_fills_is_listed_and_taken_back_without_a_run(run: Relatum, shop_run: str, today: Path) -> None:
     before = content_of(today)
     assert run("fill", "--log", str(today))[:2] == (0, f"{today} was not filled: no changes are logged there\n")
@@ -169,55 +151,6 @@ def test_what_was_changed_since_stays_and_rows_without_a_key_are_counted(run: Re
     assert code == 0
     assert out.endswith("left as they are, for they changed since: 1 cell\n")
     assert countries(today)[int(str(EMPTY_COUNTRIES[0]))] == "Spain"
-
-
-def test_a_postgresql_database_is_filled_and_emptied_again(run: Relatum, shop_run: str, database: str) -> None:
-    import psycopg
-
-    def content() -> dict[str, list[tuple[object, ...]]]:
-        with psycopg.connect(database) as connection:
-            return {
-                table: connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall()  # type: ignore[arg-type]  # noqa: S608
-                for table in rows()
-            }
-
-    with psycopg.connect(database) as connection, connection.cursor() as cursor:
-        put_in(cursor.execute, cursor.executemany, "%s")  # type: ignore[arg-type]
-    before = content()
-    code, out, err = run("fill", shop_run, "--from", database, "--apply", "--min-probability", "0.5")
-    assert (code, err) == (0, "")
-    assert "s3cret" not in out
-    after = content()
-    assert all(row[3] == COUNTRIES[str(row[2])] for row in after["customers"])
-    assert sum(row[2] is None for row in after["items"]) < sum(row[2] is None for row in before["items"])
-    code, out, err = run("fill", shop_run, "--undo", database)
-    assert (code, err) == (0, "")
-    assert content() == before
-    assert run("fill", shop_run, "--undo", database)[0] == 2
-
-
-def test_a_mysql_database_is_filled_and_emptied_again(run: Relatum, shop_run: str, mysql_database: str) -> None:
-    def content() -> dict[str, list[tuple[object, ...]]]:
-        found = {}
-        with connect(mysql_database) as connection, connection.cursor() as cursor:
-            for table in rows():
-                cursor.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3")  # noqa: S608
-                found[table] = list(cursor.fetchall())
-        return found
-
-    with connect(mysql_database) as connection, connection.cursor() as cursor:
-        put_in(lambda sql: cursor.execute(sql.replace("TEXT", "VARCHAR(40)")), cursor.executemany, "%s")
-    before = content()
-    code, out, err = run("fill", shop_run, "--from", mysql_database, "--apply", "--min-probability", "0.5")
-    assert (code, err) == (0, "")
-    assert "s3cret" not in out
-    assert all(row[3] == COUNTRIES[str(row[2])] for row in content()["customers"])
-    code, out, err = run("fill", "--log", mysql_database)
-    assert (code, err) == (0, "")
-    assert "s3cret" not in out
-    code, out, err = run("fill", "--undo", mysql_database)
-    assert (code, err) == (0, "")
-    assert content() == before
 
 
 @pytest.mark.parametrize(
@@ -261,3 +194,45 @@ def test_a_run_without_tables_and_a_database_without_changes_are_refused(
     before = today.read_bytes()
     assert run("fill", shop_run, "--undo", str(today))[0] == 2
     assert today.read_bytes() == before
+
+
+@pytest.mark.parametrize("engine", ["postgres", "mysql"])
+def test_a_database_of_a_server_is_filled_and_emptied_again(
+    run: Relatum, shop_run: str, engine: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    filled = open_filled(engine, tmp_path, request)
+    with closing(filled.connect()) as connection:
+        put_in(lambda sql: connection.execute(sql.replace("TEXT", "VARCHAR(40)")), connection.cursor().executemany, "%s")
+        connection.commit()
+    before = filled.content(*rows())
+    code, out, err = run("fill", shop_run, "--from", filled.to, "--apply", "--min-probability", "0.5")
+    assert (code, err) == (0, "")
+    assert "s3cret" not in out
+    assert all(row[1] == COUNTRIES[str(row[0])] for row in filled.ask("SELECT city, country FROM customers"))
+    code, out, err = run("fill", "--log", filled.to)
+    assert (code, err) == (0, "")
+    assert "s3cret" not in out
+    assert run("fill", shop_run, "--undo", filled.to)[::2] == (0, "")
+    assert filled.content(*rows()) == before
+
+
+def test_a_group_of_numbers_is_shown_and_not_applied(run: Relatum, tmp_path: Path) -> None:
+    path, rows = str(tmp_path / "cars.db"), [(n, f"m{n % 4}", f"{n % 4}x", 1000 * (n % 4) + n) for n in range(200)]
+    with sqlite3.connect(path) as cars:
+        cars.execute("CREATE TABLE cars (id INTEGER PRIMARY KEY, model TEXT, engine TEXT, price INTEGER)")
+        cars.executemany("INSERT INTO cars VALUES (?, ?, ?, ?)", [*rows, (200, "m0", "0x", None), (201, "m1", None, 1201)])
+    cars.close()
+    out = str(tmp_path / "run")
+    assert run("import", path, "--out", str(tmp_path / "cars"), "--bins", "4")[0] == 0
+    code, _, err = run("train", "--data", str(tmp_path / "cars"), "--out", out, "--set", "training.epochs=2")
+    assert code == 0, err
+    code, shown, err = run("fill", out, "--column", "price")
+    assert code == 0, err
+    assert " to " in shown
+    code, counted, err = run("fill", out, "--from", path, "--apply", "--min-probability", "0.5", "--json")
+    assert code == 0, err
+    assert {"applied": 1, "groups": 1, "without_key": 0}.items() <= json.loads(counted).items()
+    with sqlite3.connect(path) as cars:
+        assert cars.execute("SELECT price FROM cars WHERE id = 200").fetchall() == [(None,)]
+        assert cars.execute("SELECT engine FROM cars WHERE id = 201").fetchall() == [("1x",)]
+    cars.close()

@@ -35,6 +35,10 @@ class MysqlConnection:
         cursor.execute(sql.replace(" AS TEXT)", " AS CHAR)").replace("TEXT PRIMARY KEY", "VARCHAR(99) PRIMARY KEY"))
         return cursor
 
+    def cursor(self) -> Any:
+        """Return a cursor of the driver's own."""
+        return self._connection.cursor()
+
     def commit(self) -> None:
         """Make it last."""
         self._connection.commit()

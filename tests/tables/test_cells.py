@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
@@ -130,25 +129,6 @@ def test_a_part_that_never_differs_is_left_out_and_a_column_keeps_its_name(tmp_p
     columns = [one.name for one in table_of(read(path), "t").schema.columns]
     assert columns == ["id", "at", "at.weekday"]
     assert [row["at.weekday"] for row in rows_of(read(path).split, "t")] == [f"t.at.weekday:v{n % 3}" for n in range(80)]
-
-
-WORDS = st.one_of(st.none(), st.sampled_from(["a", "B b", "ünï", "日本", "x'y", "#", "NULL", "7a"]))
-
-
-@settings(max_examples=12, deadline=None)
-@given(st.lists(st.tuples(WORDS, st.one_of(st.none(), st.integers(-3, 3)), WORDS), min_size=3, max_size=40))
-def test_cells_are_what_the_file_says_row_by_row(rows: list[tuple[str | None, int | None, str | None]]) -> None:
-    rows = [*rows, ("a", 1, "B b"), ("B b", 2, "a")]
-    with TemporaryDirectory() as folder:
-        path = csv_of(Path(folder) / "t.csv", ("p", "q", "r"), rows)
-        imported = read(path, columns={"t": ["r", "p", "q"]})
-        with path.open(encoding="utf-8", newline="") as file:
-            plain = list(csv.DictReader(file))
-    wanted = [{name: f"t.{name}:{row[name]}" if row[name] else None for name in ("p", "q", "r")} for row in plain]
-    assert rows_of(imported.split, "t") == wanted
-    facts = {("t", *(str(row[name]) for name in ("r", "p", "q"))) for row in wanted if all(row.values())}
-    assert {fact for graph in imported.split.parts.values() for fact in graph} == facts
-    assert imported.tables[0].gaps == sum(value is None for row in wanted for value in row.values())
 
 
 def test_many_rows_and_columns_keep_their_order(tmp_path: Path) -> None:

@@ -40,6 +40,11 @@ def test_what_is_not_there_is_refused(shop_to_fill: Filled) -> None:
     refused(shop_to_fill, Change("seen", {"id": 1}, "genre", 7, 0.5), match="'seen' is (a view, )?not a table")
     refused(shop_to_fill, Change("track", {"id": 2}, "nothing", 7, 0.5), match="nothing")
     refused(shop_to_fill, Change("sale", {"nothing": 1}, "units", 7, 0.5), match="nothing")
+    refused(
+        shop_to_fill,
+        Change("track", {"name": "x", "id": 2}, "seconds", 1, 0.5),
+        match="'track': some changes name a row by id, others by id, name",
+    )
     refused(shop_to_fill, match="table 'sale' is no log of changes: it lacks batch, number,", log="sale")
     refused(shop_to_fill, match="'track' is the log of changes and is not changed itself", log="track")
 

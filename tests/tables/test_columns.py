@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -119,14 +118,6 @@ def test_plain_names_are_the_values_alone_and_links_give_them_a_kind(tmp_path: P
     )
 
 
-def test_links_join_the_columns_of_files(tmp_path: Path) -> None:
-    (tmp_path / "sales.csv").write_text("item_id,buyer\n1,a\n2,a\n1,b\n2,b\n")
-    (tmp_path / "items.tsv").write_text("id\tcategory\n1\tx\n2\tx\n3\ty\n4\ty\n")
-    imported = read([tmp_path / "sales.csv", tmp_path / "items.tsv"], links={"item_id": "items.id"})
-    assert ("items.category", "items:1", "items.category:x") in facts(imported)
-    assert ("sales", "items:1", "sales.buyer:a") in facts(imported)
-
-
 def test_odd_texts_in_csv_come_through(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     cells = ['"a,b"', '"say ""hi"""', '"two\nlines"', "tab\there", "ünï", " ", "#x", "[red]", "'; --", "007", "1.50", "1e3"]
@@ -204,36 +195,6 @@ def labels(imported: Imported, table: str = "t") -> tuple[str | None, tuple[str,
     assert imported.split.rows is not None
     found = imported.split.rows[table]
     return " ".join(found.schema.label) or None, found.labels
-
-
-@pytest.mark.parametrize(
-    ("table", "heads", "cells", "expected"),
-    [
-        ("t", ("name", "other"), lambda n: (f"Ann {n // 2}", f"x{n}"), "name"),  # half of the names differ: names do repeat
-        ("t", ("name", "other"), lambda n: (f"Ann {n // 3}", f"o{n % 4}"), None),
-        ("t", ("title", "name"), lambda n: (f"Tale {n}", f"Ann {n // 2}"), "name"),
-        ("t", ("note", "title"), lambda n: (f"o{n % 4}", f"Tale {n}"), "title"),
-        ("t", ("title", "note"), lambda n: (f"Tale {n // 2}", f"o{n % 4}"), None),  # titles repeat less
-        ("countries", ("country_name", "x"), lambda n: (f"Land {n // 2}", f"o{n % 4}"), "country_name"),
-        ("genres", ("GenreName", "x"), lambda n: (f"Genre {n // 2}", f"o{n % 4}"), "GenreName"),
-        ("t", ("username", "x"), lambda n: (f"u{n // 2}", f"o{n % 4}"), None),  # the name of something else
-        ("t", ("last_name", "first_name"), lambda n: (f"Doe {n % 4}", f"Ann{n % 5}"), "first_name last_name"),
-        ("t", ("FirstName", "Surname"), lambda n: (f"Ann{n % 5}", f"Doe {n % 4}"), "FirstName Surname"),
-        ("t", ("note", "email"), lambda n: (f"o{n % 4}", f"a{n}@b.org"), "email"),  # short, and no two rows share it
-        ("t", ("name", "x"), lambda n: (f"{n} " + "very " * 20, f"o{n % 4}"), None),  # nothing that one would call a row
-        ("t", ("note", "x"), lambda n: (f"n{n % 6}", f"o{n % 4}"), None),
-    ],
-)
-def test_the_label_is_what_people_call_the_rows(
-    tmp_path: Path, table: str, heads: tuple[str, ...], cells: Callable[[int], tuple[str, ...]], expected: str | None
-) -> None:
-    rows = [(n, *cells(n)) for n in range(24)]
-    imported = read(csv_of(tmp_path / f"{table}.csv", ("id", *heads, "kind"), [(*row, row[0] % 3) for row in rows]))
-    columns, texts = labels(imported, table)
-    assert columns == expected
-    where = [("id", *heads).index(name) for name in (expected or "").split()]
-    assert texts == (tuple(" ".join(str(row[index]) for index in where) for row in rows) if expected else None)
-    assert all((record.outcome == "label") == (record.column in (expected or "").split()) for record in imported.columns)
 
 
 def test_a_label_may_be_missing_and_a_table_without_a_key_has_none(tmp_path: Path) -> None:

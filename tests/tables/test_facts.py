@@ -60,28 +60,6 @@ def test_a_cell_is_where_its_fact_is(imported: Imported) -> None:
     assert min(seen.values()) > 100
 
 
-def test_what_is_emptied_in_the_rows_is_known_in_no_training_fact(imported: Imported) -> None:
-    split = imported.split
-    assert split.rows is not None
-    held = {fact for part in ("valid", "test") for fact in split.parts[part]}
-    for name, table in split.rows.tables.items():
-        names, seen = split.rows.names, table.seen()
-        for column in range(len(table.schema.columns)):
-            about = table.schema.columns[column]
-            if about.relation is None or table.schema.row_key is None or about.name == table.schema.row_key:
-                continue
-            if split.schema[about.relation].roles != (table.schema.row_key, about.name):
-                continue
-            key = table.column(table.schema.row_key)
-            left = {
-                (about.relation, names[int(key[row])], names[int(seen[column, row])])
-                for row in np.flatnonzero(seen[column] >= 0)
-            }
-            assert left, name
-            assert not left & held
-            assert left <= set(split.train)
-
-
 def test_the_parts_of_a_date_are_hidden_with_it_and_keys_never_are(imported: Imported) -> None:
     split = imported.split
     assert split.rows is not None

@@ -1,124 +1,20 @@
-"""Databases: twenty tables with foreign keys give the entities and facts that they should."""
+"""Databases: names, schemas, types and rights as engines have them."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from relatum.errors import DataError
 from relatum.tables import Imported, read
-from support import shop_of_twenty as shop
-from support.mysql_server import connect
 
 
 def all_facts(imported: Imported) -> set[tuple[str, ...]]:
     parts = [set(graph) for graph in imported.split.parts.values()]
     assert sum(map(len, parts)) == len(set.union(*parts)), "no fact is in two parts"
     return set.union(*parts)
-
-
-def insertion(table: str, rows: list[shop.Row], mark: str = "?") -> str:
-    return f"INSERT INTO {table} VALUES ({', '.join([mark] * len(rows[0]))})"  # noqa: S608
-
-
-def sqlite_shop(path: Path) -> Path:
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA foreign_keys = ON")
-        shop.fill(
-            connection.execute,
-            lambda table, rows: connection.executemany(insertion(table, rows), rows),
-        )
-    connection.close()
-    return path
-
-
-def duckdb_shop(path: Path) -> Path:
-    with duckdb.connect(path) as connection:
-
-        def insert(table: str, rows: list[shop.Row]) -> None:
-            connection.execute("BEGIN")
-            for row in rows:  # one by one, since rows refer to earlier ones of the same table
-                connection.execute(insertion(table, rows), list(row))
-            connection.execute("COMMIT")
-
-        shop.fill(connection.execute, insert)
-    return path
-
-
-def postgres_shop(url: str) -> str:
-    import psycopg
-
-    with psycopg.connect(url) as connection:
-
-        def insert(table: str, rows: list[shop.Row]) -> None:
-            connection.cursor().executemany(insertion(table, rows, "%s").encode(), rows)
-
-        shop.fill(lambda statement: connection.execute(statement.encode()), insert)
-    return url
-
-
-def mysql_shop(url: str) -> str:
-    with connect(url) as connection, connection.cursor() as cursor:
-
-        def insert(table: str, rows: list[shop.Row]) -> None:
-            for row in rows:  # one by one, since rows refer to earlier ones of the same table
-                cursor.execute(insertion(table, rows, "%s"), row)
-
-        cursor.execute("SET autocommit = 0")
-        shop.fill(lambda statement: cursor.execute(statement.replace("code TEXT", "code VARCHAR(20)")), insert)
-        connection.commit()
-    return url
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "duckdb", "postgres", "mysql"])
-def test_a_shop_of_twenty_tables_has_the_entities_and_facts_that_were_worked_out_by_hand(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    makers: dict[str, Callable[[], Path | str]] = {
-        "sqlite": lambda: sqlite_shop(tmp_path / "shop.db"),
-        "duckdb": lambda: duckdb_shop(tmp_path / "shop.duckdb"),
-        "postgres": lambda: postgres_shop(request.getfixturevalue("database")),
-        "mysql": lambda: mysql_shop(request.getfixturevalue("mysql_database")),
-    }
-    imported = read(makers[kind]())
-    assert len(shop.rows()) == 20
-    assert all_facts(imported) == shop.facts()
-    assert {relation.name: relation.roles for relation in imported.split.schema} == {
-        relation: tuple(roles) for relation, (_, roles) in shop.TRUTH.items()
-    }
-    kinds = {(record.table, record.column): record.kind for record in imported.columns if record.kind}
-    in_facts = {(table, role): kind for table, roles in shop.TRUTH.values() for role, (kind, _) in roles.items()}
-    assert kinds == in_facts | {(table, key): table for table, key in shop.KEYS_IN_NO_FACT.items()}
-    assert {record.table: (record.shape, set(record.relations)) for record in imported.tables} == shop.shapes()
-    for record in imported.tables:
-        rows = shop.rows()[record.table]
-        assert record.rows == len(rows)
-        if record.shape:
-            assert record.gaps == sum(row.count(None) for row in rows)
-        if record.shape == "fact":
-            assert record.rows == record.incomplete + record.repeated + record.facts
-            assert record.incomplete == 0
-    assert imported.split.rows is not None
-    for table, kept in imported.split.rows.tables.items():
-        assert len(kept) == len(shop.rows()[table])
-        assert kept.labels == shop.labels(table)
-    assert set(imported.split.rows.tables) == set(shop.rows())
-    every = {(table, column) for table in shop.rows() for column in columns_of(tmp_path, table)}
-    assert {(record.table, record.column) for record in imported.columns} == every
-
-
-def columns_of(tmp_path: Path, table: str) -> list[str]:
-    path = tmp_path / "columns.db"
-    if not path.exists():
-        sqlite_shop(path)
-    connection = sqlite3.connect(path)
-    found = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-    connection.close()
-    return found
 
 
 def make_sqlite(path: Path, script: str) -> Path:
@@ -148,32 +44,6 @@ def test_columns_that_refer_to_each_other_in_a_circle_hold_the_same_entities(tmp
     imported = read(make_sqlite(tmp_path / "s.db", script))
     assert set(imported.split.entities) == {"a:1", "a:2", "a:3", "a.x:p", "a.x:r", "b.y:q", "b.y:s"}
     assert {("a.x", "a:3", "a.x:r"), ("b.y", "a:3", "b.y:s")} <= all_facts(imported)
-
-
-def test_hostile_names_are_only_names(tmp_path: Path) -> None:
-    name = 'x"; DROP TABLE y; --'
-    quoted = name.replace('"', '""')
-    script = f"""
-        CREATE TABLE y (a TEXT, b TEXT);
-        CREATE TABLE "{quoted}" ("{quoted}" TEXT, "c'); --" TEXT);
-        INSERT INTO y VALUES ('1', '2'), ('1', '2'), ('1', '3'), ('4', '3');
-        INSERT INTO "{quoted}" VALUES ('p', 'q'), ('p', 'r'), ('s''t', 'q'), ('s''t', 'q');"""  # noqa: S608
-    imported = read(make_sqlite(tmp_path / "s.db", script))
-    assert (name, f"{name}.{name}:s't", f"{name}.c'); --:q") in all_facts(imported)
-    assert {relation.name for relation in imported.split.schema} == {"y", name}
-    assert {record.table: record.repeated for record in imported.tables} == {"y": 1, name: 1}
-
-
-def test_views_and_virtual_tables_are_not_run(tmp_path: Path) -> None:
-    script = """
-        CREATE TABLE t (a TEXT, b TEXT);
-        INSERT INTO t VALUES ('1', '2'), ('1', '3'), ('4', '2');
-        CREATE VIEW v AS SELECT load_extension('evil') AS a, 1 AS b;"""
-    assert [record.table for record in read(make_sqlite(tmp_path / "s.db", script)).tables] == ["t"]
-    with duckdb.connect(tmp_path / "d.duckdb") as connection:
-        connection.execute("CREATE TABLE t AS SELECT i % 2 AS a, i % 3 AS b FROM range(9) s(i)")
-        connection.execute("CREATE VIEW v AS SELECT * FROM t")
-    assert [record.table for record in read(tmp_path / "d.duckdb").tables] == ["t"]
 
 
 def test_two_kinds_of_one_name_stay_apart(tmp_path: Path) -> None:

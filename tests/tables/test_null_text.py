@@ -48,14 +48,8 @@ def test_texts_for_null_are_null_in_every_source(tmp_path: Path, kind: str) -> N
     assert "--null-text" not in column(imported, "a").why
 
 
-def test_case_counts(tmp_path: Path) -> None:
+def test_the_record_says_what_could_be_null_and_case_counts(tmp_path: Path) -> None:
     imported = read(source("csv", tmp_path), null_text=["na", "N/A"])
-    assert column(imported, "a").nulls == 0
-
-
-@pytest.mark.parametrize("kind", ["csv", "db", "parquet"])
-def test_the_record_says_what_could_be_null(tmp_path: Path, kind: str) -> None:
-    imported = read(source(kind, tmp_path))
     assert column(imported, "a").nulls == 0
     assert "12 values are 'NA', 7 'n/a': --null-text NA,n/a" in column(imported, "a").why
     assert "--null-text" not in column(imported, "b").why

@@ -60,7 +60,7 @@ def test_odd_values_are_what_the_driver_fetches_row_by_row(database: str) -> Non
 def test_a_row_of_many_megabytes_and_rows_of_several_pieces_come_whole(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("relatum.tables.postgres.PIECE", 1000)
+    monkeypatch.setattr("relatum.tables.servers.PIECE", 1000)
     with psycopg.connect(database) as connection:
         connection.execute("CREATE TABLE long (a int, b text)")
         connection.execute("INSERT INTO long SELECT i, repeat('x', i) FROM generate_series(1, 100) i")

@@ -116,12 +116,6 @@ def test_without_a_key_rows_are_facts_and_measures_are_kept_beside_them(tmp_path
     assert (record.outcome, record.relation) == ("bins", None)
 
 
-def test_a_key_and_what_describes_it_is_an_entity(tmp_path: Path) -> None:
-    imported = read(sqlite_of(tmp_path / "s.db", BUYERS, buyers=BUYER_ROWS))
-    assert shape(imported, "buyers") == ("entity", "id is its key, and the other columns describe it")
-    assert all_facts(imported) == {("buyers.city", f"buyers:{n}", f"buyers.city:{city}") for n, city in BUYER_ROWS}
-
-
 def test_rows_that_refer_to_rows_of_their_own_table_are_entities(tmp_path: Path) -> None:
     script = """CREATE TABLE teams (id INTEGER PRIMARY KEY, town TEXT);
         CREATE TABLE staff (id INTEGER PRIMARY KEY, boss INTEGER REFERENCES staff, team INTEGER REFERENCES teams);"""

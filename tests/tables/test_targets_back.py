@@ -80,18 +80,6 @@ def test_into_a_postgresql_database(database: str, tmp_path: Path, run: Relatum)
         assert connection.execute(tables.encode()).fetchall() == [(1,)]
 
 
-def test_into_a_duckdb_database(shop_run: Path, tmp_path: Path, run: Relatum) -> None:
-    import duckdb
-
-    path = tmp_path / "shop.duckdb"
-    with duckdb.connect(str(path)) as connection:
-        fill(connection.execute, connection.executemany)
-    assert run("predict", str(shop_run), "--relation", "sold", "--top", "500", "--to", str(path))[0] == 0
-    with duckdb.connect(str(path)) as connection:
-        check(lambda sql: connection.execute(sql).fetchall(), 500)
-    assert sorted(tmp_path.iterdir()) == [path]
-
-
 def test_every_format_holds_the_same_rows(shop_run: Path, tmp_path: Path) -> None:
     import duckdb
 

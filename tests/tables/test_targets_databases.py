@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, overload
@@ -14,78 +14,31 @@ import pytest
 from relatum import DataError
 from relatum.tables.table import Column, Table, Value
 from relatum.tables.targets import write
-from support.mysql_server import connect
+from support.shop_to_fill import ENGINES, Filled, open_filled
+
+LISTINGS = {
+    "sqlite": "SELECT name FROM sqlite_schema WHERE type = 'table'",
+    "duckdb": "SELECT table_name FROM duckdb_tables()",
+    "postgres": "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'",
+    "mysql": "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()",
+}
 
 
-class Place:
-    """A database with a table `kept`, for which SQL can be run from outside."""
-
-    def __init__(self, to: str, connect: Callable[[], Any], listing: str) -> None:
-        self.to, self._connect, self._listing = to, connect, listing
-        self.run("CREATE TABLE kept (item BIGINT, score DOUBLE PRECISION)")
-        self.run("INSERT INTO kept VALUES (1, 0.5), (2, 0.25)")
-
-    def run(self, sql: str) -> None:
-        with closing(self._connect()) as connection:
-            connection.execute(sql)
-            connection.commit()
-
-    def ask(self, sql: str) -> list[tuple[Any, ...]]:
-        with closing(self._connect()) as connection:
-            rows = connection.execute(sql).fetchall()
-            return [tuple(row) for row in rows]
-
-    def tables(self) -> list[str]:
-        return [row[0] for row in self.ask(self._listing)]
+class Place(Filled):
+    """A database with a table `kept`."""
 
     def state(self) -> dict[str, list[tuple[Any, ...]]]:
-        return {name: self.ask(f'SELECT * FROM "{name.replace(chr(34), chr(34) * 2)}"') for name in self.tables()}  # noqa: S608
+        """Return the rows of all tables."""
+        names = [str(row[0]) for row in self.ask(LISTINGS[self.engine])]
+        return {name: self.ask(f'SELECT * FROM "{name.replace(chr(34), chr(34) * 2)}"') for name in names}  # noqa: S608
 
 
-@pytest.fixture(params=["sqlite", "duckdb", "postgres", "mysql"])
+@pytest.fixture(params=ENGINES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    if request.param == "sqlite":
-        path = tmp_path / "mine.db"
-        return Place(str(path), lambda: sqlite3.connect(path), "SELECT name FROM sqlite_schema WHERE type = 'table'")
-    if request.param == "duckdb":
-        duckdb = pytest.importorskip("duckdb")
-        path = tmp_path / "mine.duckdb"
-        return Place(str(path), lambda: _Begun(duckdb.connect(str(path))), "SELECT table_name FROM duckdb_tables()")
-    if request.param == "mysql":
-        mysql = request.getfixturevalue("mysql_database")
-        listing = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
-        return Place(mysql, lambda: _Cursor(connect(mysql, sql_mode="ANSI_QUOTES")), listing)
-    url = request.getfixturevalue("database")
-    import psycopg
-
-    listing = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
-    return Place(url, lambda: _Bytes(psycopg.connect(url)), listing)
-
-
-class _Begun:
-    def __init__(self, connection: Any) -> None:
-        self.execute, self.close = connection.execute, connection.close
-
-    def commit(self) -> None:
-        pass  # DuckDB commits each statement by itself
-
-
-class _Bytes:
-    def __init__(self, connection: Any) -> None:
-        self._connection, self.commit, self.close = connection, connection.commit, connection.close
-
-    def execute(self, sql: str) -> Any:
-        return self._connection.execute(sql.encode())
-
-
-class _Cursor:
-    def __init__(self, connection: Any) -> None:
-        self._connection, self.commit, self.close = connection, connection.commit, connection.close
-
-    def execute(self, sql: str) -> Any:
-        cursor = self._connection.cursor()
-        cursor.execute(sql)
-        return cursor
+    filled = open_filled(request.param, tmp_path, request)
+    place = Place(filled.engine, filled.to, filled.connect)
+    place.run("CREATE TABLE kept (item BIGINT, score DOUBLE PRECISION)", "INSERT INTO kept VALUES (1, 0.5), (2, 0.25)")
+    return place
 
 
 class Interrupted(Sequence[Value]):
@@ -194,11 +147,12 @@ HOSTILE = [
 
 
 def test_names_are_names_whatever_they_hold(place: Place) -> None:
-    for name in HOSTILE:
-        given = Table(name, (Column(name, "text", [name, "b"]), Column("score", "number", [1.0, None])), name)
-        write(given, place.to)
-        write(given, place.to, append=True)
-        write(given, place.to, replace=True)
+    given = [
+        Table(name, (Column(name, "text", [name, "b"]), Column("score", "number", [1.0, None])), name) for name in HOSTILE
+    ]
+    write(given, place.to)
+    write(given, place.to, append=True)
+    write(given, place.to, replace=True)
     found = place.state()
     assert found == {"kept": [(1, 0.5), (2, 0.25)], **{name: [(name, 1.0), ("b", None)] for name in HOSTILE}}
 

@@ -1,10 +1,12 @@
-"""Excel workbooks: sheets are tables."""
+"""Excel workbooks: sheets are tables, and what is damaged, forged or too large is one sentence."""
 
 from __future__ import annotations
 
 import datetime as dt
 import sys
-from collections.abc import Sequence
+import tempfile
+import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import openpyxl
@@ -78,8 +80,6 @@ def test_values_of_every_type(tmp_path: Path) -> None:
 
 
 def test_a_formula_is_the_value_that_was_last_computed(tmp_path: Path) -> None:
-    import zipfile
-
     path = save(tmp_path / "plain.xlsx", S=[("a", "b"), *((f"x{n % 2}", f"=1+{n % 2}") for n in range(8))])
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as new:
         for name in old.namelist():
@@ -156,3 +156,91 @@ def test_a_missing_library_is_one_line_that_installs_it(tmp_path: Path, monkeypa
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(RelatumError, match=r"pip install 'relatum\[excel\]'"):
         read(path)
+
+
+SPACE = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+RELATED = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+RELS = '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+SHEETS = '<sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets>'
+TARGET = f'Type="{RELATED}/worksheet" Target="worksheets/sheet1.xml"'
+PARTS = {
+    "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
+    "_rels/.rels": f'{RELS}<Relationship Id="r" Type="{RELATED}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+    "xl/workbook.xml": f'<workbook {SPACE} xmlns:r="{RELATED}">{SHEETS}</workbook>',
+    "xl/_rels/workbook.xml.rels": f'{RELS}<Relationship Id="r1" {TARGET}/></Relationships>',
+}
+TEXT = '<c r="{}" t="inlineStr"><is><t>{}</t></is></c>'
+GOOD = "<row>" + TEXT.format("A1", "a") + TEXT.format("B1", "b") + "</row>"
+GOOD += "".join(f'<row r="{n}"><c r="A{n}"><v>{n % 2}</v></c><c r="B{n}"><v>{n % 3}</v></c></row>' for n in range(2, 20))
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def grid(rows: str, before: str = "") -> str:
+    return f"{before}<worksheet {SPACE}><sheetData>{rows}</sheetData></worksheet>"
+
+
+def pack(path: Path, changed: dict[str, str | bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in {**PARTS, SHEET: grid(GOOD), **changed}.items():
+            archive.writestr(name, text)
+    return path
+
+
+def forged_size(path: Path) -> Path:
+    """Return a workbook whose sheet is far larger than its directory says."""
+    pack(path, {SHEET: grid(GOOD + " " * 3_000_000)})
+    size, data = len(grid(GOOD + " " * 3_000_000)), path.read_bytes()
+    assert data.count(size.to_bytes(4, "little")) == 2
+    path.write_bytes(data.replace(size.to_bytes(4, "little"), (9).to_bytes(4, "little")))
+    return path
+
+
+def bomb(path: Path) -> Path:
+    """Return a workbook of a few megabytes that unpacks to half a gigabyte."""
+    with (
+        zipfile.ZipFile(pack(path, {}), "a", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("xl/worksheets/other.xml", "w") as part,
+    ):
+        for _ in range(257):
+            part.write(b" " * (1 << 21))
+    return path
+
+
+LAUGHS = '<!DOCTYPE x [<!ENTITY a "haha">' + "".join(
+    f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+)
+UNNAMED = GOOD + "<row>" + "<c><v>1</v></c>" * 16_000 + "</row>" + "<row><c><v>1</v></c></row>" * 2_000
+DAMAGED = "not an .xlsx file, or a damaged one"
+CASES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a cell at the far end": (
+        lambda p: pack(p, {SHEET: grid(GOOD + '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>')}),
+        "1,048,576 rows of 16,384 columns .* save the sheet as CSV",
+    ),
+    "cells without references": (lambda p: pack(p, {SHEET: grid(UNNAMED)}), "columns .* more than 20,000,000 cells"),
+    "a cell that cannot be": (lambda p: pack(p, {SHEET: grid('<row><c r="A99999999"/></row>')}), "no cell 'A99999999'"),
+    "entities": (lambda p: pack(p, {SHEET: grid(GOOD, LAUGHS + "]>") + "&i;"}), "a document type is declared"),
+    "broken XML": (lambda p: pack(p, {SHEET: grid(GOOD)[:-20]}), DAMAGED),
+    "no workbook": (lambda p: pack(p, {"xl/workbook.xml": "<x/>"}), r"t\.xlsx: "),
+    "a forged size": (forged_size, DAMAGED),
+    "a bomb": (bomb, "more than 512 MiB unpacked; save the sheet as CSV"),
+    "a cut file": (lambda p: p.write_bytes(pack(p, {}).read_bytes()[:-40]), DAMAGED),
+    "a password": (lambda p: p.write_bytes(b"\xd0\xcf\x11\xe0" + b"\0" * 600), "has a password, or is an old .xls"),
+    "another zip file": (lambda p: zipfile.ZipFile(p, "w").close(), DAMAGED),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_harmful_workbook_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    maker, message = CASES[case]
+    maker(tmp_path / "t.xlsx")
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    with pytest.raises(FormatError, match=message) as caught:
+        read(tmp_path / "t.xlsx")
+    assert "\n" not in str(caught.value)
+    assert not list((tmp_path / "temporary").iterdir()), "no copy is left"
+
+
+def test_a_claim_to_be_large_is_not_believed(tmp_path: Path) -> None:
+    claimed = grid(GOOD).replace("<sheetData>", '<dimension ref="A1:XFD1048576"/><sheetData>')
+    assert read(pack(tmp_path / "t.xlsx", {SHEET: claimed}), plain=True).tables[0].rows == 18

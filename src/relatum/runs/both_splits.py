@@ -10,7 +10,7 @@ from relatum.records import Records
 from relatum.runs.column_quality import column_quality
 from relatum.runs.fit import Watch, fit_in_memory
 from relatum.runs.trained import Trained
-from relatum.tables.twin_split import random_twin
+from relatum.tables.time_split import random_twin
 
 __all__ = ["BOTH_SPLITS_COLUMNS", "BothSplits", "OneMeasure", "both_splits"]
 

@@ -2,58 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from relatum.errors import DataError
 from relatum.tables.engine import quoted
-from relatum.tables.table import Database, Table, Value
+from relatum.tables.table import Database, Value
 
-__all__ = ["EditableDatabase", "Match", "RowCells", "RowGroup", "stage_groups"]
-
-
-class EditableDatabase(Database, Protocol):
-    """An open database whose rows can be changed. What methods take and return as values are expressions of SQL."""
-
-    location: str
-    whole: str  # a number of the type for whole numbers
-
-    def create_log(self, table: Table) -> bool:
-        """Make a table for the log; return whether the transaction is still under way, or was rolled back for that."""
-
-    def rows_of(self, table: str) -> str:
-        """Return a table as FROM and UPDATE have it."""
-
-    def lock(self, tables: Sequence[str]) -> None:
-        """Keep others from writing to these tables until the transaction ends."""
-
-    def temporary(self, name: str) -> str:
-        """Return the name of a temporary table as SQL has it."""
-
-    def stage(self, name: str, query: str, rows: Iterable[tuple[Value, ...]], keys: Sequence[str]) -> None:
-        """Make a temporary table of a query and add rows, as values of the types of its columns; `keys` will be joined."""
-
-    def ask(self, sql: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
-
-    def change(self, sql: str) -> int:
-        """Run an UPDATE and return how many rows it has changed."""
-
-    def same(self, left: str, right: str) -> str:
-        """Return the test that two values of one type are equal or both NULL."""
-
-    def identical(self, left: str, right: str) -> str:
-        """Return the test that two values of one column are the same in all that can be seen of them."""
-
-    def stored(self, table: str, column: str) -> tuple[str, str]:
-        """Return the values of a column of the table `t` as text that gives the same value again, and their type as text."""
-
-    def updating(self, table: str, given: str, joined: str, settings: Mapping[str, str], test: str) -> str:
-        """Return the UPDATE of a table `t` joined with a temporary one `g`: a value for each column, where a test holds."""
-
-    def value(self, text: str, kind: str) -> Value:
-        """Return what to hand to `stage` for the value that has a text and a type."""
+__all__ = ["Match", "RowCells", "RowGroup", "stage_groups"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +29,7 @@ class Match:
     passed: Mapping[str, int]
 
 
-def stage_groups(database: EditableDatabase, cells: Sequence[RowCells], prefix: str) -> list[RowGroup]:
+def stage_groups(database: Database, cells: Sequence[RowCells], prefix: str) -> list[RowGroup]:
     """Return the cells table by table, each in a temporary table whose name starts with `prefix`.
 
     The same columns identify all rows of one table: otherwise what is written to one row could make it look like another.
@@ -97,7 +53,7 @@ class RowGroup:
     In SQL `t` is the table and `g` the temporary one: a number n, keys k0, k1, ... and values v0, v1, ..., NULL for none.
     """
 
-    def __init__(self, database: EditableDatabase, name: str, table: str, members: Mapping[int, RowCells]) -> None:
+    def __init__(self, database: Database, name: str, table: str, members: Mapping[int, RowCells]) -> None:
         self._database, self._name, self.table, self._members = database, name, table, members
         self._keys = keys = tuple(next(iter(members.values())).row)
         self.columns = tuple(dict.fromkeys(column for each in members.values() for column in each.values))
@@ -176,7 +132,7 @@ class RowGroup:
             empty = f"SELECT {self._database.whole} AS n FROM {self._given} AS g WHERE 1 = 0"  # noqa: S608
             self._database.stage(name, empty, several, ["n"])
             chosen = f"SELECT n FROM {self._database.temporary(name)}"  # noqa: S608
-            self._database.run(f"DELETE FROM {self._given} WHERE n IN ({chosen})")  # noqa: S608
+            self._database.execute(f"DELETE FROM {self._given} WHERE n IN ({chosen})")  # noqa: S608
         return matches
 
     def _update(self, values: Sequence[str], tests: Sequence[str]) -> int:

@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from relatum.errors import DataError
-from relatum.tables.cell_updates import EditableDatabase
 from relatum.tables.engine import literal
-from relatum.tables.table import Column, Table, Value, free_name
+from relatum.tables.table import Column, Database, Table, Value, free_name
 
 __all__ = ["LOG", "ChangeBatch", "ChangeLog", "LoggedChange"]
 
@@ -69,7 +68,7 @@ class ChangeBatch:
 class ChangeLog:
     """The log called `name` in an open database."""
 
-    def __init__(self, database: EditableDatabase, name: str) -> None:
+    def __init__(self, database: Database, name: str) -> None:
         self._database, self._name = database, name
 
     def is_there(self) -> bool:

@@ -13,17 +13,17 @@ from pathlib import Path
 from relatum.datasets.file_types import database_in, is_mysql, is_postgres
 from relatum.errors import DataError
 from relatum.files import atomic_path
-from relatum.tables.cell_updates import EditableDatabase, RowCells, RowGroup, stage_groups
+from relatum.tables.cell_updates import RowCells, RowGroup, stage_groups
 from relatum.tables.change_log import LOG, ChangeBatch, ChangeLog, LoggedChange
 from relatum.tables.duckdb import copy_duckdb, open_duckdb
 from relatum.tables.mysql_target import open_mysql
 from relatum.tables.postgres import open_postgres
 from relatum.tables.sqlite import copy_sqlite, open_sqlite
-from relatum.tables.table import Value, free_name
+from relatum.tables.table import Database, Value, free_name
 
 __all__ = ["Applied", "Change", "ChangeBatch", "Undone", "apply_changes", "copy_filled", "list_batches", "undo_changes"]
 
-Opened = Callable[[], AbstractContextManager[EditableDatabase]]
+Opened = Callable[[], AbstractContextManager[Database]]
 
 _STAGED = "relatum_given"
 
@@ -223,7 +223,7 @@ def _apply(opened: Opened, changes: Sequence[Change], log: str, source: str) -> 
 class _Attempt:
     """Changes written in a transaction that is under way, and what became of them."""
 
-    def __init__(self, database: EditableDatabase, changes: Sequence[Change], left_out: set[int], log: str) -> None:
+    def __init__(self, database: Database, changes: Sequence[Change], left_out: set[int], log: str) -> None:
         self._database, self._changes, self._log = database, changes, log
         self.filled = self.missing = self.ambiguous = 0
         self.written: list[LoggedChange] = []
@@ -303,7 +303,7 @@ class _Attempt:
         return clashing
 
 
-def _check_tables(database: EditableDatabase, tables: Sequence[str], log: str) -> None:
+def _check_tables(database: Database, tables: Sequence[str], log: str) -> None:
     for table in tables:
         if table.casefold() == log.casefold():
             raise DataError(f"{database.location}: {table!r} is the log of changes and is not changed itself")
@@ -319,9 +319,7 @@ def _prefix(tables: Sequence[str]) -> str:
     return prefix
 
 
-def _cells_to_undo(
-    database: EditableDatabase, entries: Sequence[LoggedChange]
-) -> tuple[list[RowCells], list[dict[str, int]]]:
+def _cells_to_undo(database: Database, entries: Sequence[LoggedChange]) -> tuple[list[RowCells], list[dict[str, int]]]:
     """Return the cells of a batch, row by row, and the positions of their entries; rows are as the batch has left them."""
     rows: dict[tuple[str, tuple[tuple[str, Value], ...]], dict[str, int]] = {}
     for number, entry in enumerate(entries):

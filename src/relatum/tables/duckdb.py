@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from glob import escape
 from itertools import islice
@@ -16,21 +16,108 @@ import numpy.typing as npt
 
 from relatum.data.row_store import TableReference
 from relatum.errors import DataError
-from relatum.tables.duckdb_views import USUAL, DuckdbViews, full_name
 from relatum.tables.engine import BATCH, Workspace, listed, literal, quoted
-from relatum.tables.source import SourceColumn, SourceTable, kind_of, other_keys
-from relatum.tables.table import Table, Value, creation, declared, listed_columns, split_name, update_from, value_text
+from relatum.tables.source import (
+    SourceColumn,
+    SourceTable,
+    kind_of,
+    other_keys,
+    query_name,
+    query_table,
+    subquery,
+)
+from relatum.tables.table import Database, Table, Value, declared, listed_columns, split_name, value_text
 
 __all__ = [
+    "ConfinedDuckdb",
     "DuckdbSource",
     "DuckdbTarget",
-    "FrameSource",
-    "ParquetSource",
+    "RowsSource",
     "copy_duckdb",
+    "frame_source",
     "is_frame",
     "open_duckdb",
+    "parquet_source",
     "write_parquet",
 ]
+
+
+_USUAL = "main"  # the schema that is not named
+
+# A view or a query may name a file of the machine, or a variable of Python, as if it were a table.
+_CONFINED = "SET enable_external_access = false; SET python_enable_replacements = false; SET lock_configuration = true"
+_KEPT = ("boolean", "uuid", "interval", "bit")  # types other than of numbers and dates that a text is read as again
+
+
+def _full_name(schema: object, table: object) -> str:
+    return str(table) if schema == _USUAL else f"{schema}.{table}"
+
+
+def _columns(described: Iterable[tuple[str, str]]) -> tuple[SourceColumn, ...]:
+    return tuple(SourceColumn(name, kind.lower(), kind_of(kind)) for name, kind in described)
+
+
+class ConfinedDuckdb:
+    """The views of one DuckDB file, and queries to it, run where they reach nothing but the tables of that file.
+
+    They run in a workspace of their own: the one that the rows go to may read files.
+    """
+
+    def __init__(self, workspace: Workspace, path: Path, location: str) -> None:
+        self.location = location
+        self._workspace, self._confined = workspace, Workspace()
+        self._rows: dict[str, tuple[str, str]] = {}  # what gives them, and what messages call that
+        try:
+            self._confined.run(f"ATTACH {literal(str(path.resolve()))} AS source (READ_ONLY)", location)
+            self._confined.run("USE source")
+            self._confined.run(_CONFINED)
+        except BaseException:
+            self.close()
+            raise
+
+    def tables(self) -> list[SourceTable]:
+        """Return the views in the order of their names; one that cannot run is not readable."""
+        query = (
+            "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'source' AND NOT internal ORDER BY ALL"
+        )
+        return [self._view(schema, view) for schema, view in self._confined.rows(query, self.location)]
+
+    def query(self, name: str, sql: str) -> SourceTable:
+        """Return a query as one more table."""
+        what = query_name(name)
+        types = self._confined.statement_types(sql, what)
+        if len(types) != 1:
+            raise DataError(f"{what}: must be one statement")
+        if types != ["SELECT"]:
+            raise DataError(f"{what}: must be a SELECT: a query cannot write")
+        self._rows[name] = subquery(sql), what
+        return query_table(name, _columns(self._confined.describe(sql, what)))
+
+    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
+        """Copy what a view or a query gives as text, and make a view of that in which it has its types again."""
+        rows, what = self._rows[table.name]
+        chosen = ", ".join(f"CAST({quoted(column.name)} AS VARCHAR)" for column in columns) or "NULL"
+        batches = self._confined.batches(f"SELECT {chosen} FROM {rows}", what)  # noqa: S608
+        self._workspace.fill(f"{target}_text", max(len(columns), 1), batches, 0, table.name)
+        typed = (f"CAST(c{index} AS {_type(column)}) AS c{index}" for index, column in enumerate(columns))
+        self._workspace.run(f"CREATE VIEW {target} AS SELECT {', '.join(typed) or 'c0'} FROM {target}_text")  # noqa: S608
+
+    def close(self) -> None:
+        """Close the file."""
+        self._confined.close()
+
+    def _view(self, schema: str, view: str) -> SourceTable:
+        name = _full_name(schema, view)
+        rows = f"{quoted(schema)}.{quoted(view)}"
+        self._rows[name] = rows, f"{self.location}, view {name!r}"
+        try:
+            return SourceTable(name, _columns(self._confined.describe(rows, name)))
+        except DataError:
+            return SourceTable(name, (), is_readable=False)
+
+
+def _type(column: SourceColumn) -> str:
+    return column.type if column.kind in ("number", "date") or column.type in _KEPT else "VARCHAR"
 
 
 class DuckdbSource:
@@ -38,16 +125,16 @@ class DuckdbSource:
 
     def __init__(self, workspace: Workspace, path: Path, number: int, views: bool = False) -> None:
         self.location = str(path)
-        self._workspace, self._name = workspace, f"attached_{number}"
-        attach = f"ATTACH {_checked(path.resolve(), path)} AS {self._name} (READ_ONLY)"
-        workspace.run(attach, self.location)
+        self._workspace, self._name, self._path = workspace, f"attached_{number}", path
+        workspace.run(f"ATTACH {_checked(path.resolve(), path)} AS {self._name} (READ_ONLY)", self.location)
         self._sql_names: dict[str, str] = {}
-        self._views = DuckdbViews(workspace, attach, self._name, self.location) if views else None
+        self._confined: ConfinedDuckdb | None = None
+        self._views = views
 
     def tables(self) -> list[SourceTable]:
         """Return the tables in the order of their names."""
         found = self._ask("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? ORDER BY ALL")
-        self._sql_names = {full_name(*row): f"{self._name}.{quoted(row[0])}.{quoted(row[1])}" for row in found}
+        self._sql_names = {_full_name(*row): f"{self._name}.{quoted(row[0])}.{quoted(row[1])}" for row in found}
         columns = self._ask(
             "SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns() "
             "WHERE database_name = ? ORDER BY schema_name, table_name, column_index"
@@ -65,7 +152,7 @@ class DuckdbSource:
             mine = [row[2:] for row in constraints if row[:2] == (schema, table)]
             keys: list[tuple[str, ...]] = [tuple(names) for kind, names, *_ in mine if kind == "PRIMARY KEY"]
             references = [
-                TableReference(tuple(names), full_name(schema, other), tuple(targets))
+                TableReference(tuple(names), _full_name(schema, other), tuple(targets))
                 for kind, names, other, targets in mine
                 if kind == "FOREIGN KEY"
             ]
@@ -77,27 +164,37 @@ class DuckdbSource:
             unique += _indexed((row[2] for row in indexes if row[:2] == (schema, table)), own)
             tables.append(
                 SourceTable(
-                    full_name(schema, table),
+                    _full_name(schema, table),
                     own,
                     primary_key,
                     tuple(references),
                     unique_keys=other_keys(unique, primary_key),
                 )
             )
-        return tables + (self._views.tables() if self._views else [])
+        return tables + (self._apart().tables() if self._views else [])
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
-        """Make a view of a table, or copy what a view gives."""
-        if self._views and table.name not in self._sql_names:
-            self._views.stage(table, columns, target)
+        """Make a view of a table, or copy what a view or a query gives."""
+        if table.name not in self._sql_names:
+            self._apart().stage(table, columns, target)
             return
         chosen = listed(column.name for column in columns)
         self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._sql_names[table.name]}")  # noqa: S608
 
+    def query(self, name: str, sql: str) -> SourceTable:
+        """Return a query as one more table."""
+        return self._apart().query(name, sql)
+
     def close(self) -> None:
-        """Close what views ran in; the workspace closes the file with itself."""
-        if self._views:
-            self._views.close()
+        """Close what views and queries ran in; the workspace closes the file with itself."""
+        if self._confined is not None:
+            self._confined.close()
+
+    def _apart(self) -> ConfinedDuckdb:
+        """Return what views and queries run in."""
+        if self._confined is None:
+            self._confined = ConfinedDuckdb(self._workspace, self._path, self.location)
+        return self._confined
 
     def _ask(self, sql: str) -> list[tuple[Any, ...]]:
         return self._workspace.rows(sql, self.location, [self._name])
@@ -127,33 +224,27 @@ def open_duckdb(path: Path, location: Path) -> Iterator[DuckdbTarget]:
         # What was not committed is rolled back when the workspace closes.
 
 
-class DuckdbTarget:
+class DuckdbTarget(Database):
     """An open DuckDB database."""
-
-    whole = "CAST(0 AS BIGINT)"
 
     def __init__(self, workspace: Workspace, location: str) -> None:
         self._workspace, self.location = workspace, location
 
     def sql_name(self, table: str) -> str:
         """Return the name in quotes, with database and schema."""
-        schema, name = split_name(table, USUAL)
-        return f"target.{quoted(schema or USUAL)}.{quoted(name)}"
+        schema, name = split_name(table, _USUAL)
+        return f"target.{quoted(schema or _USUAL)}.{quoted(name)}"
 
     def columns(self, table: str) -> list[str] | None:
         """Return the columns of a table, whatever the case of its name."""
         where = "WHERE database_name = 'target' AND lower(schema_name) = lower(?) AND lower({}_name) = lower(?)"
-        names = split_name(table, USUAL)
+        names = split_name(table, _USUAL)
         if self._ask(f"SELECT 1 FROM duckdb_views() {where.format('view')}", names):  # noqa: S608
             raise DataError(f"{self.location}: {table!r} is a view, not a table")
         query = f"SELECT column_name FROM duckdb_columns() {where.format('table')} ORDER BY column_index"  # noqa: S608
         return [str(row[0]) for row in self._ask(query, names)] or None
 
-    def create(self, table: Table) -> None:
-        """Make a table without rows."""
-        self.run(creation(self, table))
-
-    def run(self, sql: str) -> None:
+    def execute(self, sql: str) -> None:
         """Run a statement."""
         self._workspace.run(sql, self.location)
 
@@ -165,19 +256,7 @@ class DuckdbTarget:
 
     def commit(self) -> None:
         """Make it last."""
-        self._workspace.run("COMMIT", self.location)
-
-    def create_log(self, table: Table) -> bool:
-        """Make a table in the transaction."""
-        self.create(table)
-        return True
-
-    def rows_of(self, table: str) -> str:
-        """Return the name in quotes."""
-        return self.sql_name(table)
-
-    def lock(self, tables: Sequence[str]) -> None:
-        """The file is locked as long as it is open."""
+        self.execute("COMMIT")
 
     def temporary(self, name: str) -> str:
         """Return the name of a temporary table."""
@@ -185,7 +264,7 @@ class DuckdbTarget:
 
     def stage(self, name: str, query: str, rows: Iterable[tuple[Value, ...]], keys: Sequence[str]) -> None:
         """Make a temporary table; values are handed over as text, which becomes the types of the columns."""
-        self.run(f"CREATE TEMP TABLE {quoted(name)} AS {query}")
+        self.execute(f"CREATE TEMP TABLE {quoted(name)} AS {query}")
         remaining = iter(rows)
         while batch := list(islice(remaining, BATCH)):
             columns = [[value_text(value) for value in column] for column in zip(*batch, strict=True)]
@@ -199,33 +278,8 @@ class DuckdbTarget:
         """Run an UPDATE and return how many rows it has changed."""
         return int(self._workspace.one(sql, self.location)[0])
 
-    def same(self, left: str, right: str) -> str:
-        """Return the test that two values are equal or both NULL."""
-        return f"{left} IS NOT DISTINCT FROM {right}"
-
-    def identical(self, left: str, right: str) -> str:
-        """Return the test that two values are the same: no other has their text."""
-        return f"{_text(left)} = {_text(right)}"
-
-    def stored(self, table: str, column: str) -> tuple[str, str]:
-        """Return the values of a column of the table `t` as text, and their type."""
-        value = f"t.{quoted(column)}"
-        return _text(value), f"typeof({value})"
-
-    def updating(self, table: str, given: str, joined: str, settings: Mapping[str, str], test: str) -> str:
-        """Return the UPDATE of a table `t` joined with a temporary one `g`."""
-        return update_from(self.rows_of(table), given, joined, settings, test)
-
-    def value(self, text: str, kind: str) -> Value:
-        """Return the text: it becomes the type of its column."""
-        return text
-
     def _ask(self, query: str, names: Sequence[str | None]) -> list[tuple[object, ...]]:
         return self._workspace.rows(query, self.location, names)
-
-
-def _text(value: str) -> str:
-    return f"CAST({value} AS VARCHAR)"
 
 
 def copy_duckdb(path: Path, target: Path) -> None:
@@ -257,21 +311,20 @@ def _arrays(table: Table) -> dict[str, npt.NDArray[np.object_]]:
     return {f"c{index}": np.array(column.values, object) for index, column in enumerate(table.columns)}
 
 
-class ParquetSource:
-    """One Parquet file, which is never held in memory: every question to it is a scan of the columns in question."""
+class RowsSource:
+    """One table that DuckDB reads as it stands; `rows` is what follows FROM."""
 
-    def __init__(self, workspace: Workspace, path: Path, name: str) -> None:
-        self.location = str(path)
-        self._workspace, self._name = workspace, name
-        self._rows = f"read_parquet({literal(escape(str(path.resolve())))}, hive_partitioning = false)"
+    def __init__(self, workspace: Workspace, location: str, name: str, rows: str) -> None:
+        self.location = location
+        self._workspace, self._name, self._rows = workspace, name, rows
 
     def tables(self) -> list[SourceTable]:
         """Return the only table."""
         described = self._workspace.describe(f"SELECT * FROM {self._rows}", self.location)  # noqa: S608
-        return [SourceTable(self._name, tuple(SourceColumn(name, kind.lower(), kind_of(kind)) for name, kind in described))]
+        return [SourceTable(self._name, _columns(described))]
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
-        """Make a view of the file."""
+        """Make a view of it."""
         chosen = listed(column.name for column in columns)
         self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._rows}", self.location)  # noqa: S608
 
@@ -279,28 +332,18 @@ class ParquetSource:
         """Nothing is held open."""
 
 
+def parquet_source(workspace: Workspace, path: Path, name: str) -> RowsSource:
+    """Return a Parquet file, which is never held in memory: every question to it is a scan of the columns in question."""
+    rows = f"read_parquet({literal(escape(str(path.resolve())))}, hive_partitioning = false)"
+    return RowsSource(workspace, str(path), name, rows)
+
+
 def is_frame(value: object) -> bool:
     """Return whether a value is a frame that can be read."""
     return hasattr(value, "__arrow_c_stream__") or type(value).__module__.partition(".")[0] == "pandas"
 
 
-class FrameSource:
-    """One frame; it is copied, since a stream can be read only once."""
-
-    def __init__(self, workspace: Workspace, frame: object, name: str, number: int) -> None:
-        self.location = f"{type(frame).__module__.partition('.')[0]} frame"
-        self._workspace, self._name, self._copy = workspace, name, f"frame_{number}"
-        workspace.copy(frame, f"CREATE TABLE {self._copy} AS", name)
-
-    def tables(self) -> list[SourceTable]:
-        """Return the only table."""
-        described = self._workspace.describe(self._copy)
-        return [SourceTable(self._name, tuple(SourceColumn(name, kind.lower(), kind_of(kind)) for name, kind in described))]
-
-    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
-        """Make a view of the copy."""
-        chosen = listed(column.name for column in columns)
-        self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._copy}")  # noqa: S608
-
-    def close(self) -> None:
-        """Nothing is held open."""
+def frame_source(workspace: Workspace, frame: object, name: str, number: int) -> RowsSource:
+    """Return a frame; it is copied, since a stream can be read only once."""
+    workspace.copy(frame, f"CREATE TABLE frame_{number} AS", name)
+    return RowsSource(workspace, f"{type(frame).__module__.partition('.')[0]} frame", name, f"frame_{number}")

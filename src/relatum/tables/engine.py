@@ -67,7 +67,7 @@ def listed(names: Iterable[str]) -> str:
 class CsvRows:
     """Rows of text as CSV in UTF-8: every value is in quotes, and where nothing is there is none."""
 
-    text: bytes | bytearray
+    text: bytes | bytearray | memoryview
     rows: int
     longest: int  # bytes of one row, at most
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
-from relatum.data.row_store import EMPTY, HELD_OUT_PARTS, Parts
+from relatum.data.row_store import EMPTY, HELD_OUT_PARTS, Parts, TableColumn
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.tables.cells import CellColumn
@@ -20,14 +19,7 @@ from relatum.tables.shapes import TableShape
 __all__ = ["HeldOutCells", "TableFacts", "facts_of", "one_part_per_fact", "relations_of", "split_of"]
 
 
-class ListedColumn(Protocol):
-    """A column on its way to entities, or one that became entities before."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def part_of(self) -> str | None: ...
+ListedColumn = CellColumn | TableColumn  # on its way to entities, or one that became entities before
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,25 +81,49 @@ def facts_of(
 
     A row gives a fact of a relation if it has a value at each of its positions.
     """
-    schema = Schema(sorted((one.schema for facts, _, _ in tables for one in facts), key=lambda relation: relation.name))
+    whole = [(facts, listed, cells, np.broadcast_to(np.int8(0), cells.shape)) for facts, listed, cells in tables]
+    (graph,), counts = _graphs(names, whole, 1)
+    return graph, counts
+
+
+def split_of(
+    names: Vocabulary, tables: Sequence[tuple[list[TableFacts], Sequence[ListedColumn], Ids, Parts]], source: str
+) -> Split:
+    """Return the facts of all tables over the names that occur in them, each in the part that its cells are in."""
+    graphs, _ = _graphs(names, tables, 1 + len(HELD_OUT_PARTS))
+    train, valid, test = (graph.distinct() for graph in graphs)
+    return Split(train, valid, test, source=source)
+
+
+def _graphs(
+    names: Vocabulary, tables: Sequence[tuple[list[TableFacts], Sequence[ListedColumn], Ids, Parts]], count: int
+) -> tuple[list[Hypergraph], dict[str, int]]:
+    """Return the facts of each of so many parts, repeats included, and how many rows gave facts of each relation."""
+    schema = Schema(sorted((one.schema for facts, *_ in tables for one in facts), key=lambda relation: relation.name))
     used = np.zeros(len(names), np.bool_)
-    blocks: dict[int, list[tuple[Ids, Ids]]] = {}
+    blocks: list[dict[int, list[tuple[Ids, Ids]]]] = [{} for _ in range(count)]
     counts = {}
-    for facts, listed, cells in tables:
+    for facts, listed, cells, parts in tables:
         for one in facts:
-            columns = cells[one.indices(listed)]
-            columns = columns[:, (columns >= 0).all(axis=0)]
-            used[columns.ravel()] = True
-            counts[one.schema.name] = columns.shape[1]
-            relation = np.full(columns.shape[1], schema.id(one.schema.name), np.int32)
-            blocks.setdefault(len(columns), []).append((relation, columns))
+            indices = one.indices(listed)
+            columns = cells[indices]
+            whole = (columns >= 0).all(axis=0)
+            used[columns[:, whole].ravel()] = True
+            counts[one.schema.name] = int(np.count_nonzero(whole))
+            for part, found in enumerate(blocks):
+                chosen = columns[:, whole & (parts[indices[-1]] == part)]
+                relation = np.full(chosen.shape[1], schema.id(one.schema.name), np.int32)
+                found.setdefault(len(chosen), []).append((relation, chosen))
     numbers = (np.cumsum(used) - 1).astype(np.int32)
     entities = names.chosen(used)
-    joined = [
-        (np.concatenate([ids for ids, _ in some]), numbers[np.concatenate([columns for _, columns in some], axis=1)])
-        for some in blocks.values()
-    ]
-    return Hypergraph.sort(entities, schema, joined), counts
+    graphs = []
+    for found in blocks:
+        joined = [
+            (np.concatenate([ids for ids, _ in some]), numbers[np.concatenate([columns for _, columns in some], axis=1)])
+            for some in found.values()
+        ]
+        graphs.append(Hypergraph.sort(entities, schema, joined))
+    return graphs, counts
 
 
 def one_part_per_fact(facts: Sequence[TableFacts], listed: Sequence[ListedColumn], cells: Ids, parts: Parts) -> Parts:
@@ -127,37 +143,6 @@ def one_part_per_fact(facts: Sequence[TableFacts], listed: Sequence[ListedColumn
         for index in indices:
             found[index, rows] = first[groups.reshape(-1)]
     return found
-
-
-def split_of(
-    names: Vocabulary, tables: Sequence[tuple[list[TableFacts], Sequence[ListedColumn], Ids, Parts]], source: str
-) -> Split:
-    """Return the facts of all tables over the names that occur in them, each in the part that its cells are in."""
-    schema = Schema(sorted((one.schema for facts, _, _, _ in tables for one in facts), key=lambda relation: relation.name))
-    used = np.zeros(len(names), np.bool_)
-    blocks: list[dict[int, list[tuple[Ids, Ids]]]] = [{}, *({} for _ in HELD_OUT_PARTS)]
-    for facts, listed, cells, parts in tables:
-        for one in facts:
-            indices = one.indices(listed)
-            columns = cells[indices]
-            whole = (columns >= 0).all(axis=0)
-            used[columns[:, whole].ravel()] = True
-            for part, found in enumerate(blocks):
-                chosen = columns[:, whole & (parts[indices[-1]] == part)]
-                relation = np.full(chosen.shape[1], schema.id(one.schema.name), np.int32)
-                found.setdefault(len(chosen), []).append((relation, chosen))
-    numbers = (np.cumsum(used) - 1).astype(np.int32)
-    entities = names.chosen(used)
-
-    def graph(found: dict[int, list[tuple[Ids, Ids]]]) -> Hypergraph:
-        joined = [
-            (np.concatenate([ids for ids, _ in some]), numbers[np.concatenate([columns for _, columns in some], axis=1)])
-            for some in found.values()
-        ]
-        return Hypergraph.sort(entities, schema, joined).distinct()
-
-    train, valid, test = map(graph, blocks)
-    return Split(train, valid, test, source=source)
 
 
 class HeldOutCells:

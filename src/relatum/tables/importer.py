@@ -21,12 +21,11 @@ from relatum.progress import progress
 from relatum.tables.cells import CellColumn, cell_columns, number_cells, read_labels
 from relatum.tables.codes import find_codes
 from relatum.tables.columns import ColumnPlan, plan_columns
-from relatum.tables.composite_keys import with_composite_key
 from relatum.tables.dependencies import find_dependencies
 from relatum.tables.engine import Workspace
 from relatum.tables.facts import HeldOutCells, TableFacts, facts_of, one_part_per_fact, relations_of, split_of
 from relatum.tables.foreign_keys import EntityTypes
-from relatum.tables.keys import LinkOffer, link_offers, missing_targets, with_found_key
+from relatum.tables.keys import LinkOffer, link_offers, missing_targets, with_composite_key, with_found_key
 from relatum.tables.label_columns import labels_of
 from relatum.tables.null_text import null_hint, null_like
 from relatum.tables.open import open_sources, require_libraries

@@ -14,7 +14,7 @@ from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.tables.engine import CsvRows, Workspace, quoted
-from relatum.tables.servers import PATIENCE, PIECE, ServerSource, as_sentence, connected, without_password
+from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, gathered, without_password
 from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, same_name
 
 __all__ = ["MysqlSource", "connect"]
@@ -196,21 +196,13 @@ class MysqlSource(ServerSource):
         from pymysql.cursors import SSCursor
 
         cursor = SSCursor(self._connection)
-        text, rows, longest = bytearray(), 0, 0
         try:
             cursor.execute(sql)
-            for some in self._received(cursor):
-                text += some.text
-                rows, longest = rows + some.rows, max(longest, some.longest)
-                if len(text) >= PIECE:
-                    yield CsvRows(text, rows, longest)
-                    text, rows, longest = bytearray(), 0, 0
+            yield from gathered(self._received(cursor))
         except BaseException:
             self._abandon(cursor)
             raise
         cursor.close()
-        if rows:
-            yield CsvRows(text, rows, longest)
 
     def _received(self, cursor: Any) -> Iterator[CsvRows]:
         """Yield the rows of a query as they come: those whose packets are whole together, all else by the driver.

@@ -24,7 +24,7 @@ from relatum.extras import optional
 from relatum.tables.engine import literal, quoted
 from relatum.tables.mysql import connect
 from relatum.tables.servers import as_sentence, without_password
-from relatum.tables.table import Table, Value, declared, listed_columns, split_name, value_text
+from relatum.tables.table import Database, Table, Value, declared, listed_columns, split_name, value_text
 
 __all__ = ["MysqlTarget", "open_mysql"]
 
@@ -74,11 +74,11 @@ def open_mysql(url: str) -> Iterator[MysqlTarget]:
 @contextmanager
 def _opened(url: str, location: str) -> Iterator[MysqlTarget]:
     with closing(MysqlTarget(connect(url), location)) as target:
-        target.run(f"SET SESSION lock_wait_timeout = {_WAIT}, innodb_lock_wait_timeout = {_WAIT}")
+        target.execute(f"SET SESSION lock_wait_timeout = {_WAIT}, innodb_lock_wait_timeout = {_WAIT}")
         yield target
 
 
-class MysqlTarget:
+class MysqlTarget(Database):
     """An open MySQL or MariaDB database."""
 
     whole = "CAST(0 AS SIGNED)"
@@ -118,14 +118,13 @@ class MysqlTarget:
             self.drop_stale(schema)
         unfinished = _joined(schema, f"{self._lock}_{len(self._new)}")
         self._new[table.name] = unfinished  # before it is there, so that it is dropped whatever happens
-        self.run(
-            f"CREATE TABLE {unfinished} ({declared(table, text='LONGTEXT')}) "
-            "ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
-        )
+        self.execute(f"CREATE TABLE {unfinished} {_declared(table)}")
 
-    def run(self, sql: str) -> None:
+    def execute(self, sql: str) -> Any:
         """Run a statement; a percent sign in a name is one."""
-        self._rows(sql)
+        cursor = self._connection.cursor()
+        cursor.execute(sql)
+        return cursor
 
     def insert(self, table: Table) -> None:
         """Insert the rows, many in one statement; values are parameters."""
@@ -140,27 +139,20 @@ class MysqlTarget:
         self._connection.commit()
         if self._new:
             renamed = (f"{unfinished} TO {self.sql_name(name)}" for name, unfinished in self._new.items())
-            self.run(f"RENAME TABLE {', '.join(renamed)}")
+            self.execute(f"RENAME TABLE {', '.join(renamed)}")
             self._new = {}
 
     def create_log(self, table: Table) -> bool:
         """Make a table at once, for which the transaction is rolled back: it could only be committed otherwise."""
         self._connection.rollback()
-        self.run(
-            f"CREATE TABLE IF NOT EXISTS {self.sql_name(table.name)} ({declared(table, text='LONGTEXT')}) "
-            "ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
-        )
+        self.execute(f"CREATE TABLE IF NOT EXISTS {self.sql_name(table.name)} {_declared(table)}")
         return False
-
-    def rows_of(self, table: str) -> str:
-        """Return the name in quotes, with its database if it has one."""
-        return self.sql_name(table)
 
     def lock(self, tables: Sequence[str]) -> None:
         """Keep others from writing to these tables, not from reading them: each row and each gap between rows is locked."""
         if not self._is_locking:
             self._connection.rollback()  # a query to the catalogue may have begun a transaction, whose level is fixed
-            self.run("SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE")  # what is read is what is there now
+            self.execute("SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE")  # what is read is what is there now
             self._is_locking = True
         for table in tables:
             self._rows(f"SELECT count(*) FROM {self.rows_of(table)} FOR UPDATE")  # noqa: S608
@@ -172,11 +164,11 @@ class MysqlTarget:
     def stage(self, name: str, query: str, rows: Iterable[tuple[Value, ...]], keys: Sequence[str]) -> None:
         """Make a temporary table, with an index as far as its keys can have one; values are read as its columns' types."""
         table = self.temporary(name)
-        self.run(f"CREATE TEMPORARY TABLE {table} ENGINE = InnoDB AS {query}")
+        self.execute(f"CREATE TEMPORARY TABLE {table} ENGINE = InnoDB AS {query}")
         if indexed := [part for key in keys if (part := self._indexed(table, key))][:_INDEXED]:
             # An index that is added later would commit what is under way.
-            self.run(f"DROP TEMPORARY TABLE {table}")
-            self.run(f"CREATE TEMPORARY TABLE {table} (INDEX ({', '.join(indexed)})) ENGINE = InnoDB AS {query}")
+            self.execute(f"DROP TEMPORARY TABLE {table}")
+            self.execute(f"CREATE TEMPORARY TABLE {table} (INDEX ({', '.join(indexed)})) ENGINE = InnoDB AS {query}")
         if plain := [tuple(one if isinstance(one, int) else value_text(one) for one in row) for row in rows]:
             with self._connection.cursor() as cursor:
                 cursor.executemany(f"INSERT INTO {table} VALUES ({', '.join(['%s'] * len(plain[0]))})", plain)  # noqa: S608
@@ -186,18 +178,12 @@ class MysqlTarget:
         from pymysql.constants import FIELD_TYPE
 
         whole = {FIELD_TYPE.TINY, FIELD_TYPE.SHORT, FIELD_TYPE.INT24, FIELD_TYPE.LONG, FIELD_TYPE.LONGLONG}
-        with self._connection.cursor() as cursor:
-            cursor.execute(sql)
-            is_whole = [column[1] in whole for column in cursor.description]
-            return [
-                tuple(int(value) if one and value is not None else value for one, value in zip(is_whole, row, strict=True))
-                for row in cursor.fetchall()
-            ]
-
-    def change(self, sql: str) -> int:
-        """Run an UPDATE and return how many rows it has changed."""
-        with self._connection.cursor() as cursor:
-            return int(cursor.execute(sql))
+        cursor = self.execute(sql)
+        is_whole = [column[1] in whole for column in cursor.description]
+        return [
+            tuple(int(value) if one and value is not None else value for one, value in zip(is_whole, row, strict=True))
+            for row in cursor.fetchall()
+        ]
 
     def same(self, left: str, right: str) -> str:
         """Return the test that two values are equal or both NULL."""
@@ -240,7 +226,7 @@ class MysqlTarget:
     def drop(self, sql_names: list[str]) -> None:
         """Drop tables that are not finished."""
         for name in sql_names:
-            self.run(f"DROP TABLE IF EXISTS {name}")
+            self.execute(f"DROP TABLE IF EXISTS {name}")
 
     def drop_stale(self, schema: str | None = None) -> None:
         """Drop the unfinished tables, in one database, of writers that are no longer there."""
@@ -265,6 +251,10 @@ class MysqlTarget:
 
 def _joined(schema: str | None, name: str) -> str:
     return ".".join(quoted(part) for part in (schema, name) if part is not None)
+
+
+def _declared(table: Table) -> str:
+    return f"({declared(table, text='LONGTEXT')}) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
 
 def _plain(row: tuple[Value, ...]) -> tuple[Value, ...]:

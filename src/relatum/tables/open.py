@@ -1,9 +1,10 @@
-"""A path, URL or frame opened as a source of tables."""
+"""A path, URL or frame opened as a source of tables, and queries over all of them as more tables."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,19 +12,21 @@ from typing import Any
 from relatum.datasets.file_types import database_in, is_mysql, is_parquet, is_postgres
 from relatum.errors import DataError
 from relatum.extras import require
-from relatum.tables.duckdb import DuckdbSource, FrameSource, ParquetSource, is_frame
-from relatum.tables.engine import Workspace
+from relatum.files import temporary_prefix
+from relatum.tables.duckdb import ConfinedDuckdb, DuckdbSource, frame_source, is_frame, parquet_source
+from relatum.tables.engine import Workspace, WorkspaceError, literal, quoted
 from relatum.tables.mysql import MysqlSource
 from relatum.tables.options import ImportOptions
 from relatum.tables.postgres import PostgresSource
-from relatum.tables.query_source import open_queries
-from relatum.tables.source import Source, SourceTable
+from relatum.tables.source import Source, SourceColumn, SourceTable, query_name
 from relatum.tables.sqlite import SqliteSource
 from relatum.tables.text_files import DelimitedSource, JsonFactsSource
+from relatum.tables.values import cleaned
 from relatum.tables.workbook import WorkbookSource
 
 __all__ = ["open_sources", "require_libraries"]
 
+Tables = Mapping[str, tuple[Source, SourceTable]]
 
 _DELIMITED, _JSON, _WORKBOOK = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson"), (".xlsx", ".xlsm")
 _HINTS = {
@@ -60,7 +63,7 @@ def open_sources(
                         f"two tables are called {table.name!r}: in {found[table.name][0].location} and {source.location}"
                     )
                 found[table.name] = source, table
-        yield found | open_queries(options.sql, opened, found, workspace, stack)
+        yield found | _open_queries(options.sql, opened, found, workspace, stack)
 
 
 def require_libraries(given: Any) -> None:
@@ -89,7 +92,7 @@ def _listed(given: Any) -> list[tuple[str | None, Any]]:
 
 def _open(given: Any, name: str | None, workspace: Workspace, options: ImportOptions, number: int) -> Source:
     if is_frame(given):
-        return FrameSource(workspace, given, name or "table", number)
+        return frame_source(workspace, given, name or "table", number)
     if not isinstance(given, (str, os.PathLike)):
         raise DataError(f"{type(given).__name__} is nothing that can be imported: give a path, a URL or a frame")
     if isinstance(given, str) and is_postgres(given):
@@ -118,7 +121,7 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, options: Impo
     unpacked = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending, table = unpacked.suffix.lower(), name or unpacked.stem
     if is_parquet(path) or ending in (".parquet", ".pq"):
-        return ParquetSource(workspace, path, table)
+        return parquet_source(workspace, path, table)
     if ending in _JSON:
         return JsonFactsSource(workspace, path, options.relation_key, number)
     if ending in (".db", ".sqlite", ".sqlite3", ".duckdb"):
@@ -131,3 +134,61 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, options: Impo
         ending, "known are .csv, .tsv, .xlsx, .parquet, .jsonl, SQLite and DuckDB files; set delimiter for other text"
     )
     raise DataError(f"{path}: cannot tell what kind of file this is ({hint})")
+
+
+def _open_queries(
+    queries: Mapping[str, str], sources: Sequence[Source], tables: Tables, workspace: Workspace, stack: ExitStack
+) -> dict[str, tuple[Source, SourceTable]]:
+    """Return each query as a table, with the source that runs it.
+
+    Args:
+        queries: each is called as its table will be.
+        sources: all that was opened.
+        tables: what these hold.
+        workspace: where the tables will be brought.
+        stack: closes what is opened here.
+    """
+    for name in queries:
+        if name in tables:
+            raise DataError(f"{query_name(name)}: a table of {tables[name][0].location} is called so; give it another name")
+    if not queries:
+        return {}
+    source = sources[0]
+    if len(sources) > 1 or not isinstance(source, (PostgresSource, SqliteSource, DuckdbSource)):
+        prefix = temporary_prefix()
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True))
+        path = Path(folder) / "tables.duckdb"
+        _copy_tables(workspace, queries, tables, path)
+        source = ConfinedDuckdb(workspace, path, source.location)
+        stack.callback(source.close)
+    return {name: (source, source.query(name, sql)) for name, sql in queries.items()}
+
+
+def _copy_tables(workspace: Workspace, queries: Mapping[str, str], tables: Tables, path: Path) -> None:
+    """Make a DuckDB file of the tables that the queries name."""
+    workspace.run(f"ATTACH {literal(str(path))} AS query_tables")
+    try:
+        named = {each.lower() for name, sql in queries.items() for each in workspace.table_names(sql, query_name(name))}
+    except WorkspaceError:  # DuckDB cannot tell without the tables
+        named = {name.lower() for name in tables}
+    for number, (name, (source, table)) in enumerate(tables.items()):
+        columns = [column for column in table.columns if column.kind != "unreadable"]
+        if name.lower() in named and table.is_readable and columns:
+            source.stage(table, columns, f"query_table_{number}")
+            _copy(workspace, f"query_table_{number}", table.name, columns)
+    workspace.run("DETACH query_tables")
+
+
+def _copy(workspace: Workspace, staged: str, table: str, columns: Sequence[SourceColumn]) -> None:
+    chosen = ", ".join(
+        f"{cleaned(name, kind, workspace.null_text)} AS {quoted(column.name)}"
+        for column, (name, kind) in zip(columns, workspace.describe(staged, table), strict=True)
+    )
+    targets = {"main": table}
+    schema, dot, name = table.partition(".")
+    if dot:  # whether that is a schema or part of a name, a query may write it as either
+        workspace.run(f"CREATE SCHEMA IF NOT EXISTS query_tables.{quoted(schema)}", table)
+        targets[schema] = name
+    for schema, name in targets.items():
+        target = f"query_tables.{quoted(schema)}.{quoted(name)}"
+        workspace.run(f"CREATE TABLE {target} AS SELECT {chosen} FROM {staged}", table)  # noqa: S608

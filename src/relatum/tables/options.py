@@ -9,8 +9,7 @@ from typing import Any, Literal
 from relatum.data.row_store import SHAPES
 from relatum.errors import DataError, SettingError, UnknownNameError
 from relatum.settings import Checked, setting
-from relatum.tables.source import SourceTable
-from relatum.tables.sql_text import check_queries
+from relatum.tables.source import SourceTable, check_queries
 from relatum.tables.text_form import TextForm
 
 __all__ = ["EVERY_COLUMN", "Choices", "ColumnRef", "ImportOptions", "full_name"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,9 @@ from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.tables.engine import CsvRows, Workspace, literal, quoted
-from relatum.tables.servers import PATIENCE, PIECE, ServerSource, as_sentence, connected, without_password
-from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys
-from relatum.tables.sql_text import query_error, query_table, subquery
-from relatum.tables.table import Table, Value, creation, listed_columns, split_name, update_from, value_text
+from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, gathered, without_password
+from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, query_error, query_table, subquery
+from relatum.tables.table import Database, Table, Value, listed_columns, split_name, value_text
 
 if TYPE_CHECKING:
     import psycopg
@@ -152,17 +151,8 @@ class PostgresSource(ServerSource):
     def batches(self, sql: str) -> Iterator[CsvRows]:
         """Yield the rows of a query, all text, in batches; the server writes them as CSV."""
         statement = f"COPY ({sql}) TO STDOUT (FORMAT csv, FORCE_QUOTE *, ENCODING 'UTF8')"
-        text, rows, longest = bytearray(), 0, 0
         with self._connection.cursor() as cursor, cursor.copy(statement.encode()) as copy:
-            for row in self._copied(copy):
-                text += row
-                rows += 1
-                longest = max(longest, len(row))
-                if len(text) >= PIECE:
-                    yield CsvRows(text, rows, longest)
-                    text, rows, longest = bytearray(), 0, 0
-        if rows:
-            yield CsvRows(text, rows, longest)
+            yield from gathered(CsvRows(row, 1, len(row)) for row in self._copied(copy))
 
     def _copied(self, copy: psycopg.Copy) -> Iterator[memoryview | bytes | bytearray]:
         """Yield each row of a copy. What has come is taken at once: the driver, which takes long, only waits for more."""
@@ -219,10 +209,10 @@ def open_postgres(url: str) -> Iterator[PostgresTarget]:
         raise as_sentence(location, error) from None
 
 
-class PostgresTarget:
+class PostgresTarget(Database):
     """An open PostgreSQL database."""
 
-    whole = "CAST(0 AS BIGINT)"
+    type_of = "CAST(pg_typeof({}) AS TEXT)"
 
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], location: str) -> None:
         self._connection, self.location = connection, location
@@ -241,13 +231,9 @@ class PostgresTarget:
             raise DataError(f"{self.location}: {table!r} is not a table")
         return [str(name) for _, name in found if name is not None] if found else None
 
-    def create(self, table: Table) -> None:
-        """Make a table without rows."""
-        self.run(creation(self, table))
-
-    def run(self, sql: str) -> None:
+    def execute(self, sql: str) -> psycopg.Cursor[tuple[Any, ...]]:
         """Run a statement; a percent sign in a name is one."""
-        self._connection.execute(sql.encode())
+        return self._connection.execute(sql.encode())
 
     def insert(self, table: Table) -> None:
         """Copy the rows; the server reads each value as the type of its column."""
@@ -262,11 +248,6 @@ class PostgresTarget:
         """Make it last."""
         self._connection.commit()
 
-    def create_log(self, table: Table) -> bool:
-        """Make a table in the transaction."""
-        self.create(table)
-        return True
-
     def rows_of(self, table: str) -> str:
         """Return the name in quotes; a table that others inherit from has its own rows alone, as they are read."""
         found = self._connection.execute(_TYPES.encode(), (self.sql_name(table),)).fetchone()
@@ -275,9 +256,9 @@ class PostgresTarget:
     def lock(self, tables: Sequence[str]) -> None:
         """Keep others from writing to these tables, not from reading them, and have values as text in one form."""
         for setting, value in _LOCAL.items():
-            self.run(f"SET LOCAL {setting} = {literal(value)}")
+            self.execute(f"SET LOCAL {setting} = {literal(value)}")
         for table in tables:
-            self.run(f"LOCK TABLE {self.rows_of(table)} IN SHARE ROW EXCLUSIVE MODE")
+            self.execute(f"LOCK TABLE {self.rows_of(table)} IN SHARE ROW EXCLUSIVE MODE")
 
     def temporary(self, name: str) -> str:
         """Return the name of a temporary table."""
@@ -285,46 +266,17 @@ class PostgresTarget:
 
     def stage(self, name: str, query: str, rows: Iterable[tuple[Value, ...]], keys: Sequence[str]) -> None:
         """Make a temporary table that ends with the transaction; the server reads each value as the type of its column."""
-        self.run(f"CREATE TEMP TABLE {quoted(name)} ON COMMIT DROP AS {query}")
+        self.execute(f"CREATE TEMP TABLE {quoted(name)} ON COMMIT DROP AS {query}")
         with self._connection.cursor() as cursor, cursor.copy(f"COPY {self.temporary(name)} FROM STDIN".encode()) as copy:
             for row in rows:
                 copy.write_row([value_text(value) for value in row])
-        self.run(f"ANALYZE {self.temporary(name)}")
-
-    def ask(self, sql: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
-        return self._connection.execute(sql.encode()).fetchall()
-
-    def change(self, sql: str) -> int:
-        """Run an UPDATE and return how many rows it has changed."""
-        return self._connection.execute(sql.encode()).rowcount
+        self.execute(f"ANALYZE {self.temporary(name)}")
 
     def same(self, left: str, right: str) -> str:
         """Return the test that two values are equal or both NULL; its first half, unlike the second, can be hashed."""
-        texts = " = ".join(f"coalesce({_text(value)}, '')" for value in (left, right))
-        return f"({texts} AND {left} IS NOT DISTINCT FROM {right})"
-
-    def identical(self, left: str, right: str) -> str:
-        """Return the test that two values are the same: no other has their text."""
-        return f"{_text(left)} = {_text(right)}"
-
-    def stored(self, table: str, column: str) -> tuple[str, str]:
-        """Return the values of a column of the table `t` as text, and their type."""
-        value = f"t.{quoted(column)}"
-        return _text(value), f"CAST(pg_typeof({value}) AS TEXT)"
-
-    def updating(self, table: str, given: str, joined: str, settings: Mapping[str, str], test: str) -> str:
-        """Return the UPDATE of a table `t` joined with a temporary one `g`."""
-        return update_from(self.rows_of(table), given, joined, settings, test)
-
-    def value(self, text: str, kind: str) -> Value:
-        """Return the text: it becomes the type of its column."""
-        return text
+        texts = " = ".join(f"coalesce(CAST({value} AS TEXT), '')" for value in (left, right))
+        return f"({texts} AND {super().same(left, right)})"
 
     def _check_length(self, name: str) -> None:
         if len(name.encode()) > _LONGEST:
             raise DataError(f"{self.location}: names have at most {_LONGEST} bytes there, and {name!r} has more")
-
-
-def _text(value: str) -> str:
-    return f"CAST({value} AS TEXT)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from relatum.errors import DataError
@@ -13,7 +13,7 @@ from relatum.tables.engine import CsvRows, Workspace
 from relatum.tables.source import SourceColumn, SourceTable
 from relatum.tables.values import stage_text
 
-__all__ = ["PATIENCE", "PIECE", "ServerSource", "as_sentence", "connected", "without_password"]
+__all__ = ["PATIENCE", "ServerSource", "as_sentence", "connected", "gathered", "without_password"]
 
 PATIENCE = 10  # seconds to wait for a connection
 PIECE = 1 << 24  # bytes of rows that are brought into the workspace together
@@ -50,6 +50,19 @@ def connected(connect: Callable[[], Connection], is_worth_another: Callable[[Exc
             raise
     time.sleep(_PAUSE)
     return connect()
+
+
+def gathered(pieces: Iterable[CsvRows]) -> Iterator[CsvRows]:
+    """Yield rows in batches of about PIECE bytes."""
+    text, rows, longest = bytearray(), 0, 0
+    for piece in pieces:
+        text += piece.text
+        rows, longest = rows + piece.rows, max(longest, piece.longest)
+        if len(text) >= PIECE:
+            yield CsvRows(text, rows, longest)
+            text, rows, longest = bytearray(), 0, 0
+    if rows:
+        yield CsvRows(text, rows, longest)
 
 
 class ServerSource(ABC):

@@ -1,14 +1,30 @@
-"""What every kind of source tells of its tables, and what it is asked to do."""
+"""What every kind of source tells of its tables, what it is asked to do, and queries in SQL that are one more table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from relatum.data.row_store import TableReference
+from relatum.data.vocabulary import fault_of
+from relatum.errors import DataError, SettingError
 
-__all__ = ["Kind", "Source", "SourceColumn", "SourceTable", "kind_of", "other_keys", "same_name"]
+__all__ = [
+    "Kind",
+    "Source",
+    "SourceColumn",
+    "SourceTable",
+    "check_queries",
+    "kind_of",
+    "other_keys",
+    "query_error",
+    "query_name",
+    "query_table",
+    "same_name",
+    "subquery",
+]
 
 # `unknown` is text whose values tell what it is, once they have been seen; `unreadable` cannot be the name of anything.
 Kind = Literal["number", "date", "text", "unknown", "unreadable"]
@@ -104,3 +120,50 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
+
+
+_FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w*)", re.DOTALL)
+
+
+def check_queries(queries: Mapping[str, str]) -> None:
+    """Refuse queries that are not a SELECT by their first word; whether there is more than one, the database knows."""
+    if not isinstance(queries, Mapping):
+        raise SettingError("sql: must be queries by the names of their tables")
+    for name, sql in queries.items():
+        if fault := fault_of(name):
+            raise SettingError(f"sql: the name of a query: {fault}")
+        found = _FIRST_WORD.match(sql) if isinstance(sql, str) else None
+        word = found[1] if found else ""
+        if word.upper() not in ("SELECT", "WITH"):
+            raise SettingError(f"sql: {name}: a query begins with SELECT or WITH, not with {word or 'nothing'}")
+
+
+def query_name(name: str) -> str:
+    """Return what messages call a query."""
+    return f"query {name!r}"
+
+
+def query_error(name: str, message: str) -> DataError:
+    """Return a database's message about a query as one sentence."""
+    # Inside of parentheses a second statement is a semicolon that cannot be.
+    if re.search(r"near [\"']?;|multiple commands|one statement at a time", message):
+        message = "must be one statement"
+    elif "not authorized" in message or "prohibited" in message:
+        message = f"{message}: a query cannot write"
+    return DataError(f"{query_name(name)}: {' '.join(message.split())}")
+
+
+def subquery(sql: str) -> str:
+    """Return a query as what can follow FROM; a comment at its end does not swallow the parenthesis."""
+    return f"(\n{sql.strip().rstrip(';')}\n)"
+
+
+def query_table(name: str, columns: Sequence[SourceColumn]) -> SourceTable:
+    """Return a query as a table; columns without a name of their own are refused."""
+    names = [column.name for column in columns]
+    for position, column in enumerate(names):
+        if column in names[:position]:
+            raise DataError(f"{query_name(name)}: two columns are called {column!r}; give one another name with AS")
+        if fault := fault_of(column):
+            raise DataError(f"{query_name(name)}, column {position + 1}: {fault}; give it a name with AS")
+    return SourceTable(name, tuple(columns))

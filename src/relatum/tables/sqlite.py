@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.tables.engine import BATCH, Batch, Texts, Workspace, quoted
-from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, same_name
-from relatum.tables.table import Table, Value, creation, listed_columns, update_from
+from relatum.tables.source import (
+    Kind,
+    SourceColumn,
+    SourceTable,
+    other_keys,
+    query_error,
+    query_table,
+    same_name,
+    subquery,
+)
+from relatum.tables.table import Database, Table, Value, listed_columns
 from relatum.tables.values import stage_text
 
-__all__ = ["SqliteSource", "SqliteTarget", "connect_to_read", "copy_sqlite", "open_sqlite", "texts_of"]
+__all__ = ["SqliteSource", "SqliteTarget", "copy_sqlite", "open_sqlite", "texts_of"]
 
 _TEXTS = ("CHAR", "CLOB", "TEXT", "BOOL", "UUID")
+_READS = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
+_FORBIDDEN = ("load_extension", "fts3_tokenizer", "readfile", "writefile", "edit")  # functions that reach further
+_STEPS = 100_000  # of SQLite's machine between looks at whether somebody wants to stop
 
 
 class SqliteSource:
@@ -33,6 +46,7 @@ class SqliteSource:
             self._connection.execute("PRAGMA trusted_schema = OFF")
             self._connection.execute("PRAGMA query_only = ON")
             self._connection.execute("BEGIN")  # one state of the database, whoever writes meanwhile
+            self._queries: dict[str, str] = {}
             wanted = ("table", "view") if views else ("table",)
             self._listed = {
                 str(row[1]): row[2] == "view"
@@ -52,19 +66,38 @@ class SqliteSource:
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Copy a table as text; then numbers and dates are found."""
+        rows, total = self._queries.get(table.name), 0
         try:
-            total = self._connection.execute(f"SELECT count(*) FROM {quoted(table.name)}").fetchone()[0]  # noqa: S608
-            stage_text(self._workspace, table.name, columns, self._batches(table, columns), total, target)
+            if rows is None:
+                rows = quoted(table.name)
+                total = self._connection.execute(f"SELECT count(*) FROM {rows}").fetchone()[0]  # noqa: S608
+            stage_text(self._workspace, table.name, columns, self._batches(rows, columns), total, target)
         except (sqlite3.Error, UnicodeError) as error:
+            if table.name in self._queries:
+                raise query_error(table.name, str(error)) from None
             raise DataError(f"{self.location}, table {table.name!r}: {error}") from None
+
+    def query(self, name: str, sql: str) -> SourceTable:
+        """Return a query as one more table; from now on nothing but reading is let happen."""
+        self._connection.set_authorizer(_authorize)
+        self._connection.set_progress_handler(_continue, _STEPS)
+        self._queries[name] = subquery(sql)
+        try:
+            described = self._connection.execute(f"SELECT * FROM {self._queries[name]} LIMIT 0").description  # noqa: S608
+        except (sqlite3.Error, UnicodeError) as error:
+            raise query_error(name, str(error)) from None
+        names = [str(each[0]) for each in described]
+        # SQLite calls the second column of a name `id:1`.
+        own = [re.sub(r":\d+$", "", each) if re.sub(r":\d+$", "", each) in names else each for each in names]
+        return query_table(name, [SourceColumn(each, "", "unknown") for each in own])
 
     def close(self) -> None:
         """Close the database."""
         self._connection.close()
 
-    def _batches(self, table: SourceTable, columns: Sequence[SourceColumn]) -> Iterator[Batch]:
+    def _batches(self, source: str, columns: Sequence[SourceColumn]) -> Iterator[Batch]:
         chosen = ", ".join(quoted(column.name) for column in columns) or "NULL"
-        cursor = self._connection.execute(f"SELECT {chosen} FROM {quoted(table.name)}")  # noqa: S608
+        cursor = self._connection.execute(f"SELECT {chosen} FROM {source}")  # noqa: S608
         while rows := cursor.fetchmany(BATCH):
             yield [texts_of(column) for column in zip(*rows, strict=True)]
 
@@ -144,6 +177,18 @@ def texts_of(values: Sequence[object]) -> Texts:
     return list(map(repr, values)) if types <= {int, float} else list(map(_text_of, values))
 
 
+def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    """Return whether a query may do something."""
+    if action not in _READS or (action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN):
+        return sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_OK
+
+
+def _continue() -> int:
+    """Go on; what a signal raises is raised here, and stops the query."""
+    return 0
+
+
 _PATIENCE = 10.0  # seconds to wait for others who write
 _ERRORS = (sqlite3.Error, OverflowError, UnicodeError)
 
@@ -189,10 +234,8 @@ def _recover(path: Path) -> None:
         connection.execute("SELECT count(*) FROM sqlite_schema")
 
 
-class SqliteTarget:
+class SqliteTarget(Database):
     """An open SQLite database."""
-
-    whole = "CAST(0 AS BIGINT)"
 
     def __init__(self, connection: sqlite3.Connection, location: str) -> None:
         self._connection, self.location = connection, location
@@ -211,13 +254,9 @@ class SqliteTarget:
             raise DataError(f"{self.location}: {table!r} is a view, not a table")
         return [str(row[1]) for row in self._connection.execute(f"PRAGMA main.table_info({quoted(table)})")]
 
-    def create(self, table: Table) -> None:
-        """Make a table without rows."""
-        self.run(creation(self, table))
-
-    def run(self, sql: str) -> None:
+    def execute(self, sql: str) -> sqlite3.Cursor:
         """Run a statement."""
-        self._connection.execute(sql)
+        return self._connection.execute(sql)
 
     def insert(self, table: Table) -> None:
         """Insert the rows; values are parameters."""
@@ -229,17 +268,9 @@ class SqliteTarget:
         """Make it last."""
         self._connection.execute("COMMIT")
 
-    def create_log(self, table: Table) -> bool:
-        """Make a table in the transaction."""
-        self.create(table)
-        return True
-
     def rows_of(self, table: str) -> str:
         """Return the name in quotes, with its database: a temporary table may have the same name."""
         return f"main.{quoted(table)}"
-
-    def lock(self, tables: Sequence[str]) -> None:
-        """The transaction has locked the whole file."""
 
     def temporary(self, name: str) -> str:
         """Return the name of a temporary table."""
@@ -255,14 +286,6 @@ class SqliteTarget:
             columns.execute(f"CREATE INDEX {self.temporary(f'{name}_keys')} ON {quoted(name)} ({', '.join(keys)})")
             columns.execute(f"ANALYZE {self.temporary(name)}")
 
-    def ask(self, sql: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
-        return self._connection.execute(sql).fetchall()
-
-    def change(self, sql: str) -> int:
-        """Run an UPDATE and return how many rows it has changed."""
-        return self._connection.execute(sql).rowcount
-
     def same(self, left: str, right: str) -> str:
         """Return the test that two values are equal or both NULL."""
         return f"{left} IS {right}"
@@ -275,10 +298,6 @@ class SqliteTarget:
         """Return values as text, in which quote() keeps all digits of a fraction, and their own type, not the column's."""
         value = f"t.{quoted(column)}"
         return f"CASE typeof({value}) WHEN 'real' THEN quote({value}) ELSE CAST({value} AS TEXT) END", f"typeof({value})"
-
-    def updating(self, table: str, given: str, joined: str, settings: Mapping[str, str], test: str) -> str:
-        """Return the UPDATE of a table `t` joined with a temporary one `g`."""
-        return update_from(self.rows_of(table), given, joined, settings, test)
 
     def value(self, text: str, kind: str) -> Value:
         """Return the value that has a text and a type."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal
 
 from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError
@@ -21,7 +22,6 @@ __all__ = [
     "Table",
     "Value",
     "check_distinct",
-    "creation",
     "declared",
     "free_name",
     "listed_columns",
@@ -94,26 +94,90 @@ Mode = Literal["new", "append", "replace"]
 _TYPES = {"whole": "BIGINT", "number": "DOUBLE PRECISION", "text": "TEXT"}  # known to SQL databases all over
 
 
-class Database(Protocol):
-    """An open database with a transaction under way; what is not committed did not happen."""
+class Database(ABC):
+    """An open database with a transaction under way; what is not committed did not happen.
 
+    Its rows can be changed as well. What methods for that take and return as values are expressions of SQL; in these `t` is
+    a table and `g` a temporary one. Where engines agree, what is here is what they do.
+    """
+
+    location: str
+    whole = "CAST(0 AS BIGINT)"  # a number of the type for whole numbers
+    type_of = "typeof({})"  # the type of a value, as text
+
+    @abstractmethod
     def sql_name(self, table: str) -> str:
         """Return the name of a table as SQL has it, or refuse one that cannot be."""
 
+    @abstractmethod
     def columns(self, table: str) -> list[str] | None:
         """Return the columns of a table, or None if nothing of that name is there; a view is refused."""
 
-    def create(self, table: Table) -> None:
-        """Make a table without rows; all that are wanted are made before any row is changed."""
+    @abstractmethod
+    def execute(self, sql: str) -> Any:
+        """Run a statement as it stands and return its cursor."""
 
-    def run(self, sql: str) -> None:
-        """Run a statement."""
-
+    @abstractmethod
     def insert(self, table: Table) -> None:
         """Put the rows of a table into the one of its name."""
 
+    @abstractmethod
     def commit(self) -> None:
         """End the transaction well."""
+
+    @abstractmethod
+    def temporary(self, name: str) -> str:
+        """Return the name of a temporary table as SQL has it."""
+
+    @abstractmethod
+    def stage(self, name: str, query: str, rows: Iterable[tuple[Value, ...]], keys: Sequence[str]) -> None:
+        """Make a temporary table of a query and add rows, as values of the types of its columns; `keys` will be joined."""
+
+    def create(self, table: Table) -> None:
+        """Make a table without rows; all that are wanted are made before any row is changed."""
+        self.execute(f"CREATE TABLE {self.sql_name(table.name)} ({declared(table)})")
+
+    def create_log(self, table: Table) -> bool:
+        """Make a table for the log; return whether the transaction is still under way, or was rolled back for that."""
+        self.create(table)
+        return True
+
+    def rows_of(self, table: str) -> str:
+        """Return a table as FROM and UPDATE have it."""
+        return self.sql_name(table)
+
+    def lock(self, tables: Sequence[str]) -> None:  # noqa: B027
+        """Keep others from writing to these tables until the transaction ends; an open file is locked as it is."""
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        return list(self.execute(sql).fetchall())
+
+    def change(self, sql: str) -> int:
+        """Run an UPDATE and return how many rows it has changed."""
+        return int(self.execute(sql).rowcount)
+
+    def same(self, left: str, right: str) -> str:
+        """Return the test that two values of one type are equal or both NULL."""
+        return f"{left} IS NOT DISTINCT FROM {right}"
+
+    def identical(self, left: str, right: str) -> str:
+        """Return the test that two values of one column are the same in all that can be seen of them."""
+        return f"CAST({left} AS TEXT) = CAST({right} AS TEXT)"
+
+    def stored(self, table: str, column: str) -> tuple[str, str]:
+        """Return the values of a column of the table `t` as text that gives the same value again, and their type as text."""
+        value = f"t.{quoted(column)}"
+        return f"CAST({value} AS TEXT)", self.type_of.format(value)
+
+    def updating(self, table: str, given: str, joined: str, settings: Mapping[str, str], test: str) -> str:
+        """Return the UPDATE of a table `t` joined with a temporary one `g`: a value for each column, where a test holds."""
+        listed = ", ".join(f"{quoted(column)} = {value}" for column, value in settings.items())
+        return f"UPDATE {self.rows_of(table)} AS t SET {listed} FROM {given} AS g WHERE {joined} AND ({test})"  # noqa: S608
+
+    def value(self, text: str, kind: str) -> Value:
+        """Return what to hand to `stage` for the value that has a text and a type."""
+        return text
 
 
 class DatabaseTarget:
@@ -160,7 +224,7 @@ class DatabaseTarget:
                 database.create(table)
         for name in there:
             if self._mode == "replace":
-                database.run(f"DELETE FROM {database.sql_name(name)}")  # noqa: S608
+                database.execute(f"DELETE FROM {database.sql_name(name)}")  # noqa: S608
 
     def _is_there(self, database: Database, table: Table) -> bool:
         """Return whether a table is there already, or refuse one that rows should not, or cannot, be put into."""
@@ -193,17 +257,6 @@ def declared(table: Table, text: str = _TYPES["text"]) -> str:
     """Return the columns of a table as CREATE TABLE has them; `text` is the type for text of any length."""
     types = {**_TYPES, "text": text}
     return ", ".join(f"{quoted(column.name)} {types[column.form]}" for column in table.columns)
-
-
-def creation(database: Database, table: Table) -> str:
-    """Return the statement that makes a table."""
-    return f"CREATE TABLE {database.sql_name(table.name)} ({declared(table)})"
-
-
-def update_from(rows: str, given: str, joined: str, settings: Mapping[str, str], test: str) -> str:
-    """Return the UPDATE of a table `t` joined with another one, `g`, as most databases have it."""
-    listed = ", ".join(f"{quoted(column)} = {value}" for column, value in settings.items())
-    return f"UPDATE {rows} AS t SET {listed} FROM {given} AS g WHERE {joined} AND ({test})"  # noqa: S608
 
 
 def listed_columns(table: Table) -> str:

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from relatum.datasets.file_types import database_in, is_mysql, is_postgres
 from relatum.errors import DataError, SettingError
@@ -20,7 +19,7 @@ from relatum.tables.postgres import open_postgres
 from relatum.tables.servers import without_password
 from relatum.tables.sqlite import open_sqlite
 from relatum.tables.table import Database, DatabaseTarget, Mode, Table, check_distinct
-from relatum.tables.text_files import write_csv, write_json_lines, write_tsv
+from relatum.tables.text_files import write_delimited, write_json_lines
 
 __all__ = ["Target", "target_of", "write"]
 
@@ -28,28 +27,9 @@ Opener = Callable[[Path, Path], AbstractContextManager[Database]]
 
 Writer = Callable[[Iterable[Table], Path], None]
 
-_DELIMITED = {".csv": write_csv, ".tsv": write_tsv}
+_DELIMITED = {".csv": partial(write_delimited, delimiter=","), ".tsv": partial(write_delimited, delimiter="\t")}
 _WRITERS: dict[str, Writer] = {**_DELIMITED, ".jsonl": write_json_lines, ".parquet": write_parquet}
 _DATABASES: dict[str, Opener] = {".db": open_sqlite, ".sqlite": open_sqlite, ".sqlite3": open_sqlite, ".duckdb": open_duckdb}
-
-
-class Target(Protocol):
-    """What tables are written to; `location` is what it is called, without any password."""
-
-    @property
-    def location(self) -> str: ...  # noqa: D102
-
-    @property
-    def is_database(self) -> bool: ...  # noqa: D102
-
-    def check(self, tables: Sequence[Table]) -> None:
-        """Refuse what `write` would refuse, as far as that can be known before there are rows."""
-
-    def write(self, tables: Sequence[Table]) -> None:
-        """Write all tables, or nothing."""
-
-    def write_parts(self, parts: Iterable[Table]) -> None:
-        """Write one table whose rows come part by part, all of them or nothing; at least one part, which may be empty."""
 
 
 def write(
@@ -193,3 +173,6 @@ class _FileTarget:
 def _check_folder(path: Path) -> None:
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise DataError(f"{path.parent}: no such directory, or nothing can be written there")
+
+
+Target = DatabaseTarget | _NewDatabase | _FileTarget  # what tables are written to; `location` has no password

@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import tempfile
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from glob import escape
@@ -15,19 +16,21 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from relatum.datasets.text_lines import require_columns, require_unpacked, whole_lines
-from relatum.errors import DataError, FormatError
+from relatum.errors import DataError, FormatError, RelatumWarning
 from relatum.files import temporary_prefix
 from relatum.tables.engine import BATCH, Workspace, WorkspaceError, literal
-from relatum.tables.formulas import noticed, without_formulas
 from relatum.tables.source import SourceColumn, SourceTable
-from relatum.tables.table import Table, free_name
+from relatum.tables.table import Table, Value, free_name
 from relatum.tables.text_form import TextForm, header_fault, is_gzip, numbered, text_chunks, with_row_name
 from relatum.tables.values import infer_types
 
-__all__ = ["DelimitedSource", "JsonFactsSource", "write_csv", "write_json_lines", "write_tsv"]
+__all__ = ["DelimitedSource", "JsonFactsSource", "write_delimited", "write_json_lines"]
 
 _DELIMITERS = ",;\t|"
 _LONGEST_HEADER = 1 << 20
+# Text that a spreadsheet takes for a formula when it opens a CSV file, and may run.
+_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 class DelimitedSource:
@@ -275,16 +278,6 @@ def _text(relation: str, role: object, value: object) -> str | None:
     raise DataError(f"{relation!r}, {role!r}: a nested value cannot name an entity")
 
 
-def write_csv(tables: Iterable[Table], path: Path, *, escape_formulas: bool = False) -> None:
-    """Write one table, or its parts as they come, with a header; no value is an empty field."""
-    _write_delimited(tables, path, ",", escape_formulas)
-
-
-def write_tsv(tables: Iterable[Table], path: Path, *, escape_formulas: bool = False) -> None:
-    """Write what `write_csv` does, with tabs for commas."""
-    _write_delimited(tables, path, "\t", escape_formulas)
-
-
 def write_json_lines(tables: Iterable[Table], path: Path) -> None:
     """Write tables as one object a row, which says what relation it is of."""
     with path.open("x", encoding="utf-8", newline="\n") as file:
@@ -294,14 +287,15 @@ def write_json_lines(tables: Iterable[Table], path: Path) -> None:
                 file.write(json.dumps(dict(zip(names, (table.relation, *row), strict=True)), ensure_ascii=False) + "\n")
 
 
-def _write_delimited(tables: Iterable[Table], path: Path, delimiter: str, escape_formulas: bool) -> None:
+def write_delimited(tables: Iterable[Table], path: Path, delimiter: str, *, escape_formulas: bool = False) -> None:
+    """Write one table, or its parts as they come, with a header; no value is an empty field."""
     parts = iter(tables)
     first = next(parts)
     rows = (row for part in chain([first], parts) for row in part.rows())
     with path.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(_LineFeeds(file), delimiter=delimiter, lineterminator="\r\n")
-        writer.writerows(without_formulas([tuple(first.names)]) if escape_formulas else [first.names])
-        writer.writerows(without_formulas(rows) if escape_formulas else noticed(rows))
+        writer.writerows(_without_formulas([tuple(first.names)]) if escape_formulas else [first.names])
+        writer.writerows(_without_formulas(rows) if escape_formulas else _noticed(rows))
 
 
 class _LineFeeds:
@@ -313,3 +307,27 @@ class _LineFeeds:
     def write(self, row: str) -> None:
         """Write a row, which comes as a whole."""
         self._file.write(row.removesuffix("\r\n") + "\n")
+
+
+def _without_formulas(rows: Iterable[tuple[Value, ...]]) -> Iterator[tuple[Value, ...]]:
+    """Yield rows whose texts no spreadsheet takes for formulas: an apostrophe stands before those that it would."""
+    for row in rows:
+        yield tuple(f"'{value}" if _is_formula(value) else value for value in row)
+
+
+def _noticed(rows: Iterable[tuple[Value, ...]]) -> Iterator[tuple[Value, ...]]:
+    """Yield rows as they are; at the end warn of the texts that a spreadsheet would take for formulas."""
+    found = 0
+    for row in rows:
+        found += sum(map(_is_formula, row))
+        yield row
+    if found:
+        warnings.warn(
+            f"texts written that a spreadsheet would take for formulas: {found:,}; set escape_formulas to disarm them",
+            RelatumWarning,
+            stacklevel=2,
+        )
+
+
+def _is_formula(value: Value) -> bool:
+    return isinstance(value, str) and value.startswith(_STARTS) and not _NUMBER.fullmatch(value)

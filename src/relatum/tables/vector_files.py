@@ -126,15 +126,16 @@ def _read(
     for column in columns if not lists else ():
         if kind_of(types[column]) != "number":
             raise DataError(f"vectors: {path}: column {heads[int(column[1:])]!r} holds no numbers")
-    length = len(columns)
-    if lists:
-        least, length, absent = workspace.one(
-            f"SELECT min(len({lists[0]})), max(len({lists[0]})), count(*) - count({lists[0]}) FROM vectors",  # noqa: S608
-            str(path),
-        )
-        if least != length or absent:
-            raise DataError(f"vectors: {path}: its lists have {0 if absent else least} to {length} numbers, not one length")
-    count = workspace.one("SELECT count(*) FROM vectors", str(path))[0]
+    # A column of lists as it is, or one list of the columns; a number that is missing is found below.
+    numbers = ", ".join(f"coalesce(CAST({column} AS FLOAT), 'nan'::FLOAT)" for column in columns)
+    vector = f"CAST({lists[0]} AS FLOAT[])" if lists else f"[{numbers}]"
+    vectors = f"SELECT {vector} AS v FROM vectors"  # noqa: S608
+    least, length, absent, count = workspace.one(
+        f"SELECT min(len(v)), max(len(v)), count(*) - count(v), count(*) FROM ({vectors})",  # noqa: S608
+        str(path),
+    )
+    if least != length or absent:
+        raise DataError(f"vectors: {path}: its lists have {0 if absent else least} to {length} numbers, not one length")
     if not count or not length or count * length > _MOST:
         raise DataError(f"vectors: {path}: {count:,} vectors of {length or 0:,} numbers; there may be {_MOST:,} in all")
     text = f"SELECT {text_of(f'c{key}', types[f'c{key}'])} AS name FROM vectors"  # noqa: S608
@@ -145,14 +146,7 @@ def _read(
     if twice:
         raise DataError(f"vectors: {path}: {twice[0]!r} is there twice")
     values = np.empty((count, length), np.float32)
-    if lists:
-        cast = f"SELECT CAST({lists[0]} AS FLOAT[]) AS v FROM vectors"  # noqa: S608
-        values[:] = np.stack(workspace.arrays(cast, str(path))["v"].tolist())
-    for index, column in enumerate(columns if not lists else ()):
-        values[:, index] = workspace.arrays(
-            f"SELECT coalesce(CAST({column} AS FLOAT), 'nan'::FLOAT) AS v FROM vectors",  # noqa: S608
-            str(path),
-        )["v"]
+    values[:] = np.stack(workspace.arrays(vectors, str(path))["v"].tolist())
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
         raise DataError(f"vectors: {path}: the vector of {names[row]!r} has a number that is missing or not finite")

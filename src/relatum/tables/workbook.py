@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
+import re
+import struct
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
+from xml.parsers import expat
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 from relatum.errors import DataError, FormatError
 from relatum.extras import optional
@@ -17,7 +23,6 @@ from relatum.tables.engine import BATCH, Batch, Workspace
 from relatum.tables.source import SourceColumn, SourceTable
 from relatum.tables.text_form import header_fault, numbered, with_row_name
 from relatum.tables.values import infer_types
-from relatum.tables.workbook_copy import checked_copy
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet
@@ -29,6 +34,15 @@ Cell = int | float | str | bool | dt.time | dt.date | dt.datetime | dt.timedelta
 _BATCH_CELLS = 1 << 21
 _SCAN = 100  # rows that tell whether a first row names all columns
 _MOST_WHOLE = 1e17  # floats above are not known to the digit
+
+_MOST_BYTES = 512 << 20  # of all parts, unpacked
+_MOST_CELLS = 20_000_000  # from the first cell of a sheet to the last: a reader makes room for all of them
+_CHUNK = 1 << 20  # bytes
+_VALUES = ("v", "is", "f")
+_UNREAD = re.compile(r"(docProps|customXml|xl/(charts|drawings|media|theme|pivot\w*|comments\w*|threadedComments))/")
+_REFERENCE = re.compile(r"([A-Za-z]{1,3})([1-9][0-9]{0,6})")
+_OLE = b"\xd0\xcf\x11\xe0"  # the container of old formats, and of new ones with a password
+_DAMAGES = (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error, ValueError, expat.ExpatError)
 
 
 class WorkbookSource:
@@ -44,7 +58,7 @@ class WorkbookSource:
         self._folder = tempfile.TemporaryDirectory(prefix=temporary_prefix(), ignore_cleanup_errors=True)
         try:
             copy = Path(self._folder.name) / "copy.xlsx"
-            checked_copy(path, copy)
+            _unpack(path, copy)
             with self._guarded():
                 self._workbook = python_calamine.CalamineWorkbook.from_path(str(copy))
                 worksheet = python_calamine.SheetTypeEnum.WorkSheet
@@ -146,6 +160,82 @@ class WorkbookSource:
                 raise
             reason = " ".join(str(error).split()) or type(error).__name__
             raise FormatError(self._path, None, f"not an .xlsx file, or a damaged one ({reason})") from None
+
+
+def _unpack(path: Path, target: Path) -> None:
+    """Write the parts of an .xlsx file that hold its values to `target`, none of them packed; refuse what is too large.
+
+    Whoever reads the copy finds what was counted here, whatever sizes the file claims to have.
+    """
+    with path.open("rb") as file:
+        if file.read(4) == _OLE:
+            raise FormatError(path, None, "has a password, or is an old .xls file; save it as .xlsx without a password")
+    try:
+        with ZipFile(path) as archive, ZipFile(target, "w", ZIP_STORED) as copy:
+            parts = [each for each in archive.infolist() if each.filename.lower().endswith((".xml", ".rels"))]
+            parts = [each for each in parts if not _UNREAD.match(each.filename)]
+            if sum(part.file_size for part in parts) > _MOST_BYTES:  # zipfile reads no part beyond its size
+                raise _too_large(path, f"more than {_MOST_BYTES >> 20} MiB unpacked")
+            for part in parts:
+                with archive.open(part) as packed, copy.open(part.filename, "w") as unpacked:
+                    _copy_part(path, part.filename, packed, unpacked)
+    except (*_DAMAGES, OSError) as error:
+        if isinstance(error, FormatError) or (isinstance(error, OSError) and error.errno != errno.EINVAL):
+            raise  # an offset before the file, which is EINVAL, is the file's fault
+        raise FormatError(path, None, f"not an .xlsx file, or a damaged one ({error or type(error).__name__})") from None
+
+
+def _copy_part(path: Path, name: str, packed: IO[bytes], unpacked: IO[bytes]) -> None:
+    parser, cells = expat.ParserCreate(), _Cells()
+    parser.StartElementHandler = cells.start
+    parser.StartDoctypeDeclHandler = _refuse
+    while chunk := packed.read(_CHUNK):
+        parser.Parse(chunk, False)
+        unpacked.write(chunk)
+        if cells.rows * cells.columns > _MOST_CELLS:
+            what = f"{cells.rows:,} rows of {cells.columns:,} columns in {name!r}"
+            raise _too_large(path, f"{what} are more than {_MOST_CELLS:,} cells")
+    parser.Parse(b"", True)
+
+
+def _refuse(*_: object) -> None:
+    raise ValueError("a document type is declared, which no spreadsheet has")
+
+
+def _too_large(path: Path, what: str) -> FormatError:
+    return FormatError(path, None, f"{what}; save the sheet as CSV, which may be of any size")
+
+
+class _Cells:
+    """How far the cells of a sheet reach that have something in them: one may be there for its style alone."""
+
+    def __init__(self) -> None:
+        self.rows = self.columns = self._row = self._column = 0
+        self._is_open = False  # there is a cell that nothing was found in yet
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Note where an element begins; rows and cells without a position are beside the last one."""
+        element = tag.rpartition(":")[2]
+        if element == "row":
+            self._row, self._column, self._is_open = int(attributes.get("r", self._row + 1)), 0, False
+        elif element == "c":
+            self._column, self._is_open = self._column + 1, True
+            if (reference := attributes.get("r")) is not None:
+                self._row, self._column = _position(reference)
+        elif element in _VALUES and self._is_open:
+            self.rows, self.columns = max(self.rows, self._row), max(self.columns, self._column)
+            self._is_open = False
+
+
+def _position(reference: str) -> tuple[int, int]:
+    """Return row and column, from 1, of a cell called as `AB12`."""
+    found = _REFERENCE.fullmatch(reference)
+    if found is None:
+        raise ValueError(f"there is no cell {reference[:20]!r}")
+    column = 0
+    for letter in found[1].upper():
+        column = 26 * column + ord(letter) - 64
+    return int(found[2]), column
 
 
 def _rows(sheet: CalamineSheet) -> Iterator[tuple[int, list[Cell]]]:

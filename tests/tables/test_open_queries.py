@@ -92,7 +92,7 @@ def test_several_queries_with_comments_semicolons_and_percent_signs(source: obje
     }
 
 
-@pytest.mark.parametrize("source", SOURCES, indirect=True)
+@pytest.mark.parametrize("source", ["sqlite", "duckdb", "postgres", "files"], indirect=True)
 @pytest.mark.parametrize(
     ("sql", "message"),
     [

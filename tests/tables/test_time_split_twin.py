@@ -11,7 +11,7 @@ import pytest
 from relatum.data.hypergraph import Split
 from relatum.errors import DataError
 from relatum.tables import read
-from relatum.tables.twin_split import random_twin
+from relatum.tables.time_split import random_twin
 from support.small_tables import csv_of, sqlite_of
 
 SCRIPT = """CREATE TABLE people (id INTEGER PRIMARY KEY, city TEXT);
