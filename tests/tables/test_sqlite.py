@@ -63,7 +63,7 @@ def test_a_change_that_a_killed_process_left_half_done_is_rolled_back_by_who_rea
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("CREATE TABLE numbers (n)")
         counted = "WITH RECURSIVE r (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n < 4999) SELECT n FROM r"
-        connection.execute(f"INSERT INTO numbers {counted}")  # noqa: S608
+        connection.execute(f"INSERT INTO numbers {counted}")
         connection.execute("PRAGMA cache_size = 1")  # what is changed goes to the file before it is committed
         connection.execute("BEGIN")
         connection.execute("UPDATE numbers SET n = -1")
