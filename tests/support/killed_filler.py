@@ -19,7 +19,7 @@ from relatum.tables.postgres import PostgresTarget
 from relatum.tables.sqlite import SqliteTarget
 from relatum.tables.table import Value
 
-ROWS = 1500
+ROWS = 600
 CELLS = 4 * ROWS
 
 Act = Literal["apply", "undo"]

@@ -89,7 +89,7 @@ def check(kinds: list[str], rows: list[tuple[object, ...]], options: dict[str, o
         assert compared
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.data())
 def test_cells_have_the_numbers_that_a_loop_gives_them(data: st.DataObject) -> None:
     kinds = data.draw(st.lists(st.sampled_from(list(VALUES)), min_size=2, max_size=5))

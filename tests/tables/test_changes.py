@@ -192,7 +192,7 @@ def test_a_trigger_that_changes_what_is_written_is_no_obstacle_to_undo(database:
 
 
 def test_many_changes_are_quick(shop_to_fill: Filled, count: Callable[[int, int], int]) -> None:
-    rows = count(3_000, 50_000)
+    rows = count(2_000, 50_000)
     counted = f"SELECT 1 AS k UNION ALL SELECT k + 1 FROM r WHERE k < {rows}"  # noqa: S608
     shop_to_fill.run(
         "CREATE TABLE big (k INTEGER, g INTEGER, v TEXT, w INTEGER)",

@@ -29,7 +29,7 @@ def wide(path: Path, columns: int, rows: int = 200) -> Path:
 
 
 def test_many_tables_and_two_hundred_columns_come_whole(tmp_path: Path, count: Callable[[int, int], int]) -> None:
-    tables = count(40, 100)
+    tables = count(12, 100)
     script = "".join(
         f"CREATE TABLE t{n} (id INTEGER PRIMARY KEY, c TEXT, up INTEGER REFERENCES t{max(n - 1, 0)} (id));"
         for n in range(tables)
