@@ -63,7 +63,7 @@ def test_leaks_are_shown_with_what_they_follow_from(run: Relatum, tmp_path: Path
     code, out, _ = run("data", "check", str(tmp_path))
     assert code == 0
     assert "by permuting or dropping columns: 20 of 20, 100.0 %" in out
-    assert "rename[1, 0, 2](sold)" in out
+    assert "permute[1, 0, 2](sold)" in out
     (leak,) = json.loads(run("data", "check", str(tmp_path), "--json")[1])["leakage"]["leaks"]
     assert (leak["relation"], leak["source"], leak["columns"]) == ("bought", "sold", [1, 0, 2])
     assert (leak["how"], leak["found"], leak["test"]) == ("permuting columns", 20, 20)

@@ -90,7 +90,7 @@ def test_what_leaks_is_told_in_one_sentence() -> None:
         "100 % of the test facts of `vended` follow from training facts of `sold` by renaming alone",
     ]
     assert [leak.columns for leak in found.leaks] == [(1, 0, 2, 3), (0, 2), (1, 0), (0, 1, 2, 3)]
-    bodies = ["rename[1, 0, 2, 3](sold)", "project[0, 2](sold)", "rename[1, 0](knows)", "sold"]
+    bodies = ["permute[1, 0, 2, 3](sold)", "project[0, 2](sold)", "permute[1, 0](knows)", "sold"]
     assert [leak.body for leak in found.leaks] == bodies
     assert all(leak.expected < 0.01 for leak in found.leaks)
     assert (found.facts, found.test, found.complete) == (82 + 30 + 20 + 9, 159, True)

@@ -54,11 +54,11 @@ class Leak:
 
     @property
     def body(self) -> str:
-        """What the test facts follow from, as relational algebra: `rename[1, 0, 2](sold)`."""
+        """What the test facts follow from, as relational algebra: `permute[1, 0, 2](sold)`."""
         columns = ", ".join(map(str, self.columns))
         if len(self.columns) < self.source.arity:
             return f"project[{columns}]({self.source.name})"
-        return self.source.name if list(self.columns) == sorted(self.columns) else f"rename[{columns}]({self.source.name})"
+        return self.source.name if list(self.columns) == sorted(self.columns) else f"permute[{columns}]({self.source.name})"
 
     def __str__(self) -> str:
         share = 100 * self.found / self.test
