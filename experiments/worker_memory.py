@@ -57,8 +57,7 @@ def measured(data: Path, out: Path, workers: int, settings: dict[str, Any]) -> d
 def show_stages(run: Path, data: Path, settings: dict[str, Any]) -> None:
     """Print how much memory a worker has after each thing that it does at its start."""
     from relatum import load
-    from relatum.data.question_files import map_questions, save_questions
-    from relatum.data.questions import questions_of
+    from relatum.data.questions import map_questions, questions_of, save_questions
     from relatum.inference.validation import validator
     from relatum.models import MODELS
     from relatum.runs.directory import environment_of, load_facts, save_environment, save_facts

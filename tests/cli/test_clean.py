@@ -6,12 +6,10 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from relatum.processes import mark
 from support.command_line import Relatum
 
 # An import that waits where it has begun to write, with a workspace open, so that it can be killed there.
@@ -96,21 +94,6 @@ def test_the_next_import_to_the_same_folder_removes_what_a_killed_one_has_left(
     assert err.count("removed; a process that was killed had left it") == 2
     assert not list(tmp_path.glob(".made.*"))
     assert not list(temporary.iterdir())
-
-
-def test_what_nobody_knows_the_writer_of_counts_after_a_day(tmp_path: Path, run: Relatum) -> None:
-    elsewhere = f"{(int(mark()[:6], 16) + 1) % (1 << 24):06x}000001"
-    names = [f".a.db.0123456789ab-{elsewhere}.tmp", f".b.0123456789ab-{elsewhere}.tmp-journal"]
-    mine = ["notes.0123456789ab.tmp", ".a.tmp", f".d.0123456789ab-{elsewhere}.tmp.old", f".e.0123456789ab-{mark()}.tmp"]
-    for name in (*names, *mine):
-        (tmp_path / name).write_bytes(b"half")
-    assert not json.loads(run("clean", str(tmp_path), "--json")[1])["found"]
-    for name in (*names, *mine):
-        os.utime(tmp_path / name, (0, time.time() - 90_000))
-    found = json.loads(run("clean", str(tmp_path), "--json", "--yes")[1])["found"]
-    assert sorted(Path(one["path"]).name for one in found) == names
-    assert all(one["removed"] for one in found)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(mine)
 
 
 def test_the_scratch_of_workers_is_stale_once_nobody_trains(example_run: Path, tmp_path: Path, run: Relatum) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum import DataError, Hypergraph, RelationSchema, Split, UnknownNameError, load
 from relatum.data.merging import merge
+from support.strategies import restrict
 
 Fact = tuple[str, ...]
 FACTS = st.lists(st.tuples(st.sampled_from("rs"), *[st.sampled_from("abcdef")] * 2), max_size=8)
@@ -21,15 +21,7 @@ SCHEMA = [RelationSchema("r", 2), RelationSchema("s", 2)]
 def split_of(*parts: list[Fact]) -> Split:
     everything = Hypergraph.of([fact for part in parts for fact in part], SCHEMA)
 
-    def part_of(facts: list[Fact]) -> Hypergraph:
-        pairs = (
-            everything.schema.names.ids(fact[0] for fact in facts),
-            [everything.entities.ids(fact[1:]) for fact in facts],
-        )
-        columns = np.array(pairs[1], np.int32).reshape(len(facts), 2).T
-        return Hypergraph.sort(everything.entities, everything.schema, [(pairs[0], columns)])
-
-    train, valid, test = map(part_of, parts)
+    train, valid, test = (restrict(everything, facts) for facts in parts)
     return Split(train, valid, test)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import numpy as np
 import pytest
 import safetensors.numpy
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from relatum.data.row_store import Bins, Dependency, RowStore, RowTable, TableColumn, TableReference, TableSchema
 from relatum.data.vocabulary import Vocabulary
@@ -21,34 +20,20 @@ from support.small_tables import sqlite_of
 
 
 def store() -> RowStore:
-    schema = TableSchema(
-        "items",
-        "entity",
-        "id is its key",
-        (
-            TableColumn("id", "items", "whole", "items.price", 0),
-            TableColumn(
-                "price", "items.price", "number", "items.price", 1, Bins(("2",), ("1", "3"), ("2", "9"), ("1", "4"))
-            ),
-            TableColumn("at.year", "year", part_of="at"),
-        ),
-        (("id",), ("price", "at.year")),
-        (TableReference(("id",), "stock", ("item",)),),
-        ("name",),
-        (Dependency(("id",), "price", 0.97, 12),),
-        "items",
+    bins = Bins(("2",), ("1", "3"), ("2", "9"), ("1", "4"))
+    columns = (
+        TableColumn("id", "items", "whole", "items.price", 0),
+        TableColumn("price", "items.price", "number", "items.price", 1, bins),
+        TableColumn("at.year", "year", part_of="at"),
     )
+    keys, references = (("id",), ("price", "at.year")), (TableReference(("id",), "stock", ("item",)),)
+    dependencies = (Dependency(("id",), "price", 0.97, 12),)
+    schema = TableSchema("items", "entity", "id is its key", columns, keys, references, ("name",), dependencies, "items")
     names = Vocabulary(["items.price:1 to 2", "items:1", "items:2", "year:ünï␊"])
     cells = np.array([[1, 2], [0, -1], [-2, 3]], np.int32)
     parts = np.array([[0, 0], [2, 0], [1, 0]], np.int8)
-    empty = TableSchema("empty", "fact", "", ())
-    return RowStore(
-        names,
-        {
-            "items": RowTable(schema, cells, parts, ("Böök 'one'␊", "")),
-            "empty": RowTable(empty, np.empty((0, 0), np.int32), np.empty((0, 0), np.int8)),
-        },
-    )
+    empty = RowTable(TableSchema("empty", "fact", "", ()), np.empty((0, 0), np.int32), np.empty((0, 0), np.int8))
+    return RowStore(names, {"items": RowTable(schema, cells, parts, ("Böök 'one'␊", "")), "empty": empty})
 
 
 def assert_same(one: RowStore | None, other: RowStore) -> None:
@@ -75,18 +60,7 @@ def test_rows_come_back_as_they_were_and_the_same_rows_are_the_same_bytes(tmp_pa
 
 
 def test_a_label_is_one_line_whatever_its_text_held(tmp_path: Path) -> None:
-    odd = [
-        "two\nlines",
-        "tab\there",
-        "cr\rlf",
-        "nul\0x",
-        "line\u2028sep",
-        "next\x85",
-        "\x1cfs",
-        "'; --",
-        "日本 ☃",
-        " blank ",
-    ]
+    odd = ["two\nlines", "tab\there", "cr\rlf", "nul\0x", "line\u2028sep", "next\x85", "\x1cfs", "'; --", "日本", " blank "]
     script = "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, c TEXT);"
     path = sqlite_of(tmp_path / "t.db", script, t=[(n, text, f"c{n % 3}") for n, text in enumerate(odd)])
     imported = read(path)
@@ -101,39 +75,21 @@ def test_a_label_is_one_line_whatever_its_text_held(tmp_path: Path) -> None:
     assert_same(load(tmp_path / "out").rows, imported.split.rows)  # from the cache
 
 
-def damages() -> dict[str, bytes]:
-    return {"empty": b"", "text": b"hello", "zeros": bytes(4096), "header": (1 << 62).to_bytes(8, "little") + b"{}"}
-
-
-@pytest.mark.parametrize("what", ["empty", "text", "zeros", "header", "cut", "flipped"])
-def test_a_damaged_file_is_refused_in_one_sentence(what: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
     save_rows(tmp_path, store())
-    path = tmp_path / ROWS
-    whole = path.read_bytes()
-    flipped = bytearray(whole)
-    flipped[-3] ^= 1
-    path.write_bytes({**damages(), "cut": whole[:-5], "flipped": bytes(flipped)}[what])
-    with pytest.raises(DataError) as caught:
-        load_rows(tmp_path)
-    assert str(caught.value).endswith("damaged, or of another version; import the tables again")
-    assert "\n" not in str(caught.value)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.data())
-def test_any_flipped_bit_is_noticed(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    folder = tmp_path_factory.mktemp("rows")
-    save_rows(folder, store())
-    body = bytearray((folder / ROWS).read_bytes())
-    place = data.draw(st.integers(0, len(body) - 1))
-    body[place] ^= 1 << data.draw(st.integers(0, 7))
-    (folder / ROWS).write_bytes(bytes(body))
-    if read_tensor_file(folder / ROWS, "relatum-rows", 1) is not None:
-        assert_same(load_rows(folder), store())  # a blank of the header
-        return
-    with pytest.raises(DataError) as caught:
-        load_rows(folder)
-    assert "\n" not in str(caught.value)
+    whole = (tmp_path / ROWS).read_bytes()
+    chance = random.Random(0)
+    harmed = [b"", b"hello", bytes(4096), (1 << 62).to_bytes(8, "little") + b"{}", whole[:-5]]
+    for _ in range(60):
+        place, bit = chance.randrange(len(whole)), 1 << chance.randrange(8)
+        harmed.append(whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1 :])
+    for content in harmed:
+        (tmp_path / ROWS).write_bytes(content)
+        if read_tensor_file(tmp_path / ROWS, "relatum-rows", 1) is not None:
+            assert_same(load_rows(tmp_path), store())  # a blank of the header
+            continue
+        with pytest.raises(DataError, match=r"^[^\n]*damaged, or of another version; import the tables again$"):
+            load_rows(tmp_path)
 
 
 def rewritten(folder: Path, about: object = None, **changed: np.ndarray | None) -> None:

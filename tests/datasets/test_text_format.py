@@ -153,10 +153,6 @@ def test_a_file_without_line_ends_does_not_fill_the_memory(path: Path, monkeypat
         read(gzip.compress(b"x" * (1 << 20)), path)
 
 
-def test_an_empty_file_is_an_empty_hypergraph(path: Path) -> None:
-    assert len(read(b"", path)) == 0
-
-
 @given(hypergraphs)
 def test_what_is_written_is_read_back(graph: Hypergraph) -> None:
     text, roles = io.BytesIO(), io.BytesIO()
@@ -177,12 +173,7 @@ def test_what_is_written_is_read_back(graph: Hypergraph) -> None:
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [
-        (b"sold\tseller\tbuyer\nsold\ta\tb\n", "roles already"),
-        (b"sold\ta\ta\n", "twice"),
-        (b"sold\n", "no entities"),
-        (b"sold\t1\n", "mistaken"),
-    ],
+    [(b"r\tx\nr\ta\n", "roles already"), (b"r\ta\ta\n", "twice"), (b"r\n", "no entities"), (b"r\t1\n", "mistaken")],
 )
 def test_a_bad_file_of_roles_is_refused(content: bytes, reason: str, path: Path) -> None:
     path.write_bytes(content)
@@ -216,21 +207,7 @@ SEEDS = (
     b"model\ta\tb\tc\td\te\nmodel\ta\tb\tc\td\tf\nmodel",
     b"",
 )
-SPICE = (
-    b"\t",
-    b"\n",
-    b"\r\n",
-    b"\r",
-    b"\0",
-    b" ",
-    b"#",
-    b"\xff",
-    b"\xef\xbb\xbf",
-    b"\xc2\x85",
-    b"\xe2\x80\xa8",
-    b"\x1f\x8b",
-    b"a",
-)
+SPICE = (b"\t", b"\n", b"\r\n", b"\r", b"\0", b" ", b"#", b"\xff", b"\xef\xbb\xbf", b"\xc2\x85", b"\xe2\x80\xa8", b"a")
 
 
 def mutate(chance: random.Random) -> bytes:

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from relatum.data.row_store import RowStore
-from relatum.data.vectors import Vectors
+from relatum.data.row_store import RowStore, Vectors
 from relatum.imputation.column_model import BoundColumn
 from relatum.imputation.contexts import TableView
 from relatum.imputation.metrics import accuracy

@@ -1,18 +1,28 @@
-"""Facts as questions: a relation, an open position, the entities at the others, and every entity that answers it."""
+"""Facts as questions: a relation, an open position, the entities at the others, and every entity that answers it.
+
+In a file several processes map them, so that what all of them read is in memory once.
+"""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.sorting import differs_from_previous, row_order
 from relatum.data.vocabulary import Ids
+from relatum.errors import FormatError
+from relatum.tensor_files import map_arrays, write_tensors
 
-__all__ = ["Questions", "questions_of"]
+__all__ = ["Questions", "map_questions", "questions_of", "save_questions"]
+
+_FORMAT, _VERSION = "relatum-questions", 1
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -59,3 +69,33 @@ def _at(relation: int, columns: Ids, position: int, related: Ids, num_entities: 
     first = differs_from_previous([*given.T]) if others else np.arange(len(order)) == 0
     starts = np.append(np.flatnonzero(first), len(order))
     return Questions(relation, position, np.ascontiguousarray(given[first]), answers, starts, related)
+
+
+def save_questions(path: Path, questions: list[Questions]) -> None:
+    """Write questions; what stands in a relation is written once for all its positions."""
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for number, each in enumerate(questions):
+        arrays |= {f"given/{number}": each.given, f"answers/{number}": each.answers, f"starts/{number}": each.starts}
+        arrays[f"related/{each.relation}"] = each.related
+    write_tensors(path, arrays, _FORMAT, _VERSION, [[each.relation, each.position] for each in questions])
+
+
+def map_questions(path: Path) -> list[Questions]:
+    """Return the questions of a file; they are read when they are touched, and cannot be written."""
+    stored = map_arrays(path, _FORMAT, _VERSION, None)
+    if stored is None:
+        raise FormatError(
+            path, None, "missing or damaged; on several hosts it must lie in a directory that all of them share"
+        )
+    arrays = stored.arrays
+    return [
+        Questions(
+            relation,
+            position,
+            arrays[f"given/{number}"],
+            arrays[f"answers/{number}"],
+            arrays[f"starts/{number}"],
+            arrays[f"related/{relation}"],
+        )
+        for number, (relation, position) in enumerate(stored.about)
+    ]

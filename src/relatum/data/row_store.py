@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from relatum.arrays import Int64
-from relatum.data.vectors import Vectors
+from relatum.arrays import Float32, Int64
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, UnknownNameError
 
@@ -32,12 +31,14 @@ __all__ = [
     "TableColumn",
     "TableReference",
     "TableSchema",
+    "Vectors",
 ]
 
 EMPTY = -1  # a cell without a value
 UNKNOWN = -2  # a cell whose value no row had at the import
 HELD_OUT_PARTS = {"valid": 1, "test": 2}  # what `RowTable.parts` says of a cell; 0 is train
 SHAPES = ("entity", "fact", "both")
+_LONGEST_VECTOR = 4096  # numbers
 
 Parts = npt.NDArray[np.int8]
 
@@ -241,6 +242,52 @@ class RowTable:
 
     def __len__(self) -> int:
         return int(self.cells.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Vectors of the rows of a table, by what is in their key.
+
+    Attributes:
+        ids: int32[n], the keys by number in the names of the store, ascending and each once.
+        values: float32[n, d], of length 1 each, so that a product of two is their cosine.
+    """
+
+    ids: Ids
+    values: Float32
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or self.ids.shape != (len(self.values),) or not 0 < self.values.shape[1] <= _LONGEST_VECTOR:
+            raise DataError(
+                f"vectors: {self.values.shape} numbers for {self.ids.shape} names; each has 1 to {_LONGEST_VECTOR}"
+            )
+        if not np.isfinite(self.values).all():
+            raise DataError("vectors: a number is not finite")
+        if np.any(self.ids[1:] <= self.ids[:-1]) or (len(self.ids) and self.ids[0] < 0):
+            raise DataError("vectors: names are not in order, or one is there twice")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def numbers(self, ids: Ids | Int64) -> Int64:
+        """Return which vector each key has, -1 for none."""
+        if not len(self.ids):
+            return np.full(len(ids), -1, np.int64)
+        where = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        return np.where(self.ids[where] == ids, where, -1)
+
+    def with_ids(self, ids: Ids) -> Vectors:
+        """Return the same vectors under other numbers of their keys."""
+        order = np.argsort(ids, kind="stable")
+        return replace(self, ids=ids[order], values=self.values[order])
+
+    @classmethod
+    def of(cls, ids: Ids, values: Float32) -> Vectors:
+        """Return vectors of any length and in any order, brought to length 1; those that are 0 stay so."""
+        lengths = np.linalg.norm(values.astype(np.float64), axis=1, keepdims=True)
+        order = np.argsort(ids, kind="stable")
+        units = (values / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+        return cls(ids[order], units[order])
 
 
 @dataclass(frozen=True, eq=False)

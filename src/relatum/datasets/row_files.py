@@ -11,8 +11,7 @@ import numpy.typing as npt
 import safetensors.numpy
 from safetensors import SafetensorError
 
-from relatum.data.row_store import RowStore, RowTable, TableSchema
-from relatum.data.vectors import Vectors
+from relatum.data.row_store import RowStore, RowTable, TableSchema, Vectors
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
 from relatum.files import is_there

@@ -8,7 +8,7 @@ The two agree by test, so the slow one is also the definition of the format.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -17,7 +17,6 @@ import numpy as np
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Ids, Vocabulary
-from relatum.datasets.plain_names import PlainNames, sort_names
 from relatum.datasets.text_lines import (
     CHUNK_BYTES,
     MOST_COLUMNS,
@@ -41,13 +40,40 @@ _SMALL = 1 << 20  # bytes of a file that is read line by line before compiled lo
 Facts = dict[int, list[tuple[Ids, Ids]]]  # by arity: pieces of relations int32[n] and entities int32[arity, n]
 
 
+class _PlainNames(dict[str, int]):
+    """A dict that numbers names as it meets them: quick to start, and the definition of what the compiled way does."""
+
+    def __missing__(self, name: str) -> int:
+        self[name] = number = len(self)
+        return number
+
+    def number_all(self, names: Sequence[str]) -> Ids:
+        """Return the number of each name; a new one gets the next."""
+        return np.fromiter(map(self.__getitem__, names), np.int32, len(names))
+
+    def in_order(self, used: np.ndarray[tuple[int], np.dtype[np.bool_]] | None) -> tuple[list[str], Ids]:
+        """Return the names that are used, sorted, and for each number its name's index, -1 if it is not used."""
+        return _sort_names(self, used)
+
+
+def _sort_names(
+    names: Iterable[str], used: np.ndarray[tuple[int], np.dtype[np.bool_]] | None, also: Iterable[str] = ()
+) -> tuple[list[str], Ids]:
+    """Return the names that are used, all if that is None, and others that are wanted, sorted; and each one's new index."""
+    numbered = list(names)
+    chosen = numbered if used is None else itertools.compress(numbered, used.tolist())
+    ordered = sorted({*chosen, *also})
+    index = {name: number for number, name in enumerate(ordered)}
+    return ordered, np.fromiter((index.get(name, -1) for name in numbered), np.int32, len(numbered))
+
+
 class TupleReader:
     """Reads files into hypergraphs over one common vocabulary: `read` each, then `finish`."""
 
     def __init__(self, *, skip_bad: bool = False) -> None:
         self._skipped = SkippedLines(skip_bad)
-        self._entities: PlainNames | CompiledNames = PlainNames()
-        self._relations: PlainNames | CompiledNames = PlainNames()
+        self._entities: _PlainNames | CompiledNames = _PlainNames()
+        self._relations: _PlainNames | CompiledNames = _PlainNames()
         self._scan: ChunkScan | None = None
         self._some_unused = False  # whether names may have been met that are in no fact
         self._arities = np.zeros(0, np.int32)  # of each relation, 0 where it is not known
@@ -89,7 +115,7 @@ class TupleReader:
             used_entities = _used(len(self._entities), (columns for _, columns in everything))
         del everything
         arities = dict(zip(self._relations, self._arities.tolist(), strict=False))
-        names, relation_ids = sort_names(self._relations, used_relations, described)
+        names, relation_ids = _sort_names(self._relations, used_relations, described)
         schema = Schema(_describe(name, arities.get(name, 0), described.get(name)) for name in names)
         entities, entity_ids = self._entities.in_order(used_entities)
         self._forget_names()
@@ -109,7 +135,7 @@ class TupleReader:
 
     def _forget_names(self) -> None:
         """Drop the tables of names before facts are sorted, so that memory is held once."""
-        self._scan, self._relations, self._entities = None, PlainNames(), PlainNames()
+        self._scan, self._relations, self._entities = None, _PlainNames(), _PlainNames()
 
     def _blank(self, path: Path, line: int, chunk: bytes, layout: Layout) -> list[tuple[Ids, Ids]] | None:
         """Return no facts for a chunk of blank lines, of which there may be millions; None where the first is an error."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from relatum.arrays import Float64, Int64
-from relatum.data.vectors import Vectors
+from relatum.data.row_store import Vectors
 from relatum.data.vocabulary import Ids
 from relatum.imputation.contexts import ColumnValues, TableView
 from relatum.imputation.features import Candidates

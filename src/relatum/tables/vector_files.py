@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from relatum.arrays import Float32
-from relatum.data.row_store import RowStore, TableSchema
-from relatum.data.vectors import Vectors
+from relatum.data.row_store import RowStore, TableSchema, Vectors
 from relatum.errors import DataError, UnknownNameError
 from relatum.tables.engine import Workspace
 from relatum.tables.open import open_sources

@@ -8,8 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from relatum.data.hypergraph import Hypergraph
-from relatum.data.question_files import map_questions, save_questions
-from relatum.data.questions import questions_of
+from relatum.data.questions import map_questions, questions_of, save_questions
 from relatum.models.base import Model
 from relatum.training.rows import QuestionRows, Rows, rows_of, with_shared_roles
 from relatum.training.settings import TrainingSettings
