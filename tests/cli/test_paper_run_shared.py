@@ -136,12 +136,10 @@ def without_times(value: Any) -> Any:
 def alone(spec: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], float]:
     """Return the end state of one process by itself, and how many seconds it worked."""
     folder = tmp_path_factory.mktemp("alone")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        with workers(spec, folder, 1) as (only,):
-            wait_until(lambda: at_work(folder))
-            began = time.monotonic()
-            outcome(only)
+    with workers(spec, folder, 1) as (only,):
+        wait_until(lambda: at_work(folder))
+        began = time.monotonic()
+        outcome(only)
     assert starts(folder) == [["start"]] * RUNS
     state = end_state(folder)
     assert sum(name.endswith("/model.safetensors") for name in state) == RUNS + 2  # and two ensembles
