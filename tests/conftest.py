@@ -12,17 +12,18 @@ from hypothesis import HealthCheck, settings
 
 from support import skips
 from support.command_line import Relatum
-from support.example_run import example_run
+from support.example_run import example, example_run
 from support.made_datasets import made, rel_er
 from support.mysql_server import mysql, mysql_database
 from support.postgres_server import database, postgres
 from support.shop_fixtures import shop, shop_run
 from support.shop_to_fill import shop_to_fill
-from support.shop_with_gaps import gappy_run, gappy_shop
+from support.shop_with_gaps import gappy_run, gappy_shop, tables, today
 from support.skips import pytest_sessionfinish, pytest_terminal_summary
 
 __all__ = [
     "database",
+    "example",
     "example_run",
     "gappy_run",
     "gappy_shop",
@@ -36,6 +37,8 @@ __all__ = [
     "shop",
     "shop_run",
     "shop_to_fill",
+    "tables",
+    "today",
 ]
 
 # Tests run side by side, one to a processor: torch's threads would spin against each other. Set before torch is imported.
@@ -64,6 +67,14 @@ def count(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
     return lambda small, large: large if full else small
 
 
+@pytest.fixture(scope="session", autouse=True)
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give what many tests share a cache, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give every test a cache of its own, so that none touches the user's."""
@@ -82,6 +93,15 @@ def default_threads() -> Iterator[None]:
         torch.set_num_threads(before)
     if "relatum.kernels.parallel" in sys.modules:
         sys.modules["relatum.kernels.parallel"].set_threads(None)
+
+
+@pytest.fixture
+def quick_switches() -> Iterator[None]:
+    """Let threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 @pytest.fixture

@@ -17,9 +17,7 @@ from support.postgres_server import PASSWORD
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Return a run on the example, in memory."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return relatum.fit("example", dim=20, epochs=4, evidence=False, progress=False)
+    return relatum.fit("example", dim=20, epochs=4, evidence=False, progress=False)
 
 
 def test_in_memory_and_on_disk_are_the_same_run(run: Run, tmp_path: Path) -> None:

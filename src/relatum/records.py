@@ -7,6 +7,7 @@ Any library that speaks the Arrow stream protocol takes one as it is: `polars.Da
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
@@ -27,7 +28,8 @@ class Record(Protocol):
     """What a sequence holds: anything with a flat dict of its values, whose keys are the columns."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the values by column."""
+        """Return the values by column; of a data class, all fields by name."""
+        return asdict(self)  # type: ignore[call-overload,no-any-return]  # a data class, where this is not overridden
 
 
 T_co = TypeVar("T_co", bound=Record, covariant=True)

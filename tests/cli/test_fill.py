@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -16,11 +15,6 @@ from support.shop_to_fill import open_filled
 from support.shop_with_gaps import COUNTRIES, add_customers, content_of, put_in, rows, statements
 
 EMPTY_COUNTRIES = [row[0] for row in rows()["customers"] if row[3] is None]
-
-
-@pytest.fixture
-def today(gappy_shop: Path, tmp_path: Path) -> Path:
-    return shutil.copy(gappy_shop, tmp_path / "today.db")
 
 
 @pytest.fixture(scope="module")

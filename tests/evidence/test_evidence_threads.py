@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 
@@ -13,15 +11,6 @@ import pytest
 from relatum import Hypergraph
 from relatum.evidence.evidence import Evidence, Fired
 from relatum.evidence.mining import mine
-
-
-@pytest.fixture
-def quick_switches() -> Iterator[None]:
-    """Let threads take turns as often as they can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 @pytest.mark.usefixtures("quick_switches")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, replace
 from importlib.resources import files
 from pathlib import Path
@@ -42,11 +41,9 @@ def spec_of(data: str = "example", **model: Any) -> Spec:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the directory of a run on the example, to be read only."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield fit(spec_of(), tmp_path_factory.mktemp("runs") / "example").folder
+    return fit(spec_of(), tmp_path_factory.mktemp("runs") / "example").folder
 
 
 def test_a_report_says_what_was_learned(trained: Path) -> None:

@@ -15,21 +15,16 @@ from support.shop_with_gaps import COUNTRIES, rows
 from support.small_tables import sqlite_of
 
 
-@pytest.fixture(scope="module")
-def run(gappy_run: Path) -> Run:
-    return Run.load(gappy_run)
-
-
-def test_the_row_with_the_key_is_asked(run: Run) -> None:
-    models, held = run.columns, rows_of(run)["customers"]
+def test_the_row_with_the_key_is_asked(tables: Run) -> None:
+    models, held = tables.columns, rows_of(tables)["customers"]
     assert models is not None
-    keys = [name.partition(":")[2] for name in map(rows_of(run).names.__getitem__, held.column("id").tolist())]
+    keys = [name.partition(":")[2] for name in map(rows_of(tables).names.__getitem__, held.column("id").tolist())]
     right = 0
     for number in [n for n, row in enumerate(rows()["customers"]) if row[3] is None]:
-        found = run.complete("customers.country", keys[number], None, k=3, new_only=True)
-        imputed = models.answer("customers", "country", np.array([number]), most_part=2, scores=run.cell_scores)
+        found = tables.complete("customers.country", keys[number], None, k=3, new_only=True)
+        imputed = models.answer("customers", "country", np.array([number]), most_part=2, scores=tables.cell_scores)
         ids = imputed.ids[0, : len(found)].tolist()
-        assert [one.entities for one in found] == [(rows_of(run).names[one],) for one in ids]
+        assert [one.entities for one in found] == [(rows_of(tables).names[one],) for one in ids]
         assert [one.probability for one in found] == pytest.approx(imputed.probabilities[0, : len(found)].tolist())
         city = str(rows()["customers"][int(keys[number]) - 1][2])
         right += found[0].entities == (f"customers.country:{COUNTRIES[city]}",)
@@ -37,34 +32,34 @@ def test_the_row_with_the_key_is_asked(run: Run) -> None:
 
 
 def test_names_are_looked_up_once_for_all_questions(gappy_run: Path) -> None:
-    run = Run.load(gappy_run)
-    assert "entity_cells" not in run.__dict__
-    run.complete("customers.country", "10", None)
-    first = run.entity_cells
-    run.complete("customers.city", "10", None)
-    assert run.entity_cells is first
-    names = rows_of(run).names
+    tables = Run.load(gappy_run)
+    assert "entity_cells" not in tables.__dict__
+    tables.complete("customers.country", "10", None)
+    first = tables.entity_cells
+    tables.complete("customers.city", "10", None)
+    assert tables.entity_cells is first
+    names = rows_of(tables).names
     assert [names[one] if one >= 0 else None for one in first.tolist()] == [
-        name if name in names else None for name in run.entities
+        name if name in names else None for name in tables.entities
     ]
 
 
-def test_a_question_without_a_key_is_none_of_these(run: Run) -> None:
+def test_a_question_without_a_key_is_none_of_these(tables: Run) -> None:
     without = (("customers.country", 0), ("sales", 1), ("ratings", 1), ("stock", 1))
-    assert [ColumnQuestions.of(run, *one) for one in without] == [None] * len(without)
-    assert ColumnQuestions.of(run, "seats", 2) is not None
+    assert [ColumnQuestions.of(tables, *one) for one in without] == [None] * len(without)
+    assert ColumnQuestions.of(tables, "seats", 2) is not None
 
 
-def test_a_label_asks_the_same_as_the_key(run: Run) -> None:
-    by_key = run.complete("customers.country", "10", None)
-    assert list(run.complete("customers.country", "customer 10", None)) == list(by_key)
-    assert list(run.complete('customers.country("customer 10", ?)')) == list(by_key)
-    assert run.score("sales", "customer 5", "item 4", "web").score == run.score("sales", "5", "4", "web").score
-    assert run.shown("customers.country", ("customers:10", "customers.country:Italy")) == ("customer 10 (10)", "Italy")
+def test_a_label_asks_the_same_as_the_key(tables: Run) -> None:
+    by_key = tables.complete("customers.country", "10", None)
+    assert list(tables.complete("customers.country", "customer 10", None)) == list(by_key)
+    assert list(tables.complete('customers.country("customer 10", ?)')) == list(by_key)
+    assert tables.score("sales", "customer 5", "item 4", "web").score == tables.score("sales", "5", "4", "web").score
+    assert tables.shown("customers.country", ("customers:10", "customers.country:Italy")) == ("customer 10 (10)", "Italy")
     with pytest.raises(DataError, match=r"'Ada' could be any of 2 values of id: customers:1, customers:2; say which"):
-        run.complete("customers.country", "Ada", None)
+        tables.complete("customers.country", "Ada", None)
     with pytest.raises(UnknownNameError, match="unknown value of id 'item 4'"):
-        run.complete("customers.country", "item 4", None)  # a label of another table
+        tables.complete("customers.country", "item 4", None)  # a label of another table
 
 
 def test_a_key_inside_an_event_is_asked_with_what_the_question_gives(tmp_path: Path) -> None:
@@ -80,15 +75,15 @@ def test_a_key_inside_an_event_is_asked_with_what_the_question_gives(tmp_path: P
         for n in range(240)
     ]
     path = sqlite_of(tmp_path / "shop.db", script, buyers=buyers, visits=visits)
-    run = relatum.fit(relatum.read(path), dim=20, epochs=2, progress=False)
-    assert run.split.rows is not None
-    assert run.keys_of("visits") == ((0, 1, 2),)
+    tables = relatum.fit(relatum.read(path), dim=20, epochs=2, progress=False)
+    assert tables.split.rows is not None
+    assert tables.keys_of("visits") == ((0, 1, 2),)
     right = total = 0
     taken = {row[1:4] for row in visits}
     for number in range(24):
         given = (f"{number % 20}", f"{(number + 9) % 20}", days[number % 12])
         if given not in taken:
-            answers = run.complete("visits", *given, None, k=5)
+            answers = tables.complete("visits", *given, None, k=5)
             total += 1
             right += answers[0].entity == f"visits.channel:{('web', 'shop')[number % 12 % 2]}"
             assert sum(one.probability or 0.0 for one in answers) <= 1 + 1e-9

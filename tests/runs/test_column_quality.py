@@ -14,21 +14,16 @@ from relatum.runs.filling import rows_of
 from support.small_tables import csv_of
 
 
-@pytest.fixture(scope="module")
-def run(gappy_run: Path) -> Run:
-    return Run.load(gappy_run)
-
-
 @pytest.mark.parametrize(("part", "number"), [("valid", 1), ("test", 2)])
-def test_cells_and_accuracy_are_those_of_the_held_out_cells(run: Run, part: str, number: int) -> None:
-    found, rows, models = run.evaluate_columns(part), rows_of(run), run.columns
+def test_cells_and_accuracy_are_those_of_the_held_out_cells(tables: Run, part: str, number: int) -> None:
+    found, rows, models = tables.evaluate_columns(part), rows_of(tables), tables.columns
     assert models is not None
     assert {(one.table, one.column) for one in found} <= set(models.models)
     for one in found:
         table = rows[one.table]
         index = table.schema.index(one.column)
         there = [n for n in range(len(table)) if table.parts[index, n] == number and table.cells[index, n] >= 0]
-        best = models.answer(one.table, one.column, np.array(there), scores=run.cell_scores).best
+        best = models.answer(one.table, one.column, np.array(there), scores=tables.cell_scores).best
         right = sum(int(best[at]) == int(table.cells[index, n]) for at, n in enumerate(there))
         assert (one.cells, one.accuracy) == (len(there), pytest.approx(right / len(there)))
         train = [int(cell) for cell, at in zip(table.cells[index], table.parts[index], strict=True) if at == 0 and cell >= 0]
@@ -41,19 +36,19 @@ def test_cells_and_accuracy_are_those_of_the_held_out_cells(run: Run, part: str,
         assert one.bins is (table.schema.column(one.column).bins is not None)
 
 
-def test_what_another_column_determines_is_filled_right_where_that_is_seen(run: Run) -> None:
-    table, models = rows_of(run)["customers"], run.columns
+def test_what_another_column_determines_is_filled_right_where_that_is_seen(tables: Run) -> None:
+    table, models = rows_of(tables)["customers"], tables.columns
     assert models is not None
     city, country = (table.schema.index(name) for name in ("city", "country"))
     held = (table.parts[country] > 0) & (table.cells[country] >= 0) & (table.parts[city] == 0)
     there = np.flatnonzero(held)
-    best = models.answer("customers", "country", there, scores=run.cell_scores).best
+    best = models.answer("customers", "country", there, scores=tables.cell_scores).best
     assert len(there) > 10
     assert (best == table.cells[country, there]).mean() > 0.95
 
 
-def test_records_have_all_columns(run: Run) -> None:
-    found = run.evaluate_columns()
+def test_records_have_all_columns(tables: Run) -> None:
+    found = tables.evaluate_columns()
     assert {tuple(one.to_dict()) for one in found} == {tuple(found[0].to_dict())}
     assert set(found[0].to_dict()) == set(COLUMN_QUALITY_COLUMNS)
 
@@ -67,9 +62,9 @@ def test_the_verdict_is_beside_the_best_of_the_obvious(cells: int, accuracy: flo
     assert (one.best_baseline, one.verdict) == (0.5, verdict)
 
 
-def test_what_cannot_be_measured_is_refused(run: Run, example_run: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_measured_is_refused(tables: Run, example_run: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="part with held-out cells 'train'"):
-        run.evaluate_columns("train")
+        tables.evaluate_columns("train")
     with pytest.raises(DataError, match="its data was not imported from tables"):
         Run.load(example_run).evaluate_columns()
     csv_of(tmp_path / "sales.csv", ("buyer", "item"), [(n % 7, n % 5) for n in range(40)])

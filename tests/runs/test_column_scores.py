@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -12,11 +10,6 @@ from relatum import Run
 from relatum.data.row_store import EMPTY, UNKNOWN
 from relatum.runs.column_scores import embedding_scores
 from relatum.runs.filling import rows_of
-
-
-@pytest.fixture(scope="module")
-def run(gappy_run: Path) -> Run:
-    return Run.load(gappy_run)
 
 
 @pytest.mark.parametrize(
@@ -31,18 +24,18 @@ def run(gappy_run: Path) -> Run:
         ("stock", "item_id"),
     ],
 )
-def test_scores_are_those_of_facts(run: Run, table: str, column: str) -> None:
-    rows = rows_of(run)
+def test_scores_are_those_of_facts(tables: Run, table: str, column: str) -> None:
+    rows = rows_of(tables)
     held, schema = rows[table], rows[table].schema
     one = schema.column(column)
     assert one.relation is not None
     assert one.position is not None
     values = np.unique(held.column(column)[held.column(column) >= 0])[:12].astype(np.int64)
     candidates = np.concatenate([np.tile(values, (15, 1)), np.full((15, 1), -1)], axis=1)
-    found = embedding_scores(run.model, run.tables, rows)(table, column, held.cells[:, :15], candidates)
+    found = embedding_scores(tables.model, tables.tables, rows)(table, column, held.cells[:, :15], candidates)
     assert np.isnan(found[:, -1]).all()
-    relation = torch.tensor([run.model.schema.id(one.relation)])
-    arity, compared = run.model.schema[one.relation].arity, 0
+    relation = torch.tensor([tables.model.schema.id(one.relation)])
+    arity, compared = tables.model.schema[one.relation].arity, 0
     for row in range(15):
         names: list[int] = []
         for position in range(arity):
@@ -54,16 +47,16 @@ def test_scores_are_those_of_facts(run: Run, table: str, column: str) -> None:
             if min(names) < 0:
                 assert np.isnan(found[row, index])
                 continue
-            fact = torch.tensor([[run.entities.id(rows.names[each])] for each in names])
-            whole = float(run.model.score(run.tables, relation, fact)[0])
+            fact = torch.tensor([[tables.entities.id(rows.names[each])] for each in names])
+            whole = float(tables.model.score(tables.tables, relation, fact)[0])
             assert found[row, index] == pytest.approx(whole, rel=1e-4, abs=1e-5)
             compared += 1
     assert compared > 20
 
 
-def test_what_the_model_cannot_know_has_no_scores(run: Run) -> None:
-    rows = rows_of(run)
-    scores = embedding_scores(run.model, run.tables, rows)
+def test_what_the_model_cannot_know_has_no_scores(tables: Run) -> None:
+    rows = rows_of(tables)
+    scores = embedding_scores(tables.model, tables.tables, rows)
     country = rows["customers"].schema.index("country")
     cells = rows["customers"].cells[:, :1].copy()
     candidates = rows["customers"].cells[country, :1].astype(np.int64)[:, None]

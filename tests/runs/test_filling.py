@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +21,9 @@ def run(gappy_run: Path) -> Run:
 
 
 @pytest.fixture
-def today(gappy_shop: Path, tmp_path: Path) -> Path:
-    path = shutil.copy(gappy_shop, tmp_path / "today.db")
-    add_customers(path)
-    return path
+def today(today: Path) -> Path:
+    add_customers(today)
+    return today
 
 
 def by_key(fills: list[Fill], column: str) -> dict[object, Fill]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,20 +12,10 @@ from relatum.runs.fills import Fills
 from support.shop_with_gaps import COUNTRIES, add_customers, content_of, rows, statements
 
 
-@pytest.fixture(scope="module")
-def run(gappy_run: Path) -> Run:
-    return Run.load(gappy_run)
-
-
-@pytest.fixture
-def today(gappy_shop: Path, tmp_path: Path) -> Path:
-    return shutil.copy(gappy_shop, tmp_path / "today.db")
-
-
-def test_a_database_is_filled_where_it_is_sure_and_emptied_again(run: Run, today: Path) -> None:
+def test_a_database_is_filled_where_it_is_sure_and_emptied_again(tables: Run, today: Path) -> None:
     add_customers(today)
     before = content_of(today)
-    found = run.fill(today)
+    found = tables.fill(today)
     applied = found.apply(today)
     assert applied.batch == 1
     assert applied.applied > 0
@@ -41,16 +30,16 @@ def test_a_database_is_filled_where_it_is_sure_and_emptied_again(run: Run, today
         relatum.undo_fill(today)
 
 
-def test_a_part_is_applied_and_every_time_is_listed_with_its_run(run: Run, today: Path) -> None:
+def test_a_part_is_applied_and_every_time_is_listed_with_its_run(tables: Run, today: Path) -> None:
     before = content_of(today)
-    found = run.fill(columns=["country"])
+    found = tables.fill(columns=["country"])
     first = found[:2].apply(today, min_probability=0)
     second = found.apply(today, min_probability=0)
     assert (first.applied, second.applied, second.filled) == (2, len(found) - 2, 2)
     listed = relatum.list_fills(today)
     assert [(one.batch, one.source, one.tables, one.cells) for one in listed] == [
-        (1, str(run.folder), ("customers",), 2),
-        (2, str(run.folder), ("customers",), len(found) - 2),
+        (1, str(tables.folder), ("customers",), 2),
+        (2, str(tables.folder), ("customers",), len(found) - 2),
     ]
     assert relatum.undo_fill(today, 1).restored == 2
     assert [one.undone for one in relatum.list_fills(today)] == [2, 0]
@@ -59,28 +48,28 @@ def test_a_part_is_applied_and_every_time_is_listed_with_its_run(run: Run, today
     assert content_of(today) == before
 
 
-def test_a_copy_is_filled_and_the_database_is_left(run: Run, today: Path, tmp_path: Path) -> None:
+def test_a_copy_is_filled_and_the_database_is_left(tables: Run, today: Path, tmp_path: Path) -> None:
     before, copy = today.read_bytes(), tmp_path / "copy.db"
-    applied = run.fill(columns=["country"]).copy(today, copy)
+    applied = tables.fill(columns=["country"]).copy(today, copy)
     assert applied.applied == sum(row[3] is None for row in rows()["customers"])
     assert today.read_bytes() == before
     assert all(row[3] == COUNTRIES[str(row[2])] for row in content_of(copy)["customers"])
 
 
-def test_a_cell_that_is_filled_since_is_left(run: Run, today: Path) -> None:
+def test_a_cell_that_is_filled_since_is_left(tables: Run, today: Path) -> None:
     empty = [row[0] for row in rows()["customers"] if row[3] is None]
     statements(today, f"UPDATE customers SET country = 'Spain' WHERE id = {empty[0]}")  # noqa: S608
-    applied = run.fill(columns=["country"]).apply(today)
+    applied = tables.fill(columns=["country"]).apply(today)
     assert (applied.applied, applied.filled) == (len(empty) - 1, 1)
     assert {row[0]: row[3] for row in content_of(today)["customers"]}[empty[0]] == "Spain"
 
 
-def test_nothing_is_written_where_there_is_nothing_or_a_mistake(run: Run, today: Path) -> None:
+def test_nothing_is_written_where_there_is_nothing_or_a_mistake(tables: Run, today: Path) -> None:
     before = today.read_bytes()
     assert Fills([]).apply(today).batch is None
     assert len(relatum.list_fills(today)) == 0
     with pytest.raises(SettingError, match="min_probability 2: must be from 0 to 1"):
-        run.fill(columns=["country"]).apply(today, min_probability=2)
+        tables.fill(columns=["country"]).apply(today, min_probability=2)
     with pytest.raises(DataError, match="no changes are logged"):
         relatum.undo_fill(today)
     assert today.read_bytes() == before

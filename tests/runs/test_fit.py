@@ -52,11 +52,9 @@ def spec_of(data: str = "example", **training: Any) -> Spec:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the directory of a run on the example, to be read only."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield fit(spec_of(), tmp_path_factory.mktemp("runs") / "example").folder
+    return fit(spec_of(), tmp_path_factory.mktemp("runs") / "example").folder
 
 
 def visible(folder: Path) -> set[str]:

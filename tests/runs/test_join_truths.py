@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,58 +10,19 @@ import numpy as np
 import pytest
 
 import relatum
-from relatum.algebra import Relation
-from relatum.data.hypergraph import Hypergraph
-from relatum.data.splitting import hold_out
-from relatum.joins.answering import best_answers
-from relatum.joins.conjunction import alternatives_of
 from relatum.runs.join_truths import CAP, FLOOR, RunTruths
-from support.dense_truths import DenseTruths, random_query, whole_truth
-
-SIZE = 9
-NAMES = [f"e{number}" for number in range(SIZE)]
+from support.run_truths import NAMES, SIZE, check_joins, small_run
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> relatum.Run:
-    """Return a small run with rules that can be learned, and enough held-out facts for probabilities."""
-    rng = random.Random(5)
-    facts = {("near", NAMES[a], NAMES[(a + d) % SIZE]) for a in range(SIZE) for d in (1, 2)}
-    facts |= {("with", NAMES[b], NAMES[a]) for _, a, b in ((f[0], NAMES.index(f[1]), NAMES.index(f[2])) for f in facts)}
-    facts |= {("gave", NAMES[a], NAMES[(2 * a) % SIZE], NAMES[b]) for a in range(SIZE) for b in range(0, SIZE, 2)}
-    listed = sorted(facts)
-    rng.shuffle(listed)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        split = hold_out(Hypergraph.of(listed), 0.15, 0.1, "random", 0, "small", None)
-        return relatum.fit(split, dim=8, epochs=20, progress=False, seed=1)
-
-
-def dense(truths: RunTruths, run: relatum.Run) -> DenseTruths:
-    """Return all values as arrays, each looked up fact by fact."""
-    arrays = {}
-    for schema in run.schema:
-        facts = np.array(list(itertools.product(range(SIZE), repeat=schema.arity)), np.int32).T
-        values = [truths.values(schema.name, position, facts) for position in range(schema.arity)]
-        values.append(truths.fact_values(schema.name, facts))
-        arrays[schema.name] = np.stack(values).reshape(schema.arity + 1, *[SIZE] * schema.arity)
-    return DenseTruths(SIZE, arrays)
+    near = [(NAMES[a], NAMES[(a + d) % SIZE]) for a in range(SIZE) for d in (1, 2)]
+    return small_run(tmp_path_factory, [*(("near", a, b) for a, b in near), *(("with", b, a) for a, b in near)], seed=5)
 
 
 @pytest.mark.parametrize("word", ["product", "minimum"])
 def test_answers_of_a_trained_run_equal_brute_force(small: relatum.Run, word: str, count: Callable[[int, int], int]) -> None:
-    chance, truths = random.Random(word), RunTruths(small)
-    whole = dense(truths, small)
-    relations = [Relation(schema) for schema in small.schema]
-    for _ in range(count(25, 1000)):
-        query = random_query(chance, relations, NAMES, most_variables=3)
-        right = whole_truth(whole, alternatives_of(query), word)
-        found = best_answers(query, truths, 20, word)
-        assert found.proven
-        best = sorted(right.values(), reverse=True)[:20]
-        np.testing.assert_allclose([one.value for one in found.answers], best, rtol=1e-4)
-        for one in found.answers:
-            assert one.value == pytest.approx(right[one.entities], rel=1e-4)
+    check_joins(small, word, count(25, 1000))
 
 
 def test_values_are_the_probabilities_that_complete_gives(gappy_run: Path) -> None:

@@ -43,11 +43,6 @@ def split_of(facts: list[tuple[str, ...]], held_out: int = 1, **more: object) ->
     return Split(part(True), empty, part(False), **more)  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module")
-def trained(example_run: Path) -> Run:
-    return Run.load(example_run)
-
-
 def test_relations_come_with_counts_columns_and_a_fact_of_theirs() -> None:
     types = {"sold": (ColumnType("people"), ColumnType("people"), ColumnType(None, "whole"))}
     found = {one.name: one for one in describe_relations(split_of(FACTS, column_types=types))}
@@ -77,14 +72,14 @@ def test_a_question_reads_back_to_the_example_with_one_position_open(name: str) 
     assert [given for given in question.arguments if given is not None] == list(one.example[1:])
 
 
-def test_every_question_of_a_run_has_its_example_among_the_known_answers(trained: Run) -> None:
-    trained_relations = describe_relations(trained)
-    assert {one.name for one in trained_relations} == {relation.name for relation in trained.schema}
+def test_every_question_of_a_run_has_its_example_among_the_known_answers(example: Run) -> None:
+    trained_relations = describe_relations(example)
+    assert {one.name for one in trained_relations} == {relation.name for relation in example.schema}
     for one in trained_relations:
         assert one.question is not None
         assert one.example is not None
-        (position,) = parse_question(one.question, trained.schema).open
-        known = [answer.entity for answer in trained.complete(one.question, k=100) if answer.known]
+        (position,) = parse_question(one.question, example.schema).open
+        known = [answer.entity for answer in example.complete(one.question, k=100) if answer.known]
         assert one.example[position] in known
 
 
@@ -131,9 +126,9 @@ def test_the_value_of_an_imported_name_counts_as_the_name() -> None:
     ]
 
 
-def test_similarity_is_the_cosine_of_rows_from_their_mean(trained: Run) -> None:
-    entities = trained.model.graph.entities
-    table = trained.tables["entities"].numpy(force=True).astype(float)
+def test_similarity_is_the_cosine_of_rows_from_their_mean(example: Run) -> None:
+    entities = example.model.graph.entities
+    table = example.tables["entities"].numpy(force=True).astype(float)
     table = table - table.mean(0)
     own = entities.id("drew")
     expected = {
@@ -141,10 +136,10 @@ def test_similarity_is_the_cosine_of_rows_from_their_mean(trained: Run) -> None:
         for n, name in enumerate(entities)
         if n != own
     }
-    found = similar_entities(trained, "drew", k=1000)
+    found = similar_entities(example, "drew", k=1000)
     assert [one.name for one in found] == sorted(expected, key=lambda name: -expected[name])
     assert [one.similarity for one in found] == pytest.approx([expected[one.name] for one in found])
-    assert similar_entities(trained, "drew", k=2) == found[:2]
+    assert similar_entities(example, "drew", k=2) == found[:2]
     assert found[0].to_dict() == {"name": found[0].name, "similarity": found[0].similarity, "entity_type": None}
 
 
@@ -174,6 +169,6 @@ def test_a_value_that_several_types_have_is_refused_with_the_choices(tmp_path: P
     assert similar_entities(run, "flights.there:a")
 
 
-def test_an_unknown_entity_is_refused_with_the_nearest(trained: Run) -> None:
+def test_an_unknown_entity_is_refused_with_the_nearest(example: Run) -> None:
     with pytest.raises(UnknownNameError, match="unknown entity 'drow'; did you mean 'drew'"):
-        similar_entities(trained, "drow")
+        similar_entities(example, "drow")

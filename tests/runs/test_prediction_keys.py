@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -14,11 +15,6 @@ from relatum import Run
 Proposals = Iterable[tuple[str, ...]]
 
 
-@pytest.fixture(scope="module")
-def run(gappy_run: Path) -> Run:
-    return Run.load(gappy_run)
-
-
 @pytest.fixture
 def shop(gappy_shop: Path) -> Iterator[sqlite3.Connection]:
     """Yield the shop with its primary, unique and composite keys, in memory."""
@@ -27,10 +23,12 @@ def shop(gappy_shop: Path) -> Iterator[sqlite3.Connection]:
         yield copy
 
 
-def refused(shop: sqlite3.Connection, run: Run, relation: str, proposed: Proposals, together: bool = False) -> list[object]:
+def refused(
+    shop: sqlite3.Connection, tables: Run, relation: str, proposed: Proposals, together: bool = False
+) -> list[object]:
     """Return the proposals that the database does not take: each by itself, or all of them together."""
     table, dot, column = relation.partition(".")
-    roles = run.schema[relation].roles or ()
+    roles = tables.schema[relation].roles or ()
     found: list[object] = []
     for fact in proposed:
         values = [name.partition(":")[2] for name in fact]
@@ -52,51 +50,66 @@ def refused(shop: sqlite3.Connection, run: Run, relation: str, proposed: Proposa
     return found
 
 
-def test_the_database_refuses_what_contradicts_its_keys(run: Run, shop: sqlite3.Connection) -> None:
-    taken = {name: next(iter(run.table(name))) for name in ("stock", "customers.country", "items.shelf_code")}
+def test_the_database_refuses_what_contradicts_its_keys(tables: Run, shop: sqlite3.Connection) -> None:
+    taken = {name: next(iter(tables.table(name))) for name in ("stock", "customers.country", "items.shelf_code")}
     for name, fact in taken.items():
-        assert len(refused(shop, run, name, [fact])) == 1
+        assert len(refused(shop, tables, name, [fact])) == 1
     shop.execute("INSERT INTO items (id) VALUES (999)")
     used = ("items:999", taken["items.shelf_code"][1])
-    assert "UNIQUE" in str(refused(shop, run, "items.shelf_code", [used]))
+    assert "UNIQUE" in str(refused(shop, tables, "items.shelf_code", [used]))
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_predictions_are_taken_together(run: Run, shop: sqlite3.Connection, exact: bool) -> None:
+def test_predictions_are_taken_together(tables: Run, shop: sqlite3.Connection, exact: bool) -> None:
     looked_at = 0
-    for relation in run.schema:
+    for relation in tables.schema:
         if exact and relation.arity > 3:
             continue  # too many facts that there could be
-        proposed = [one.entities for one in run.predict(relation.name, top=300, exact=exact)]
-        assert refused(shop, run, relation.name, proposed, together=True) == []
+        proposed = [one.entities for one in tables.predict(relation.name, top=300, exact=exact)]
+        assert refused(shop, tables, relation.name, proposed, together=True) == []
         looked_at += len(proposed)
     assert looked_at > 300
 
 
-def test_answers_for_each_of_all_entities_are_taken(run: Run, shop: sqlite3.Connection) -> None:
+def test_answers_for_each_of_all_entities_are_taken(tables: Run, shop: sqlite3.Connection) -> None:
     looked_at = 0
-    for relation in run.schema:
+    for relation in tables.schema:
         for position in range(relation.arity):
             words = [None if one == position else "*" for one in range(relation.arity)]
-            found = run.complete_each(relation.name, *words, k=5, new_only=True, all_entities=relation.arity == 2)
+            found = tables.complete_each(relation.name, *words, k=5, new_only=True, all_entities=relation.arity == 2)
             proposed = []
             for one in found:
                 given = iter(one.entities[:-1])
                 proposed.append(tuple(one.entities[-1] if at == position else next(given) for at in range(relation.arity)))
-            assert refused(shop, run, relation.name, proposed) == []
+            assert refused(shop, tables, relation.name, proposed) == []
             looked_at += len(proposed)
     assert looked_at > 1000
 
 
-def test_new_answers_to_a_question_are_taken(run: Run, shop: sqlite3.Connection) -> None:
+def test_new_answers_to_a_question_are_taken(tables: Run, shop: sqlite3.Connection) -> None:
     looked_at = 0
-    for relation in run.schema:
-        facts = sorted(run.table(relation.name))
+    for relation in tables.schema:
+        facts = sorted(tables.table(relation.name))
         for fact in facts[:: max(1, len(facts) // 3)]:
-            for position in range(relation.arity):
-                given = [None if one == position else name for one, name in enumerate(fact)]
-                answers = run.complete(relation.name, *given, k=10, new_only=True)
-                proposed = [(*fact[:position], one.entity, *fact[position + 1 :]) for one in answers]
-                assert refused(shop, run, relation.name, proposed) == []
+            for free in (free for size in (1, 2) for free in itertools.combinations(range(relation.arity), size)):
+                given = [None if position in free else name for position, name in enumerate(fact)]
+                proposed = []
+                for answer in tables.complete(relation.name, *given, k=10, new_only=True):
+                    filled = list(fact)
+                    for position, name in zip(free, answer.entities, strict=True):
+                        filled[position] = name
+                    proposed.append(tuple(filled))
+                assert not {*proposed} & {*facts}
+                assert refused(shop, tables, relation.name, proposed) == []
                 looked_at += len(proposed)
     assert looked_at > 200
+
+
+def test_the_shop_has_keys_of_one_and_of_several_columns(tables: Run) -> None:
+    keys = {tables.keys_of(relation.name) for relation in tables.schema}
+    assert keys >= {(), ((0,),), ((0,), (1,)), ((0, 1),), ((0, 1), (0, 2))}
+
+
+def test_a_row_whose_cell_is_empty_is_still_proposed(tables: Run) -> None:
+    proposed = {one.entities[0] for one in tables.predict("customers.country", exact=True)}
+    assert {"customers:3", "customers:10"} <= proposed

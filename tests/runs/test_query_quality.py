@@ -25,10 +25,8 @@ def clubs(tmp_path_factory: pytest.TempPathFactory) -> relatum.Run:
     rng = random.Random(2)
     names = [f"e{number:02}" for number in range(SIZE)]
     facts = {(word, rng.choice(names), rng.choice(names[:8])) for word in ("in", "likes") for _ in range(150)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        split = hold_out(Hypergraph.of(sorted(facts)), 0.15, 0.2, "random", 0, "clubs", None)
-        return relatum.fit(split, dim=8, epochs=10, progress=False, seed=1)
+    split = hold_out(Hypergraph.of(sorted(facts)), 0.15, 0.2, "random", 0, "clubs", None)
+    return relatum.fit(split, dim=8, epochs=10, progress=False, seed=1)
 
 
 @pytest.fixture(scope="module")

@@ -10,23 +10,18 @@ from relatum import DataError, Run, fit, read
 from relatum.runs.reasons import without_prefixes, without_prefixes_in
 
 
-@pytest.fixture(scope="module")
-def run(example_run: Path) -> Run:
-    return Run.load(example_run)
-
-
-def test_what_no_fact_has_speaks_against_one(run: Run) -> None:
-    (said,) = run.objections("sold(drew, drew, book)")
+def test_what_no_fact_has_speaks_against_one(example: Run) -> None:
+    (said,) = example.objections("sold(drew, drew, book)")
     assert "has the same seller and buyer" in said
-    assert not run.objections("sold(drew, alex, book)")
+    assert not example.objections("sold(drew, alex, book)")
 
 
-def test_similar_facts_are_known_and_differ_in_one_entity(run: Run) -> None:
-    found = run.similar_facts("sold(drew, alex, tea)", k=5)
+def test_similar_facts_are_known_and_differ_in_one_entity(example: Run) -> None:
+    found = example.similar_facts("sold(drew, alex, tea)", k=5)
     assert found
     likes = [one.similarity for one in found]
     assert likes == sorted(likes, reverse=True)
-    known = {f"sold({', '.join(fact)})" for fact in run.table("sold")}
+    known = {f"sold({', '.join(fact)})" for fact in example.table("sold")}
     for one in found:
         assert one.fact in known
         parts = one.fact[5:-1].split(", ")
@@ -34,8 +29,8 @@ def test_similar_facts_are_known_and_differ_in_one_entity(run: Run) -> None:
         assert one.to_dict()["fact"] == one.fact
 
 
-def test_only_whole_facts_of_stored_relations_are_explained(run: Run) -> None:
-    for ask in (run.objections, run.similar_facts, run.why):
+def test_only_whole_facts_of_stored_relations_are_explained(example: Run) -> None:
+    for ask in (example.objections, example.similar_facts, example.why):
         with pytest.raises(DataError, match="names an entity for every position"):
             ask("sold(drew, ?, book)")
 
@@ -45,13 +40,13 @@ def test_reasons_are_shown_without_the_prefixes_of_entity_types(tmp_path: Path) 
     pairs = [(a, b) for at, a in enumerate(towns) for b in (towns[at - 1], towns[(at + 1) % 6])]
     lines = ["town,other", *(f"{a},{b}" for a, b in pairs)]
     (tmp_path / "roads.csv").write_text("\n".join(lines) + "\n")
-    run = fit(read(tmp_path / "roads.csv", links={"other": "town", "town": "town"}, valid=0, test=0), dim=8, epochs=2)
-    reasons = run.why("roads(Bath, Derby)") or run.why("roads(Bath, Cork)")
+    example = fit(read(tmp_path / "roads.csv", links={"other": "town", "town": "town"}, valid=0, test=0), dim=8, epochs=2)
+    reasons = example.why("roads(Bath, Derby)") or example.why("roads(Bath, Cork)")
     assert reasons
     for one in reasons:
-        shown = without_prefixes(run, one)
+        shown = without_prefixes(example, one)
         assert "town:" in " ".join((one.rule, *one.facts))
         assert "town:" not in " ".join((shown.rule, *shown.facts))
         assert (shown.confidence, len(shown.facts)) == (one.confidence, len(one.facts))
-    assert without_prefixes_in(run, 'roads("town:Old Town", town:Ely)') == 'roads("Old Town", Ely)'
-    assert without_prefixes_in(run, "roads(downtown:Ely)") == "roads(downtown:Ely)"
+    assert without_prefixes_in(example, 'roads("town:Old Town", town:Ely)') == 'roads("Old Town", Ely)'
+    assert without_prefixes_in(example, "roads(downtown:Ely)") == "roads(downtown:Ely)"

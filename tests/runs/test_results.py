@@ -22,11 +22,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of three runs on the example, two of them alike but for the seed, and of one that has only begun."""
     folder = tmp_path_factory.mktemp("runs")
     spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 4, "validate_every": 2}})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        for seed in (0, 1):
-            fit(replace(spec, seed=seed), folder / f"two-{seed}")
-        fit(replace(spec, settings=replace(spec.settings, window=4)), folder / "four")
+    for seed in (0, 1):
+        fit(replace(spec, seed=seed), folder / f"two-{seed}")
+    fit(replace(spec, settings=replace(spec.settings, window=4)), folder / "four")
     (folder / "begun").mkdir()
     (folder / "begun" / SPEC).write_text(spec.to_toml())
     return folder

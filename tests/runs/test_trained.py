@@ -16,33 +16,28 @@ from relatum.runs.answers import Question
 from relatum.runs.directory import FITTED
 
 
-@pytest.fixture(scope="module")
-def run(example_run: Path) -> Run:
-    return Run.load(example_run)
-
-
-def test_several_gaps_are_filled_by_the_best_of_all_facts(run: Run) -> None:
-    names = list(run.model.graph.entities)
-    judged = {(a, b): run.score(f"sold({a}, {b}, book)") for a, b in itertools.product(names, names)}
+def test_several_gaps_are_filled_by_the_best_of_all_facts(example: Run) -> None:
+    names = list(example.model.graph.entities)
+    judged = {(a, b): example.score(f"sold({a}, {b}, book)") for a, b in itertools.product(names, names)}
     known, new = (
         sorted(-one.score for one in judged.values() if (one.source is None) is is_new) for is_new in (False, True)
     )
     assert len(known) > 1
     for k in (1, 12):
-        answers = run.complete("sold(?, ?, book)", k=k)
+        answers = example.complete("sold(?, ?, book)", k=k)
         scores = [sorted(-one.score for one in answers if one.known is is_known) for is_known in (True, False)]
         assert scores[0] + scores[1] == pytest.approx(known[:k] + new[:k], rel=1e-5)
         assert [answer.source for answer in answers] == [judged[answer.entities].source for answer in answers]
-    best = run.complete("sold(?, ?, ?)", k=1)
+    best = example.complete("sold(?, ?, ?)", k=1)
     assert [answer.known for answer in best] == [True, False]
     assert best[0].score >= -known[0] * (1 - 1e-6)
     assert best[1].score >= -new[0] * (1 - 1e-6)
 
 
-def test_new_facts_alone_can_be_asked_for(run: Run) -> None:
-    new = run.complete("sold(?, ?, ?)", k=200, new_only=True)
+def test_new_facts_alone_can_be_asked_for(example: Run) -> None:
+    new = example.complete("sold(?, ?, ?)", k=200, new_only=True)
     assert not any(answer.known for answer in new)
-    everything = run.complete("sold(?, ?, ?)", k=200)
+    everything = example.complete("sold(?, ?, ?)", k=200)
     assert {("sold", *answer.entities): answer.source for answer in everything if answer.known} == {
         fact: part for part, graph in reversed(load("example").parts.items()) for fact in graph if fact[0] == "sold"
     }
@@ -50,37 +45,37 @@ def test_new_facts_alone_can_be_asked_for(run: Run) -> None:
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.0, "3", True, None])
-def test_a_number_that_cannot_be_is_refused(run: Run, wrong: Any) -> None:
+def test_a_number_that_cannot_be_is_refused(example: Run, wrong: Any) -> None:
     reason = f"must be at least 1, not {wrong}" if type(wrong) is int else f"must be a whole number, not {wrong!r}"
     for question in ("sold(drew, ?, book)", "sold(?, ?, ?)"):
         with pytest.raises(SettingError, match=f"^k: {reason}$"):
-            run.complete(question, k=wrong)
+            example.complete(question, k=wrong)
         if wrong is not None:
             with pytest.raises(SettingError, match=f"^beam: {reason}$"):
-                run.complete(question, beam=wrong)
+                example.complete(question, beam=wrong)
     with pytest.raises(SettingError, match=f"^top: {reason}$"):
-        run.predict("sold", top=wrong)
+        example.predict("sold", top=wrong)
 
 
-def test_more_answers_than_entities_are_all_there_are(run: Run) -> None:
-    every = run.complete("sold(drew, ?, book)", k=10**12)
-    assert len(every) == len(run.model.graph.entities)
-    assert every == run.complete("sold(drew, ?, book)", k=np.int64(15))  # type: ignore[arg-type]
+def test_more_answers_than_entities_are_all_there_are(example: Run) -> None:
+    every = example.complete("sold(drew, ?, book)", k=10**12)
+    assert len(every) == len(example.model.graph.entities)
+    assert every == example.complete("sold(drew, ?, book)", k=np.int64(15))  # type: ignore[arg-type]
 
 
-def test_a_question_takes_an_argument_for_each_position(run: Run) -> None:
+def test_a_question_takes_an_argument_for_each_position(example: Run) -> None:
     with pytest.raises(DataError, match="takes 3 arguments, not 2"):
-        run.complete(Question("sold", ("drew", None)))
+        example.complete(Question("sold", ("drew", None)))
 
 
-def test_a_beam_finds_the_best_fact(run: Run) -> None:
-    exact, beam = (run.complete("sold(?, ?, ?)", k=3, new_only=True, beam=size) for size in (None, 30))
+def test_a_beam_finds_the_best_fact(example: Run) -> None:
+    exact, beam = (example.complete("sold(?, ?, ?)", k=3, new_only=True, beam=size) for size in (None, 30))
     assert beam[0] == exact[0]
 
 
-def test_a_judgement_holds_score_probability_percentile_and_source(run: Run) -> None:
-    names = list(run.model.graph.entities)
-    fact = run.score("sold(drew, alex, book)")
+def test_a_judgement_holds_score_probability_percentile_and_source(example: Run) -> None:
+    names = list(example.model.graph.entities)
+    fact = example.score("sold(drew, alex, book)")
     assert fact.source == "train"
     assert fact.probability is not None
     assert 0 < fact.probability < 1
@@ -91,18 +86,18 @@ def test_a_judgement_holds_score_probability_percentile_and_source(run: Run) -> 
         other[position] = name
         if ("sold", *other) in known:
             continue
-        rival = run.score(f"sold({', '.join(other)})").score
+        rival = example.score(f"sold({', '.join(other)})").score
         total += 1
         below += (rival < fact.score) + (rival == fact.score) / 2
     assert fact.percentile == pytest.approx(100 * below / total)
 
 
-def test_probabilities_follow_the_scores_of_a_relation(run: Run) -> None:
-    answers = run.complete("sold(drew, ?, book)", k=100, new_only=True)
+def test_probabilities_follow_the_scores_of_a_relation(example: Run) -> None:
+    answers = example.complete("sold(drew, ?, book)", k=100, new_only=True)
     chances = [answer.probability for answer in answers]
     assert all(chance is not None for chance in chances)
     assert chances == sorted(chances, reverse=True)  # type: ignore[type-var]
-    trust = run.reliability("valid")
+    trust = example.reliability("valid")
     assert trust is not None
     assert 0 <= trust.brier <= 1
     assert 0 <= trust.error <= 1
@@ -119,20 +114,20 @@ def test_without_validation_facts_there_are_no_probabilities(tmp_path: Path) -> 
     assert plain.complete("sold(drew, ?, book)")[0].probability is None
 
 
-def test_what_is_noted_as_a_part_of_the_run_must_be_there(run: Run, tmp_path: Path) -> None:
-    assert run.folder is not None
+def test_what_is_noted_as_a_part_of_the_run_must_be_there(example: Run, tmp_path: Path) -> None:
+    assert example.folder is not None
     for name in FITTED:
-        if (run.folder / name).exists():
-            copy = Path(shutil.copytree(run.folder, tmp_path / name))
+        if (example.folder / name).exists():
+            copy = Path(shutil.copytree(example.folder, tmp_path / name))
             (copy / name).unlink()
             with pytest.raises(RelatumError, match=f"{name} is missing, a part of the run; put it back"):
                 _ = Run.load(copy).validated
     assert len(list(tmp_path.iterdir())) >= 3
 
 
-def test_a_damaged_calibration_is_an_error_of_one_line(run: Run, tmp_path: Path) -> None:
+def test_a_damaged_calibration_is_an_error_of_one_line(example: Run, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    shutil.copytree(run.folder, copy)
+    shutil.copytree(example.folder, copy)
     for text in ("{", "{}", '{"slope": [1]}', "[]"):
         (copy / "calibration.json").write_text(text)
         with pytest.raises(DataError, match=r"calibration\.json"):

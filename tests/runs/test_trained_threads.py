@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,15 +13,6 @@ import relatum
 from relatum import Run
 
 QUERIES = ["select[0 = drew](sold)", "project[0](sold)", "project[0, 2](sold)", "permute[1, 0, 2](sold)"]
-
-
-@pytest.fixture
-def quick_switches() -> Iterator[None]:
-    """Let threads take turns as often as they can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +50,11 @@ def spec_of(model: str = "reale", **settings: Any) -> Spec:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the directory of a run on the example, with a defined relation; to be read only."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        run = fit(spec_of(), tmp_path_factory.mktemp("runs") / "example")
-        run.define("customer", "project[1](sold)")
-        yield run.folder
+    run = fit(spec_of(), tmp_path_factory.mktemp("runs") / "example")
+    run.define("customer", "project[1](sold)")
+    return run.folder
 
 
 @pytest.fixture
@@ -367,10 +365,9 @@ def test_folding_in_is_far_above_chance_and_near_retraining(tmp_path: Path, coun
 
 
 @pytest.fixture
-def today(gappy_shop: Path, tmp_path: Path) -> Path:
-    path = shutil.copy(gappy_shop, tmp_path / "today.db")
-    add_customers(path)
-    return path
+def today(today: Path) -> Path:
+    add_customers(today)
+    return today
 
 
 def test_from_a_database_new_rows_are_learned_filled_and_called_by_their_labels(

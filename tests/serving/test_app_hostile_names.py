@@ -60,9 +60,7 @@ def folder(names: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     data, path = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("runs") / "hostile"
     lines = [f"{RELATION}\t{name}\t{names[(number + 1) % len(names)]}\n" for number, name in enumerate(names)]
     (data / "train.txt").write_bytes("".join(lines).encode())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        relatum.fit(data, path, dim=4, epochs=1, evidence=False, progress=False)
+    relatum.fit(data, path, dim=4, epochs=1, evidence=False, progress=False)
     return path
 
 

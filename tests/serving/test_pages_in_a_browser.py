@@ -53,9 +53,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for part, chosen in (("train", facts), ("valid", facts[::9]), ("test", facts[4::9])):
         kept = [one for one in chosen if part != "train" or one not in facts[::9] + facts[4::9]]
         (data / f"{part}.txt").write_text("".join("\t".join(one) + "\n" for one in kept), encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RELATUM_CACHE", str(folder / "cache"))
-        relatum.fit(data, folder / "shop", dim=10, epochs=6, validate_every=2, progress=False)
+    relatum.fit(data, folder / "shop", dim=10, epochs=6, validate_every=2, progress=False)
     return folder / "shop"
 
 

@@ -21,6 +21,4 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shop_run(shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the directory of a run on the shop, whose data is no longer where it was; to be read only."""
     folder = tmp_path_factory.mktemp("run")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return train(str(shop), folder)
+    return train(str(shop), folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -117,11 +118,21 @@ def gappy_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture
+def today(gappy_shop: Path, tmp_path: Path) -> Path:
+    """Return a copy of the shop's database."""
+    return shutil.copy(gappy_shop, tmp_path / "today.db")
+
+
 @pytest.fixture(scope="session")
 def gappy_run(gappy_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the directory of a run on the shop; to be read only, or copied."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RELATUM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        folder = tmp_path_factory.mktemp("runs") / "shop"
-        relatum.fit(relatum.read(gappy_shop, keep=["shelf_code"]), folder, dim=20, epochs=8, progress=False)
+    folder = tmp_path_factory.mktemp("runs") / "shop"
+    relatum.fit(relatum.read(gappy_shop, keep=["shelf_code"]), folder, dim=20, epochs=8, progress=False)
     return folder
+
+
+@pytest.fixture(scope="session")
+def tables(gappy_run: Path) -> relatum.Run:
+    """Return the run on the shop, opened; nothing may be defined on it."""
+    return relatum.open(gappy_run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +25,6 @@ def split(gappy_shop: Path) -> Split:
 def store(split: Split) -> RowStore:
     assert split.rows is not None
     return split.rows
-
-
-@pytest.fixture
-def today(gappy_shop: Path, tmp_path: Path) -> Path:
-    return shutil.copy(gappy_shop, tmp_path / "today.db")
 
 
 def named(store: RowStore, table: str, column: str) -> list[str | None]:

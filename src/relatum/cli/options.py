@@ -10,6 +10,7 @@ import typer
 __all__ = [
     "Append",
     "Changes",
+    "Coverage",
     "Data",
     "FileOut",
     "FolderOut",
@@ -39,6 +40,14 @@ FolderOut = Annotated[Path, typer.Option("--out", metavar="DIR", help="The direc
 FileOut = Annotated[
     Path | None,
     typer.Option("--out", metavar="FILE", help="The file to write; by default report.html in the run directory."),
+]
+
+Coverage = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="With one predicted link: the smallest set of new rows that holds the missing one so often, such as 0.9.",
+    ),
 ]
 
 To = Annotated[

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relatum.cli.options import Json, RunFolder
+from relatum.cli.options import Coverage, Json, RunFolder
 from relatum.cli.output import print_json, print_table, say, say_promise
 from relatum.errors import SettingError
 from relatum.formatting import count, percent
@@ -46,13 +46,7 @@ def query(
         float, typer.Option(min=0, help="Stop after this many seconds with the best answers found so far; 0 is no limit.")
     ] = 5.0,
     explain: Annotated[bool, typer.Option("--explain", help="Show the value of each part of the query, and why.")] = False,
-    coverage: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="With one predicted link: the smallest set of new rows that holds the missing one so often, such as 0.9.",
-        ),
-    ] = None,
+    coverage: Coverage = None,
     json: Json = False,
 ) -> None:
     """Answer a relational-algebra query: every answer is known, or predicted with its degree of truth."""

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from relatum.cli.options import Json, RunFolder
+from relatum.cli.options import Coverage, Json, RunFolder
 from relatum.cli.output import print_json, say
 from relatum.cli.query import show_rows
 from relatum.errors import SettingError
@@ -34,13 +34,7 @@ def sql(
     seconds: Annotated[
         float, typer.Option(min=0, help="Stop after this many seconds with the best rows found so far; 0 is no limit.")
     ] = 5.0,
-    coverage: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="With one predicted link: the smallest set of new rows that holds the missing one so often, such as 0.9.",
-        ),
-    ] = None,
+    coverage: Coverage = None,
     json: Json = False,
 ) -> None:
     """Answer a query of SQL over what is known and what is missing: every row is known, or predicted with a probability."""

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from relatum.arrays import Bool
 from relatum.data.vocabulary import Ids
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.soft_rule import ANY, Atom, SoftRule
+from relatum.records import Record
 
 __all__ = ["SUMMARY_COLUMNS", "RuleSummary", "notable_rules", "summaries", "summary_of"]
 
@@ -35,7 +35,7 @@ _EXAMPLES = 2
 
 
 @dataclass(frozen=True)
-class RuleSummary:
+class RuleSummary(Record):
     """What people read of a soft rule.
 
     Attributes:
@@ -57,10 +57,6 @@ class RuleSummary:
     explains: int
     examples: tuple[str, ...]
     counter_example: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the summary as plain data."""
-        return asdict(self)
 
 
 def summaries(evidence: Evidence, heads: Iterable[str] = (), k: int = 20) -> list[RuleSummary]:

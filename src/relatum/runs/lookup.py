@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from relatum.data.labels import Labels
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Vocabulary
 from relatum.formatting import visible
+from relatum.records import Record
 from relatum.runs.answers import Question
 from relatum.runs.name_index import NameIndex
 from relatum.settings import whole_number
@@ -58,7 +59,7 @@ class ColumnSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class RelationSummary:
+class RelationSummary(Record):
     """A relation, one of its facts, and a question that this fact answers; None where it has no facts."""
 
     name: str
@@ -66,10 +67,6 @@ class RelationSummary:
     facts: int
     example: tuple[str, ...] | None
     question: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the summary as plain data."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ class EntityColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class EntityMatch:
+class EntityMatch(Record):
     """An entity found by name.
 
     Attributes:
@@ -97,22 +94,14 @@ class EntityMatch:
     facts: int
     columns: tuple[EntityColumn, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the match as plain data."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class SimilarEntity:
+class SimilarEntity(Record):
     """An entity, the cosine of its embedding and the given one's, and its type where column types are known."""
 
     name: str
     similarity: float
     entity_type: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entity as plain data."""
-        return asdict(self)
 
 
 def describe_relations(source: Split | Trained) -> list[RelationSummary]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from relatum.joins.answering import ranked_answers
 from relatum.joins.truths import Truths
 from relatum.progress import progress
 from relatum.querysets.query_set import GradedQuery, QuerySet
-from relatum.records import Records
+from relatum.records import Record, Records
 from relatum.runs.join_truths import RunTruths
 from relatum.runs.trained import Trained
 from relatum.time_limit import Limit
@@ -63,7 +62,7 @@ class RankedQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class ShapeQuality:
+class ShapeQuality(Record):
     """How well queries of a shape are answered.
 
     Attributes:
@@ -85,10 +84,6 @@ class ShapeQuality:
     full_hard_mrr: float | None
     seconds: float
     proven: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures by name."""
-        return asdict(self)
 
 
 QUALITY_COLUMNS: dict[str, type] = {

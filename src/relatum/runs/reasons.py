@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from relatum.algebra.lexer import as_written, write_arguments
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
 from relatum.evidence.reasons import Reason, reasons
+from relatum.records import Record
 from relatum.runs.answers import Question
 from relatum.runs.lookup import similarities
 from relatum.runs.trained import Trained
@@ -30,15 +30,11 @@ SIMILAR_FACT_COLUMNS: dict[str, type] = {"fact": str, "similarity": float}
 
 
 @dataclass(frozen=True)
-class SimilarFact:
+class SimilarFact(Record):
     """A known fact that differs in one entity, and how similar the embedding finds these two entities."""
 
     fact: str
     similarity: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fact and the similarity as plain data."""
-        return asdict(self)
 
 
 def why(run: Trained, question: Question, k: int = 5, only: int | None = None) -> list[Reason]:
