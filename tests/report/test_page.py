@@ -20,7 +20,7 @@ from relatum.data.derivations import Derivation, save_derivations
 from relatum.data.quality import check_quality
 from relatum.formatting import visible
 from relatum.report import report_page, write_report
-from relatum.report.page import _environment, name_of, page_of
+from relatum.report.page import _environment, name_of, page_of, shortened
 from relatum.report.study import study_of
 from support.report_checks import Page, checked
 
@@ -114,16 +114,8 @@ def test_the_page_shows_what_was_measured(trained: Path) -> None:
     assert "The mean reciprocal rank (MRR) is 0.988" in checked(page_of(other)).text
     assert "The mean reciprocal rank (MRR) is 0.988" not in checked(page_of(study)).text
     assert "Every right answer ranks first" in checked(page_of(replace(study, errors=None))).text
-
-
-def test_one_right_prediction_is_not_many(trained: Path) -> None:
-    study = study_of(Run.load(trained))
-    for right, words in (
-        (0, "0 are test facts (0.0 %)."),
-        (1, "1 is a test fact (6.7 %)."),
-        (3, "3 are test facts (20.0 %)."),
-    ):
-        assert words in checked(page_of(replace(study, new=replace(study.new, right=right)))).text
+    one = replace(study, new=replace(study.new, right=1))
+    assert "1 is a test fact (6.7 %)." in checked(page_of(one)).text
 
 
 def test_the_same_run_gives_the_same_bytes_and_is_only_read(trained: Path, tmp_path: Path) -> None:
@@ -188,7 +180,7 @@ def test_predicted_values_stand_in_their_columns_without_their_kind(tmp_path: Pa
     assert "person, city, team" in page
 
 
-@pytest.mark.parametrize(("model", "title"), [("hype", "HypE"), ("m-transh", "m-TransH"), ("g-mpnn", "G-MPNN")])
+@pytest.mark.parametrize(("model", "title"), [("hype", "HypE"), ("g-mpnn", "G-MPNN")])
 def test_other_models_have_reports(model: str, title: str, tmp_path: Path) -> None:
     run = fit(Spec.from_dict({"data": "example", "model": {"name": model}, "training": {"epochs": 1}}), tmp_path / "run")
     page = checked(report_page(run))
@@ -310,11 +302,11 @@ def test_hostile_names_are_shown_and_do_nothing(tmp_path: Path) -> None:
 def test_a_name_is_shown_as_it_is(name: str) -> None:
     page = Page(name_of(name))
     assert {tag for tag, _, _ in page.elements} <= {"bdi", "wbr"}
-    assert {key for _, attributes, _ in page.elements for key in attributes} <= {"title"}
+    assert {key for _, attributes, _ in page.elements for key in attributes} <= {"class", "title"}
     if len(name) <= 96:
         assert "".join(text for _, text in page.texts).rstrip(" ") == visible(name)
     else:
-        assert page.elements[0][1] == {"title": visible(name)}
+        assert page.elements[0][1]["title"] == visible(shortened(name, 1000))
 
 
 def test_templates_escape_all_that_they_are_given() -> None:

@@ -19,11 +19,12 @@ from relatum.runs.journal import TrainingHistory
 from relatum.runs.trained import Trained
 from relatum.version import __version__
 
-__all__ = ["REPORT", "finalized", "report_page", "unbroken", "write_report"]
+__all__ = ["REPORT", "finalized", "name_of", "report_page", "shortened", "unbroken", "write_report"]
 
 REPORT = "report.html"  # in a run's directory, where nothing else has that name
 _MARK = "<!DOCTYPE html>\n<!-- relatum report -->"  # how a page begins, and the template with it
 _LONGEST = 96  # characters of a name that are shown; the whole name is in its title
+_LONGEST_TITLE = 1000
 _BREAKABLE = 24  # characters of a name that stand in one line
 
 
@@ -97,10 +98,12 @@ def name_of(name: str, longest: int = _LONGEST) -> Markup:
     In one that is long a line may break behind the signs that join its words.
     """
     short = shortened(name, longest)
-    words = re.split(r"(?<=[_./|(:])(?=[^_./|(:])", short) if len(short) > _BREAKABLE else [short]
+    if len(short) <= _BREAKABLE:
+        return Markup("<bdi>{}</bdi>").format(visible(short))
+    words = re.split(r"(?<=[_./|(:])(?=[^_./|(:])", short)
     shown = Markup("<wbr>").join(escape(visible(word)) for word in words)
-    title = "" if short == name else Markup(' title="{}"').format(visible(name))
-    return Markup("<bdi{}>{}</bdi>").format(title, shown)
+    title = "" if short == name else Markup(' title="{}"').format(visible(shortened(name, _LONGEST_TITLE)))
+    return Markup('<bdi class="long"{}>{}</bdi>').format(title, shown)
 
 
 def shortened(name: str, longest: int = _LONGEST) -> str:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from relatum.algebra.lexer import as_written, write_arguments
-from relatum.formatting import count, duration, listed, number, percent, score, visible
+from relatum.formatting import count, duration, listed, number, percent, score
 from relatum.report import charts
-from relatum.report.page import finalized, unbroken
+from relatum.report.page import finalized, name_of, shortened, unbroken
 from relatum.resources.entity import FactGroup, Neighbourhood
 from relatum.resources.quality import CalibrationView
 from relatum.resources.references import EntityRef, FactRef
@@ -25,8 +24,6 @@ from relatum.serving.addresses import PageContext, address
 
 __all__ = ["fill_template", "question_at", "readable", "static_edition"]
 
-_LONGEST = 96  # characters of a name that are shown; the whole name is in its title
-_BREAKABLE = 24  # characters of a name that stand in one line
 _LONGEST_ADDRESS = 1000  # characters of a name or a fact in an address: up to twelve bytes each
 _MOST_EPOCHS = 60  # in the table beside curves
 
@@ -83,8 +80,8 @@ def _environment() -> Environment:
         "duration": duration,
         "exact": lambda value: Markup("{}").format(value),  # for a field that is sent back: no character is changed
         "listed": listed,
-        "name": _name,
-        "shortened": _shortened,
+        "name": name_of,
+        "shortened": shortened,
         "tuple": tuple,
         "zipped": lambda first, second: list(zip(first, second, strict=True)),
         "number": number,
@@ -116,23 +113,6 @@ def _environment() -> Environment:
         "static": lambda file: f"/-/static/{file}?v={static_edition()}",
     }
     return environment
-
-
-def _name(name: str, longest: int = _LONGEST) -> Markup:
-    """Return a name from the data: its direction of writing stays its own, and a very long one is shortened."""
-    short = _shortened(name, longest)
-    if len(short) <= _BREAKABLE:
-        return Markup("<bdi>{}</bdi>").format(visible(short))
-    words = re.split(r"(?<=[_./|(:])(?=[^_./|(:])", short)
-    shown = Markup("<wbr>").join(escape(visible(word)) for word in words)
-    title = "" if short == name else Markup(' title="{}"').format(visible(_shortened(name, 1000)))
-    return Markup('<bdi class="long"{}>{}</bdi>').format(title, shown)
-
-
-def _shortened(name: str, longest: int = _LONGEST) -> str:
-    """Return a name, without its middle if it is longer than so many characters."""
-    half = (longest - 1) // 2
-    return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
 
 
 def _address_of(at: PageContext) -> str:
