@@ -111,16 +111,8 @@ def test_the_page_shows_what_was_measured(trained: Path) -> None:
     assert "The mean reciprocal rank (MRR) is 0.988" in checked(page_of(other)).text
     assert "The mean reciprocal rank (MRR) is 0.988" not in checked(page_of(study)).text
     assert "Every right answer ranks first" in checked(page_of(replace(study, errors=None))).text
-
-
-def test_one_right_prediction_is_not_many(trained: Path) -> None:
-    study = study_of(Run.load(trained))
-    for right, words in (
-        (0, "0 are test facts (0.0 %)."),
-        (1, "1 is a test fact (6.7 %)."),
-        (3, "3 are test facts (20.0 %)."),
-    ):
-        assert words in checked(page_of(replace(study, new=replace(study.new, right=right)))).text
+    one = replace(study, new=replace(study.new, right=1))
+    assert "1 is a test fact (6.7 %)." in checked(page_of(one)).text
 
 
 def test_the_same_run_gives_the_same_bytes_and_is_only_read(trained: Path, tmp_path: Path) -> None:
@@ -185,7 +177,7 @@ def test_predicted_values_stand_in_their_columns_without_their_kind(tmp_path: Pa
     assert "person, city, team" in page
 
 
-@pytest.mark.parametrize(("model", "title"), [("hype", "HypE"), ("m-transh", "m-TransH"), ("g-mpnn", "G-MPNN")])
+@pytest.mark.parametrize(("model", "title"), [("hype", "HypE"), ("g-mpnn", "G-MPNN")])
 def test_other_models_have_reports(model: str, title: str, tmp_path: Path) -> None:
     run = fit(Spec.from_dict({"data": "example", "model": {"name": model}, "training": {"epochs": 1}}), tmp_path / "run")
     page = checked(report_page(run))
