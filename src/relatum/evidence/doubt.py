@@ -33,7 +33,7 @@ from relatum.evidence.evidence import Evidence
 from relatum.evidence.mixture import Mixture
 from relatum.evidence.soft_rule import SoftRule
 from relatum.inference.scoring import CandidateScorer, score
-from relatum.kernels.shares import count_shares
+from relatum.kernels.evidence import count_shares
 from relatum.models.base import Model, Parameters
 
 __all__ = ["Doubts", "JudgedRelation", "expected", "judge"]
