@@ -4,7 +4,7 @@ import signal
 import sys
 from pathlib import Path
 
-from relatum.shortage import shortage
+from relatum.errors import shortage
 
 __all__ = ["main"]
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relatum.kernels import compact_side, parallel, reference, windowed_sigmoid
+from relatum.kernels import compact_side, parallel, windowed_sigmoid
 from relatum.kernels.filters import Bonus, nothing_excluded
 from relatum.kernels.jit import TILE
+from support import reference_kernels as reference
 from support.kernels_known import bonus_of, known_of
 
 

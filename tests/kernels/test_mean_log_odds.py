@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from relatum.kernels import parallel, reference
+from relatum.kernels import parallel
 from relatum.kernels.mean_log_odds import mean_log_odds
+from support import reference_kernels as reference
 
 SIZES = (0.1, 3.0, 30.0, 300.0, 1e6)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from relatum.kernels import nalp_scores, parallel, reference
+from relatum.kernels import nalp_scores, parallel
+from support import reference_kernels as reference
 
 
 def drawn(queries: int, candidates: int, hidden: int, seed: int) -> tuple[np.ndarray, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from relatum.kernels import parallel, qualifier_scores, reference
+from relatum.kernels import parallel, qualifier_scores
+from support import reference_kernels as reference
 
 SHAPES = [(1, 1, 1), (5, 127, 3), (4, 129, 8), (9, 300, 17), (0, 3, 2), (3, 0, 2)]
 

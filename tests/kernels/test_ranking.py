@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from relatum.kernels import ranking, reference
+from relatum.kernels import ranking
 from relatum.kernels.filters import nothing_excluded
+from support import reference_kernels as reference
 from support.kernels_known import known_of
 
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from relatum.kernels import parallel, ranking, reference, windowed_sigmoid, windowed_sigmoid_loops
+from relatum.kernels import parallel, ranking, windowed_sigmoid, windowed_sigmoid_loops
 from relatum.kernels.filters import nothing_excluded
 from relatum.kernels.jit import TILE
+from support import reference_kernels as reference
 from support.kernels_known import bonus_of, known_of
 
 EPSILON = np.finfo(np.float32).eps

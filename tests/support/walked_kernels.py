@@ -42,9 +42,7 @@ from relatum.kernels import (
     radix_sort,
     ranking,
     rows,
-    shares,
     soft_rules,
-    tiles,
     windowed_sigmoid,
     windowed_sigmoid_loops,
     windows,
@@ -225,15 +223,15 @@ def fire_rules() -> None:
                 assert len({len(one) for one in named}) == 1
 
 
-@walks(shares.count_shares)
+@walks(evidence.count_shares)
 def count_shares() -> None:
     for queries, candidates in itertools.product(QUERIES, (0, 1, 5)):
         for found, lists in all_known(queries, candidates):
             answers = np.full(queries, max(0, candidates - 1), np.int32)
             nothing = filters.nothing_excluded(queries)
-            own, total = shares.count_shares(found, answers, nothing, np.full(queries, -1, np.int32))
+            own, total = evidence.count_shares(found, answers, nothing, np.full(queries, -1, np.int32))
             assert total.tolist() == [len(each) for each in lists]
-            rest, _ = shares.count_shares(found, answers, found, answers)
+            rest, _ = evidence.count_shares(found, answers, found, answers)
             assert not rest.any()
             assert own.max(initial=0) <= 1
 
@@ -262,8 +260,8 @@ def hear_neighbours() -> None:
     nalp_scores.backward,
     nalp_scores.forward_tiles,
     nalp_scores.backward_tiles,
-    tiles.in_tiles,
-    tiles.pack_tiles,
+    qualifier_scores.in_tiles,
+    qualifier_scores.pack_tiles,
 )
 def take_minima() -> None:
     for queries, candidates, hidden in itertools.product(QUERIES, SIZES, (0, 1, 5)):

@@ -17,7 +17,7 @@ from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.models.training_protocols import Gradient, Objective
 from relatum.training.loop import State, start, train
-from relatum.training.rows import FactRows, QuestionRows, Rows, rows_of
+from relatum.training.rows import QuestionRows, Rows, rows_of
 from relatum.training.settings import OBJECTIVES, TrainingSettings
 from support.made_models import Case, made_case
 
@@ -27,13 +27,6 @@ UNPENALIZED = {"rae": {"relatedness_weight": 0.0}}  # a penalty compares the fac
 
 def question_rows(model: Model, graph: Hypergraph, settings: TrainingSettings, seed: int) -> QuestionRows:
     return QuestionRows(model, questions_of(graph), settings, seed)
-
-
-@pytest.mark.parametrize("size", [0, 1, 2, 1000, 70_000])
-def test_an_order_has_the_same_bits_in_half_the_memory(size: int) -> None:
-    one, other = np.random.default_rng(size), np.random.default_rng(size)
-    assert np.array_equal(one.permutation(size), other.permutation(np.arange(size, dtype=np.int32)))
-    assert one.integers(2**62) == other.integers(2**62)
 
 
 def made_graph(entities: int = 12, facts: int = 25) -> Hypergraph:
@@ -243,12 +236,6 @@ def test_a_pool_has_the_share_of_entities_that_the_relation_is_known_with() -> N
     assert np.isin(few.related, everyone._pool(few, np.random.default_rng(0))).all()  # type: ignore[arg-type]
     by_all = question_rows(rows.model, graph, changed(negative_sampling="all-entities"), 0)
     assert by_all._pool(few, np.random.default_rng(0)) is None
-
-
-def test_the_settings_say_which_rows() -> None:
-    model = made_case("reale", GRAPH).model
-    assert isinstance(rows_of(model, GRAPH, BY_QUESTION, 0), QuestionRows)
-    assert isinstance(rows_of(model, GRAPH, TrainingSettings(), 0), FactRows)
 
 
 @pytest.mark.parametrize("settings", [BY_QUESTION, TrainingSettings()], ids=["questions", "facts"])

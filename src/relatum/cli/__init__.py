@@ -29,9 +29,8 @@ from relatum.cli.synth import synth
 from relatum.cli.train import join, train
 from relatum.cli.tune import tune
 from relatum.cli.update import update
-from relatum.errors import RelatumError, RelatumWarning
+from relatum.errors import RelatumError, RelatumWarning, shortage
 from relatum.formatting import visible
-from relatum.shortage import shortage
 from relatum.version import __version__
 from relatum.workers.environment import is_first_worker, is_worker
 

@@ -34,7 +34,7 @@ from relatum.evidence.mixture import Mixture
 from relatum.evidence.soft_rule import SoftRule
 from relatum.fitting import log_odds, logistic, sigmoid
 from relatum.inference.scoring import CandidateScorer, score
-from relatum.kernels.shares import count_shares
+from relatum.kernels.evidence import count_shares
 from relatum.models.base import Model, Parameters
 
 __all__ = ["Doubts", "JudgedRelation", "expected", "judge"]

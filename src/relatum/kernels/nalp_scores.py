@@ -7,7 +7,7 @@ import numpy as np
 from relatum.arrays import Float32
 from relatum.kernels import parallel
 from relatum.kernels.jit import TILE, exact, reordered
-from relatum.kernels.tiles import MIN_TILES, in_tiles
+from relatum.kernels.qualifier_scores import MIN_TILES, in_tiles
 
 __all__ = ["backward", "backward_tiles", "forward", "forward_tiles", "pack"]
 

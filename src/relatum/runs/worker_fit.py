@@ -41,11 +41,10 @@ from relatum.training.loop import State, start, train
 from relatum.training.steps import Steps
 from relatum.workers.group import Group
 from relatum.workers.ranking import SharedScorer
-from relatum.workers.rows import shared_rows
 from relatum.workers.scratch import remove_scratch, scratch_folder
 from relatum.workers.shares import Shares
 from relatum.workers.states import gathered, load_parts, own_part, save_parts
-from relatum.workers.steps import SharedSteps
+from relatum.workers.steps import SharedSteps, shared_rows
 
 __all__ = ["fit_as_worker", "follow", "resume_as_worker"]
 

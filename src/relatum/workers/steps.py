@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,24 +21,38 @@ import torch
 from torch import Tensor
 
 from relatum.arrays import Int64
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.questions import map_questions, questions_of, save_questions
 from relatum.kernels import parallel
 from relatum.kernels.rows import block
 from relatum.models.base import Model, Parameters
 from relatum.models.ops import as_array
 from relatum.models.training_protocols import Gradient
 from relatum.training.optimizer import Optimizer
-from relatum.training.rows import Needs, Rows
+from relatum.training.rows import Needs, QuestionRows, Rows, rows_of, with_shared_roles
+from relatum.training.settings import TrainingSettings
 from relatum.workers.group import Group
 from relatum.workers.messages import packed, packed_size, unpacked
+from relatum.workers.scratch import scratch_folder
 from relatum.workers.shares import Shares
 
-__all__ = ["SharedSteps"]
+__all__ = ["SharedSteps", "shared_rows"]
 
 Array = npt.NDArray[Any]
 Result = tuple[float, float, list[Gradient]]
 
 _NONE = np.empty(0, np.int64)
 _FLOAT = 4  # bytes of a number of the entity tables
+
+
+def shared_rows(folder: Path, group: Group, model: Model, facts: Hypergraph, settings: TrainingSettings, seed: int) -> Rows:
+    """Return the rows that the settings ask for; questions are made by the first worker, and mapped by all from one file."""
+    if settings.rows != "questions":
+        return rows_of(model, facts.distinct(), settings, seed)
+    path, found = scratch_folder(folder) / "questions.safetensors", list[Rows]()
+    group.first_alone(lambda: save_questions(path, questions_of(facts)), "questions")
+    group.together(lambda: found.append(QuestionRows(model, map_questions(path), settings, seed)))
+    return with_shared_roles(found[0], settings)
 
 
 @dataclass

@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 
+from relatum.kernels.evidence import count_shares
 from relatum.kernels.filters import _Lists
-from relatum.kernels.shares import count_shares
 
 
 def test_shares_count_the_answer_and_its_rivals_one_fact_left_out() -> None:

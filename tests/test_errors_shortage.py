@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from relatum.shortage import shortage
+from relatum.errors import shortage
 
 LIMITED = """
 import resource, sys
