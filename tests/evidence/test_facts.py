@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from relatum import Hypergraph
-from relatum.evidence.facts import FactStore
+from relatum.evidence.facts import FactStore, good, judged
 from relatum.evidence.soft_rule import ANY, JOINED, Atom, SoftRule, constant, constant_entity
 
 GRAPH = Hypergraph.of([("r", "a", "b", "c"), ("r", "a", "d", "c"), ("r", "e", "b", "c"), ("s", "a", "c")])
@@ -115,3 +115,26 @@ def test_facts_are_written_as_people_read_them() -> None:
     rule = SoftRule(s, 1, (Atom(r, (0, JOINED, ANY)), Atom(r, (ANY, JOINED, 1))), 1)
     (first, *_) = store.groundings(rule, ids("a", "c"))
     assert store.written(rule, first) == "r(a, b, c), r(e, b, c)"  # a fact and itself are no path
+
+
+JUDGED = Hypergraph.of(
+    [("r", "a", "b"), ("r", "a", "c"), ("r", "e", "e"), ("s", "a", "b"), ("s", "a", "d"), ("s", "e", "a")]
+)
+R, S = JUDGED.schema.id("r"), JUDGED.schema.id("s")
+
+
+def test_what_a_rule_names_is_counted() -> None:
+    store = FactStore(JUDGED)
+    rule = judged(store, SoftRule(R, 1, (Atom(S, (0, 1)),), 1), store.columns[R])
+    assert rule.right == 1  # b; not c, for which b is a known answer
+    assert rule.named == 1 + 2 + 1  # b, d twice, and a
+
+
+def test_a_fact_does_not_bear_itself_out() -> None:
+    store = FactStore(JUDGED)
+    assert judged(store, SoftRule(R, 1, (Atom(R, (1, 0)),), 1), store.columns[R]).named == 0  # r(e, e) is no other fact
+
+
+def test_rules_that_were_right_once_are_left_out() -> None:
+    store = FactStore(JUDGED)
+    assert good(store, [SoftRule(R, 1, (Atom(S, (0, 1)),), 1)], store.columns[R]) == []

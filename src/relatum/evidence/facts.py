@@ -1,9 +1,12 @@
-"""The training facts as rules read them: by any of their positions, each index made when it is first wanted."""
+"""The training facts as rules read them: by any of their positions, each index made when it is first wanted.
+
+Rules are judged by training facts as well, each of which does not speak for itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,14 +18,16 @@ from relatum.data.sorting import differs_from_previous, spread
 from relatum.data.vocabulary import Ids
 from relatum.evidence.index_pool import IndexPool
 from relatum.evidence.soft_rule import ANY, JOINED, Atom, SoftRule, constant_entity
-from relatum.kernels.evidence import TIMES
+from relatum.kernels.evidence import TIMES, count_right
 from relatum.kernels.soft_rules import MATCH, PATH, VALUE, RuleProgram
 
-__all__ = ["WIDEST", "FactStore", "other_answers"]
+__all__ = ["SUPPORT", "WIDEST", "FactStore", "good", "judged", "other_answers"]
 
 _ROW = -1  # the number of a fact, where the answer of an index is no position
 _TEMPLATES = {"match": MATCH, "path": PATH}
 WIDEST = 300  # facts that a path may lead to from one question; what leads to more says little about each
+SUPPORT = 3  # facts that bear out what a rule may be made of, at least
+_LEAST = 0.002  # confidence: what names hundreds for one that is right says nothing
 
 Which = tuple[int, int, tuple[int, ...], tuple[int, ...]]  # relation, answer, positions of the key, equal positions
 
@@ -289,3 +294,18 @@ def _with_terms(looked: Sequence[tuple[int, Sequence[int]]], start: int) -> tupl
     """Return the indexes that rules look in, and where the terms of their keys begin among all, from a start on."""
     sizes = np.array([len(terms) for _, terms in looked], np.int64)
     return np.array([number for number, _ in looked], np.int64), np.append(0, np.cumsum(sizes)) + start
+
+
+def judged(store: FactStore, rule: SoftRule, facts: Ids) -> SoftRule:
+    """Return a rule with how often it is right about some facts."""
+    others = [one for one in range(len(facts)) if one != rule.position]
+    known = store.lookup(rule.relation, rule.position, others, [facts[one] for one in others])
+    found = store.found(rule, facts, itself=False)
+    right, named = count_right(found, facts[rule.position], known, store.own(rule, facts))
+    return replace(rule, rights=tuple(right.tolist()), nameds=tuple(named.tolist()))
+
+
+def good(store: FactStore, rules: Iterable[SoftRule], facts: Ids, least: float = _LEAST) -> list[SoftRule]:
+    """Return the rules that are right more than once and not too seldom, judged by some facts."""
+    found = (judged(store, rule, facts) for rule in rules)
+    return [rule for rule in found if rule.right > 1 and rule.confidence >= least]

@@ -16,8 +16,7 @@ import numpy as np
 from relatum.arrays import Int64
 from relatum.data.sorting import spread
 from relatum.data.vocabulary import Ids
-from relatum.evidence.facts import FactStore
-from relatum.evidence.judging import SUPPORT, judged
+from relatum.evidence.facts import SUPPORT, FactStore, judged
 from relatum.evidence.soft_rule import ANY, Atom, SoftRule
 
 __all__ = ["Match", "Matches", "condition", "matching_rule"]

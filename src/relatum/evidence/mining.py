@@ -8,8 +8,7 @@ import numpy as np
 
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.vocabulary import Ids
-from relatum.evidence.facts import FactStore
-from relatum.evidence.judging import good
+from relatum.evidence.facts import FactStore, good
 from relatum.evidence.matches import Matches, matching_rule
 from relatum.evidence.paths import Paths
 from relatum.evidence.soft_rule import SoftRule

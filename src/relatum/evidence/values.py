@@ -8,8 +8,7 @@ import numpy as np
 
 from relatum.data.sorting import spread
 from relatum.data.vocabulary import Ids
-from relatum.evidence.facts import FactStore
-from relatum.evidence.judging import good
+from relatum.evidence.facts import FactStore, good
 from relatum.evidence.matches import Match, condition
 from relatum.evidence.soft_rule import ANY, Atom, SoftRule, constant
 

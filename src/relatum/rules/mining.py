@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
+from relatum.algebra import Relation, Rename
 from relatum.data.hypergraph import Hypergraph
 from relatum.errors import SettingError
 from relatum.progress import progress
@@ -11,7 +12,6 @@ from relatum.rules.hypotheses import Hypothesis, containments, equalities
 from relatum.rules.index import Head, Measured, Store, candidates, measure
 from relatum.rules.observed_share import HeadCounts, ObservedShare, observed_share
 from relatum.rules.rule import Rule, RuleKind
-from relatum.rules.selection import choose_rules, deduplicate
 from relatum.rules.statistics import MOST_OBSERVED
 from relatum.rules.views import View
 
@@ -49,7 +49,7 @@ def mine_rules(
             measured = _measured(views[head.relation], head, store)
             rivals[head.relation] = equalities(measured, head, store, share)[:_RIVALS]
             advance(2)
-        best, same = choose_rules(rivals, store)
+        best, same = _choose(rivals, store)
         related = {frozenset((same(head), same(store.id(view)))) for head, one in best.items() for view in one.views}
         rules = list[Rule]()
         for head in targets:
@@ -60,7 +60,7 @@ def mine_rules(
                 news = [view for view, pair in pairs if len(pair) > 1 and pair not in related]
                 rules += containments(_measured(news, head, store), head, store, share)
             advance(1)
-    return sorted(deduplicate(rules), key=lambda rule: (rule.kind != RuleKind.EQUAL, -rule.evidence, str(rule)))
+    return sorted(_deduplicate(rules), key=lambda rule: (rule.kind != RuleKind.EQUAL, -rule.evidence, str(rule)))
 
 
 def estimate_observed_share(graph: Hypergraph, *, least: int = 10) -> ObservedShare:
@@ -100,3 +100,47 @@ def _rule(head: Head, found: Hypothesis, store: Store) -> Rule:
     schema, body = store.graph.schema[head.relation], found.body(store.graph.entities)
     confidence, coverage = found.support / found.size, found.support / len(head)
     return Rule(schema, body, RuleKind.EQUAL, found.support, confidence, coverage, found.evidence)
+
+
+def _choose(rivals: Mapping[int, list[Hypothesis]], store: Store) -> tuple[dict[int, Hypothesis], Callable[[int], int]]:
+    """Return the hypothesis of each head, and a function that is the same for relations that are renamings of each other.
+
+    The best hypotheses come first. One that goes back to a renaming of the head itself claims nothing; the next one counts
+    instead.
+    """
+    parents: dict[int, int] = {}
+
+    def same(relation: int) -> int:
+        while relation in parents:
+            relation = parents[relation]
+        return relation
+
+    best = {}
+    for head in sorted((head for head in rivals if rivals[head]), key=lambda head: (rivals[head][0].cost, head)):
+        for one in rivals[head]:
+            renamed = [same(store.id(view)) for view in one.views if view.is_renaming]
+            if same(head) not in renamed:
+                best[head] = one
+                if renamed and len(one.views) == 1:
+                    parents[same(head)] = renamed[0]
+                break
+    return best, same
+
+
+def _deduplicate(rules: Iterable[Rule]) -> list[Rule]:
+    """Return the rules without those that state from the outer relation what another states from the inner one."""
+    found: dict[object, Rule] = {}
+    for rule in sorted(rules, key=lambda rule: rule.kind != RuleKind.WITHIN):
+        found.setdefault(_claim(rule), rule)
+    return list(found.values())
+
+
+def _claim(rule: Rule) -> object:
+    """Return what a rule claims: the same for `t within permute[1, 2, 0](a)` and `a contains permute[2, 0, 1](t)`."""
+    body = rule.body
+    child, permutation = (body.child, body.permutation) if isinstance(body, Rename) else (body, tuple(range(body.arity)))
+    if rule.kind == RuleKind.EQUAL or not isinstance(child, Relation):
+        return rule
+    if rule.kind == RuleKind.WITHIN:
+        return rule.head.name, child.name, permutation
+    return child.name, rule.head.name, tuple(sorted(range(len(permutation)), key=permutation.__getitem__))

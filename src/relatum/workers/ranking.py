@@ -16,8 +16,8 @@ from torch import Tensor
 from relatum.arrays import Float32, Int64
 from relatum.data.vocabulary import Ids
 from relatum.errors import NumericError
-from relatum.inference.entity_range import EntityRange
 from relatum.inference.scoring import score
+from relatum.inference.tiled_counts import EntityRange
 from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part
 from relatum.memory import budget
 from relatum.models.base import Model, Parameters
