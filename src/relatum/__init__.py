@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from relatum.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from relatum.api import Run, fit, join, list_fills, open, resume, undo_fill, update  # noqa: A004
+    from relatum.api import Run, fit, join, open, resume, undo_fill, update  # noqa: A004
     from relatum.data.hypergraph import Hypergraph, Split, TupleTable
     from relatum.data.known_answers import KnownAnswers
     from relatum.data.schema import RelationSchema, Schema
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from relatum.models import MODELS
+    from relatum.runs.fills import list_fills
     from relatum.runs.spec import Spec
     from relatum.tables.importer import read
 
@@ -66,7 +67,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "relatum.api": ("Run", "fit", "join", "list_fills", "open", "resume", "undo_fill", "update"),
+    "relatum.api": ("Run", "fit", "join", "open", "resume", "undo_fill", "update"),
     "relatum.datasets.text_lines": ("Layout",),
     "relatum.data.hypergraph": ("Hypergraph", "Split", "TupleTable"),
     "relatum.data.known_answers": ("KnownAnswers",),
@@ -86,6 +87,7 @@ _HOMES = {
     ),
     "relatum.tables.importer": ("read",),
     "relatum.models": ("MODELS",),
+    "relatum.runs.fills": ("list_fills",),
     "relatum.runs.spec": ("Spec",),
 }
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from relatum.errors import shortage
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command line; Ctrl-C is quiet, and too little memory one line, while the verbs are imported too."""

@@ -51,7 +51,7 @@ from relatum.runs.ensemble import join as join_runs
 from relatum.runs.export import predictions_table, save_embeddings, save_run
 from relatum.runs.expressions import BoundExpression
 from relatum.runs.filling import fill
-from relatum.runs.fills import Fills, list_fills
+from relatum.runs.fills import Fills
 from relatum.runs.fit import Watch, facts_of, more_facts
 from relatum.runs.joining import joined_query
 from relatum.runs.lookup import (
@@ -82,8 +82,6 @@ from relatum.tables.targets import target_of
 from relatum.time_limit import Limit
 from relatum.workers.environment import is_first_worker
 from relatum.workers.group import Group, start_group
-
-__all__ = ["Run", "fit", "join", "list_fills", "open", "resume", "undo_fill", "update"]
 
 PathOrText = str | os.PathLike[str]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bool", "Float32", "Float64", "Int32", "Int64"]
-
 Bool = npt.NDArray[np.bool_]
 Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]

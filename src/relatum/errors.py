@@ -19,20 +19,6 @@ import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = [
-    "DataError",
-    "DownloadError",
-    "FormatError",
-    "NumericError",
-    "RelatumError",
-    "RelatumWarning",
-    "SettingError",
-    "StoreError",
-    "UnknownNameError",
-    "nearest_names",
-    "shortage",
-]
-
 # difflib compares about 50,000 names a second; past this many the best of a plausible part is good enough.
 _MOST_COMPARED = 20_000
 _MOST_LISTED = 12

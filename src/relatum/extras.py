@@ -8,8 +8,6 @@ from importlib import import_module
 
 from relatum.errors import RelatumError
 
-__all__ = ["optional", "require"]
-
 
 @contextmanager
 def optional(library: str, *, extra: str) -> Iterator[None]:

@@ -23,32 +23,6 @@ from relatum import memory
 from relatum.errors import FormatError, RelatumError, RelatumWarning
 from relatum.processes import MARK, has_ended, is_of_here, mark
 
-__all__ = [
-    "atomic_directory",
-    "atomic_file",
-    "atomic_path",
-    "cache_directory",
-    "document",
-    "drop_torn_line",
-    "is_there",
-    "left_behind",
-    "left_folders",
-    "parse_json",
-    "read_document",
-    "read_json",
-    "read_whole",
-    "remove_left",
-    "remove_stale",
-    "require_empty",
-    "require_file",
-    "require_own",
-    "sha256_of",
-    "stale_temporaries",
-    "temporary_prefix",
-    "write_bytes",
-    "write_document",
-]
-
 _Built = TypeVar("_Built")
 
 _TEMPORARY = re.compile(rf"\.(?P<name>.+)\.[0-9a-f]{{12}}-(?P<mark>{MARK})\.tmp")  # as `_beside` makes them

@@ -12,8 +12,6 @@ from relatum.arrays import Bool, Float64
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["log_odds", "logistic", "minimize", "never_falling", "newton", "sigmoid"]
-
 # A cost at some weights, and what gives its slopes, float64[k], and its curvature, float64[k, k], there.
 Cost = Callable[[Float64], tuple[float, Callable[[], tuple[Float64, Float64]]]]
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-__all__ = ["count", "duration", "listed", "number", "percent", "score", "share", "visible", "visible_json"]
-
 # Control characters do something, or are not even text to XML: they are shown as pictures of themselves, or as something
 # that cannot be shown. So are those that turn the direction of writing, for one that is not closed turns what follows the
 # name, and those that begin a line.

@@ -14,8 +14,6 @@ from relatum.progress import silence
 if TYPE_CHECKING:
     from uvicorn import Config
 
-__all__ = ["check_token", "is_loopback", "listen", "serve_until_signal"]
-
 _BACKLOG = 1024  # connections that wait to be taken
 _SHORTEST_TOKEN = 16  # characters
 

@@ -6,8 +6,6 @@ import sys
 import time
 from pathlib import Path
 
-__all__ = ["address_room", "budget", "fits", "free", "require_addresses"]
-
 _LEAST, _MOST = 1 << 24, 1 << 28  # 16 MB always; more than 256 MB makes nothing faster
 _SHARE = 16  # of the free memory
 _RECENT = 0.05  # seconds for which what was read counts: to read it takes longer than a small piece of work

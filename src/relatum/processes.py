@@ -9,8 +9,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-__all__ = ["MARK", "exists", "has_ended", "host", "is_of_here", "mark"]
-
 MARK = "[0-9a-f]{12}"  # what a mark looks like: six digits for the machine, and six for the number of the process
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 

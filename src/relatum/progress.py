@@ -14,8 +14,6 @@ from relatum.formatting import duration
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["Display", "announce", "progress", "silence"]
-
 _PATIENCE = 1.0  # seconds before a bar appears: quick work should not flicker
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 

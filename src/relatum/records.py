@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-__all__ = ["Record", "Records", "shown"]
-
 _MOST_SHOWN = 20  # records of a long sequence; the rest is counted
 _WIDEST = 40  # characters of a cell of text
 

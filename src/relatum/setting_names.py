@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from relatum.errors import nearest_names
 
-__all__ = ["SYNONYMS", "folded", "hint"]
-
 # What other libraries call it, and what it is called here.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("lr", "rate", "alpha", "step_size", "eta"), ("learning_rate",)),

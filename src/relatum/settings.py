@@ -25,8 +25,6 @@ from typing import Any, ClassVar, TypeVar, get_args, get_origin
 
 from relatum.errors import SettingError
 
-__all__ = ["Checked", "Rule", "change_of", "nested", "require", "rules_of", "setting", "whole_number"]
-
 T = TypeVar("T")
 
 _BOUNDS = (

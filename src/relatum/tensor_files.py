@@ -22,19 +22,6 @@ from relatum import memory
 from relatum.errors import RelatumError
 from relatum.files import atomic_file, parse_json, require_file
 
-__all__ = [
-    "MappedFile",
-    "ReadFile",
-    "TensorFile",
-    "map_arrays",
-    "read_tensor_file",
-    "read_tensors",
-    "require_room",
-    "write_arrays",
-    "write_tensor_file",
-    "write_tensors",
-]
-
 _LONGEST_HEADER = 100_000_000  # bytes; safetensors reads no longer one
 _METADATA, _CHECKSUM = "__metadata__", "sha256"
 # Types of arrays, as numpy and safetensors call them, in the order in which safetensors puts them. For numpy, which has no

@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 from relatum.errors import SettingError
 
-__all__ = ["Limit", "leave_out"]
-
 _left_out = 0.0  # seconds of this process that count for no limit
 
 

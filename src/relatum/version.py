@@ -1,5 +1,3 @@
 """The version of relatum, in a module of its own so that any room can name it."""
 
-__all__ = ["__version__"]
-
 __version__ = "0.1.0"

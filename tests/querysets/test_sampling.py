@@ -12,7 +12,8 @@ import pytest
 
 from relatum import Hypergraph, RelationSchema, Schema, Split
 from relatum.algebra import Difference, evaluate, parse, parse_datalog
-from relatum.algebra.clauses import Rule, definitions_of
+from relatum.algebra.clauses import definitions_of
+from relatum.algebra.rule import Rule
 from relatum.errors import DataError, SettingError
 from relatum.querysets import SHAPES, GradedQuery, QuerySet, sample_queries
 

@@ -33,8 +33,6 @@ from relatum.algebra.expression import (
 from relatum.algebra.node import post_order
 from relatum.algebra.rule import Atom, Comparison, Definition, Rule, Term, variables
 
-__all__ = ["Atom", "Comparison", "Definition", "Goal", "Rule", "Term", "conjunction", "definitions_of"]
-
 Goal = tuple[Expression, tuple[Term, ...]]
 Result = TypeVar("Result")
 Steps = Generator[Goal, Definition, Result]

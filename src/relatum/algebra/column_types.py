@@ -21,8 +21,6 @@ from relatum.algebra.expression import (
 from relatum.algebra.node import post_order
 from relatum.data.column_types import ColumnType, ColumnTypes
 
-__all__ = ["column_types_of"]
-
 Columns = tuple[ColumnType | None, ...]
 
 

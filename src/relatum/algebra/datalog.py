@@ -19,15 +19,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from relatum.algebra.clauses import Atom, Comparison, Rule, Term, conjunction, definitions_of
+from relatum.algebra.clauses import conjunction, definitions_of
 from relatum.algebra.expression import Expression, Relation
 from relatum.algebra.lexer import Reader, Word, as_written
 from relatum.algebra.node import post_order
+from relatum.algebra.rule import Atom, Comparison, Rule, Term
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import fault_of
 from relatum.errors import UnknownNameError
-
-__all__ = ["datalog", "parse_datalog"]
 
 _NOT = re.compile(r"not\s")
 _STOP = re.compile(r"\.(?=\s)")

@@ -34,8 +34,6 @@ from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
 from relatum.memory import free
 
-__all__ = ["evaluate"]
-
 
 def evaluate(expression: Expression, graph: Hypergraph, known: Mapping[Expression, Ids] | None = None) -> TupleTable:
     """Return the tuples of `expression` on the facts of `graph`, distinct and sorted; columns are int32[arity, n].

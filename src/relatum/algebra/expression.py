@@ -19,24 +19,6 @@ from relatum.algebra.node import Node, PositionOrRole, post_order
 from relatum.data.schema import RelationSchema
 from relatum.errors import DataError
 
-__all__ = [
-    "OPERATIONS",
-    "Difference",
-    "Expression",
-    "Filter",
-    "Intersection",
-    "Join",
-    "Product",
-    "Project",
-    "Relation",
-    "Rename",
-    "SelectConstant",
-    "SelectEqual",
-    "Union",
-    "expanded",
-    "rebuilt",
-]
-
 # A relation that is called by one of these words is written in quotes.
 OPERATIONS = frozenset(
     {"permute", "project", "select", "select_equal", "filter", "filter_equal", "filter_unequal"}

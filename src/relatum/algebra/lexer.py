@@ -8,8 +8,6 @@ from typing import NamedTuple
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError, RelatumError
 
-__all__ = ["Arguments", "Reader", "Word", "as_written", "read_arguments", "read_words", "write_arguments"]
-
 _SPACE = re.compile(r"\s*")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _BARE = re.compile(r"[^,()\[\]=\"\n]+")

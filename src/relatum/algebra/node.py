@@ -10,8 +10,6 @@ from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError
 
-__all__ = ["Node", "PositionOrRole", "post_order"]
-
 PositionOrRole = int | str  # a position, from 0, or a role
 Visited = TypeVar("Visited", bound=Hashable)
 

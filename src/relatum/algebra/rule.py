@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 
 from relatum.algebra.expression import Relation
 
-__all__ = ["Atom", "Comparison", "Definition", "Rule", "Term", "variables"]
-
 Term = int | str  # a variable is a number, an entity its name
 
 

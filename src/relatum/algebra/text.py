@@ -35,8 +35,6 @@ from relatum.algebra.lexer import Reader, Word
 from relatum.data.schema import Schema
 from relatum.errors import RelatumError, UnknownNameError
 
-__all__ = ["parse", "read_expression"]
-
 
 def parse(text: str, schema: Schema) -> Expression:
     """Return the expression in `text`, over the stored relations of `schema`."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from relatum.inference.ranking import Metrics
     from relatum.runs.answers import Answer, Question
 
-__all__ = ["complete", "evaluate", "score"]
-
 _OF_A_SET = 100  # answers of a set that are shown
 _SPARE = ("pessimistic MRR", "mean rank", "Hit@3", "questions", "Hit@1")  # the first to go where there is no room
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from relatum.api import Run
     from relatum.runs.each_question import Combinations, EachQuestion
 
-__all__ = ["show_each", "write_each"]
-
 _SHOWN = 20  # questions whose answers are shown
 
 

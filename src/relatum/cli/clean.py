@@ -14,8 +14,6 @@ from relatum.cli.output import print_json, print_table, say
 from relatum.errors import RelatumWarning
 from relatum.formatting import count, duration
 
-__all__ = ["clean"]
-
 
 def clean(
     folder: Annotated[

@@ -10,8 +10,6 @@ from relatum.formatting import count, number
 if TYPE_CHECKING:
     from relatum.api import Run
 
-__all__ = ["show_both_splits", "show_columns"]
-
 
 def show_columns(run: Run, part: str, *, json: bool) -> None:
     """Print how well the held-out cells of each column are filled."""

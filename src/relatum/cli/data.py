@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from relatum.data.schema import Schema
     from relatum.datasets.text_lines import Layout
 
-__all__ = ["app"]
-
 _LEAKS = 10  # that are shown
 
 app = typer.Typer(help="List, describe, check and convert datasets.", no_args_is_help=True)

@@ -20,8 +20,6 @@ from relatum.formatting import count
 if TYPE_CHECKING:
     from relatum.runs.fills import Fill
 
-__all__ = ["CHANGES", "demo", "true_value", "write_demo_database"]
-
 # What is about to be seen, and the commands that show it; {} is the demo's directory.
 _STEPS = (
     ("Read it. What became of its tables and columns?", ["import {}/world.db --out {}/data"]),

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from relatum.runs.doubt import DoubtfulFact
     from relatum.runs.doubtful_cells import DoubtfulCells
 
-__all__ = ["doubt"]
-
 Many = list[str] | None
 
 

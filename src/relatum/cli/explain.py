@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from relatum.evidence.reasons import Reason
     from relatum.runs.answers import Answer, Question
 
-__all__ = ["explain", "reasons_of", "say_reason", "where"]
-
 _REASONS = 2  # of each answer
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from relatum.tables.table import Table
     from relatum.tables.targets import Target
 
-__all__ = ["fill"]
-
 Many = list[str] | None
 
 _SHOWN = 30

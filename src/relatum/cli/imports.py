@@ -16,8 +16,6 @@ from relatum.formatting import number
 if TYPE_CHECKING:
     from relatum.tables import Imported
 
-__all__ = ["import_tables"]
-
 Many = list[str] | None
 
 _AUTO = "auto"

@@ -9,8 +9,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["interrupts_kept"]
-
 _AGAIN = 0.05  # seconds until it comes again
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from relatum.api import Run
     from relatum.data.hypergraph import Split
 
-__all__ = ["find", "schema", "similar"]
-
 Most = Annotated[int, typer.Option("-k", min=1, help="How many entities to show.")]
 
 

@@ -7,23 +7,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = [
-    "Append",
-    "Changes",
-    "Coverage",
-    "Data",
-    "FileOut",
-    "FolderOut",
-    "FullNames",
-    "Json",
-    "NewFolder",
-    "Replace",
-    "RunFolder",
-    "RunOrData",
-    "RunOut",
-    "To",
-]
-
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory that relatum train has written.")]
 Data = Annotated[str, typer.Argument(metavar="NAME_OR_DIR", help="A registered dataset, a directory or a file.")]
 RunOrData = Annotated[

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from relatum.inference.answer_sets import Limit
 
-__all__ = ["console", "json_text", "print_json", "print_table", "say", "say_promise"]
-
 _PIPE_WIDTH = 140  # without a terminal there is no width to keep to, but tables need one
 _COMFORT, _LEAST = 16, 5  # characters of a text column: down to the first before columns are dropped, then to the second
 _WORD = 24  # characters of a word that is kept whole where wrapping other columns gives room for it

@@ -14,9 +14,6 @@ from relatum.cli.output import print_json, print_table, say
 if TYPE_CHECKING:
     from relatum.runs.results import Collected
 
-__all__ = ["Results", "figures", "read", "tables"]
-
-
 Results = Annotated[
     list[Path] | None,
     typer.Argument(

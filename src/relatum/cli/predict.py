@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from relatum.runs.answers import Prediction
     from relatum.tables.table import Table
 
-__all__ = ["embeddings", "predict"]
-
 _SHOWN, _WRITTEN = 20, 1000  # facts of a relation, by default
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from relatum.api import Run
     from relatum.querysets import QuerySet
 
-__all__ = ["queries", "show_query_quality"]
-
 
 def queries(
     source: Data,

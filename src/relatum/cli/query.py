@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from relatum.reasoning.query import QueryResult
     from relatum.runs.query_rows import QueryRows
 
-__all__ = ["define", "query", "show_rows"]
-
 
 class Mode(StrEnum):
     """The values by which answers are ranked."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from relatum.reasoning.rule_evidence import ModelEvidence
     from relatum.rules import ObservedShare, Rule
 
-__all__ = ["rules"]
-
 
 def rules(
     source: RunOrData,

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from relatum.runs.experiment import Experiment, Planned
 
-__all__ = ["run"]
-
 
 def run(
     specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help="TOML files, such as experiments/fb-auto.toml.")],

@@ -13,8 +13,6 @@ from relatum.cli.output import say
 from relatum.errors import SettingError
 from relatum.extras import optional
 
-__all__ = ["mcp", "report", "serve"]
-
 
 def serve(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories; training may still go on in them.")],

@@ -13,8 +13,6 @@ from relatum.cli.output import print_json, say
 from relatum.cli.query import show_rows
 from relatum.errors import SettingError
 
-__all__ = ["sql"]
-
 _MOST = 1 << 20  # bytes that are read of a file or of standard input
 
 

@@ -8,8 +8,6 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-__all__ = ["prepare_streams", "tell", "write_out"]
-
 
 def prepare_streams() -> None:
     """Have what is written to a closed stream go nowhere, and what a stream cannot encode be escaped.

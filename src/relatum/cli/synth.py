@@ -15,8 +15,6 @@ from relatum.formatting import number, share
 if TYPE_CHECKING:
     from relatum.synth import SynthDataset
 
-__all__ = ["synth"]
-
 
 def synth(
     out: NewFolder,

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-__all__ = ["carry_out", "join", "train"]
-
-
 def train(
     data: Annotated[
         str | None,

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from relatum.tuning.study import Study
     from relatum.tuning.worker import Outcome
 
-__all__ = ["tune"]
-
 _SHOWN = 5  # of the best trials
 _TRIALS = 20  # where there is no grid to go through
 

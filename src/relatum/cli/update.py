@@ -11,8 +11,6 @@ from relatum.cli.options import Json, RunFolder, RunOut
 from relatum.cli.output import print_json, print_table, say
 from relatum.formatting import count, duration, number
 
-__all__ = ["update"]
-
 
 def update(
     run: RunFolder,

@@ -11,8 +11,6 @@ from relatum.arrays import Bool, Int64
 from relatum.data.sorting import LARGEST_KEY, differs_from_previous, row_order, spread
 from relatum.data.vocabulary import Ids
 
-__all__ = ["AnswerIndex", "AnswerLists"]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AnswerLists:

@@ -16,15 +16,6 @@ from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError
 from relatum.files import read_document, write_document
 
-__all__ = [
-    "COLUMN_TYPES",
-    "ColumnType",
-    "ColumnTypes",
-    "entity_types",
-    "read_column_types",
-    "save_column_types",
-]
-
 COLUMN_TYPES = "column_types.json"
 
 _FORMAT, _VERSION = "relatum-column-types", 1

@@ -15,17 +15,6 @@ from typing import Any
 from relatum.errors import DataError, FormatError
 from relatum.files import document, read_document, write_bytes
 
-__all__ = [
-    "DERIVATIONS",
-    "DERIVATION_FILES",
-    "ELEMENTARY",
-    "OPERATIONS",
-    "Derivation",
-    "derivations_document",
-    "read_derivations",
-    "save_derivations",
-]
-
 ELEMENTARY = "elementary"
 OPERATIONS = ("rename", "project", "select", "union", "difference")  # the five of the paper, as people say them
 DERIVATIONS = "derivations.json"

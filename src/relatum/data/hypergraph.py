@@ -16,8 +16,6 @@ from relatum.data.sorting import differs_from_previous, row_order
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError
 
-__all__ = ["Block", "Hypergraph", "Split", "TupleTable", "check_ids"]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TupleTable:

@@ -12,8 +12,6 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
 
-__all__ = ["KeyedAnswers", "Keys", "SettledQuestions", "free_entities", "open_positions", "taken_keys"]
-
 Keys = Sequence[tuple[int, ...]]  # sets of positions, by which no two facts of a relation are alike
 
 

@@ -8,8 +8,6 @@ from relatum.data.answer_index import AnswerIndex, AnswerLists
 from relatum.data.hypergraph import Block, Hypergraph, check_ids
 from relatum.data.vocabulary import Ids
 
-__all__ = ["KnownAnswers"]
-
 _PIECE = 1 << 16  # facts that are looked up at once
 
 

@@ -9,8 +9,6 @@ from relatum.data.row_store import RowStore
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError, UnknownNameError
 
-__all__ = ["Labels", "entity_meant"]
-
 _CHOICES = 5  # that are shown where a name means several entities
 
 

@@ -18,8 +18,6 @@ from relatum.data.schema import RelationSchema
 from relatum.data.sorting import spread
 from relatum.data.vocabulary import Ids
 
-__all__ = ["Leak", "Leakage", "find_leaks"]
-
 _BUDGET = 2_000_000_000  # training rows that may be looked at in all: some seconds
 _STEP = 20_000  # what one look costs besides its rows, in rows
 _ABOVE_EXPECTED = 2.0  # times as many as expected by chance is a leak

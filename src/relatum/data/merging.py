@@ -14,8 +14,6 @@ from relatum.data.splitting import select_facts
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError, UnknownNameError
 
-__all__ = ["MergedSplit", "merge"]
-
 
 @dataclass(frozen=True, eq=False)
 class MergedSplit:

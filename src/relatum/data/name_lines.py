@@ -17,8 +17,6 @@ import numpy.typing as npt
 from relatum.arrays import Int32, Int64
 from relatum.errors import DataError
 
-__all__ = ["NameLines", "lines_of"]
-
 _BLOCK = 1 << 16  # names that are decoded at once
 _LINE_FEED = 10
 _NEIGHBOURS = 2000  # names on either side of where a misspelt one would stand

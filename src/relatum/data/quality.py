@@ -14,8 +14,6 @@ from relatum.data.known_answers import KnownAnswers
 from relatum.data.leakage import Leakage, find_leaks
 from relatum.data.vocabulary import Ids
 
-__all__ = ["RARE", "DataQuality", "Description", "check_quality", "describe"]
-
 RARE = 10  # training facts; a relation with fewer is rare
 
 _WIDE = 16  # the arity above which an index for each position would take too long

@@ -20,8 +20,6 @@ from relatum.data.vocabulary import Ids
 from relatum.errors import FormatError
 from relatum.tensor_files import map_arrays, write_tensors
 
-__all__ = ["Questions", "map_questions", "questions_of", "save_questions"]
-
 _FORMAT, _VERSION = "relatum-questions", 1
 
 

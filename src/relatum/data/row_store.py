@@ -18,22 +18,6 @@ from relatum.arrays import Float32, Int64
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, UnknownNameError
 
-__all__ = [
-    "EMPTY",
-    "HELD_OUT_PARTS",
-    "SHAPES",
-    "UNKNOWN",
-    "Bins",
-    "Dependency",
-    "Parts",
-    "RowStore",
-    "RowTable",
-    "TableColumn",
-    "TableReference",
-    "TableSchema",
-    "Vectors",
-]
-
 EMPTY = -1  # a cell without a value
 UNKNOWN = -2  # a cell whose value no row had at the import
 HELD_OUT_PARTS = {"valid": 1, "test": 2}  # what `RowTable.parts` says of a cell; 0 is train

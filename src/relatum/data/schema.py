@@ -9,8 +9,6 @@ from functools import cached_property
 from relatum.data.vocabulary import Vocabulary, fault_of
 from relatum.errors import DataError, UnknownNameError
 
-__all__ = ["RelationSchema", "Schema"]
-
 _MOST_DIGITS = 20  # of a position; Python reads no number of thousands of them
 
 

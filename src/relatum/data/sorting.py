@@ -10,9 +10,6 @@ import numpy.typing as npt
 from relatum.arrays import Bool, Int64
 from relatum.data.vocabulary import Ids
 
-__all__ = ["LARGEST_KEY", "differs_from_previous", "row_order", "spread"]
-
-
 _MANY, _MOST = 1 << 18, 1 << 31  # rows that are sorted by compiled loops
 LARGEST_KEY = 1 << 63  # an int64 holds the numbers below it
 

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from relatum.arrays import Bool
 from relatum.data.hypergraph import Block, Hypergraph, Split
 
-__all__ = ["hold_out", "required_in_train", "select_facts"]
-
 Parts = npt.NDArray[np.int8]  # the same
 
 

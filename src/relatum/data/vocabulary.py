@@ -13,8 +13,6 @@ from relatum.arrays import Bool, Int32
 from relatum.data.name_lines import NameLines, lines_of
 from relatum.errors import DataError, UnknownNameError
 
-__all__ = ["Ids", "Vocabulary", "fault_of"]
-
 Ids = Int32
 
 _MOST_STRINGS = 1 << 17  # names that are kept as strings, which are found faster

@@ -26,8 +26,6 @@ from relatum.datasets.known_checksums import is_large, known_checksum, remember_
 from relatum.errors import DataError
 from relatum.tensor_files import MappedFile, TensorFile, map_arrays, read_tensor_file, write_arrays
 
-__all__ = ["load_columns", "save_columns"]
-
 _FORMAT, _VERSION = "relatum-facts", 2
 
 Key = dict[str, Any]

@@ -14,8 +14,6 @@ from relatum.kernels.field_scan import ENTITY, IGNORED, RELATION, FieldScan
 from relatum.kernels.name_order import copy_names, name_order
 from relatum.kernels.name_table import NameTable
 
-__all__ = ["ChunkScan", "CompiledNames"]
-
 _MOST_COLUMNS = 1 << 12  # that a layout speaks of; one that speaks of later ones is read line by line
 
 

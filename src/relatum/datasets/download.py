@@ -22,8 +22,6 @@ from relatum.errors import DownloadError
 from relatum.files import sha256_of, write_bytes
 from relatum.progress import progress
 
-__all__ = ["RemoteFile", "download", "is_intact", "unpack"]
-
 _RETRIES = 3  # after one second, two and three
 _TIMEOUT = 30.0  # seconds without a byte
 _PIECE = 1 << 16

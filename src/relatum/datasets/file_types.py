@@ -8,8 +8,6 @@ from typing import Literal
 
 from relatum.errors import DataError
 
-__all__ = ["database_in", "holds_tables", "is_mysql", "is_parquet", "is_postgres", "is_server", "refuse_tables"]
-
 _BY_ENDING = {
     ".csv": "a table of comma-separated values",
     ".xlsx": "an Excel workbook",

@@ -19,8 +19,6 @@ from typing import Any
 from relatum.errors import RelatumError
 from relatum.files import cache_directory, read_document, sha256_of, write_document
 
-__all__ = ["checksum_of", "is_large", "known_checksum", "remember_checksum"]
-
 _LARGE = 32 << 20  # bytes; fewer are hashed in 30 ms
 _SETTLED = 2 * 10**9  # nanoseconds; some file systems keep times in steps of two seconds
 _FORMAT, _VERSION = "relatum-checksum", 1

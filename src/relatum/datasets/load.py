@@ -28,8 +28,6 @@ from relatum.files import atomic_directory, cache_directory, is_there, require_f
 from relatum.progress import progress
 from relatum.statements.forms import FORMS, Form, find_form
 
-__all__ = ["load", "save"]
-
 _ENDINGS = (".txt", ".tsv", ".txt.gz", ".tsv.gz")
 
 

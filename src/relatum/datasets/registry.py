@@ -16,8 +16,6 @@ from relatum.datasets.text_lines import Layout
 from relatum.errors import DataError, DownloadError, UnknownNameError
 from relatum.files import cache_directory
 
-__all__ = ["DATASETS", "PARTS", "Dataset", "find_dataset", "locate", "recognise"]
-
 PARTS = ("train", "valid", "test")
 
 _FREEBASE = "CC BY 2.5, from Freebase (Google)"

@@ -17,8 +17,6 @@ from relatum.errors import DataError
 from relatum.files import is_there
 from relatum.tensor_files import read_tensor_file, write_tensor_file
 
-__all__ = ["ROWS", "load_rows", "save_rows"]
-
 ROWS = "rows.safetensors"
 
 _FORMAT, _VERSION = "relatum-rows", 1

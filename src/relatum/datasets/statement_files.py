@@ -19,8 +19,6 @@ from relatum.statements.forms import Form, form_of_line
 from relatum.statements.json_forms import write_wikipeople
 from relatum.statements.statement import Statement, fact_of, roles_of, statement_of
 
-__all__ = ["StatementReader", "find_statement_files", "recognise_form", "statements_of", "write_statements"]
-
 _NAMES = ("n-ary_{}", "{}")
 _ENDINGS = (".json", ".jsonl", ".ndjson", ".txt", ".csv")
 _LINES = 1 << 14  # facts that are handed on at once

@@ -31,8 +31,6 @@ from relatum.errors import DataError, FormatError
 if TYPE_CHECKING:
     from relatum.datasets.compiled_names import ChunkScan, CompiledNames
 
-__all__ = ["TupleReader", "read_roles", "read_tuples", "write_roles", "write_tuples"]
-
 _MOST_SKIPPED = 1_000_000  # bad lines of a file, unless as many are facts
 _LONG_LINE = 1 << 20  # bytes; of a longer one compiled loops would need far more memory to find its many columns
 _SMALL = 1 << 20  # bytes of a file that is read line by line before compiled loops are loaded

@@ -13,17 +13,6 @@ from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError, FormatError
 from relatum.progress import progress
 
-__all__ = [
-    "PLAIN",
-    "Layout",
-    "SkippedLines",
-    "require_columns",
-    "require_text_end",
-    "require_unpacked",
-    "split_line",
-    "whole_lines",
-]
-
 CHUNK_BYTES = 4 << 20  # what is read at once; line by line, it becomes about 60 MB of Python strings
 LONGEST_LINE = 16 << 20  # a file without line ends must not fill the memory
 MOST_UNPACKED = 200  # times its size that a gzip file unpacks to; facts come to about 10, and deflate to 1000 at most

@@ -37,8 +37,6 @@ from relatum.inference.scoring import CandidateScorer, score
 from relatum.kernels.evidence import count_shares
 from relatum.models.base import Model, Parameters
 
-__all__ = ["Doubts", "JudgedRelation", "expected", "judge"]
-
 _FITTED = 20_000  # facts that a mixture is fitted to, and that are counted at once
 _USUAL, _MOST = 2.0, 4.0  # standard deviations below the usual margin, from which on it counts, and up to which
 _SHARE = 0.5  # of what the embedding's word seems to be worth: the two witnesses are not independent

@@ -19,8 +19,6 @@ from relatum.evidence.soft_rule import SoftRule
 from relatum.kernels.filters import Bonus
 from relatum.kernels.soft_rules import RuleProgram, RuleScratch, fire
 
-__all__ = ["FEATURES", "Evidence", "Fired"]
-
 FEATURES = 7
 _TOGETHER = 5  # rules whose confidences are put together
 _SMALL, _LARGE = 0.003, 0.03  # confidences below which evidence counts in proportion, above which by its logarithm

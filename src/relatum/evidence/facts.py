@@ -21,8 +21,6 @@ from relatum.evidence.soft_rule import ANY, JOINED, Atom, SoftRule, constant_ent
 from relatum.kernels.evidence import TIMES, count_right
 from relatum.kernels.soft_rules import MATCH, PATH, VALUE, RuleProgram
 
-__all__ = ["SUPPORT", "WIDEST", "FactStore", "good", "judged", "other_answers"]
-
 _ROW = -1  # the number of a fact, where the answer of an index is no position
 _TEMPLATES = {"match": MATCH, "path": PATH}
 WIDEST = 300  # facts that a path may lead to from one question; what leads to more says little about each

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from relatum.data.answer_index import AnswerIndex
 from relatum.kernels.soft_rules import PooledIndexes
 
-__all__ = ["IndexPool"]
-
 
 class IndexPool:
     """Indexes that are put together, one after the other; what was there stays as it is."""

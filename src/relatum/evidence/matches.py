@@ -19,8 +19,6 @@ from relatum.data.vocabulary import Ids
 from relatum.evidence.facts import SUPPORT, FactStore, judged
 from relatum.evidence.soft_rule import ANY, Atom, SoftRule
 
-__all__ = ["Match", "Matches", "condition", "matching_rule"]
-
 Match = tuple[int, tuple[tuple[int, int], ...]]  # a relation, and pairs of a position and the one there that agrees with it
 Pair = tuple[int, int, int, int, int, int]  # relation, two of its positions, another one, two of its positions
 

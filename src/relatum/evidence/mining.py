@@ -14,8 +14,6 @@ from relatum.evidence.paths import Paths
 from relatum.evidence.soft_rule import SoftRule
 from relatum.evidence.values import Values
 
-__all__ = ["TEMPLATES", "mine"]
-
 TEMPLATES = ("match", "path", "value", "frequency")
 
 _SAMPLED = 20_000  # facts of a relation whose pairs are looked for

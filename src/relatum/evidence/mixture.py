@@ -15,8 +15,6 @@ import numpy as np
 
 from relatum.arrays import Float64, Int64
 
-__all__ = ["Mixture"]
-
 _SIZES = 5  # that a rule has weights for: it finds 1 fact, 2 or 3, 4 to 7, 8 to 15, or more
 _ACCIDENTS = 0.01  # facts by accident, among those that a rule finds
 _ROUNDS = 40

@@ -21,8 +21,6 @@ from relatum.errors import DataError
 from relatum.evidence.facts import FactStore
 from relatum.kernels.neighbours import Links, neighbour_shares
 
-__all__ = ["Neighbourhood", "Neighbours", "Shared", "find_neighbourhoods"]
-
 _BEST = 10  # answers of a question that a neighbourhood is judged by
 _NAMED = 300  # answers that neighbours name for a question, at most
 _JUDGED = 200  # facts of a relation that a neighbourhood is judged by

@@ -11,8 +11,6 @@ from relatum.data.vocabulary import Ids
 from relatum.evidence.facts import FactStore, good
 from relatum.evidence.soft_rule import ANY, JOINED, Atom, SoftRule
 
-__all__ = ["Paths"]
-
 _FACTS = 200  # of a relation, whose paths are looked for
 _NEIGHBOURS = 5  # facts of one relation, with an entity at one position, that are followed from it
 _SUPPORT = 5  # facts that have such a path, at least

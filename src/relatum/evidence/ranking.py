@@ -12,8 +12,6 @@ from relatum.evidence.evidence import Evidence
 from relatum.evidence.facts import other_answers
 from relatum.inference.ranking import Ranks
 
-__all__ = ["rank_by_evidence"]
-
 
 def rank_by_evidence(evidence: Evidence, facts: Hypergraph, known: KnownAnswers | None) -> Ranks:
     """Return how every position of every fact ranks by the confidence of the rules that name it.

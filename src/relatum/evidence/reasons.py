@@ -9,8 +9,6 @@ from relatum.data.vocabulary import Ids
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.soft_rule import ANY, Atom, SoftRule
 
-__all__ = ["Reason", "reasons"]
-
 _FACTS = 3  # that are shown
 
 

@@ -17,8 +17,6 @@ from relatum.evidence.evidence import Evidence
 from relatum.evidence.soft_rule import ANY, Atom, SoftRule
 from relatum.records import Record
 
-__all__ = ["SUMMARY_COLUMNS", "RuleSummary", "notable_rules", "summaries", "summary_of"]
-
 SUMMARY_COLUMNS: dict[str, type] = {
     "rule": str,
     "answers": str,

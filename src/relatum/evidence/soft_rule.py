@@ -15,8 +15,6 @@ from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
 from relatum.kernels.evidence import TIMES
 
-__all__ = ["ANY", "JOINED", "Atom", "SoftRule", "constant", "constant_entity"]
-
 ANY, JOINED = -1, -2  # terms of an atom: whatever entity, and the one that both atoms of a body have
 _DRAWN = 5.0  # named candidates that the confidence as a whole counts for, beside those of one number of facts
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -12,8 +12,6 @@ from relatum.evidence.facts import FactStore, good
 from relatum.evidence.matches import Match, condition
 from relatum.evidence.soft_rule import ANY, Atom, SoftRule, constant
 
-__all__ = ["Values"]
-
 _RIGHT = 5  # times, at least
 _LIFT = 2.0  # times as likely, or as unlikely to be wrong, must a value be on a condition as it is without
 _LEAST = 0.05  # confidence

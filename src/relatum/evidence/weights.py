@@ -31,8 +31,6 @@ from relatum.models.base import Model, Parameters
 from relatum.models.ops import one_torch_thread
 from relatum.progress import progress
 
-__all__ = ["fit_weights", "found_evidence"]
-
 _FACTS = 2_000  # validation facts that are asked about, at most
 _NAMED, _BEST, _RANDOM = 100, 30, 30  # candidates of a question
 _OWN, _ALL = 5.0, 1.0  # how strongly weights of a position are drawn to the common ones, and these to none

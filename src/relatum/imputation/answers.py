@@ -13,8 +13,6 @@ from relatum.data.vocabulary import Ids
 from relatum.imputation.column_model import FIRST, REPEATS, BoundColumn, ColumnModel, Scored
 from relatum.imputation.weights import calibrated, probabilities
 
-__all__ = ["Imputed", "Scores", "Support", "answered", "centred", "logits_of", "merged"]
-
 Scores = Callable[[str, str, Ids, Int64], Float64]
 """Scores by an embedding: of a table's column, for rows by their cells, int32[columns, n], of candidates by id, int64[n, c]
 (-1 is none); float64[n, c], NaN where it has none."""

@@ -12,8 +12,6 @@ from relatum.data.vocabulary import Ids
 from relatum.imputation.contexts import ColumnValues, Context, Counted, TableView
 from relatum.imputation.paths import Path, PathReader
 
-__all__ = ["BASELINES", "baseline_answers"]
-
 BASELINES = ("most frequent", "counting", "naive Bayes", "best single column")
 
 _NUMBERS = 8_000_000  # in an array of scores

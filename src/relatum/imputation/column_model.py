@@ -29,8 +29,6 @@ from relatum.imputation.key_order import KeyOrder
 from relatum.imputation.neighbours import Neighbours
 from relatum.imputation.paths import Path
 
-__all__ = ["FIRST", "REPEATS", "BoundColumn", "ColumnModel", "Later", "Scored"]
-
 REPEATS = 2  # columns of the row that are looked at for whether values come with the same there again
 FIRST = 4  # features before those of contexts: the prior, being no candidate, the mean and the maximum over contexts
 

@@ -15,8 +15,6 @@ from relatum.errors import DataError
 from relatum.imputation.counts import Counts
 from relatum.imputation.paths import Codes, Path, PathReader, order_of
 
-__all__ = ["ColumnValues", "Context", "Counted", "TableView"]
-
 _ROOM = 1 << 29  # bytes of what paths lead to that are kept
 _ORDERED = 500  # values at most that are looked at in their order
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from relatum.arrays import Float64, Int64
 
-__all__ = ["Counts"]
-
 _REACH = 4  # neighbours on each side that share
 _DENSE = 4_000_000  # cells of a table of counts that is kept whole
 

@@ -9,21 +9,6 @@ import numpy as np
 from relatum.arrays import Bool, Float64, Int64
 from relatum.imputation.contexts import Counted
 
-__all__ = [
-    "Beside",
-    "Candidates",
-    "Prior",
-    "candidates_of",
-    "context_counts",
-    "context_features",
-    "log_ratio",
-    "repeat_features",
-    "same_features",
-    "shared_features",
-    "smoothed",
-    "without_taken",
-]
-
 _ALL = 48  # values of a column that are all candidates
 _MOST = 48  # candidates where there are more values
 _NAMED, _FREQUENT = 8, 16  # values that each context names, and the most frequent ones

@@ -15,8 +15,6 @@ from relatum.imputation.features import context_counts, log_ratio, smoothed
 from relatum.imputation.paths import Path, paths_from
 from relatum.imputation.weights import best_of, fit_curve, fit_weights, gain_of, probabilities
 
-__all__ = ["fit_column"]
-
 _STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 _REFINED_STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0)
 _SHARES, _SPREADS = (0.0, 0.3, 0.7), (0.0, 0.25)

@@ -8,8 +8,6 @@ from relatum.arrays import Int64
 from relatum.data.vocabulary import Ids
 from relatum.imputation.contexts import ColumnValues, TableView
 
-__all__ = ["KeyOrder"]
-
 
 class KeyOrder:
     """The known cells of a column in the order of the table's key, a whole number; none if it has no such key."""

@@ -19,8 +19,6 @@ from relatum.imputation.contexts import TableView
 from relatum.imputation.paths import PathReader, order_of
 from relatum.imputation.weights import fit_curve, probabilities
 
-__all__ = ["come_later", "time_column", "with_later"]
-
 _RISING = 0.99  # the share of rows that are not before the row above them, if the rows are in the order of a column
 _BLOCK, _MOST = 0.1, 0.5  # the share of cells that the latest ones are at least, and at most
 _CELLS, _FEW = 2000, 50  # of these that the curve is fitted on at most, and with fewer there is none

@@ -7,8 +7,6 @@ import numpy as np
 from relatum.arrays import Float64, Int64
 from relatum.data.vocabulary import Ids
 
-__all__ = ["accuracy", "calibration_error", "macro_f1"]
-
 
 def accuracy(predicted: Int64, truth: Int64 | Ids) -> float:
     """Return the share of cells that are right; NaN without any."""

@@ -20,8 +20,6 @@ from relatum.imputation.later_rows import time_column, with_later
 from relatum.imputation.paths import PathReader
 from relatum.imputation.weights import best_of, fit_curve, fit_weights, probabilities
 
-__all__ = ["ColumnModels", "Scores", "columns_to_fill", "fit_columns", "weigh_embedding"]
-
 _FORMAT = 1
 _KEPT = 4  # columns whose counts are kept
 _NUMBERS = 4_000_000  # in an array of features, about

@@ -10,8 +10,6 @@ from relatum.data.vocabulary import Ids
 from relatum.imputation.contexts import ColumnValues, TableView
 from relatum.imputation.features import Candidates
 
-__all__ = ["Neighbours"]
-
 _COUNTED = 24  # neighbours of a row
 _COMPARED = 20_000  # rows that may be neighbours; where more have vectors, so many evenly over the table
 _AT_ONCE = 1 << 23  # similarities in one array

@@ -13,8 +13,6 @@ from relatum.data.row_store import EMPTY, RowStore, TableColumn, TableReference
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
 
-__all__ = ["Codes", "Path", "PathReader", "order_of", "paths_from"]
-
 _HOPS = 2  # references that are followed one after the other
 _WIDTH = 16  # values of a row that many rows refer to
 _TABLE = 2_000_000  # values that are looked up in a table

@@ -9,8 +9,6 @@ import numpy as np
 from relatum.arrays import Bool, Float64, Int64
 from relatum.fitting import newton, sigmoid
 
-__all__ = ["best_of", "calibrated", "fit_curve", "fit_weights", "gain_of", "probabilities"]
-
 _STEPS = 25
 _CLOSE = 1e-5
 _EDGE = 1e-6  # probabilities are taken to be as far from 0 and 1

@@ -30,8 +30,6 @@ from relatum.fitting import log_odds, minimize, never_falling, sigmoid
 from relatum.inference.answer_sample import Answered, Rivals
 from relatum.models.ops import one_torch_thread
 
-__all__ = ["AnswerCalibration", "fit_answer_calibration"]
-
 _VERSION = 1
 _TERMS = ("temperature", "contrast", "level", "offset", "unanswered", "answers")
 _START = (0.0, 0.0, -2.0, 0.0, 0.0, 0.0)  # a softmax

@@ -15,8 +15,6 @@ from relatum.data.vocabulary import Ids
 from relatum.inference.scoring import CandidateScorer
 from relatum.inference.validation import sample
 
-__all__ = ["RIVALS", "Answered", "Rivals", "answer_sample", "rivals_of", "sampled_facts"]
-
 RIVALS = 32  # candidates of a question that an answer is compared with, the best ones
 
 _HELD_OUT, _KNOWN = 1_500, 4_000  # facts whose questions are taken, at most; a known one stands for many more

@@ -35,18 +35,6 @@ from relatum.inference.answer_sample import RIVALS
 from relatum.inference.scoring import CandidateScorer
 from relatum.inference.validation import sample
 
-__all__ = [
-    "MOST_FACTS",
-    "OWN_FACTS",
-    "AnswerSets",
-    "Limit",
-    "conformities",
-    "fit_answer_sets",
-    "held_out_conformities",
-    "limit_of",
-    "require_coverage",
-]
-
 MOST_FACTS = 16_000  # validation facts that are looked at, at most about
 OWN_FACTS = 50  # that a relation must have for limits of its own
 

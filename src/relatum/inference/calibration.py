@@ -23,9 +23,6 @@ from relatum.fitting import log_odds, logistic, sigmoid
 from relatum.inference.scoring import score
 from relatum.models.base import Model, Parameters
 
-__all__ = ["Calibration", "CalibrationSample", "Reliability", "draw_sample", "fit_calibration", "reliability"]
-
-
 _VERSION = 2
 _FIELDS = ("slope", "offset", "raw_logits", "calibrated_logits")
 

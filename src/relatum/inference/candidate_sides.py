@@ -9,8 +9,6 @@ from collections.abc import Callable
 from relatum.kernels.compact_side import CompactSide
 from relatum.memory import free
 
-__all__ = ["CandidateSides"]
-
 _SHARE, _MOST = 16, 1 << 30  # of the memory that is free, and bytes at most
 
 Key = tuple[int, int]  # relation, position

@@ -12,8 +12,6 @@ from relatum.data.sorting import differs_from_previous
 from relatum.inference.scoring import CandidateScorer
 from relatum.models.base import Parameters, rows
 
-__all__ = ["EXHAUSTIVE_LIMIT", "best_facts"]
-
 EXHAUSTIVE_LIMIT = 2_000_000_000  # facts that may be tried: seconds to a minute
 
 _QUERIES = 1024  # met with all entities at once

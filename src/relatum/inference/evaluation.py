@@ -16,8 +16,6 @@ from relatum.errors import DataError, UnknownNameError
 from relatum.inference.ranking import HITS, Metrics, Ranks, mrr_interval
 from relatum.records import Records
 
-__all__ = ["DERIVATION_KEYS", "KEYS", "SIZE", "Evaluation", "PartMetrics", "breakdown", "macro_mrr"]
-
 KEYS = ("arity", "position", "relation", "seen")
 SIZE = "size"  # of the relation, in training facts
 DERIVATION_KEYS = ("operation", "depth")  # of datasets whose relations were derived by relational algebra

@@ -31,16 +31,6 @@ from relatum.inference.answer_sample import Answered, rivals_of
 from relatum.inference.scoring import CandidateScorer, EvidenceSource
 from relatum.models.ops import one_torch_thread
 
-__all__ = [
-    "AsAnswers",
-    "Candidates",
-    "NewFactCalibration",
-    "as_answers",
-    "best_candidates",
-    "fit_new_fact_calibration",
-    "share_unnamed",
-]
-
 _VERSION = 1
 _TERMS = ("lowest", "mean", "best", "unanswered", "answers", "unnamed")
 _START = (0.5, 0.0, 0.5, -1.0, 0.0, 1.0)

@@ -16,8 +16,6 @@ from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.inference.scoring import CandidateScorer
 
-__all__ = ["AllQuestions", "ListedQuestions", "NewFacts", "Part", "Questions", "best_new_facts", "cut", "questions_around"]
-
 Part = tuple[int, Ids]  # an open position, and questions int32[arity, n]
 
 

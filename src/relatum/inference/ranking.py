@@ -18,9 +18,6 @@ from relatum.kernels.filters import Bonus, Excluded, nothing_excluded
 from relatum.models.base import Model, Parameters
 from relatum.progress import progress
 
-__all__ = ["HITS", "FactScorer", "Metrics", "Ranks", "WholeScorer", "mrr_interval", "rank"]
-
-
 HITS = (1, 3, 10)
 
 

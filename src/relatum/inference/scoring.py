@@ -27,8 +27,6 @@ from relatum.memory import budget
 from relatum.models.base import Model, Parameters
 from relatum.models.ops import one_torch_thread
 
-__all__ = ["CandidateScorer", "EvidenceSource", "count_better", "naming", "score", "top"]
-
 Kept = TypeVar("Kept")
 
 _FACTS = 1 << 12  # that are scored at once: memory is bounded

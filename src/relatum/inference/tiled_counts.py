@@ -20,8 +20,6 @@ from relatum.memory import budget, free
 from relatum.models.base import Model, Parameters
 from relatum.models.partial_counts import can_count_parts, counter_of, extremes_of
 
-__all__ = ["EntityRange", "count_in_tiles", "tile_size"]
-
 _SHARE = 8  # of the memory that is free, for one candidate side
 _LEAST = 1 << 14  # entities in a tile
 

@@ -14,8 +14,6 @@ from relatum.inference.calibration import Calibration, draw_sample, fit_calibrat
 from relatum.inference.ranking import FactScorer, Metrics, Ranks, WholeScorer, rank
 from relatum.models.base import Model, Parameters
 
-__all__ = ["ScorerOf", "calibrate", "sample", "validator"]
-
 ScorerOf = Callable[[Parameters], FactScorer]
 
 _MOST = 4000  # facts that are ranked at most; the same ones each time

@@ -16,8 +16,6 @@ from relatum.joins.tree import is_tree, stream_of
 from relatum.joins.truths import Truths, conjunction_by
 from relatum.time_limit import Limit
 
-__all__ = ["JoinAnswer", "JoinAnswers", "WitnessFact", "best_answers", "holds", "judged", "ranked_answers", "witnesses_of"]
-
 _BATCH = 8  # assignments that are extended at once, at first, where many answers are wanted
 
 

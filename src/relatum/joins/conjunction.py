@@ -15,8 +15,6 @@ from relatum.algebra.expression import Expression, Relation
 from relatum.algebra.rule import Atom, Definition, Rule, Term, variables
 from relatum.errors import DataError
 
-__all__ = ["Conjunction", "Negation", "Stored", "alternatives_of"]
-
 _MOST_ALTERNATIVES, _MOST_ATOMS = 256, 64
 
 

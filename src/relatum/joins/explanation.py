@@ -9,8 +9,6 @@ from relatum.joins.conjunction import Conjunction, Negation, Stored, alternative
 from relatum.joins.order import DirectedAtom, steps_of
 from relatum.joins.tree import is_tree
 
-__all__ = ["plan_of"]
-
 _LETTERS = "XYZUVW"
 
 

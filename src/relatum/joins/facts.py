@@ -13,8 +13,6 @@ from relatum.data.vocabulary import Ids
 from relatum.joins.truths import BestFacts, Ranked
 from relatum.time_limit import Limit
 
-__all__ = ["FactTruths"]
-
 
 class FactTruths:
     """The facts of a hypergraph, as joins take them."""

@@ -12,10 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from relatum.algebra.clauses import Term
+from relatum.algebra.rule import Term
 from relatum.joins.conjunction import Conjunction, Negation, Stored
-
-__all__ = ["DirectedAtom", "Step", "directed_atom", "steps_of"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from relatum.algebra.clauses import Term
+from relatum.algebra.rule import Term
 from relatum.arrays import Bool, Float64
 from relatum.data.vocabulary import Ids
 from relatum.joins.conjunction import Conjunction, Negation
 from relatum.joins.order import DirectedAtom, Step, directed_atom, steps_of
 from relatum.joins.truths import Conjoin, Truths
 from relatum.time_limit import Limit
-
-__all__ = ["Assignment", "Found", "Search", "Work", "against", "negated_values"]
 
 Assignment = dict[int, int]  # of variables to entities
 

@@ -19,8 +19,6 @@ from relatum.data.vocabulary import Ids
 from relatum.joins.order import DirectedAtom
 from relatum.joins.search import Assignment, Work
 
-__all__ = ["Branch", "ByQuestion", "ByStreams", "Factor", "Stream", "TimeOver"]
-
 _ANSWERS = 256  # to a question, at first
 _DEEPER = 8  # times as many, when these do not do
 _FEWEST, _MOST = 4, 64  # questions that are looked at at once

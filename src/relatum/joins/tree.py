@@ -16,8 +16,6 @@ from relatum.joins.order import Step, steps_of
 from relatum.joins.search import Assignment, Search, Work, negated_values
 from relatum.joins.stream import Branch, ByQuestion, ByStreams, Factor, Stream
 
-__all__ = ["is_tree", "stream_of"]
-
 
 def is_tree(one: Conjunction) -> bool:
     """Return whether a conjunction is a tree."""

@@ -17,8 +17,6 @@ from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError
 from relatum.time_limit import Limit
 
-__all__ = ["CONJUNCTIONS", "BestFacts", "Conjoin", "Ranked", "Truths", "conjunction_by"]
-
 
 class Ranked(NamedTuple):
     """The best answers to questions, [n, k]: entities, -1 for none, and values, never rising; no other is above `rest`."""

@@ -7,8 +7,6 @@ import numpy as np
 from relatum.arrays import Float32, Int32, Int64
 from relatum.kernels.jit import exponentials, fastmath_inline, reordered
 
-__all__ = ["Objective", "answer_slopes", "slopes_of"]
-
 Objective = tuple[bool, float, float]  # see `relatum.models.training_protocols.Objective`
 
 _F = np.float32

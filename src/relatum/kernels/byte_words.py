@@ -19,19 +19,6 @@ from numba.extending import intrinsic
 
 from relatum.kernels.jit import strict_inline
 
-__all__ = [
-    "PADDING",
-    "control_bytes",
-    "fetch_ahead",
-    "first_byte",
-    "fold",
-    "low_bytes",
-    "new_keys",
-    "reversed_bytes",
-    "same_bytes",
-    "word_at",
-]
-
 PADDING = 8
 
 _U = np.uint64

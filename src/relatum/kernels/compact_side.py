@@ -25,8 +25,6 @@ from relatum.kernels.filters import Bonus, Excluded, no_bonus
 from relatum.kernels.jit import TILE, exact, exponentials
 from relatum.kernels.windowed_sigmoid import Plan
 
-__all__ = ["CompactSide", "compact", "top"]
-
 Bytes = npt.NDArray[np.uint8]
 
 _CODES = 255

@@ -12,9 +12,6 @@ from relatum.arrays import Int32, Int64
 from relatum.kernels.filters import Excluded
 from relatum.kernels.jit import exact
 
-__all__ = ["TIMES", "count_right", "count_shares"]
-
-
 TIMES = 4  # as many facts or more, that name a candidate, count alike
 
 

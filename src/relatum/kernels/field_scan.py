@@ -18,8 +18,6 @@ from relatum.kernels.byte_words import control_bytes, first_byte, fold, low_byte
 from relatum.kernels.jit import exact
 from relatum.kernels.name_table import MISS_FIELDS, NameTable, look_up
 
-__all__ = ["ENTITY", "IGNORED", "RELATION", "FieldScan", "columns_of", "same_arities", "scan_lines"]
-
 ENTITY, RELATION, IGNORED = 0, 1, 2  # what a column holds
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from relatum.arrays import Float32, Int32, Int64
 
-__all__ = ["Bonus", "Excluded", "bonus_part", "excluded_pairs", "excluded_part", "no_bonus", "nothing_excluded"]
-
 
 class Excluded(Protocol):
     """The candidates that each query leaves out, ascending: those of query q are pool[starts[q] : starts[q] + counts[q]]."""

@@ -14,8 +14,6 @@ from relatum.kernels.kernel_cache import keep_compiled, require_room, why_not_ke
 from relatum.progress import announce
 from relatum.time_limit import leave_out
 
-__all__ = ["TILE", "exact", "exponentials", "fastmath_inline", "reordered", "strict_inline"]
-
 TILE = 128  # how many candidates are computed side by side
 
 _REORDERED = {"contract", "reassoc", "nsz", "arcp"}

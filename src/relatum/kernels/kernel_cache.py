@@ -22,8 +22,6 @@ from relatum.files import cache_directory
 from relatum.memory import require_addresses
 from relatum.progress import announce
 
-__all__ = ["keep_compiled", "require_room", "why_not_kept"]
-
 _ROOM = 64 << 20  # bytes that loading or compiling a kernel may take
 
 

@@ -13,9 +13,6 @@ from relatum.arrays import Float32, Int64
 from relatum.kernels.jit import exponentials, fastmath_inline, reordered
 from relatum.kernels.windows import spread_row, sum_row
 
-__all__ = ["softmax_per_fact"]
-
-
 _F = np.float32
 _ZERO, _ONE, _LIMIT = _F(0), _F(1), _F(30)
 

@@ -16,9 +16,6 @@ from relatum.kernels.jit import TILE, exponentials, fastmath_inline, reordered
 from relatum.kernels.windowed_sigmoid import CLAMP, PAIRED, SINGLE
 from relatum.kernels.windows import spread_row, sum_row
 
-__all__ = ["plan_windows", "query_sides", "softmax_shared"]
-
-
 _F = np.float32
 _ZERO, _ONE = _F(0), _F(1)
 _CLAMP, _PAIRED, _SINGLE = _F(CLAMP), _F(PAIRED), _F(SINGLE)

@@ -13,8 +13,6 @@ from relatum.arrays import Float32
 from relatum.kernels import parallel
 from relatum.kernels.jit import TILE, exact, exponentials
 
-__all__ = ["mean_log_odds", "odds_tiles"]
-
 _ZERO, _ONE, _LEAST = np.float32(0), np.float32(1), np.float32(-87)
 
 

@@ -9,8 +9,6 @@ from relatum.kernels import parallel
 from relatum.kernels.jit import TILE, exact, reordered
 from relatum.kernels.qualifier_scores import MIN_TILES, in_tiles
 
-__all__ = ["backward", "backward_tiles", "forward", "forward_tiles", "pack"]
-
 _ZERO = np.float32(0)
 
 

@@ -15,8 +15,6 @@ from relatum.kernels.byte_words import low_bytes, reversed_bytes, word_at
 from relatum.kernels.jit import exact, strict_inline
 from relatum.kernels.radix_sort import sorted_order, take
 
-__all__ = ["are_ascending", "copy_names", "name_order"]
-
 Bytes = npt.NDArray[np.uint8]
 
 _ROUNDS = 8

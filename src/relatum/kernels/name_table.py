@@ -17,8 +17,6 @@ from relatum.arrays import Int32, Int64
 from relatum.kernels.byte_words import PADDING, fetch_ahead, fold, low_bytes, new_keys, same_bytes, word_at
 from relatum.kernels.jit import exact, strict_inline
 
-__all__ = ["MISS_FIELDS", "NameTable", "add_missed", "any_blank", "find", "grow_slots", "hash_names", "is_blank", "look_up"]
-
 Bytes = npt.NDArray[np.uint8]
 
 MISS_FIELDS = 4  # of a name that was not found: start, length, upper half of the hash, and where its number belongs

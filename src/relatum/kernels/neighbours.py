@@ -14,9 +14,6 @@ import numpy as np
 from relatum.arrays import Float64, Int64
 from relatum.kernels.jit import exact
 
-__all__ = ["HOLDERS", "STEPS", "Links", "neighbour_shares"]
-
-
 HOLDERS = 2_000  # of one answer that are looked at; where it has more, some at even distances
 STEPS = 1 << 17  # from others to their answers, for one question; the closest others come first
 

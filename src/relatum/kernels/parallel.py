@@ -17,8 +17,6 @@ from typing import Any, TypeVar
 
 from relatum import memory
 
-__all__ = ["PARTS", "cuts", "pool_of_threads", "run", "set_threads", "shares", "single_threaded", "threads"]
-
 _Found = TypeVar("_Found")
 
 PARTS = 16  # into how many parts a job is cut at most

@@ -8,8 +8,6 @@ from relatum.arrays import Bool, Float32
 from relatum.kernels import parallel
 from relatum.kernels.jit import TILE, exact, reordered
 
-__all__ = ["MIN_TILES", "backward", "backward_tiles", "forward", "forward_tiles", "in_tiles", "pack", "pack_tiles"]
-
 MIN_TILES = 4  # in a part of a job at least
 
 _ZERO = np.float32(0)

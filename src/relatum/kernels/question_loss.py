@@ -22,9 +22,6 @@ from relatum.kernels.rows import gather, runs_of
 from relatum.kernels.windowed_sigmoid_loops import score_tile
 from relatum.kernels.windows import spread_row, sum_row
 
-__all__ = ["Gradients", "question_gradients"]
-
-
 _F = np.float32
 _ZERO, _ONE = _F(0), _F(1)
 _SMALLEST = _F(-80)  # exp of less counts for nothing beside exp(0)

@@ -15,8 +15,6 @@ from relatum.arrays import Int32
 from relatum.kernels import parallel
 from relatum.kernels.jit import exact
 
-__all__ = ["sorted_order", "take"]
-
 Words = npt.NDArray[np.uint64]
 
 _BITS = 11  # of a digit

@@ -11,19 +11,6 @@ from relatum.kernels import parallel
 from relatum.kernels.filters import Bonus, Excluded
 from relatum.kernels.jit import exact, strict_inline
 
-__all__ = [
-    "FEW",
-    "add_bonus",
-    "add_bonus_rows",
-    "check_k",
-    "count_better",
-    "count_rows",
-    "first_at_least",
-    "insert",
-    "top",
-    "top_rows",
-]
-
 _ZERO = np.float32(0)
 
 

@@ -11,9 +11,6 @@ from relatum.arrays import Float32, Int64
 from relatum.kernels import parallel
 from relatum.kernels.jit import exact, strict_inline
 
-__all__ = ["adagrad", "block", "gather", "runs_of"]
-
-
 _ROWS = 512  # in a part at least
 
 

@@ -16,8 +16,6 @@ from relatum.kernels import parallel
 from relatum.kernels.evidence import TIMES
 from relatum.kernels.jit import exact, strict_inline
 
-__all__ = ["MATCH", "PATH", "VALUE", "PooledIndexes", "RuleProgram", "RuleScratch", "fire"]
-
 Named = tuple[Int64, Int32, Float32, Float32, Float32, Float32]
 
 MATCH, PATH, VALUE = 0, 1, 2  # a fact names the answer; two that are joined do; the answer is a value if there is a fact

@@ -26,20 +26,6 @@ from relatum.kernels import parallel, ranking, windowed_sigmoid_loops
 from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part, no_bonus
 from relatum.kernels.jit import TILE
 
-__all__ = [
-    "Plan",
-    "backward",
-    "count_above",
-    "count_better",
-    "extremes",
-    "forward",
-    "plan",
-    "plan_between",
-    "target_sums",
-    "top",
-]
-
-
 CLAMP = 20.0
 PAIRED, SINGLE = 12.0, 34.0
 _TILES = 4  # in a part at least

@@ -19,18 +19,6 @@ import numpy as np
 from relatum.kernels.jit import TILE, exact, exponentials, reordered, strict_inline
 from relatum.kernels.ranking import first_at_least, insert
 
-__all__ = [
-    "add_bonus",
-    "add_bonus_of_targets",
-    "backward",
-    "count",
-    "extremes",
-    "forward",
-    "score_tile",
-    "target_scores",
-    "top",
-]
-
 _F = np.float32
 _ZERO, _HALF, _ONE = _F(0), _F(0.5), _F(1)
 

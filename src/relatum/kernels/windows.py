@@ -8,9 +8,6 @@ from relatum.arrays import Float32
 from relatum.kernels import parallel
 from relatum.kernels.jit import exact, fastmath_inline, reordered, strict_inline
 
-__all__ = ["spread_row", "sum_row", "window_gradients", "window_sums"]
-
-
 _ROWS = 2048  # in a part at least
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     Send = Callable[[dict[str, Any]], Awaitable[None]]
     App = Callable[[Scope, Any, Send], Awaitable[None]]
 
-__all__ = ["PATH", "serve_http", "serve_stdio"]
-
 PATH = "/mcp"
 _BODY = 1 << 20  # bytes of a request
 

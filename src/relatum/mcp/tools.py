@@ -20,8 +20,6 @@ with optional("mcp", extra="mcp"):
     from mcp.types import ToolAnnotations
     from pydantic import Field, RootModel
 
-__all__ = ["GUIDE", "TOOLS", "server_of"]
-
 GUIDE = """\
 These tools answer questions about a knowledge hypergraph: facts of any arity, some known, others predicted by a trained
 model. They only read.

@@ -28,8 +28,6 @@ from relatum.errors import SettingError
 from relatum.models.combine import Combine
 from relatum.settings import Checked, setting
 
-__all__ = ["Model", "Parameters", "Settings", "drop", "hook", "normal", "rows"]
-
 Parameters = dict[str, Tensor]
 
 # On a CPU torch draws 16 normal numbers together, and where some are left over, the last 16 once more: blocks of a multiple

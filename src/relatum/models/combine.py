@@ -19,8 +19,6 @@ from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part
 from relatum.memory import budget
 from relatum.models.ops import as_array, backend_for, minimum_scores, pair_scores, sigma_sums
 
-__all__ = ["SIGMAS", "Combine", "Dot", "MatrixCombine", "MinimumOfPairs", "SquaredDistance", "WindowedSigma"]
-
 
 def _count_in(scores: Tensor, targets: Tensor, excluded: Excluded) -> tuple[Int64, Int64]:
     """Return, per row, how many scores are above that of the target, and how many equal it, without what is excluded."""

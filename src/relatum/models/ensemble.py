@@ -16,8 +16,6 @@ from torch import Tensor
 from relatum.errors import SettingError
 from relatum.models.base import Model, Parameters, Settings
 
-__all__ = ["Summable", "joined", "side_by_side"]
-
 
 class Summable(ABC):
     """A model whose sum with others like it is one like it again."""

@@ -12,8 +12,6 @@ from relatum.models.combine import Combine, Dot
 from relatum.models.products import around_zero, nearly_alike
 from relatum.settings import setting
 
-__all__ = ["GETD", "GETDSettings"]
-
 
 @dataclass(frozen=True)
 class GETDSettings(Settings):

@@ -15,8 +15,6 @@ from relatum.models.products import PositionalProduct, around_zero
 from relatum.models.training_protocols import Neighbourhood, NeighbourSampling
 from relatum.settings import setting
 
-__all__ = ["GMPNN", "GMPNNSettings", "Layer", "Messages", "Neighbourhoods"]
-
 _PIECE = 1 << 15  # messages that are formed at once
 
 

@@ -13,8 +13,6 @@ from relatum.models.qualifier_combine import MinimumOfSums
 from relatum.models.qualifiers import QualifierModel
 from relatum.settings import setting
 
-__all__ = ["HINGE", "HINGESettings"]
-
 _WIDTH = 3  # of a filter
 
 

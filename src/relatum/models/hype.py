@@ -12,8 +12,6 @@ from relatum.models.base import Parameters, Settings, drop, normal, rows
 from relatum.models.products import ProductModel
 from relatum.settings import require, setting
 
-__all__ = ["HypE", "HypESettings"]
-
 
 @dataclass(frozen=True)
 class HypESettings(Settings):

@@ -11,8 +11,6 @@ from relatum.models.base import Model, Parameters, Settings, normal, rows
 from relatum.models.combine import Combine, MinimumOfPairs
 from relatum.settings import setting
 
-__all__ = ["NaLP", "NaLPSettings"]
-
 
 @dataclass(frozen=True)
 class NaLPSettings(Settings):

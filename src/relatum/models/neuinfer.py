@@ -13,8 +13,6 @@ from relatum.models.qualifier_combine import MeanLogOdds, MinimumOfSums, log_odd
 from relatum.models.qualifiers import QualifierModel
 from relatum.settings import setting
 
-__all__ = ["NeuInfer", "NeuInferSettings"]
-
 
 @dataclass(frozen=True)
 class NeuInferSettings(Settings):

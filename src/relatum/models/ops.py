@@ -25,20 +25,6 @@ from relatum.arrays import Int32, Int64
 from relatum.errors import SettingError
 from relatum.kernels.filters import Excluded
 
-__all__ = [
-    "BACKENDS",
-    "as_array",
-    "backend_for",
-    "minimum_scores",
-    "one_torch_thread",
-    "pair_scores",
-    "sigma_sums",
-    "softmax_loss_of_answers",
-    "softmax_loss_per_fact",
-    "softmax_loss_shared",
-    "window_sums",
-]
-
 Objective = tuple[bool, float, float]  # see `relatum.models.training_protocols.Objective`
 
 BACKENDS = ("numba", "compile", "eager")

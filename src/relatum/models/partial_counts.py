@@ -19,8 +19,6 @@ from relatum.kernels.filters import Bonus, Excluded
 from relatum.models.combine import Combine, WindowedSigma
 from relatum.models.ops import as_array, backend_for
 
-__all__ = ["PartialCounter", "can_count_parts", "counter_of", "extremes_of"]
-
 Extremes = tuple[Float32, Float32]
 
 

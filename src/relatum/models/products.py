@@ -15,17 +15,6 @@ from relatum.models.combine import Combine, Dot
 from relatum.models.ensemble import Summable, side_by_side
 from relatum.settings import require
 
-__all__ = [
-    "MCP",
-    "HSimplE",
-    "MDistMult",
-    "PositionalProduct",
-    "ProductModel",
-    "SummableProduct",
-    "around_zero",
-    "nearly_alike",
-]
-
 _COMMON, _SPREAD = 1.0, 0.1  # where entities start, and how far apart
 
 

@@ -19,8 +19,6 @@ from torch.utils.checkpoint import checkpoint
 from relatum.models.combine import MatrixCombine
 from relatum.models.ops import as_array, backend_for
 
-__all__ = ["MeanLogOdds", "MinimumOfSums", "log_odds_of_mean"]
-
 _CHUNK = 1 << 22  # numbers in the largest piece of the (queries, candidates, features) array that eager operations make
 
 

@@ -13,8 +13,6 @@ from torch import Tensor
 
 from relatum.models.base import Model, Parameters, normal, rows
 
-__all__ = ["QualifierModel"]
-
 
 class QualifierModel(Model):
     """A model of two layers, both linear in what they are given, of equal width.

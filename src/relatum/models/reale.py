@@ -26,8 +26,6 @@ from relatum.models.ops import (
 from relatum.models.training_protocols import ColumnDropout, FusedLoss, FusedQuestions, Gradient, Objective
 from relatum.settings import require, setting
 
-__all__ = ["ReAlE", "ReAlESettings"]
-
 ENTITY_MAPS: dict[str, Callable[[Tensor], Tensor]] = {
     "sigmoid": torch.sigmoid,
     "none": lambda values: values,

@@ -25,15 +25,6 @@ from relatum.models.base import Model, Parameters
 from relatum.tensor_files import map_arrays, read_tensors, require_room, write_tensors
 from relatum.version import __version__
 
-__all__ = [
-    "all_finite",
-    "holds_tensors",
-    "load_model",
-    "read_own_tensors",
-    "save_model",
-    "write_own_tensors",
-]
-
 _VERSION = 1
 _FORMAT = "relatum-model"  # of the tensors, whose metadata tell which version of relatum wrote them
 _ROWS = 1 << 16  # of an entity table that are looked at together

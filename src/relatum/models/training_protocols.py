@@ -18,17 +18,6 @@ from relatum.data.questions import Questions
 from relatum.kernels.filters import Excluded
 from relatum.models.base import Parameters
 
-__all__ = [
-    "ColumnDropout",
-    "FusedLoss",
-    "FusedQuestions",
-    "Gradient",
-    "NeighbourSampling",
-    "Neighbourhood",
-    "Objective",
-    "Penalty",
-]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Gradient:

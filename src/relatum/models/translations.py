@@ -13,8 +13,6 @@ from relatum.models.combine import Combine, SquaredDistance
 from relatum.models.training_protocols import Penalty
 from relatum.settings import setting
 
-__all__ = ["RAE", "MTransH", "RAESettings", "TranslationModel", "TranslationSettings"]
-
 
 @dataclass(frozen=True)
 class TranslationSettings(Settings):

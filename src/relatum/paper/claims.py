@@ -18,8 +18,6 @@ from relatum.paper.published import BEST_WINDOWS, REL_ER, SIGMA, TABLE_1, WINDOW
 from relatum.paper.tables import Table
 from relatum.runs.results import Result, best_of_systems, series
 
-__all__ = ["MARGIN", "Claim", "Verdict", "check_claims", "claims_table"]
-
 MARGIN = 0.005  # of the MRR
 
 Pairs = Sequence[tuple[str, str]]  # (above, below)

@@ -17,8 +17,6 @@ with optional("matplotlib", extra="plot"):
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLUMN", "PAGE", "STYLES", "Drawing", "Style", "grid", "legend_below", "styled", "write_figure"]
-
 COLUMN, PAGE = 3.4, 7.0  # inches: the width of a column of a paper, and of its page
 
 _LEGEND_ROW = 0.17  # inches

@@ -30,19 +30,6 @@ with optional("matplotlib", extra="plot"):
     from matplotlib.patches import Patch
     from matplotlib.patheffects import withStroke
 
-__all__ = [
-    "CLOSE",
-    "FIGURES",
-    "FigureFiles",
-    "draw_learning",
-    "draw_parts",
-    "draw_time",
-    "draw_windows",
-    "histories_of",
-    "make_figures",
-    "mean_reached",
-]
-
 _BREAKDOWNS = {"by_arity": "arity of the fact", "by_relation_size": "training facts of the relation"}
 _BESIDE = 4  # systems: with more, the two panels stand one below the other
 

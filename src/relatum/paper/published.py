@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["BEST_WINDOWS", "DATASETS", "REL_ER", "REL_ER_FACTS", "SIGMA", "TABLE_1", "WINDOWS"]
-
 Hits = tuple[float, float, float, float]  # MRR, Hit@1, Hit@3, Hit@10
 
 TABLE_1: dict[str, dict[str, Hits]] = {

@@ -16,8 +16,6 @@ from relatum.models import MODELS
 from relatum.paper.published import DATASETS, REL_ER, REL_ER_FACTS, SIGMA, TABLE_1, WINDOWS
 from relatum.runs.results import Collected, Result, best_of_systems, series
 
-__all__ = ["Table", "fill_page", "paper_tables"]
-
 _BEGIN, _END = "<!-- tables -->\n", "<!-- /tables -->"
 _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%_#${}"},

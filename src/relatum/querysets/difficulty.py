@@ -23,16 +23,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relatum.algebra.clauses import Atom, Definition, Rule, Term, definitions_of
+from relatum.algebra.clauses import definitions_of
 from relatum.algebra.expression import Expression
+from relatum.algebra.rule import Atom, Definition, Rule, Term
 from relatum.arrays import Bool, Int64
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import Schema
 from relatum.data.sorting import differs_from_previous, row_order, spread
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, SettingError
-
-__all__ = ["PARTS", "FactGroup", "GradedFacts", "Grades", "grade"]
 
 PARTS = ("valid", "test")  # whose facts can be held out
 

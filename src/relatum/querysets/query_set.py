@@ -21,8 +21,6 @@ from relatum.errors import DataError, FormatError, RelatumError
 from relatum.files import atomic_directory, read_document, sha256_of, write_document
 from relatum.querysets.shapes import SHAPES
 
-__all__ = ["GradedQuery", "QuerySet", "ShapeCounts", "load_queries", "save_queries"]
-
 _FORMAT, _VERSION = "relatum-queries", 1
 _MANIFEST, _QUERIES = "manifest.json", "queries.jsonl"
 _LONGEST_LINE = 1 << 26  # bytes

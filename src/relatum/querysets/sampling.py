@@ -28,8 +28,6 @@ from relatum.querysets.difficulty import GradedFacts, Grades, grade
 from relatum.querysets.query_set import GradedQuery, QuerySet
 from relatum.querysets.shapes import SHAPES, Shape, find_shapes
 
-__all__ = ["MOST_HARD", "sample_queries", "sampled"]
-
 MOST_HARD = 100  # as the literature does: a query with more answers to find says little about any of them
 _DRAWS = 500  # for each query that is wanted, before a shape is left with fewer
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from relatum.errors import SettingError
 
-__all__ = ["SHAPES", "Shape", "find_shapes"]
-
 
 @dataclass(frozen=True)
 class Shape:

@@ -32,8 +32,6 @@ from relatum.models.reale import ReAlE
 from relatum.reasoning.closed_form import Form, closed_form
 from relatum.reasoning.plan import Atom, Exists, Max, Plan
 
-__all__ = ["ComparableScores", "PlanValues", "Reach", "reach_of", "sigma_of"]
-
 _ROUNDS = 3  # in which slopes and choices follow from each other
 _HALVINGS = 8  # until a line that touches sigma is found
 _STEEPEST = 0.25  # slope of the sigmoid

@@ -22,8 +22,6 @@ from relatum.reasoning.bounds import PlanValues, reach_of
 from relatum.reasoning.plan import Atom
 from relatum.time_limit import Limit
 
-__all__ = ["Branching"]
-
 Key = tuple[int, ...]
 
 _NODES = 128  # expanded at once

@@ -25,8 +25,6 @@ from relatum.models.base import Model, Parameters, rows
 from relatum.models.ops import window_sums
 from relatum.models.reale import ReAlE
 
-__all__ = ["Bound", "ClosedForm", "Form", "closed_form", "closed_forms", "complement", "extended", "require_reale"]
-
 
 class Bound(Enum):
     """Whether the closed form is equal to, above or below the exact value, for every tuple."""

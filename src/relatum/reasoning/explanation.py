@@ -16,8 +16,6 @@ from relatum.reasoning.plan import Atom, Exists, Max, Plan
 from relatum.reasoning.search import best, evaluate_plan
 from relatum.time_limit import Limit
 
-__all__ = ["Explanation", "Window", "explain"]
-
 _WINDOWS = 3
 
 

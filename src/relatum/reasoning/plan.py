@@ -34,20 +34,6 @@ from relatum.data.column_types import ColumnType, ColumnTypes
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
 
-__all__ = [
-    "AndNot",
-    "Atom",
-    "Exists",
-    "Max",
-    "Plan",
-    "Term",
-    "as_atom",
-    "max_projected_variables",
-    "plan_of",
-    "projected_variables",
-    "ranges_of",
-]
-
 _MOST_NODES, _MOST_DEPTH = 1000, 100
 
 Term = int | str  # the number of a variable, or the name of an entity

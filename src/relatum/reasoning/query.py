@@ -14,8 +14,6 @@ from relatum.errors import DataError
 from relatum.reasoning.closed_form import Bound
 from relatum.records import Records
 
-__all__ = ["Query", "QueryAnswer", "QueryResult", "parse_query"]
-
 
 @dataclass(frozen=True)
 class Query:

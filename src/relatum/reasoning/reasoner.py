@@ -28,8 +28,6 @@ from relatum.reasoning.search import Best, best, best_of, evaluate_plan
 from relatum.settings import whole_number
 from relatum.time_limit import Limit
 
-__all__ = ["MODES", "Reasoner"]
-
 MODES = ("exact", "closed")
 
 _KNOWN_SHARE, _NEW_SHARE = 0.4, 0.8  # of the time that is left: for known answers, then for new ones

@@ -18,8 +18,6 @@ from relatum.reasoning.reasoner import Reasoner
 from relatum.rules.rule import Rule
 from relatum.rules.views import TupleKeys, found_in
 
-__all__ = ["ModelEvidence", "model_evidence"]
-
 
 @dataclass(frozen=True)
 class ModelEvidence:

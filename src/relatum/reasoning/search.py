@@ -16,8 +16,6 @@ from relatum.reasoning.branching import Branching
 from relatum.reasoning.plan import AndNot, Atom, Exists, Max, Plan, as_atom, max_projected_variables, projected_variables
 from relatum.time_limit import Limit
 
-__all__ = ["Best", "best", "best_of", "evaluate_plan"]
-
 _WIDTH = 1 << 17  # assignments of the first variable that are kept: none of so many entities is lost
 _DEEP = 1 << 13  # and of more variables
 _WORK = 1 << 31  # facts that values which take a search of their own may try, at the most

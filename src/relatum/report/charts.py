@@ -14,8 +14,6 @@ from markupsafe import Markup, escape
 
 from relatum.formatting import percent
 
-__all__ = ["bar", "curve", "interval_line", "reliability_curve", "ticks"]
-
 _MOST_POINTS = 300  # of a curve: more do not show
 _MOST_TICKS = 5
 

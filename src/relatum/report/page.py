@@ -19,8 +19,6 @@ from relatum.runs.journal import TrainingHistory
 from relatum.runs.trained import Trained
 from relatum.version import __version__
 
-__all__ = ["REPORT", "finalized", "name_of", "report_page", "shortened", "unbroken", "write_report"]
-
 REPORT = "report.html"  # in a run's directory, where nothing else has that name
 _MARK = "<!DOCTYPE html>\n<!-- relatum report -->"  # how a page begins, and the template with it
 _LONGEST = 96  # characters of a name that are shown; more of it is in its title

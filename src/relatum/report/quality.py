@@ -13,18 +13,6 @@ from relatum.inference import scoring
 from relatum.inference.ranking import Ranks, mrr_interval
 from relatum.runs.trained import Trained
 
-__all__ = [
-    "Breakdown",
-    "ColumnErrors",
-    "Errors",
-    "Measured",
-    "Quality",
-    "RankShare",
-    "WorstFact",
-    "errors_of",
-    "quality_of",
-]
-
 _LISTED = 25  # relations that have a row of their own
 _WORST_COLUMNS, _WORST_FACTS, _ABOVE = 12, 10, 3
 _RANK_RANGES = ((1, 1), (2, 3), (4, 10), (11, 100), (101, 1000), (1001, None))

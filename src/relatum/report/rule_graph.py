@@ -14,8 +14,6 @@ from relatum.files import atomic_file, require_own
 from relatum.formatting import visible
 from relatum.rules import Rule, RuleKind
 
-__all__ = ["draw_rules", "drawing_for", "rules_dot", "rules_mermaid"]
-
 _DOT_STYLES = {"equal": "solid", "less": "dashed", "bound": "dotted"}
 _MERMAID_ARROWS = {"equal": "-->", "less": "--x", "bound": "-.->"}
 _DOT_MARK, _MERMAID_MARK = "// relatum rules", "%% relatum rules"  # how drawings begin

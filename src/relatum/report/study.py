@@ -23,8 +23,6 @@ from relatum.runs.probabilities import reliability_of
 from relatum.runs.reasons import why, without_prefixes
 from relatum.runs.trained import Trained
 
-__all__ = ["AROUND", "Known", "NewPredictions", "Study", "provenance_by_section", "settings_by_section", "study_of"]
-
 AROUND = 60  # known facts of a relation that are varied to find new ones
 _LARGEST, _KEPT = 12, 5  # relations with new facts, and new facts of each
 

@@ -16,21 +16,6 @@ from relatum.runs.answers import Answer, Answers, Question, parse_question
 from relatum.runs.reasons import why, without_prefixes
 from relatum.runs.trained import SECONDS
 
-__all__ = [
-    "AnswerItem",
-    "ExplainedFact",
-    "QuestionAnswers",
-    "ReasonItem",
-    "ScoredFact",
-    "SimilarFactItem",
-    "answered",
-    "complete",
-    "explain",
-    "fact_question",
-    "reason_item",
-    "score",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ReasonItem:

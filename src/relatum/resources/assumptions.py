@@ -22,8 +22,6 @@ from relatum.runs.answers import Question, parse_question
 from relatum.runs.sql_answers import answer_sql, define_view, views_of
 from relatum.sql.catalog import View, columns_of
 
-__all__ = ["Assumed", "facts_assumed", "run_with"]
-
 Assumed = tuple[str, tuple[str, ...]]  # a relation and the whole names of its entities
 
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from relatum.algebra.expression import OPERATIONS
 from relatum.data.schema import RelationSchema, Schema
 
-__all__ = ["Spot", "is_sql", "spot_of"]
-
 _SIGNS = re.compile(r'"(?:[^"\\]|\\.)*"?|[,()\[\]=]|[^,()\[\]="]+')
 # A word of algebra, or a relation of such a name, is followed by a bracket.
 _SQL_BEGINS = re.compile(

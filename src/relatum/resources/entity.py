@@ -16,17 +16,6 @@ from relatum.runs.answers import Question
 from relatum.runs.reasons import why
 from relatum.runs.trained import SECONDS
 
-__all__ = [
-    "EntityPage",
-    "FactGroup",
-    "Neighbourhood",
-    "PredictedFacts",
-    "SimilarItem",
-    "entity_page",
-    "neighbourhood",
-    "predicted",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class FactGroup:

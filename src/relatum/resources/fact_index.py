@@ -12,8 +12,6 @@ from relatum.arrays import Int32, Int64
 from relatum.data.sorting import differs_from_previous
 from relatum.resources.references import FactRef, fact_ref
 
-__all__ = ["FactIndex", "Standing", "fact_index", "known_fact"]
-
 
 @dataclass(frozen=True, slots=True)
 class Standing:

@@ -16,8 +16,6 @@ from relatum.resources.fact_index import fact_index
 from relatum.resources.limits import MOST_FACTS, bounded
 from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
 
-__all__ = ["FactPage", "facts_of", "offset_of", "token_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class FactPage:

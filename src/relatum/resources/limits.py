@@ -14,26 +14,6 @@ from relatum.settings import whole_number
 if TYPE_CHECKING:
     from relatum.api import Run
 
-__all__ = [
-    "MOST_ANSWERS",
-    "MOST_ASSUMED",
-    "MOST_DEFINITIONS",
-    "MOST_DEPTH",
-    "MOST_FACTS",
-    "MOST_MISSING",
-    "MOST_NAMES",
-    "MOST_REASONS",
-    "MOST_RELATIONS",
-    "MOST_RULES",
-    "MOST_SECONDS",
-    "MOST_TEXT",
-    "BusyError",
-    "bounded",
-    "bounded_seconds",
-    "bounded_text",
-    "one_at_a_time",
-]
-
 MOST_ANSWERS = 1000  # known answers to a question, and new ones; rows of a query
 MOST_REASONS = 20  # rules that are shown for one fact
 MOST_FACTS = 500  # facts of a page

@@ -13,8 +13,6 @@ from relatum.runs.answers import Prediction
 from relatum.runs.prediction import predict
 from relatum.runs.reasons import why
 
-__all__ = ["MissingFact", "MissingPage", "missing"]
-
 _AROUND = 500  # known facts of a relation that are varied to find new ones
 _ROWS = 20_000  # of a table whose gaps are looked at
 _PER_QUESTION = 5  # new answers to one question, so that the list is not all about one entity

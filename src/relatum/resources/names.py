@@ -19,8 +19,6 @@ from relatum.resources.references import EntityRef, entity_ref, role_names
 from relatum.runs.lookup import name_index
 from relatum.runs.sql_answers import catalog_with_views
 
-__all__ = ["EntityHit", "FoundEntities", "NameMatch", "StandsIn", "SuggestedNames", "find", "suggest"]
-
 
 @dataclass(frozen=True, slots=True)
 class NameMatch:

@@ -14,18 +14,6 @@ from relatum.resources.references import EntityRef, entity_ref, role_names
 from relatum.runs.definitions import definition_text
 from relatum.runs.lookup import RelationSummary, describe_relations
 
-__all__ = [
-    "ColumnRow",
-    "DefinitionRow",
-    "PartSize",
-    "RelationRow",
-    "RunOverview",
-    "RunSchema",
-    "overview",
-    "relation_rows",
-    "schema",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ColumnRow:

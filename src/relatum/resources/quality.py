@@ -9,19 +9,6 @@ from relatum.data.quality import check_quality
 from relatum.inference.evaluation import Evaluation
 from relatum.report.quality import Breakdown, Errors, Measured, RankShare, errors_of, quality_of
 
-__all__ = [
-    "CalibrationPoint",
-    "CalibrationView",
-    "CountOf",
-    "DataQualityView",
-    "QualityView",
-    "data_quality",
-    "evaluated",
-    "held_out_part",
-    "measured_overall",
-    "quality",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class CalibrationPoint:

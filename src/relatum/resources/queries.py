@@ -21,8 +21,6 @@ from relatum.runs.query_rows import QueryRow, QueryRows, WitnessFact
 from relatum.runs.sql_answers import answer_sql, views_of
 from relatum.runs.trained import SECONDS
 
-__all__ = ["QueryAnswers", "QueryItem", "WitnessItem", "language_of", "query"]
-
 
 @dataclass(frozen=True, slots=True)
 class WitnessItem:

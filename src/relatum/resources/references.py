@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from relatum.algebra.lexer import as_written, write_arguments
 from relatum.api import Run
 
-__all__ = ["EntityRef", "FactRef", "entity_ref", "entity_refs", "fact_ref", "role_names"]
-
 
 @dataclass(frozen=True, slots=True)
 class EntityRef:

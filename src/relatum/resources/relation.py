@@ -15,18 +15,6 @@ from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_re
 from relatum.resources.rules import RulesView, rules, rules_using
 from relatum.runs.doubt import DoubtfulFact
 
-__all__ = [
-    "DoubtfulFacts",
-    "DoubtfulItem",
-    "RelationPage",
-    "RelationQuality",
-    "RelationRules",
-    "doubtful",
-    "relation_page",
-    "relation_quality",
-    "relation_rules",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class RelationPage:

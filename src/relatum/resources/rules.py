@@ -12,8 +12,6 @@ from relatum.resources.limits import MOST_RULES, bounded
 from relatum.rules import Rule
 from relatum.runs.reasons import without_prefixes_in
 
-__all__ = ["ExactRule", "RulesView", "SoftRuleItem", "rules", "rules_using"]
-
 
 @dataclass(frozen=True, slots=True)
 class SoftRuleItem:

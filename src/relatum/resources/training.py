@@ -13,8 +13,6 @@ from relatum.runs.directory import JOURNAL, SPEC, read_environment, why_no_run
 from relatum.runs.journal import HistoryPoint, read_history
 from relatum.runs.spec import Spec
 
-__all__ = ["CurvePoint", "Setting", "SettingSection", "TrainingView", "training"]
-
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:

@@ -14,8 +14,6 @@ from relatum.resources.queries import QueryAnswers, WitnessItem, query
 from relatum.resources.references import FactRef, fact_ref
 from relatum.runs.trained import SECONDS
 
-__all__ = ["WhatIf", "what_if"]
-
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:

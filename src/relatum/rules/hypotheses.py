@@ -15,8 +15,6 @@ from relatum.rules.rule import Rule, RuleKind
 from relatum.rules.statistics import deficit, evidence, reach
 from relatum.rules.views import View, found_in
 
-__all__ = ["LEAST_EVIDENCE", "Hypothesis", "containments", "equalities"]
-
 LEAST_EVIDENCE = 0.8  # nats for each direction: twice as likely as if any smaller share were as likely
 
 _MOST_DEFICIT = 4.0  # nats: a count so far off is met once in three hundred times

@@ -17,8 +17,6 @@ from relatum.data.sorting import spread
 from relatum.data.vocabulary import Ids
 from relatum.rules.views import Keys, TupleKeys, View, found_in, with_conditions
 
-__all__ = ["Head", "Measured", "Store", "candidates", "measure"]
-
 
 class Store:
     """The distinct facts of a hypergraph by relation, with an index of the pairs of entities that occur together.

@@ -15,8 +15,6 @@ from relatum.rules.rule import Rule, RuleKind
 from relatum.rules.statistics import MOST_OBSERVED
 from relatum.rules.views import View
 
-__all__ = ["estimate_observed_share", "mine_rules"]
-
 _RIVALS = 20  # hypotheses that are kept for each head
 
 

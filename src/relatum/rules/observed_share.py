@@ -26,8 +26,6 @@ import numpy as np
 from relatum.arrays import Float64
 from relatum.rules.statistics import MOST_OBSERVED
 
-__all__ = ["HeadCounts", "ObservedShare", "observed_share"]
-
 HeadCounts = tuple[int, Sequence[tuple[int, int]]]  # of a head its number of tuples; of each body how many of n it has
 
 _CELLS = 200

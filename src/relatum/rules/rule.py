@@ -13,8 +13,6 @@ from relatum.data.hypergraph import Hypergraph, TupleTable
 from relatum.data.schema import RelationSchema
 from relatum.errors import DataError
 
-__all__ = ["Examples", "Rule", "RuleKind", "examples", "predictions"]
-
 
 class RuleKind(StrEnum):
     """How a head relates to a body."""

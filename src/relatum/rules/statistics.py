@@ -16,8 +16,6 @@ import numpy as np
 
 from relatum.arrays import Int64
 
-__all__ = ["MOST_OBSERVED", "deficit", "evidence", "reach"]
-
 Counts = Int64
 
 MOST_OBSERVED = 0.98  # even of complete data one fact in fifty may be wrong or missing

@@ -17,8 +17,6 @@ from relatum.arrays import Bool, Float64, Int64
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import Ids, Vocabulary
 
-__all__ = ["Bool", "Condition", "Keys", "TupleKeys", "View", "found_in", "with_conditions"]
-
 Keys = npt.NDArray[np.uint64]
 
 _SEED = 20_240_229  # any fixed number: the same tuples have the same keys in every process

@@ -19,8 +19,6 @@ from relatum.runs.column_answers import ColumnQuestions
 from relatum.runs.probabilities import block_probabilities
 from relatum.runs.trained import Trained
 
-__all__ = ["AnswerBlock", "Answerer"]
-
 
 class AnswerBlock(NamedTuple):
     """Answers to the questions of a block, question by question, the known ones first, and of each sort the best first.

@@ -12,21 +12,6 @@ from relatum.errors import DataError, UnknownNameError
 from relatum.inference.answer_sets import Limit
 from relatum.records import Records
 
-__all__ = [
-    "FACT_SCORE_COLUMNS",
-    "Answer",
-    "Answers",
-    "FactScore",
-    "Prediction",
-    "Predictions",
-    "Question",
-    "Suggestion",
-    "Suggestions",
-    "field_names",
-    "parse_question",
-    "question_of",
-]
-
 _OWN = {"score": float, "probability": float}  # what every record has beside its entities
 
 

@@ -12,8 +12,6 @@ from relatum.runs.fit import Watch, fit_in_memory
 from relatum.runs.trained import Trained
 from relatum.tables.time_split import random_twin
 
-__all__ = ["BOTH_SPLITS_COLUMNS", "BothSplits", "OneMeasure", "both_splits"]
-
 ALL = "all facts"
 _FEW = 20  # facts or cells with which a measure says little
 _EQUAL = 0.02

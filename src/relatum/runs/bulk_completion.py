@@ -12,8 +12,6 @@ from relatum.runs.each_question import Combinations, EachQuestion
 from relatum.runs.trained import Trained
 from relatum.settings import whole_number
 
-__all__ = ["answer_blocks", "columns_of", "complete_each", "suggestions_of"]
-
 _CELLS = 1 << 22  # candidates of all questions of a block
 _QUESTIONS = 1 << 11  # of a block at most
 

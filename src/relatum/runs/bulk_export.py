@@ -17,8 +17,6 @@ from relatum.tables.table import Column, Table, Value, free_name
 from relatum.tables.targets import Target
 from relatum.tables.values import column_of, form_of
 
-__all__ = ["Written", "write_answers"]
-
 
 @dataclass(frozen=True, slots=True)
 class Written:

@@ -11,8 +11,6 @@ from relatum.imputation.answers import Imputed
 from relatum.imputation.models import ColumnModels
 from relatum.runs.trained import Trained
 
-__all__ = ["ColumnQuestions"]
-
 _ALL_PARTS = 2
 
 

@@ -18,8 +18,6 @@ from relatum.records import Records
 from relatum.runs.filling import models_of, rows_of
 from relatum.runs.trained import Trained
 
-__all__ = ["COLUMN_QUALITY_COLUMNS", "ColumnQualities", "ColumnQuality", "column_quality"]
-
 _FEW = 20  # cells with which accuracies say little
 _EQUAL = 0.02  # of accuracy, about as good
 

@@ -8,10 +8,8 @@ import torch
 from relatum.arrays import Bool, Float64, Int64
 from relatum.data.row_store import UNKNOWN, RowStore, TableSchema
 from relatum.data.vocabulary import Ids, Vocabulary
-from relatum.imputation.models import Scores
+from relatum.imputation.answers import Scores
 from relatum.models.base import Model, Parameters
-
-__all__ = ["cells_of_entities", "embedding_scores"]
 
 _PAIRS = 1 << 16  # of a question and a candidate that are scored at once
 

@@ -15,8 +15,6 @@ from relatum.data.vocabulary import Ids
 from relatum.runs.column_answers import ColumnQuestions
 from relatum.runs.trained import Trained
 
-__all__ = ["ColumnTruths"]
-
 _VALUES = 64  # of a cell, at most: others are next to impossible
 _CELLS = 4096  # that are filled at once
 _MOST = 1 << 24  # values of cells that are kept

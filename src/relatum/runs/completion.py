@@ -32,8 +32,6 @@ from relatum.runs.probabilities import answer_probabilities, fact_probabilities
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
 
-__all__ = ["complete", "score"]
-
 _BEAM = 256
 
 

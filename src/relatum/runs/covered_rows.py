@@ -28,8 +28,6 @@ from relatum.runs.query_rows import QueryRow, QueryRows, row_of
 from relatum.runs.trained import Trained
 from relatum.time_limit import Limit
 
-__all__ = ["covered_rows"]
-
 _KNOWN = 1000  # rows that are known, at most
 
 

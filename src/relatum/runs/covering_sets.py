@@ -16,8 +16,6 @@ from relatum.runs.answers import Question
 from relatum.runs.column_answers import ColumnQuestions
 from relatum.runs.trained import Trained
 
-__all__ = ["CoveringSet", "column_covering_set", "covering_set", "require_promise"]
-
 
 class CoveringSet(NamedTuple):
     """The new answers to a question that are likely enough.

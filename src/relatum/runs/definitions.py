@@ -23,15 +23,6 @@ from relatum.progress import announce
 from relatum.runs.directory import LOCK
 from relatum.version import __version__
 
-__all__ = [
-    "defined_schema",
-    "definition_text",
-    "definitions_held",
-    "load_definitions",
-    "save_definitions",
-    "with_definition",
-]
-
 _FILE = "definitions.json"
 _FORMAT, _VERSION = "relatum-definitions", 2
 _QUIET, _PATIENCE = 1.0, 30.0  # seconds that one waits for another process without a word, and then with one

@@ -38,38 +38,6 @@ from relatum.runs.journal import history_of
 from relatum.runs.spec import Spec
 from relatum.version import __version__
 
-__all__ = [
-    "ANSWER_CALIBRATION",
-    "ANSWER_SETS",
-    "CALIBRATION",
-    "CARD",
-    "CHECKPOINT",
-    "COLUMNS",
-    "ENVIRONMENT",
-    "EVIDENCE",
-    "FITTED",
-    "JOURNAL",
-    "LOCK",
-    "NEW_FACT_CALIBRATION",
-    "SPEC",
-    "card",
-    "environment_of",
-    "is_free",
-    "load_answer_calibration",
-    "load_answer_sets",
-    "load_calibration",
-    "load_column_models",
-    "load_evidence",
-    "load_facts",
-    "load_new_fact_calibration",
-    "read_environment",
-    "save_environment",
-    "save_facts",
-    "versions",
-    "why_no_run",
-    "write_text",
-]
-
 SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint.safetensors", ".lock"
 ENVIRONMENT, CARD, CALIBRATION = "environment.json", "README.md", "calibration.json"
 ANSWER_CALIBRATION, NEW_FACT_CALIBRATION = "answer_calibration.json", "new_fact_calibration.json"

@@ -14,8 +14,6 @@ from relatum.progress import progress
 from relatum.runs.trained import Trained
 from relatum.settings import whole_number
 
-__all__ = ["DOUBT_COLUMNS", "DoubtfulFact", "doubtful_facts"]
-
 _REASONS, _RULES = 3, 12  # rules that are shown for an entity, and that are looked through
 
 DOUBT_COLUMNS: dict[str, type] = {

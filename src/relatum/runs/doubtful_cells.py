@@ -18,8 +18,6 @@ from relatum.runs.trained import Trained
 from relatum.settings import whole_number
 from relatum.tables.table import Value
 
-__all__ = ["DoubtfulCell", "DoubtfulCells", "doubtful_cells"]
-
 _ALL_PARTS = 2
 _LEAST = 1e-12  # a probability at which a value is as good as impossible
 

@@ -15,8 +15,6 @@ from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, UnknownNameError, nearest_names
 from relatum.runs.trained import Trained
 
-__all__ = ["Combinations", "EachQuestion", "combinations_of", "each_question"]
-
 _OPEN, _EVERY = "?", "*"
 _MOST = 1 << 31  # combinations of all entities at several positions: more are not answered in a lifetime
 

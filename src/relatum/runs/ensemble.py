@@ -12,8 +12,6 @@ from relatum.runs.spec import Spec
 from relatum.runs.trained import Kind, Trained
 from relatum.runs.validated import Validated, validated
 
-__all__ = ["join"]
-
 
 def join(runs: Sequence[Kind]) -> Kind:
     """Return the run of the sum of several trained models, in memory.

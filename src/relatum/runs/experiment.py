@@ -25,8 +25,6 @@ from relatum.runs.spec import VARY, Spec, merged, read_toml
 from relatum.settings import nested
 from relatum.version import __version__
 
-__all__ = ["Experiment", "Planned", "file_word", "read_experiments"]
-
 
 def file_word(text: str) -> str:
     """Return a text as a part of the name of a file: `../my data` becomes `my_data`."""

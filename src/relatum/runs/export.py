@@ -26,8 +26,6 @@ from relatum.tables.engine import Workspace, literal
 from relatum.tables.table import Column, Table, free_name
 from relatum.tables.values import column_of
 
-__all__ = ["FORMATS", "predictions_table", "save_embeddings", "save_run"]
-
 
 def predictions_table(
     run: Trained, relation: str, predictions: Sequence[Prediction], *, name: str | None = None, full_names: bool = False

@@ -9,8 +9,6 @@ from relatum.algebra.node import PositionOrRole
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult
 from relatum.runs.trained import Trained
 
-__all__ = ["BoundExpression"]
-
 
 @dataclass(frozen=True)
 class BoundExpression:

@@ -22,16 +22,6 @@ from relatum.tables.more_rows import joined_rows, new_rows, read_more_rows
 from relatum.tables.table import Value
 from relatum.tables.values import value_of
 
-__all__ = [
-    "fill",
-    "identity_of",
-    "models_of",
-    "reason_text",
-    "rows_of",
-    "value_and_interval",
-    "wanted_columns",
-]
-
 _ALL_PARTS = 2
 
 

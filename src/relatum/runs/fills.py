@@ -9,10 +9,9 @@ from typing import Any, overload
 
 from relatum.errors import SettingError
 from relatum.records import Records
-from relatum.tables.changes import Applied, Change, ChangeBatch, apply_changes, copy_filled, list_batches
+from relatum.tables.change_log import ChangeBatch
+from relatum.tables.changes import Applied, Change, apply_changes, copy_filled, list_batches
 from relatum.tables.table import Value
-
-__all__ = ["SURE", "AppliedFills", "Fill", "Fills", "list_fills"]
 
 SURE = 0.9  # the least probability of a cell that goes into a database, unless chosen otherwise
 

@@ -51,28 +51,6 @@ from relatum.training.loop import State, as_stored, start, train
 from relatum.workers.scratch import remove_scratch
 from relatum.workers.states import load_parts, remove_parts
 
-__all__ = [
-    "CHECKPOINT_EVERY",
-    "SpecOf",
-    "Watch",
-    "begin",
-    "facts_of",
-    "fit_in_memory",
-    "fit_into",
-    "held",
-    "is_held",
-    "learned_by",
-    "lock_of",
-    "more_facts",
-    "require_free",
-    "require_resumable",
-    "resume",
-    "spec_for",
-    "train_model",
-    "write_begin",
-    "write_event",
-]
-
 Watch = Callable[[str, State, dict[str, Any]], None]
 SpecOf = Callable[[Split], Spec]
 

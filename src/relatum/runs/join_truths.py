@@ -32,8 +32,6 @@ from relatum.runs.column_truths import ColumnTruths
 from relatum.runs.trained import Trained
 from relatum.time_limit import Limit
 
-__all__ = ["CAP", "FLOOR", "RunTruths", "tried_facts"]
-
 CAP = 0.99  # that a predicted fact counts at most
 FLOOR = 0.001  # below which it counts nothing
 _REMEMBERED = 1 << 14  # questions whose best candidates are remembered

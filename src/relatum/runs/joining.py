@@ -22,8 +22,6 @@ from relatum.settings import whole_number
 from relatum.sql.catalog import columns_of
 from relatum.time_limit import Limit
 
-__all__ = ["has_joins", "joined_query", "joined_rows"]
-
 
 def has_joins(expression: Expression) -> bool:
     """Return whether an expression has operations that only joins answer: the others have closed forms."""

@@ -14,8 +14,6 @@ from typing import Any
 from relatum.errors import FormatError
 from relatum.files import drop_torn_line, parse_json, read_whole
 
-__all__ = ["HistoryPoint", "Journal", "TrainingHistory", "history_of", "read_history"]
-
 _MEASURED = ("loss", "score", "mrr", "valid_mrr_before", "valid_mrr_after")
 _OF_UPDATES = ("added", "new_entities")
 _LATEST = 1e15  # of times, in seconds, and of epochs

@@ -24,18 +24,6 @@ from relatum.settings import whole_number
 if TYPE_CHECKING:
     from relatum.runs.trained import Trained
 
-__all__ = [
-    "ColumnSummary",
-    "EntityColumn",
-    "EntityMatch",
-    "RelationSummary",
-    "SimilarEntity",
-    "describe_relations",
-    "find_entities",
-    "name_index",
-    "similar_entities",
-]
-
 _EXAMPLES = 200  # facts among which a short one is taken as the example
 
 

@@ -13,8 +13,6 @@ from relatum.arrays import Bool, Int64
 from relatum.data.labels import Labels
 from relatum.errors import nearest_names
 
-__all__ = ["NameIndex"]
-
 _LAST = "\U0010ffff"
 _BETWEEN = "\0"  # no name has one
 _HITS = 4000  # places that are looked at while somebody types

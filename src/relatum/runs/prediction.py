@@ -21,8 +21,6 @@ from relatum.runs.probabilities import found_probabilities
 from relatum.runs.trained import Trained
 from relatum.settings import whole_number
 
-__all__ = ["predict"]
-
 _SPARE = 4  # times as many facts as are wanted that are looked for where keys rule some out
 
 

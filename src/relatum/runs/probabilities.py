@@ -16,8 +16,6 @@ from relatum.inference.prediction import NewFacts
 from relatum.inference.scoring import CandidateScorer
 from relatum.runs.trained import Trained
 
-__all__ = ["answer_probabilities", "block_probabilities", "fact_probabilities", "found_probabilities", "reliability_of"]
-
 _NEXT_TO_NOTHING = 1e-3
 
 

@@ -23,18 +23,6 @@ from relatum.runs.join_truths import RunTruths
 from relatum.runs.trained import Trained
 from relatum.time_limit import Limit
 
-__all__ = [
-    "QUALITY_COLUMNS",
-    "RANKED_FLOOR",
-    "RankedQuery",
-    "ShapeQuality",
-    "evaluate_queries",
-    "known_before",
-    "rank_query",
-    "ranks_of",
-    "summed_up",
-]
-
 _DEEPEST = 1000  # answers that are looked at; those further down share the ranks that are left
 RANKED_FLOOR = 0.0  # facts below the usual floor count here: an unlikely answer can still be likelier than all others
 _SECONDS = 20.0

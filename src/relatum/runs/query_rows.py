@@ -13,8 +13,6 @@ from relatum.joins.answering import JoinAnswer
 from relatum.records import Records
 from relatum.runs.trained import Trained
 
-__all__ = ["QueryRow", "QueryRows", "WitnessFact", "row_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class WitnessFact:

@@ -16,16 +16,6 @@ from relatum.runs.lookup import similarities
 from relatum.runs.trained import Trained
 from relatum.settings import whole_number
 
-__all__ = [
-    "SIMILAR_FACT_COLUMNS",
-    "SimilarFact",
-    "objections",
-    "similar_facts",
-    "why",
-    "without_prefixes",
-    "without_prefixes_in",
-]
-
 SIMILAR_FACT_COLUMNS: dict[str, type] = {"fact": str, "similarity": float}
 
 

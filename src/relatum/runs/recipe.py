@@ -18,8 +18,6 @@ from relatum.settings import rules_of
 from relatum.training.loop import start
 from relatum.training.rows import rows_of
 
-__all__ = ["AUTO", "fitted_to_minutes", "spec_of", "suited_to_facts"]
-
 AUTO = "auto"
 
 _DIMS = (1600, 800, 400, 200)  # that are tried, where a person has not chosen one

@@ -29,21 +29,6 @@ from relatum.runs.spec import Spec
 from relatum.runs.trained import Trained
 from relatum.version import __version__
 
-__all__ = [
-    "FORMAT",
-    "Collected",
-    "Point",
-    "Result",
-    "best",
-    "best_of_systems",
-    "collect",
-    "measure",
-    "read_results",
-    "result_of",
-    "save_results",
-    "series",
-]
-
 
 def collect(folders: Sequence[Path]) -> dict[str, Any]:
     """Return the results of runs that differ in their seed alone: what each reached, and mean and spread of the test MRR."""

@@ -19,8 +19,6 @@ from relatum.setting_names import hint
 from relatum.settings import change_of, rules_of
 from relatum.training.settings import TrainingSettings, needs_facts
 
-__all__ = ["RECIPES", "VARY", "Spec", "merged", "read_toml", "toml_of"]
-
 Recipe = Mapping[str, Mapping[str, Any]]  # settings of `model` and `training`
 
 RECIPES: Mapping[str, Recipe] = {

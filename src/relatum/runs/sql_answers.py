@@ -23,19 +23,6 @@ if TYPE_CHECKING:
     from relatum.sql.parse import Statement
 
 
-__all__ = [
-    "ROWS",
-    "VIEWS",
-    "DefinedView",
-    "answer_sql",
-    "catalog_of_run",
-    "catalog_with_views",
-    "define_view",
-    "load_views",
-    "save_views",
-    "views_of",
-]
-
 ROWS = 100  # of a result whose query has no limit
 
 

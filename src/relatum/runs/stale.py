@@ -16,8 +16,6 @@ from relatum.runs.directory import SPEC
 from relatum.runs.fit import is_held
 from relatum.workers.scratch import stale_scratch
 
-__all__ = ["StaleTemporary", "stale_temporaries_in"]
-
 
 @dataclass(frozen=True)
 class StaleTemporary:

@@ -16,8 +16,6 @@ from relatum.runs.journal import Journal
 from relatum.runs.spec import Spec
 from relatum.version import __version__
 
-__all__ = ["Tracker", "Trackers", "tracked"]
-
 Tracker = Callable[[Mapping[str, Any]], object]
 Numbers = dict[str, float]
 

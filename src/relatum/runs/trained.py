@@ -30,7 +30,8 @@ from relatum.errors import DataError, RelatumError, RelatumWarning, UnknownNameE
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.mining import mine
 from relatum.evidence.ranking import rank_by_evidence
-from relatum.imputation.models import ColumnModels, Scores
+from relatum.imputation.answers import Scores
+from relatum.imputation.models import ColumnModels
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.answer_sets import AnswerSets
 from relatum.inference.calibration import Calibration
@@ -72,8 +73,6 @@ from relatum.runs.spec import Spec
 from relatum.runs.validated import Validated, answer_sets_of
 from relatum.time_limit import Limit
 from relatum.workers.ranking import scorer_of_group
-
-__all__ = ["SECONDS", "Kind", "Trained"]
 
 Kept = TypeVar("Kept")
 Kind = TypeVar("Kind", bound="Trained")  # how a run is made of others: it stays what it was

@@ -13,8 +13,6 @@ from relatum.formatting import percent
 from relatum.progress import Display
 from relatum.training.loop import State
 
-__all__ = ["TrainingBar", "training_bar"]
-
 
 @contextmanager
 def training_bar() -> Iterator[TrainingBar]:

@@ -28,9 +28,6 @@ from relatum.tables.more_rows import joined_rows
 from relatum.training.fold_in import facts_with, fold_in
 from relatum.training.new_entities import init_new_entities
 
-__all__ = ["Folded", "counts_of", "effect_of", "update"]
-
-
 _VALIDATED, _NEW_FACTS = 1000, 250  # facts that are ranked at most before and after: of valid, and of the new ones
 
 

@@ -33,8 +33,6 @@ from relatum.rules import estimate_observed_share
 from relatum.runs.column_scores import embedding_scores
 from relatum.runs.directory import FITTED, read_environment, save_environment, write_text
 
-__all__ = ["ScorerOf", "Validated", "answer_sets_of", "fitted_columns", "save_validated", "validated"]
-
 ScorerOf = Callable[[int, KnownAnswers], CandidateScorer]
 
 _NAMED = 10_000  # validation facts of which it is seen whether rules name them

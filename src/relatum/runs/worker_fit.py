@@ -46,8 +46,6 @@ from relatum.workers.shares import Shares
 from relatum.workers.states import gathered, load_parts, own_part, save_parts
 from relatum.workers.steps import SharedSteps, shared_rows
 
-__all__ = ["fit_as_worker", "follow", "resume_as_worker"]
-
 _LAUNCH, _RUN_ID, _RESTARTS = "launch.json", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"
 _SAVE = 1  # what the first worker asks of all
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
-__all__ = ["PageContext", "address"]
-
 _PLAIN = re.compile(r"[^\x00-\x20\x7f-\xa0/\\?#%;.][^\x00-\x1f\x7f-\xa0/\\?#%;]{0,199}")
 _LONGEST = 4_000  # bytes of a name in an address, as it stands there
 

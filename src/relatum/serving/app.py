@@ -24,8 +24,6 @@ from relatum.serving.security import App, Guard
 from relatum.serving.settings import ServerSettings
 from relatum.serving.site import Site
 
-__all__ = ["create_app"]
-
 _LOG = logging.getLogger("relatum.serving")
 _REFUSAL = "#/components/schemas/Refusal"
 _RELOAD_SECONDS = 1.0  # how often the directories of runs are looked at

@@ -20,8 +20,6 @@ from typing import Any, Literal
 from relatum.errors import DataError, RelatumError
 from relatum.serving.errors import RequestError
 
-__all__ = ["Decision", "Decisions", "Verdict"]
-
 Verdict = Literal["accept", "reject"]
 
 _FORMAT, _VERSION = 0x52454C44, 1  # "RELD", in the header of the file, where SQLite has a number for its user

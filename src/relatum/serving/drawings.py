@@ -14,16 +14,6 @@ from relatum.formatting import percent, visible
 from relatum.resources.references import EntityRef, FactRef
 from relatum.serving.neighbourhood import Hub, Layout, Node, Spoke, arrange_narrow, arrange_wide
 
-__all__ = [
-    "MOST_FACTS",
-    "clipped",
-    "drawn_facts",
-    "element",
-    "neighbourhood",
-    "probability_bar",
-    "shown_name",
-]
-
 MOST_FACTS = 18  # that are drawn around an entity: more cannot be read
 _MOST_PREDICTED, _LEAST = 6, 0.05  # predicted ones, and the probability that all but the likeliest of them have
 # Characters of a name that are drawn.

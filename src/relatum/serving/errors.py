@@ -9,8 +9,6 @@ from relatum.errors import NumericError, RelatumError, StoreError, UnknownNameEr
 from relatum.formatting import visible
 from relatum.resources.limits import BusyError
 
-__all__ = ["STATUSES", "Refusal", "RequestError", "refusal_of", "retry_after", "text_of"]
-
 _LONGEST = 500  # characters of a message: what it quotes may be long
 
 STATUSES = {

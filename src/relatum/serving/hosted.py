@@ -21,8 +21,6 @@ from relatum.runs.lookup import name_index
 from relatum.runs.sql_answers import views_of
 from relatum.serving.errors import RequestError
 
-__all__ = ["HostedRun", "HostedRuns", "candidate_memory", "prepare", "require_run", "signature"]
-
 Signature = frozenset[tuple[str, int, int, int]]
 
 _LOG = logging.getLogger("relatum.serving")

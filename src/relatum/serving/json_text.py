@@ -7,8 +7,6 @@ import math
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-__all__ = ["json_of"]
-
 
 def json_of(value: object) -> bytes:
     """Return a value as JSON in ASCII, without spaces."""

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from relatum.resources.references import EntityRef, FactRef
 
-__all__ = ["Hub", "Layout", "Node", "Spoke", "arrange_narrow", "arrange_wide"]
-
 _SWEEPS = 4
 _WIDE, _NARROW = 840.0, 360.0  # widths, in pixels of the drawing
 _HUB, _NODE = 176.0, 286.0  # distances of hubs and nodes from the middle of a wide drawing

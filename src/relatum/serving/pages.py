@@ -25,26 +25,6 @@ from relatum.serving.decisions import Decision
 from relatum.serving.errors import Refusal
 from relatum.serving.templating import fill_template, question_at, readable
 
-__all__ = [
-    "RunCard",
-    "render_answers",
-    "render_decisions",
-    "render_entity",
-    "render_error",
-    "render_fact",
-    "render_facts",
-    "render_found",
-    "render_home",
-    "render_missing",
-    "render_missing_relations",
-    "render_overview",
-    "render_quality",
-    "render_query",
-    "render_relation",
-    "render_rules",
-    "render_training",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class RunCard:

@@ -21,8 +21,6 @@ from relatum.serving.hosted import candidate_memory
 from relatum.serving.security import App
 from relatum.serving.settings import ServerSettings
 
-__all__ = ["Served"]
-
 _PATIENCE = 60  # seconds in which a process must show that it is alive: loading a run takes some
 
 _as_long_as_the_process = ExitStack()

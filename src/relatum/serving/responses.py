@@ -15,8 +15,6 @@ from relatum.serving.errors import STATUSES, RequestError, refusal_of, retry_aft
 from relatum.serving.json_text import json_of
 from relatum.serving.site import HTML, JSON, site_of, wants_json
 
-__all__ = ["add_handlers", "refused"]
-
 _LOG = logging.getLogger("relatum.serving")
 _MOST_LISTED = 20
 

@@ -21,8 +21,6 @@ from relatum.serving.site import JSON, site_of, wants_json
 if TYPE_CHECKING:
     from relatum.api import Run
 
-__all__ = ["Count", "Text", "answers"]
-
 answers = APIRouter()
 
 Text = Annotated[str, Query(max_length=MOST_TEXT)]

@@ -20,8 +20,6 @@ from relatum.serving.site import HTML, JSON, Site, site_of, wants_json
 if TYPE_CHECKING:
     from relatum.api import Run
 
-__all__ = ["DecisionPage", "NewDecision", "Undo", "decided"]
-
 decided = APIRouter()
 
 Token = Annotated[str, Header(alias="x-relatum-csrf", max_length=200)]

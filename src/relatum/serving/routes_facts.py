@@ -23,8 +23,6 @@ from relatum.serving.errors import RequestError
 from relatum.serving.json_text import json_of
 from relatum.serving.site import JSON, Site, site_of
 
-__all__ = ["facts"]
-
 facts = APIRouter()
 
 Name = Annotated[str, Path(max_length=MOST_TEXT)]

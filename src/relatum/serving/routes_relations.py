@@ -32,8 +32,6 @@ from relatum.serving.site import HTML, JSON, site_of, wants_json
 if TYPE_CHECKING:
     from relatum.api import Run
 
-__all__ = ["relations"]
-
 relations = APIRouter()
 
 Name = Annotated[str, Path(max_length=MOST_TEXT)]

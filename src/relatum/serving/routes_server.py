@@ -19,8 +19,6 @@ from relatum.serving.json_text import json_of
 from relatum.serving.site import HTML, JSON, Site, site_of, wants_json
 from relatum.version import __version__
 
-__all__ = ["API_VERSION", "RunState", "ServerState", "Versions", "server"]
-
 server = APIRouter()
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}

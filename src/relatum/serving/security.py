@@ -19,8 +19,6 @@ from relatum.serving.errors import RequestError, refusal_of
 from relatum.serving.json_text import json_of
 from relatum.serving.settings import ServerSettings
 
-__all__ = ["COOKIE", "POLICY", "App", "Guard", "Message", "Receive", "Scope", "Send"]
-
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -9,8 +9,6 @@ from pathlib import Path
 from relatum.errors import SettingError
 from relatum.listening import check_token, is_loopback
 
-__all__ = ["ServerSettings"]
-
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:

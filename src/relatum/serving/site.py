@@ -21,8 +21,6 @@ from relatum.version import __version__
 if TYPE_CHECKING:
     from relatum.api import Run
 
-__all__ = ["HTML", "JSON", "Site", "site_of", "wants_json"]
-
 HTML, JSON = "text/html; charset=utf-8", "application/json"
 
 _Found = TypeVar("_Found")

@@ -22,8 +22,6 @@ from relatum.resources.training import CurvePoint, TrainingView
 from relatum.serving import drawings
 from relatum.serving.addresses import PageContext, address
 
-__all__ = ["fill_template", "question_at", "readable", "static_edition"]
-
 _LONGEST_ADDRESS = 1000  # characters of a name or a fact in an address: up to twelve bytes each
 _MOST_EPOCHS = 60  # in the table beside curves
 

@@ -10,8 +10,6 @@ from typing import TypeVar
 
 from relatum.serving.errors import RequestError
 
-__all__ = ["Workers"]
-
 _Found = TypeVar("_Found")
 
 _RETRY_AFTER = 1  # seconds

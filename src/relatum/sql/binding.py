@@ -47,8 +47,6 @@ from relatum.sql.tree import (
     WithQueries,
 )
 
-__all__ = ["Binder", "Evaluated"]
-
 # A query in FROM or WITH as an expression (None if it can have no rows), its columns and their types.
 Evaluated = tuple[Expression | None, tuple[str, ...], tuple[ColumnType | None, ...]]
 _Named = Mapping[str, Evaluated]

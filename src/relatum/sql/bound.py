@@ -13,25 +13,6 @@ from relatum.algebra import Expression
 from relatum.data.column_types import ColumnType
 from relatum.sql.catalog import CatalogTable
 
-__all__ = [
-    "Both",
-    "BoundCondition",
-    "BoundQuery",
-    "BoundSelect",
-    "BoundSetOperation",
-    "Branch",
-    "Budget",
-    "Either",
-    "Equality",
-    "HasRow",
-    "Reference",
-    "Source",
-    "TooManyBranches",
-    "branches",
-    "negated",
-    "outputs_of",
-]
-
 
 class TooManyBranches(Exception):  # noqa: N818  # whoever knows the text says where it is
     """More alternatives than are read."""

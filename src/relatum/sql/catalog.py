@@ -22,8 +22,6 @@ from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import UnknownNameError
 
-__all__ = ["Catalog", "CatalogColumn", "CatalogTable", "View", "catalog_of", "columns_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class CatalogColumn:

@@ -22,8 +22,6 @@ from relatum.algebra import (
     SelectEqual,
 )
 
-__all__ = ["Conjunction", "TooManySources"]
-
 _MOST_SOURCES = 64
 
 # A test that two variables, or a variable and an entity, are equal or unequal.

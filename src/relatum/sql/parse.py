@@ -13,8 +13,6 @@ from relatum.sql.syntax import read_sql
 from relatum.sql.translation import Translator
 from relatum.sql.tree import Condition, Conjuncts, Known, Least, Negation, Outermost, Query, Select, WithQueries
 
-__all__ = ["Statement", "parse_sql"]
-
 
 @dataclass(frozen=True, slots=True)
 class Statement:

@@ -11,19 +11,6 @@ from dataclasses import dataclass
 from relatum.errors import DataError, nearest_names
 from relatum.formatting import visible
 
-__all__ = [
-    "MOST_CHARACTERS",
-    "MOST_DEPTH",
-    "MOST_SELECTS",
-    "MOST_TOKENS",
-    "Refusals",
-    "SqlError",
-    "Token",
-    "check_tokens",
-    "with_nearest",
-    "without_last_semicolon",
-]
-
 MOST_CHARACTERS = 100_000
 MOST_TOKENS = 20_000
 MOST_DEPTH = 20  # of parentheses within one another, NOT before NOT included

@@ -9,8 +9,6 @@ from relatum.sql.bound import Reference, Source
 from relatum.sql.scan import Refusals, with_nearest
 from relatum.sql.tree import ColumnName, Name
 
-__all__ = ["Scope", "matching"]
-
 
 def matching(name: Name, known: Iterable[str]) -> list[str]:
     """Return the known names that a name means: the same one, or else those that differ in case alone, unless quoted."""

@@ -43,8 +43,6 @@ from relatum.sql.tree import (
 with optional("sqlglot", extra="sql"):
     from sqlglot import TokenType, errors, exp, parse, tokenize
 
-__all__ = ["read_sql"]
-
 # The nodes that may occur, and the parts of each that may be there.
 _PARTS: dict[type[exp.Expr], frozenset[str]] = {
     exp.Select: frozenset({"expressions", "distinct", "from_", "joins", "where", "with_", "order", "limit"}),

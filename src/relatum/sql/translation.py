@@ -29,8 +29,6 @@ from relatum.sql.catalog import Catalog
 from relatum.sql.conjunction import Conjunction, TooManySources
 from relatum.sql.scan import Refusals
 
-__all__ = ["MOST_BRANCHES", "Translator"]
-
 MOST_BRANCHES = 64  # alternatives of one SELECT
 _OPERATIONS = {"union": Union, "except": Difference, "intersect": Intersection}
 

@@ -4,33 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = [
-    "All",
-    "Alternatives",
-    "AnySource",
-    "ColumnName",
-    "Comparison",
-    "Condition",
-    "Conjuncts",
-    "Constant",
-    "Exists",
-    "Joined",
-    "Known",
-    "Least",
-    "Membership",
-    "Name",
-    "NamedTable",
-    "Negation",
-    "Outermost",
-    "Query",
-    "Select",
-    "SelectItem",
-    "SetOperation",
-    "SubqueryTable",
-    "Term",
-    "WithQueries",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Name:

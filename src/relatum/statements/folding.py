@@ -14,8 +14,6 @@ from collections.abc import Iterable
 
 from relatum.statements.statement import Statement
 
-__all__ = ["Folding"]
-
 _Properties = tuple[str, tuple[str, ...]]  # the main one, and those of qualifiers
 
 

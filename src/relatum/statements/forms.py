@@ -15,8 +15,6 @@ from relatum.errors import DataError, UnknownNameError
 from relatum.statements.json_forms import json_object, parse_wikidata, parse_wikipeople
 from relatum.statements.statement import Statement, statement
 
-__all__ = ["FORMS", "Form", "find_form", "form_of_line"]
-
 
 @dataclass(frozen=True)
 class Form:

@@ -30,8 +30,6 @@ from typing import Any
 from relatum.errors import DataError
 from relatum.statements.statement import Statement, statement
 
-__all__ = ["json_object", "parse_wikidata", "parse_wikipeople", "write_wikipeople"]
-
 _SIZE = "N"
 _HEAD, _TAIL = "_h", "_t"
 _ENTITY = re.compile(r"[QPL][1-9][0-9]{0,17}|L[1-9][0-9]{0,17}-[FS][1-9][0-9]{0,17}")

@@ -19,18 +19,6 @@ from urllib.parse import unquote
 
 from relatum.errors import DataError
 
-__all__ = [
-    "MOST_QUALIFIERS",
-    "Fact",
-    "Statement",
-    "fact_of",
-    "main_property",
-    "relation_of",
-    "roles_of",
-    "statement",
-    "statement_of",
-]
-
 Fact = tuple[str, ...]  # the relation, the head, the tail, the values
 
 MOST_QUALIFIERS = 1000  # of one statement: each is a position of its fact, and no real one has a tenth of that

@@ -24,8 +24,6 @@ from relatum.synth.sampling import hold_out, sub_sample
 from relatum.synth.settings import SynthSettings
 from relatum.version import __version__
 
-__all__ = ["SynthDataset", "save_synth", "synthesize"]
-
 _PAPER_NAMES = {"relation": ELEMENTARY, "permute": "rename", "select_equal": "select"}  # as the paper counts them
 
 

@@ -21,8 +21,6 @@ from relatum.synth.operations import PROPOSALS, Drawer, Member, Pool, Proposal, 
 from relatum.synth.sampling import apportion
 from relatum.synth.settings import SynthSettings
 
-__all__ = ["DerivedRelations", "derive"]
-
 
 @dataclass(frozen=True)
 class DerivedRelations:

@@ -12,8 +12,6 @@ from relatum.synth.erdos_renyi import RandomRelation, random_blocks
 from relatum.synth.sampling import apportion, draw_from_groups
 from relatum.synth.settings import SynthSettings
 
-__all__ = ["draw_elementary", "numbered_names"]
-
 
 def numbered_names(letter: str, count: int) -> list[str]:
     """Return names such as e007, so padded that they sort as their numbers do."""

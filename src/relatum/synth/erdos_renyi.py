@@ -19,8 +19,6 @@ from relatum.data.sorting import differs_from_previous, row_order
 from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError
 
-__all__ = ["RandomRelation", "draw_count", "possible_edges", "random_blocks"]
-
 _ROUNDS = 400  # of drawing again what came up twice; a relation that needs more asks for nearly all that can be
 _LARGEST_EXACT = 1 << 53  # numpy's binomial counts in doubles
 _LARGEST_COUNT = 1 << 31

@@ -21,8 +21,6 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.vocabulary import Ids
 from relatum.synth.settings import SynthSettings
 
-__all__ = ["PROPOSALS", "Drawer", "Member", "Pool", "Proposal", "Refusal"]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Member:

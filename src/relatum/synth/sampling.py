@@ -16,8 +16,6 @@ from relatum.data.hypergraph import Block, Hypergraph, Split
 from relatum.data.splitting import required_in_train, select_facts
 from relatum.data.vocabulary import Ids, Vocabulary
 
-__all__ = ["apportion", "draw_from_groups", "hold_out", "sub_sample"]
-
 
 def apportion(total: int, weights: Sequence[float] | npt.NDArray[np.floating | np.integer], least: int = 0) -> Int64:
     """Return whole numbers, int64[len(weights)], in proportion to `weights`; at least `least` where a weight is not 0.

@@ -13,8 +13,6 @@ from relatum.data.derivations import OPERATIONS
 from relatum.errors import SettingError, UnknownNameError
 from relatum.settings import Checked, change_of, setting
 
-__all__ = ["PRESETS", "SynthSettings", "find_preset"]
-
 
 @dataclass(frozen=True)
 class SynthSettings(Checked):

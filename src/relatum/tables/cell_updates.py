@@ -9,8 +9,6 @@ from relatum.errors import DataError
 from relatum.tables.engine import quoted
 from relatum.tables.table import Database, Value
 
-__all__ = ["Match", "RowCells", "RowGroup", "stage_groups"]
-
 
 @dataclass(frozen=True, slots=True)
 class RowCells:

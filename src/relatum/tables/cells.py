@@ -16,8 +16,6 @@ from relatum.tables.source import kind_of
 from relatum.tables.staging import Staged
 from relatum.tables.values import NULL, text_of
 
-__all__ = ["CellColumn", "cell_columns", "cut_bins", "group_of", "known_columns", "number_cells", "read_labels"]
-
 _PARTS = {"year": "year({})", "month": "month({})", "weekday": "dayname({})"}
 _TOGETHER = 64  # columns whose cells are numbered in one statement
 _LINES = 1 << 16  # names that come as one text, which has less than 4 GiB

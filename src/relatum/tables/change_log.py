@@ -12,8 +12,6 @@ from relatum.errors import DataError
 from relatum.tables.engine import literal
 from relatum.tables.table import Column, Database, Table, Value, free_name
 
-__all__ = ["LOG", "ChangeBatch", "ChangeLog", "LoggedChange"]
-
 LOG = "relatum_changes"  # what the table is called, unless chosen otherwise
 
 _COLUMNS = {

@@ -21,8 +21,6 @@ from relatum.tables.postgres import open_postgres
 from relatum.tables.sqlite import copy_sqlite, open_sqlite
 from relatum.tables.table import Database, Value, free_name
 
-__all__ = ["Applied", "Change", "ChangeBatch", "Undone", "apply_changes", "copy_filled", "list_batches", "undo_changes"]
-
 Opened = Callable[[], AbstractContextManager[Database]]
 
 _STAGED = "relatum_given"

@@ -12,8 +12,6 @@ from relatum.tables.engine import Workspace
 from relatum.tables.profile import Profile
 from relatum.tables.staging import Staged
 
-__all__ = ["Code", "find_codes", "is_code"]
-
 _FEW = 32  # different numbers up to which each is an entity anyhow
 _REPEATS = 3  # times that each comes on average, at least
 _SAMPLED, _LEAST_SAMPLED = 50_000, 1_000  # rows

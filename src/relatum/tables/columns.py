@@ -16,8 +16,6 @@ from relatum.tables.options import Choices, ColumnRef, full_name
 from relatum.tables.profile import Profile, is_called_like_code, is_called_like_key, is_called_like_year
 from relatum.tables.source import SourceColumn, SourceTable
 
-__all__ = ["ColumnPlan", "plan_columns", "plan_unread_column"]
-
 _FEW = 32  # different numbers or dates up to which each is an entity
 _FEW_FRACTIONS = 12  # the same of numbers with decimals: ratings and rates have few, amounts soon have more
 _REPEATS = 2  # times that these occur on average, at least

@@ -8,8 +8,6 @@ from relatum.arrays import Bool
 from relatum.data.row_store import EMPTY, Dependency
 from relatum.data.vocabulary import Ids
 
-__all__ = ["find_dependencies"]
-
 _SAMPLED = 20_000  # rows that show which pairs of columns are worth a look at all rows
 _LEAST_SAMPLED = 1_000
 _COMPARED = 1 << 29  # cells in all: where there are many columns, fewer rows are drawn

@@ -28,20 +28,6 @@ from relatum.tables.source import (
 )
 from relatum.tables.table import Database, Table, Value, declared, listed_columns, split_name, value_text
 
-__all__ = [
-    "ConfinedDuckdb",
-    "DuckdbSource",
-    "DuckdbTarget",
-    "RowsSource",
-    "copy_duckdb",
-    "frame_source",
-    "is_frame",
-    "open_duckdb",
-    "parquet_source",
-    "write_parquet",
-]
-
-
 _USUAL = "main"  # the schema that is not named
 
 # A view or a query may name a file of the machine, or a variable of Python, as if it were a table.

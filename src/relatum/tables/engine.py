@@ -25,8 +25,6 @@ from relatum.progress import progress
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["BATCH", "Batch", "CsvRows", "Texts", "Workspace", "WorkspaceError", "listed", "literal", "quoted"]
-
 Texts = Sequence[str | None] | Int64  # whole numbers stand for their texts, masked ones for none
 Batch = Sequence[Texts]  # column by column
 Found = TypeVar("Found")

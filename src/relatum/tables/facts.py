@@ -16,9 +16,6 @@ from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.tables.cells import CellColumn
 from relatum.tables.shapes import TableShape
 
-__all__ = ["HeldOutCells", "TableFacts", "facts_of", "one_part_per_fact", "relations_of", "split_of"]
-
-
 ListedColumn = CellColumn | TableColumn  # on its way to entities, or one that became entities before
 
 

@@ -12,8 +12,6 @@ from relatum.errors import DataError
 from relatum.tables.options import Choices, ColumnRef, full_name
 from relatum.tables.source import SourceTable
 
-__all__ = ["EntityTypes"]
-
 
 class EntityTypes:
     """The entity types of an import: `types` has one for each column, `refers` and `referred` say why."""

@@ -38,8 +38,6 @@ from relatum.tables.time_split import latest, latest_of_each, parts_by_time, rea
 from relatum.tables.train_bins import NumberedTable, cut_on_train
 from relatum.tables.vector_files import VectorRecord, read_vectors
 
-__all__ = ["read"]
-
 
 def read(source: Any, **options: Any) -> Imported:
     """Return the facts in tables, split into train, valid and test, with a record of what became of every column and row.

@@ -18,8 +18,6 @@ from relatum.tables.profile import Profile, is_called_like_code, is_called_like_
 from relatum.tables.staging import Staged
 from relatum.tables.values import text_of
 
-__all__ = ["LinkOffer", "find_key", "link_offers", "missing_targets", "with_composite_key", "with_found_key"]
-
 _MOST_VALUES = 200_000  # different values of a column that are compared with those of others
 _LEAST_VALUES = 5  # of two columns that are no keys, if their sharing values is to say anything
 _SAME = 0.95  # the share of its values that a column has in another one, if it is taken to hold the same entities

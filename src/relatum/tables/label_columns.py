@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from relatum.tables.profile import Profile, is_called_like_key
 from relatum.tables.source import SourceTable
 
-__all__ = ["is_called_like_label", "labels_of", "words_of"]
-
 _LENGTH = 60  # characters of a label on average, at most
 _SHARES = {"name": 0.5, "title": 0.7, "label": 0.7, "caption": 0.9, "headline": 0.9}  # of different texts, at least
 _SHARE_OF_PEOPLE = 0.5  # the same of first and last names together

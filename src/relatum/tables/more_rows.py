@@ -20,8 +20,6 @@ from relatum.tables.open import open_sources, require_libraries
 from relatum.tables.options import Choices, ImportOptions
 from relatum.tables.staging import stage
 
-__all__ = ["facts_of_rows", "joined_rows", "new_rows", "read_more_rows", "relations_in"]
-
 
 def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> RowStore:
     """Return the rows of tables that an import knows, over its names and those that are new.

@@ -17,8 +17,6 @@ from relatum.tables.engine import CsvRows, Workspace, quoted
 from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, gathered, without_password
 from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, same_name
 
-__all__ = ["MysqlSource", "connect"]
-
 _PARAMETERS = ("ssl_ca", "unix_socket")
 _UNREACHABLE = (2002, 2003, 2013, 1040)  # no server there, one that hung up, one that has no connection left
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from relatum.kernels.jit import exact
 
-__all__ = ["packets_as_csv", "write_rows"]
-
 _HEAD = 4  # bytes before a packet: three of its length and one of its number
 _LONGEST = 0xFFFFFF  # bytes of a packet, which goes on in the next one
 _NULL, _TWO, _THREE, _END, _ERROR = 0xFB, 0xFC, 0xFD, 0xFE, 0xFF  # what a field, or a packet, may start with

@@ -26,8 +26,6 @@ from relatum.tables.mysql import connect
 from relatum.tables.servers import as_sentence, without_password
 from relatum.tables.table import Database, Table, Value, declared, listed_columns, split_name, value_text
 
-__all__ = ["MysqlTarget", "open_mysql"]
-
 _WAIT = 10  # seconds to wait for others who write
 _LETTERS, _INDEXED = 64, 8  # of a text, and columns, that are in an index of a temporary table
 _AS_NUMBERS = {"float": "0e0", "bit": "0"}  # what is added to values whose text is not all of them

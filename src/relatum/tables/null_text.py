@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from relatum.tables.engine import Workspace, literal
 from relatum.tables.values import is_number
 
-__all__ = ["null_hint", "null_like"]
-
 # What people and programs write where a value is missing.
 _USUAL = (
     "na",

@@ -24,8 +24,6 @@ from relatum.tables.text_files import DelimitedSource, JsonFactsSource
 from relatum.tables.values import cleaned
 from relatum.tables.workbook import WorkbookSource
 
-__all__ = ["open_sources", "require_libraries"]
-
 Tables = Mapping[str, tuple[Source, SourceTable]]
 
 _DELIMITED, _JSON, _WORKBOOK = (".csv", ".tsv", ".tab"), (".jsonl", ".ndjson"), (".xlsx", ".xlsm")

@@ -12,8 +12,6 @@ from relatum.settings import Checked, setting
 from relatum.tables.source import SourceTable, check_queries
 from relatum.tables.text_form import TextForm
 
-__all__ = ["EVERY_COLUMN", "Choices", "ColumnRef", "ImportOptions", "full_name"]
-
 EVERY_COLUMN = "*"  # as a key of `bins`
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import psycopg
     from psycopg.pq.abc import PGconn
 
-__all__ = ["PostgresSource", "PostgresTarget", "open_postgres"]
-
 _USUAL = "public"
 
 # Partitions are read through their parent. What an extension brings along is not the user's.

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from relatum.tables.source import Kind
 
-__all__ = ["Profile", "is_called_like_code", "is_called_like_key", "is_called_like_year"]
-
 _KEY_NAMES = re.compile(r"(.*[_ ])?(id|key|code|nr|no|uuid|guid)|.*(Id|ID|Key|Code)")
 _CODES = re.compile(r"(?i)(.*[_ .])?(zip|zip_?code|postcode|postal_?code|plz|phone|fax|sku|isbn|ean|upc|barcode|fips|naics)")
 _YEARS = re.compile(r"(?i:(.*[_ .])?(year|yr|season))([_ .]?(?i:id|key|nr|no))?|.*[a-z](Year|Season)(ID|Id|Key)?")

@@ -13,8 +13,6 @@ from relatum.tables.engine import CsvRows, Workspace
 from relatum.tables.source import SourceColumn, SourceTable
 from relatum.tables.values import stage_text
 
-__all__ = ["PATIENCE", "ServerSource", "as_sentence", "connected", "gathered", "without_password"]
-
 PATIENCE = 10  # seconds to wait for a connection
 PIECE = 1 << 24  # bytes of rows that are brought into the workspace together
 _PAUSE = 0.5  # seconds before a server that could not be reached is tried once more

@@ -17,8 +17,6 @@ from relatum.tables.options import Choices
 from relatum.tables.profile import Profile
 from relatum.tables.source import SourceTable
 
-__all__ = ["MOST_ROLES", "TableShape", "shape_of"]
-
 MOST_ROLES = 8  # of a relation whose columns nobody has chosen: more train slowly and mix what does not belong together
 _FEW = 50  # different values of a column that is part of an event's fact, where the event has a key of its own
 _FEW_GAPS = 0.05  # the share of rows that may lack a value in a column that is part of a fact

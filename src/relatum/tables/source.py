@@ -11,21 +11,6 @@ from relatum.data.row_store import TableReference
 from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError, SettingError
 
-__all__ = [
-    "Kind",
-    "Source",
-    "SourceColumn",
-    "SourceTable",
-    "check_queries",
-    "kind_of",
-    "other_keys",
-    "query_error",
-    "query_name",
-    "query_table",
-    "same_name",
-    "subquery",
-]
-
 # `unknown` is text whose values tell what it is, once they have been seen; `unreadable` cannot be the name of anything.
 Kind = Literal["number", "date", "text", "unknown", "unreadable"]
 

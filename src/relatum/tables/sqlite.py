@@ -27,8 +27,6 @@ from relatum.tables.source import (
 from relatum.tables.table import Database, Table, Value, listed_columns
 from relatum.tables.values import stage_text
 
-__all__ = ["SqliteSource", "SqliteTarget", "copy_sqlite", "open_sqlite", "texts_of"]
-
 _TEXTS = ("CHAR", "CLOB", "TEXT", "BOOL", "UUID")
 _READS = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
 _FORBIDDEN = ("load_extension", "fts3_tokenizer", "readfile", "writefile", "edit")  # functions that reach further

@@ -13,8 +13,6 @@ from relatum.tables.profile import Profile
 from relatum.tables.source import Source, SourceTable, kind_of
 from relatum.tables.values import cleaned
 
-__all__ = ["Staged", "distinct_together", "stage"]
-
 _FRACTIONS = ("FLOAT", "DOUBLE", "DECIMAL")
 _COPIED = 1 << 22  # cells up to which cleaned values are copied: to read a view of many columns again and again is slow
 _WORDS_OF = 10_000  # values of a column of text whose words are counted

@@ -23,8 +23,6 @@ from relatum.tables.staging import Staged
 from relatum.tables.vector_files import VectorRecord
 from relatum.version import __version__
 
-__all__ = ["RECORD", "ColumnRecord", "Imported", "TableRecord", "column_records", "table_record"]
-
 RECORD = "import.json"
 
 _FORMAT, _VERSION = "relatum-import", 2

@@ -13,22 +13,6 @@ from relatum.errors import DataError
 from relatum.progress import progress
 from relatum.tables.engine import quoted
 
-__all__ = [
-    "FORMS",
-    "Column",
-    "Database",
-    "DatabaseTarget",
-    "Mode",
-    "Table",
-    "Value",
-    "check_distinct",
-    "declared",
-    "free_name",
-    "listed_columns",
-    "split_name",
-    "value_text",
-]
-
 Value = str | int | float | None
 
 FORMS = ("whole", "number", "text")

@@ -21,8 +21,6 @@ from relatum.tables.sqlite import open_sqlite
 from relatum.tables.table import Database, DatabaseTarget, Mode, Table, check_distinct
 from relatum.tables.text_files import write_delimited, write_json_lines
 
-__all__ = ["Target", "target_of", "write"]
-
 Opener = Callable[[Path, Path], AbstractContextManager[Database]]
 
 Writer = Callable[[Iterable[Table], Path], None]

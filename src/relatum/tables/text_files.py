@@ -24,8 +24,6 @@ from relatum.tables.table import Table, Value, free_name
 from relatum.tables.text_form import TextForm, header_fault, is_gzip, numbered, text_chunks, with_row_name
 from relatum.tables.values import infer_types
 
-__all__ = ["DelimitedSource", "JsonFactsSource", "write_delimited", "write_json_lines"]
-
 _DELIMITERS = ",;\t|"
 _LONGEST_HEADER = 1 << 20
 # Text that a spreadsheet takes for a formula when it opens a CSV file, and may run.

@@ -16,8 +16,6 @@ from relatum.data.vocabulary import fault_of
 from relatum.errors import FormatError, SettingError, UnknownNameError
 from relatum.tables.table import free_name
 
-__all__ = ["DELIMITERS", "TextForm", "header_fault", "is_gzip", "numbered", "text_chunks", "with_row_name"]
-
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 _ESCAPED = {"\\t": "\t"}  # as it comes from a shell
 _CHUNK = 1 << 20  # bytes

@@ -21,8 +21,6 @@ from relatum.tables.facts import TableFacts, one_part_per_fact, split_of
 from relatum.tables.more_rows import relations_in
 from relatum.tables.staging import Staged
 
-__all__ = ["latest", "latest_of_each", "parts_by_time", "random_twin", "read_times", "times_through"]
-
 _NEVER = (np.inf, -1)
 
 

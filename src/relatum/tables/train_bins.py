@@ -14,8 +14,6 @@ from relatum.tables.cells import CellColumn, cut_bins, group_of
 from relatum.tables.engine import Workspace, literal
 from relatum.tables.staging import Staged
 
-__all__ = ["NumberedTable", "cut_on_train"]
-
 
 @dataclass(frozen=True)
 class NumberedTable:

@@ -11,19 +11,6 @@ from relatum.tables.engine import Batch, CsvRows, Workspace, literal
 from relatum.tables.source import SourceColumn
 from relatum.tables.table import FORMS, Column, Value
 
-__all__ = [
-    "NULL",
-    "cleaned",
-    "column_of",
-    "form_of",
-    "infer_types",
-    "is_number",
-    "restored",
-    "stage_text",
-    "text_of",
-    "value_of",
-]
-
 NULL = "NULL"  # the name of no value, where that is one
 
 # What a line of tab-separated text cannot hold is shown as the picture of it that Unicode has.

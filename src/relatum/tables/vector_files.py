@@ -18,8 +18,6 @@ from relatum.tables.options import ImportOptions
 from relatum.tables.source import kind_of
 from relatum.tables.values import text_of
 
-__all__ = ["VectorRecord", "read_vectors"]
-
 _MOST = 1 << 28  # numbers in all: 1 GB
 
 

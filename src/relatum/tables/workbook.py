@@ -27,8 +27,6 @@ from relatum.tables.values import infer_types
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet
 
-__all__ = ["WorkbookSource"]
-
 Cell = int | float | str | bool | dt.time | dt.date | dt.datetime | dt.timedelta
 
 _BATCH_CELLS = 1 << 21

@@ -11,8 +11,6 @@ from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.errors import DataError
 
-__all__ = ["ArityBatch", "Batch", "epoch_batches", "step_rng"]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ArityBatch:

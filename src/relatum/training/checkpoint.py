@@ -21,18 +21,6 @@ from relatum.training.loop import State
 from relatum.training.optimizer import Optimizer
 from relatum.training.settings import TrainingSettings
 
-__all__ = [
-    "best_tag",
-    "checked_numbers",
-    "load_best",
-    "load_state",
-    "remove_state",
-    "require_fitting",
-    "save_best",
-    "save_state",
-    "saved_numbers",
-]
-
 _FORMAT, _VERSION = "relatum-checkpoint", 4
 _BEST_FORMAT, _BEST_VERSION = "relatum-checkpoint-best", 1
 _BEST = re.compile(r"checkpoint-best-(refit-)?\d+\.safetensors")

@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["Clock"]
-
 _LEAST = 0.1  # of the minutes that training has, however little is left: without any there would be no model
 _LATE = 0.4  # of the time: by then it should be known how long a validation takes
 _SAVES = 3  # that follow the last validation: its checkpoint, the last one, and the model

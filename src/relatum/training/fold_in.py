@@ -25,9 +25,6 @@ from relatum.training.rows import FactRows
 from relatum.training.settings import TrainingSettings
 from relatum.training.steps import LocalSteps
 
-__all__ = ["facts_with", "fold_in"]
-
-
 _EPOCHS, _MOST_EPOCHS, _VISITS = 10, 40, 20_000  # few facts are seen more often, until so many have been seen
 _LEARNING_RATE, _FINAL_FACTOR = 0.2, 0.05  # in units of the spread of the rows that stand still, and its share at the end
 _OTHERS = 256  # facts without the entities that an epoch has at least, if there are as many

@@ -22,8 +22,6 @@ from relatum.training.settings import TrainingSettings
 from relatum.training.shared_roles import SharedRoles
 from relatum.training.steps import LocalSteps, Steps, StepsOf
 
-__all__ = ["Quality", "State", "as_stored", "start", "train"]
-
 Quality = float | Mapping[str, float]
 
 _FINAL_FACTOR = 0.1  # of a learning rate that falls: its share at the end

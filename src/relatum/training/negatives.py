@@ -13,8 +13,6 @@ from relatum.kernels.filters import Excluded, excluded_pairs, nothing_excluded
 from relatum.training.batches import ArityBatch, Batch
 from relatum.training.settings import TrainingSettings
 
-__all__ = ["NegativeSampler"]
-
 
 class NegativeSampler:
     """Draws candidates by the settings: pools or replacements, or nothing where every entity is a candidate.

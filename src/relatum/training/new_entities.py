@@ -18,8 +18,6 @@ from relatum.data.sorting import differs_from_previous, row_order, spread
 from relatum.data.vocabulary import Ids
 from relatum.models.base import Model, Parameters
 
-__all__ = ["init_new_entities", "spread_of"]
-
 Rows = Float32
 
 _MANY = 256  # a neighbour that more known entities have is left out: it says little, and costs much

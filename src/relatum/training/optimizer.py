@@ -18,8 +18,6 @@ from relatum.kernels.rows import adagrad
 from relatum.models.ops import as_array
 from relatum.models.training_protocols import Gradient
 
-__all__ = ["Adam", "History", "Optimizer"]
-
 History = dict[str, Tensor]
 Where = Tensor | tuple[Tensor, Tensor]  # rows, or rows [m, 1] and columns of a table
 

@@ -24,8 +24,6 @@ from relatum.training.shared_roles import SharedRoles
 from relatum.training.step import entities_of, gradients
 from relatum.training.step_view import StepView
 
-__all__ = ["FactRows", "Needs", "QuestionRows", "Rows", "SharingRows", "rows_of", "with_shared_roles"]
-
 
 class Needs(NamedTuple):
     """The part of the entity tables that a batch reads: it follows from seed, epoch and number, as all that is drawn does.

@@ -8,16 +8,6 @@ from typing import Any
 
 from relatum.settings import Checked, require, setting
 
-__all__ = [
-    "NEGATIVE_SAMPLING",
-    "OBJECTIVES",
-    "ROWS",
-    "SCHEDULES",
-    "VALIDATION_METRICS",
-    "TrainingSettings",
-    "needs_facts",
-]
-
 ROWS = ("facts", "questions")
 OBJECTIVES = ("1vsAll", "KvsAll")
 NEGATIVE_SAMPLING = ("shared", "per-fact", "all-entities")

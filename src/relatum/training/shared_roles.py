@@ -24,9 +24,6 @@ from relatum.data.sorting import spread
 from relatum.models.base import Model, Parameters
 from relatum.models.training_protocols import Gradient
 
-__all__ = ["SharedRoles"]
-
-
 _SHARED = "{}/shared"  # the name of a table's shared rows among the parameters of training
 _WEIGHT = 0.3  # of a shared part in a sum: a step moves it so much less than an own part; chosen on validation facts
 

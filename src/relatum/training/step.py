@@ -17,8 +17,6 @@ from relatum.training.negatives import NegativeSampler
 from relatum.training.settings import TrainingSettings
 from relatum.training.step_view import StepView
 
-__all__ = ["entities_of", "gradients", "loss_of"]
-
 
 def gradients(
     model: Model,

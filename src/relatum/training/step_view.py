@@ -19,8 +19,6 @@ from relatum.models.base import Model, Parameters
 from relatum.models.ops import as_array
 from relatum.models.training_protocols import ColumnDropout, Gradient, NeighbourSampling
 
-__all__ = ["StepView"]
-
 Encode = Callable[[Parameters, torch.Generator | None], Parameters]
 
 

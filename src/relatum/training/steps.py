@@ -12,8 +12,6 @@ from relatum.models.training_protocols import Gradient
 from relatum.training.optimizer import Optimizer
 from relatum.training.rows import Rows
 
-__all__ = ["LocalSteps", "Steps", "StepsOf"]
-
 
 class Steps(Protocol):
     """What takes the steps of training."""

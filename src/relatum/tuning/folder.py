@@ -13,8 +13,6 @@ from relatum.tuning.space import Plan
 from relatum.tuning.storage import Shared
 from relatum.tuning.study import Study
 
-__all__ = ["BEST", "JOURNAL", "bind", "require_folder", "save_best"]
-
 BEST, JOURNAL, _STUDY = "best.toml", "study.journal", "study.json"
 
 

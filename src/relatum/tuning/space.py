@@ -17,21 +17,6 @@ from relatum.setting_names import hint
 from relatum.settings import change_of, nested, rules_of
 from relatum.version import __version__
 
-__all__ = [
-    "PRUNERS",
-    "SAMPLERS",
-    "Choice",
-    "Dimension",
-    "Plan",
-    "Range",
-    "Value",
-    "apply",
-    "default_space",
-    "grid_points",
-    "make_plan",
-    "read_space",
-]
-
 Value = str | float | bool
 
 _LARGEST = (1 << 53) - 1  # beyond it, whole numbers have no float of their own

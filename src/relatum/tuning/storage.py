@@ -18,8 +18,6 @@ with optional("optuna", extra="tune"):
     import optuna
     from optuna.storages import journal
 
-__all__ = ["Shared", "open_storage", "plain_errors"]
-
 optuna.logging.set_verbosity(optuna.logging.WARNING)  # relatum reports on trials itself
 
 _FIRST = b'{"op_code":'  # what a journal begins with

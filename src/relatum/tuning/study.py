@@ -26,8 +26,6 @@ with optional("optuna", extra="tune"):
     import optuna
     from optuna.trial import TrialState
 
-__all__ = ["BEAT", "Study", "sign_of_life"]
-
 _TAKEN = (TrialState.RUNNING, TrialState.COMPLETE, TrialState.PRUNED)
 _WORKER, _LOSSES = "worker", "losses"
 BEAT = 60.0  # seconds between signs of life of the process of a trial

@@ -18,8 +18,6 @@ from relatum.tuning.study import BEAT, Study
 with optional("optuna", extra="tune"):
     import optuna
 
-__all__ = ["Outcome", "work"]
-
 
 @dataclass(frozen=True)
 class Outcome:

@@ -30,9 +30,6 @@ from relatum.workers.environment import is_worker
 from relatum.workers.meeting import WorkerError, met
 from relatum.workers.messages import Bytes, packed, unpacked
 
-__all__ = ["Group", "current_group", "start_group"]
-
-
 _TIMEOUT, _LONGEST = "RELATUM_WORKER_TIMEOUT", 300.0  # seconds that a worker waits for the others
 _ROLL_CALL = 3.0  # seconds in which those that are left answer
 _POLL = 0.2

@@ -15,8 +15,6 @@ from torch._C._distributed_c10d import PrefixStore, Store
 from relatum.errors import RelatumError
 from relatum.formatting import duration
 
-__all__ = ["WorkerError", "met"]
-
 _POLL = 0.05  # seconds
 
 

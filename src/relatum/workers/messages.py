@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bytes", "packed", "packed_size", "unpacked"]
-
 Bytes = npt.NDArray[np.uint8]
 Array = npt.NDArray[Any]
 

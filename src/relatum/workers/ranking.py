@@ -26,8 +26,6 @@ from relatum.workers.group import Group, current_group
 from relatum.workers.messages import packed, unpacked
 from relatum.workers.shares import Shares
 
-__all__ = ["SharedScorer", "scorer_of_group"]
-
 _FACTS = 1 << 14  # whose rows are fetched at once
 
 

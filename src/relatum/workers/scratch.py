@@ -12,8 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["mapped_table", "remove_scratch", "scratch_folder", "stale_scratch"]
-
 _NAME = ".scratch"
 
 

@@ -18,9 +18,6 @@ import numpy as np
 from relatum.arrays import Int64
 from relatum.kernels.jit import TILE
 
-__all__ = ["Shares", "ranges"]
-
-
 _MANY = 4  # tiles for each worker
 
 

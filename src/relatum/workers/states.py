@@ -27,8 +27,6 @@ from relatum.workers.messages import packed, unpacked
 from relatum.workers.scratch import mapped_table
 from relatum.workers.shares import Shares
 
-__all__ = ["gathered", "load_parts", "own_part", "remove_parts", "save_parts"]
-
 _PUBLISHED, _FORMAT, _VERSION = "checkpoint.json", "relatum-checkpoint-parts", 2
 _PART_FORMAT, _PART_VERSION = "relatum-checkpoint-part", 1
 _PART = re.compile(r"checkpoint-(best-)?(refit-)?\d+(-\d+){1,2}of\d+\.safetensors")

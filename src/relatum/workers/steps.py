@@ -36,8 +36,6 @@ from relatum.workers.messages import packed, packed_size, unpacked
 from relatum.workers.scratch import scratch_folder
 from relatum.workers.shares import Shares
 
-__all__ = ["SharedSteps", "shared_rows"]
-
 Array = npt.NDArray[Any]
 Result = tuple[float, float, list[Gradient]]
 

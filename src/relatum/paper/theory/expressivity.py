@@ -33,8 +33,6 @@ from relatum.models.base import Model, Parameters
 from relatum.models.nalp import NaLP, NaLPSettings
 from relatum.models.reale import ReAlE, ReAlESettings
 
-__all__ = ["Separation", "numbered", "separating_nalp", "separating_reale"]
-
 
 @dataclass(frozen=True, eq=False)
 class Separation:

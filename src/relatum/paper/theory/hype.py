@@ -32,8 +32,6 @@ from relatum.models.base import Parameters
 from relatum.models.hype import HypE, HypESettings
 from relatum.paper.theory.expressivity import Separation, numbered
 
-__all__ = ["SelectionFit", "fit_selection", "separating_hype"]
-
 
 def separating_hype(truth: Hypergraph) -> Separation:
     """Return HypE with parameters that score each true tuple 1 and every other 0, and for which selection is exact.

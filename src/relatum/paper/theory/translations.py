@@ -27,8 +27,6 @@ from relatum.errors import DataError
 from relatum.models.base import Model, Parameters
 from relatum.models.translations import MTransH
 
-__all__ = ["Cycle", "OneWay", "find_cycle", "find_one_way", "order_residual", "residual"]
-
 Fact = tuple[str, ...]
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["VERDICTS", "Verdict", "as_markdown"]
-
 _THEORY = "relatum.paper.theory"
 _CLOSED_FORM = "relatum.reasoning.closed_form.closed_form"
 _TESTS = "tests/reasoning"
