@@ -67,6 +67,12 @@ def test_a_file_written_again_from_what_was_read_is_the_same(written: Path) -> N
     assert written.with_name("again").read_bytes() == written.read_bytes()
 
 
+def is_read(path: Path) -> bool:
+    """Return whether either way of reading takes a file."""
+    whole, parts = read_tensor_file(path, "relatum-test", 1), read_tensors(path, "relatum-test", 1, np.empty)
+    return whole is not None or parts is not None
+
+
 def test_every_changed_bit_and_every_cut_is_noticed(written: Path) -> None:
     content = written.read_bytes()
     for place in range(len(content)):
@@ -74,9 +80,11 @@ def test_every_changed_bit_and_every_cut_is_noticed(written: Path) -> None:
             changed = bytearray(content)
             changed[place] ^= 1 << bit
             written.write_bytes(changed)
-            assert read_tensor_file(written, "relatum-test", 1) is None, (place, bit)
+            assert not is_read(written), (place, bit)
         written.write_bytes(content[:place])
-        assert read_tensor_file(written, "relatum-test", 1) is None, place
+        assert not is_read(written), place
+    written.write_bytes(content + b"x")
+    assert not is_read(written)
 
 
 def test_another_format_or_version_or_no_metadata_is_nothing(written: Path) -> None:
@@ -115,17 +123,6 @@ def test_tensors_are_written_to_the_same_bytes_and_read_into_room_of_their_own(w
         np.testing.assert_array_equal(found.tensors[name], tensor)
     assert read_tensors(other, "relatum-test", 2, empty) is None
     assert read_tensors(tmp_path / "none", "relatum-test", 1, empty) is None
-
-
-def test_no_damaged_byte_and_no_cut_gets_through(written: Path) -> None:
-    whole = written.read_bytes()
-    for at in range(len(whole)):
-        written.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        assert read_tensors(written, "relatum-test", 1, empty) is None, at
-        written.write_bytes(whole[:at])
-        assert read_tensors(written, "relatum-test", 1, empty) is None, at
-    written.write_bytes(whole + b"x")
-    assert read_tensors(written, "relatum-test", 1, empty) is None
 
 
 def test_no_room_is_taken_for_what_the_file_does_not_hold(written: Path) -> None:
