@@ -12,9 +12,7 @@ from relatum.arrays import Bool, Int64
 from relatum.errors import nearest_names
 from relatum.resources.references import entity_types
 
-__all__ = ["GRADES", "NameIndex", "name_index"]
-
-GRADES = ("exact", "prefix", "word", "substring")
+__all__ = ["NameIndex", "name_index"]
 
 _LAST = "\U0010ffff"
 _BETWEEN = "\0"  # no name has one

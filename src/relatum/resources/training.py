@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from relatum.api import Run
 from relatum.errors import RelatumError
 from relatum.report.study import provenance_by_section, settings_by_section
 from relatum.runs.directory import JOURNAL, SPEC, read_environment, why_no_run
-from relatum.runs.journal import HistoryPoint, TrainingHistory, read_history
+from relatum.runs.journal import HistoryPoint, read_history
 from relatum.runs.spec import Spec
 
-__all__ = ["CurvePoint", "Setting", "SettingSection", "TrainingView", "training", "training_of"]
+__all__ = ["CurvePoint", "Setting", "SettingSection", "TrainingView", "training"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +81,11 @@ def training(folder: Path) -> TrainingView:
     """Return how the training of the run in a directory went or goes; the journal is only read."""
     if not (folder / SPEC).exists():
         raise RelatumError(f"{folder.name}: {why_no_run(folder)}")
-    finished = (folder / "config.json").exists()
     spec, environment = Spec.of_run(folder / SPEC), read_environment(folder)
-    return _view(folder.resolve().name, finished, spec, environment, read_history(folder / JOURNAL))
-
-
-def training_of(run: Run) -> TrainingView:
-    """Return how the training of a run went."""
-    name = Path(run.split.source).name if run.folder is None else run.folder.resolve().name
-    return _view(name, True, run.spec, run.environment, run.history)
-
-
-def _view(name: str, finished: bool, spec: Spec, environment: Mapping[str, Any], history: TrainingHistory) -> TrainingView:
+    history = read_history(folder / JOURNAL)
     return TrainingView(
-        name=name,
-        finished=finished,
+        name=folder.resolve().name,
+        finished=(folder / "config.json").exists(),
         epochs=history.epochs,
         planned=int(spec.training.epochs),
         seconds=history.seconds,
