@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from relatum.serving import app
 from relatum.serving.settings import ServerSettings
 from support.served import Client, Got, served
 
@@ -172,7 +173,8 @@ def test_a_run_that_is_still_trained_shows_its_training(example_run: Path, tmp_p
         assert client.get("/-/health").json["ok"] is False
 
 
-def test_refusals_do_not_say_where_runs_lie(example_run: Path, tmp_path: Path) -> None:
+def test_refusals_do_not_say_where_runs_lie(example_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "_RELOAD_SECONDS", 0.05)
     folder = Path(shutil.copytree(example_run, tmp_path / "secret" / "run"))
     (folder / "answer_calibration.json").unlink()  # as where there are too few valid facts to fit it on
     environment = json.loads((folder / "environment.json").read_text())

@@ -1,6 +1,6 @@
 """Generated requests get no 5xx, and every answer matches what the OpenAPI description says of it.
 
-Requests go to the app in this process and, fewer, to a real server. A good part of what is generated is replaced by names
+A good part of what is generated is replaced by names
 and questions that the run knows, so that requests come past the first check.
 """
 
@@ -24,7 +24,6 @@ from schemathesis.checks import (
 from relatum import Run
 from relatum.serving.app import create_app
 from relatum.serving.settings import ServerSettings
-from support.served import Client
 
 CHECKS = [
     not_a_server_error,
@@ -104,11 +103,3 @@ def test_generated_requests_in_this_process(shop_run: Path, tmp_path: Path, coun
     assert statuses[200] > 20
     assert statuses[400] > 5
     assert statuses[404] > 5
-
-
-def test_generated_requests_by_http(client: Client, shop_run: Path, count: Callable[[int, int], int]) -> None:
-    base = f"http://127.0.0.1:{client.port}"
-    statuses = generated(
-        client.get("/-/openapi.json").json, shop_run, lambda case: case.call(base_url=base), count(100, 1000)
-    )
-    assert statuses[200] > 10

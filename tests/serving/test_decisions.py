@@ -45,6 +45,7 @@ def test_a_later_decision_replaces_the_one_that_stood_and_undo_takes_it_back(tmp
 
 def test_the_export_is_what_a_file_of_facts_is(tmp_path: Path) -> None:
     decisions = Decisions(tmp_path / "decisions.db")
+    decisions._connection.execute("PRAGMA synchronous = OFF")  # many, and none is to outlive a crash
     names = [f"näme {number} ' \" \\ <b>" for number in range(1010)]  # more than one page
     for name in names:
         decisions.decide("shop", "sold", (name, "x"), "accept")

@@ -1,18 +1,14 @@
-"""A server that is killed while decisions are written loses none that it acknowledged, and never leaves a torn file."""
+"""A process that is killed while decisions are written loses none that it acknowledged, and never leaves a torn file."""
 
 from __future__ import annotations
 
-import itertools
-import json
 import random
 import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from http.client import HTTPConnection, HTTPException
+from collections.abc import Callable
 from pathlib import Path
 
 from relatum.serving.decisions import Decisions
@@ -70,58 +66,6 @@ def test_a_writer_that_is_killed_at_a_random_moment(tmp_path: Path, count: Calla
         assert lost <= late
         assert not back
         standing -= lost
-    assert len(standing) > 20
+    assert len(standing) >= count(5, 50)  # the first of each writer
     reopened = Decisions(path)
     assert sum(reopened.counts("shop").values()) == len(whole(path))
-
-
-def test_a_server_that_is_killed_while_clients_decide(
-    example_run: Path, tmp_path: Path, count: Callable[[int, int], int]
-) -> None:
-    path, rng = tmp_path / "decisions.db", random.Random(3)
-    kept: dict[int, str] = {}
-    missed = 0
-    for _ in range(count(1, 10)):
-        command = [sys.executable, "-m", "relatum", "serve", str(example_run), "--port", "0", "--decisions", str(path)]
-        command += ["--seconds", "60"]  # the first answer may wait for kernels that are compiled
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-            assert server.stdout is not None
-            port = int(server.stdout.readline().split("http://127.0.0.1:")[1].split("/")[0])
-            timer = threading.Timer(rng.uniform(0.1, 1.0), server.kill)
-            connection = HTTPConnection("127.0.0.1", port, timeout=60)
-            try:
-                connection.request("GET", "/example/decisions.json")
-                csrf = json.loads(connection.getresponse().read())["csrf"]
-                fact = _facts(connection)
-                while True:
-                    body = json.dumps({**next(fact), "verdict": rng.choice(["accept", "reject"])})
-                    headers = {"Content-Type": "application/json", "X-Relatum-Csrf": csrf}
-                    connection.request("POST", "/example/decisions.json", body, headers)
-                    answer = connection.getresponse()
-                    content = json.loads(answer.read())
-                    assert answer.status == 200, content
-                    kept[content["id"]] = content["verdict"]
-                    if timer.ident is None:  # the first one compiles kernels: the kill comes after it
-                        timer.start()
-            except (OSError, HTTPException):
-                timer.join()
-            finally:
-                connection.close()
-                timer.cancel()
-                server.kill()
-        whole(path)
-        with sqlite3.connect(path) as database:
-            found = dict(database.execute("SELECT id, verdict FROM decisions"))
-        database.close()
-        assert kept.items() <= found.items()
-        assert len(found) <= len(kept) + 1 + missed  # at most one more in each round, whose answer was cut off
-        missed = len(found) - len(kept)
-    assert len(kept) >= 2
-
-
-def _facts(connection: HTTPConnection) -> Iterator[dict[str, object]]:
-    """Yield facts to decide on, over and over."""
-    connection.request("GET", "/example/facts.json?relation=sold&limit=20")
-    listed = json.loads(connection.getresponse().read())["facts"]
-    for one in itertools.cycle(listed):
-        yield {"relation": one["relation"], "entities": [entity["name"] for entity in one["entities"]]}

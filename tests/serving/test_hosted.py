@@ -10,6 +10,7 @@ import pytest
 
 import relatum
 from relatum.errors import RelatumError, SettingError, UnknownNameError
+from relatum.serving import app
 from relatum.serving.errors import RequestError
 from relatum.serving.hosted import HostedRun, HostedRuns, prepare, require_run
 from relatum.serving.settings import ServerSettings
@@ -110,8 +111,9 @@ def test_writing_the_journal_is_no_replacement(folder: Path) -> None:
 
 
 def test_clients_see_one_run_or_the_other_while_directories_are_swapped(
-    folder: Path, example_run: Path, shop_run: Path
+    folder: Path, example_run: Path, shop_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(app, "_RELOAD_SECONDS", 0.05)
     schemas = [{one.name for one in relatum.open(path).schema} for path in (example_run, shop_run)]
     stop, failures, seen = threading.Event(), [], set()
     with served([folder], ServerSettings(seconds=60.0)) as client:

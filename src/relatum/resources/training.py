@@ -79,7 +79,6 @@ def training(folder: Path) -> TrainingView:
     """Return how the training of the run in a directory went or goes; the journal is only read."""
     if not (folder / SPEC).exists():
         raise RelatumError(f"{folder.name}: {why_no_run(folder)}")
-    finished = (folder / "config.json").exists()
     spec, environment = Spec.of_run(folder / SPEC), read_environment(folder)
     history = read_history(folder / JOURNAL)
     return TrainingView(

@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -195,38 +195,23 @@ class Decisions:
         except sqlite3.Error as error:
             raise RequestError(503, f"the decisions cannot be read: {error}") from None
 
-    def _writing(self) -> _Transaction:
-        return _Transaction(self._connection)
-
-
-class _Transaction:
-    """A transaction that no other process can write beside; it is whole or nothing."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> None:
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Hold a transaction that no other process can write beside; it is whole or nothing."""
+        run = self._connection.execute
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
+            run("BEGIN IMMEDIATE")
         except sqlite3.Error as failed:  # such as another process that writes for too long
             raise RequestError(503, f"the decision could not be written: {failed}", retry_after=1) from None
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is None:
-            try:
-                self._connection.execute("COMMIT")
-                return
-            except sqlite3.Error as failed:  # such as a full disk
-                self._roll_back()
-                raise RequestError(503, f"the decision could not be written: {failed}") from None
-        self._roll_back()
-        if isinstance(error, sqlite3.Error):
-            raise RequestError(503, f"the decision could not be written: {error}") from None
-
-    def _roll_back(self) -> None:
-        if self._connection.in_transaction:
-            with suppress(sqlite3.Error):  # what led here is what is said
-                self._connection.execute("ROLLBACK")
+        try:
+            yield
+            run("COMMIT")
+        except sqlite3.Error as failed:  # such as a full disk
+            raise RequestError(503, f"the decision could not be written: {failed}") from None
+        finally:
+            if self._connection.in_transaction:
+                with suppress(sqlite3.Error):  # what led here is what is said
+                    run("ROLLBACK")
 
 
 def _decision(row: tuple[int, str, str, str, Verdict, float | None, float]) -> Decision:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import StringConstraints
 
 from relatum.resources.limits import MOST_ANSWERS, MOST_REASONS, MOST_RULES, MOST_TEXT
 from relatum.resources.missing import MissingPage, missing
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 
 relations = APIRouter()
 
-Name = Annotated[str, Path(max_length=MOST_TEXT)]
+Name = Annotated[
+    str, StringConstraints(max_length=MOST_TEXT)
+]  # in the path or, where that cannot hold it, behind the question mark
 Given = Annotated[str, Query(max_length=MOST_TEXT)]
 Reasons = Annotated[int, Query(ge=0, le=MOST_REASONS)]
 Rules = Annotated[int, Query(ge=1, le=MOST_RULES)]
@@ -44,6 +47,8 @@ _PAGE_REASONS = 2  # rules beside each fact of a page; programs say how many the
 
 @relations.get("/{run}/relation/{name:path}", include_in_schema=False)
 @relations.get("/{run}/relation/{name:path}.json", response_model=RelationPage)
+@relations.get("/{run}/relation", include_in_schema=False)
+@relations.get("/{run}/relation.json", response_model=RelationPage)
 async def relation(
     request: Request, run: str, name: Name, after: Token = None, limit: Limit = 20, show: Show = ()
 ) -> Response:
@@ -65,17 +70,9 @@ async def relation(
     return await site.show(request, run, work, render, slow=bool(show))
 
 
-@relations.get("/{run}/relation", include_in_schema=False)
-@relations.get("/{run}/relation.json", response_model=RelationPage)
-async def relation_given(
-    request: Request, run: str, name: Given, after: Token = None, limit: Limit = 20, show: Show = ()
-) -> Response:
-    """Return a relation whose name a path cannot hold."""
-    return await relation(request, run, name, after, limit, show)
-
-
 @relations.get("/{run}/missing/{name:path}", include_in_schema=False)
 @relations.get("/{run}/missing/{name:path}.json", response_model=MissingPage)
+@relations.get("/{run}/missing.json", response_model=MissingPage)
 async def missing_facts(
     request: Request,
     run: str,
@@ -94,19 +91,6 @@ async def missing_facts(
     rules = reasons or (0 if wants_json(request) else _PAGE_REASONS)
     work = lambda loaded: missing(loaded, name, after=after, limit=limit, reasons=rules)  # noqa: E731
     return await site.show(request, run, work, render, slow=True)
-
-
-@relations.get("/{run}/missing.json", response_model=MissingPage)
-async def missing_given(
-    request: Request,
-    run: str,
-    name: Given,
-    after: Token = None,
-    limit: Limit = 20,
-    reasons: Reasons = 0,
-) -> Response:
-    """Return what is missing of a relation whose name a path cannot hold."""
-    return await missing_facts(request, run, name, after, limit, reasons)
 
 
 @relations.get("/{run}/missing", include_in_schema=False)

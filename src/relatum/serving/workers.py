@@ -28,7 +28,7 @@ class Workers:
     """
 
     def __init__(self, threads: int, most: int, seconds: float) -> None:
-        self.threads, self.most, self.seconds = threads, most, seconds
+        self.most, self.seconds = most, seconds
         self.taken = 0  # only the event loop writes it
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="relatum-answer")
 
