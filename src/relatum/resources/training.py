@@ -83,7 +83,7 @@ def training(folder: Path) -> TrainingView:
     history = read_history(folder / JOURNAL)
     return TrainingView(
         name=folder.resolve().name,
-        finished=finished,
+        finished=(folder / "config.json").exists(),
         epochs=history.epochs,
         planned=int(spec.training.epochs),
         seconds=history.seconds,
