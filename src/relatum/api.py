@@ -172,13 +172,13 @@ class Run(Trained):
         if to is None:
             if table is not None or append or replace or full_names or escape_formulas:
                 how = "table, append, replace, full_names and escape_formulas"
-                raise SettingError(f"{how} say how answers are written; give to as well")
+                raise SettingError("option-needs-option", f"{how} say how answers are written", remedy="give to as well")
             return complete_each(
                 self, parsed, combinations_of(self, parsed, all_entities=all_entities), k, new_only=new_only
             )
         target = target_of(os.fspath(to), append=append, replace=replace, escape_formulas=escape_formulas)
         if table is not None and not target.is_database:
-            raise SettingError(f"{target.location}: a table is named in a database, not in a file")
+            raise SettingError("table-not-for-file", "a table is named in a database, not in a file", place=target.location)
         combinations = combinations_of(self, parsed, all_entities=all_entities)
         return write_answers(self, parsed, combinations, target, k, new_only=new_only, table=table, full_names=full_names)
 
@@ -319,7 +319,7 @@ class Run(Trained):
         if answer is None:
             found = self.query(parsed, 1)
             if not found:
-                raise DataError(f"{query}: there is no answer to explain")
+                raise DataError("nothing-to-explain", "there is no answer to explain", place=query)
             answer = found[0]
         return self.reasoner.explain(parsed, answer, Limit(SECONDS))
 
@@ -507,10 +507,12 @@ def fit(
     began = time.monotonic() if began is None else began
     if isinstance(data, Spec):
         if spec is not None:
-            raise SettingError("spec: the data is a spec already; give one of the two")
+            raise SettingError(
+                "contradictory-options", "the data is a spec already", place="spec", remedy="give one of the two"
+            )
         spec, data = data, data.data
     if isinstance(out, Spec):
-        raise SettingError("out: names a directory; give a spec as spec=...")
+        raise SettingError("contradictory-options", "names a directory", place="out", remedy="give a spec as spec=...")
     given = {"model": model, "spec": spec, "seed": seed, **settings}
     whole = spec_of(_without_secrets(data), recipe, given, announce if progress else lambda _: None)
     tracking = _trackers(trackers, out)
@@ -520,7 +522,12 @@ def fit(
         group = start_group()
         if out is None:
             if group is not None:
-                raise SettingError("out: several workers train into a directory; name one that all of them see")
+                raise SettingError(
+                    "no-shared-directory",
+                    "several workers train into a directory",
+                    place="out",
+                    remedy="name one that all of them see",
+                )
             return fitting.fit_in_memory(Run, whole, facts_of(data), watching, began, tracking)
         folder, read = Path(out), partial(facts_of, data)
         if group is None:

@@ -18,7 +18,9 @@ def optional(library: str, *, extra: str) -> Iterator[None]:
         # A library that is there but lacks something of its own is broken, which installing the extra would not mend.
         if (error.name or "").partition(".")[0] != library:
             raise
-        raise RelatumError(f"{library} is not installed; install it with: pip install 'relatum[{extra}]'") from None
+        raise RelatumError(
+            "missing-extra", f"{library} is not installed", remedy=f"install it with: pip install 'relatum[{extra}]'"
+        ) from None
 
 
 def require(library: str, *, extra: str) -> None:

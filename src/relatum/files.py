@@ -59,11 +59,11 @@ def atomic_path(path: Path, *, new: bool = False) -> Iterator[Path]:
     with suppress(RuntimeError, OSError):  # of a link that leads to itself, before Python 3.13
         path = path.resolve() if path.is_symlink() else path
     if path.is_symlink():
-        raise RelatumError(f"{path}: is a link that leads to itself")
+        raise RelatumError("not-a-file", "is a link that leads to itself", place=path)
     if path.exists() and not path.is_file():
-        raise RelatumError(f"{path}: is not a file that could be replaced")
+        raise RelatumError("not-a-file", "is not a file that could be replaced", place=path)
     if not path.parent.is_dir():
-        raise RelatumError(f"{path.parent}: no such directory")
+        raise RelatumError("no-such-directory", "no such directory", place=path.parent)
     remove_stale(path)
     temporary = _beside(path)
     try:
@@ -135,7 +135,7 @@ def _name_target(error: BaseException, temporary: Path, path: Path) -> None:
 def require_empty(directory: Path) -> None:
     """Refuse a path that is taken: anything but an empty directory."""
     if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
-        raise RelatumError(f"{directory}: already exists and is not an empty directory")
+        raise RelatumError("directory-not-empty", "already exists and is not an empty directory", place=directory)
 
 
 def require_own(path: Path, mark: str) -> None:
@@ -145,7 +145,12 @@ def require_own(path: Path, mark: str) -> None:
     with path.open("rb") as file:
         begins = file.read(len(mark.encode()))
     if begins != mark.encode():
-        raise RelatumError(f"{path}: already exists, and relatum has not written it; choose another name, or remove it")
+        raise RelatumError(
+            "not-ours",
+            "already exists, and relatum has not written it",
+            place=path,
+            remedy="choose another name, or remove it",
+        )
 
 
 def stale_temporaries(folder: Path) -> list[Path]:
@@ -274,7 +279,7 @@ def read_json(path: Path, what: str, build: Callable[[Any], _Built]) -> _Built:
     except (RelatumError, LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
         reason = reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]} ..."
-        raise FormatError(path, None, f"damaged or foreign {what}: {reason}") from None
+        raise FormatError("damaged-file", path, None, f"damaged or foreign {what}: {reason}") from None
 
 
 def parse_json(text: bytes) -> Any:
@@ -299,7 +304,7 @@ def read_whole(path: Path) -> bytes:
     require_file(path)
     size = path.stat().st_size
     if not memory.fits(_AS_OBJECTS * size):
-        raise RelatumError(f"{path}: its {size:,} bytes are more than the free memory can hold")
+        raise RelatumError("larger-than-memory", f"its {size:,} bytes are more than the free memory can hold", place=path)
     return path.read_bytes()
 
 
@@ -312,7 +317,7 @@ def is_there(path: Path) -> bool:
 def require_file(path: Path) -> None:
     """Refuse what is there but no file: a named pipe, which would have its reader wait for ever, or a link to nothing."""
     if os.path.lexists(path) and not path.is_file():
-        raise FormatError(path, None, "not a file")
+        raise FormatError("not-a-file", path, None, "not a file")
 
 
 def drop_torn_line(path: Path) -> None:

@@ -31,7 +31,9 @@ def is_loopback(host: str) -> bool:
 def check_token(token: str) -> None:
     """Refuse a token that can be guessed, or that a header cannot hold."""
     if len(token) < _SHORTEST_TOKEN or not (token.isascii() and token.isprintable()):
-        raise SettingError(f"token: must have at least {_SHORTEST_TOKEN} characters, all of them printable ASCII")
+        raise SettingError(
+            "token-needed", f"must have at least {_SHORTEST_TOKEN} characters, all of them printable ASCII", place="token"
+        )
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -44,7 +46,12 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         text = error.strerror or str(error)
-        raise RelatumError(f"{host}:{port}: cannot listen there: {text}; choose another with --port or --host") from None
+        raise RelatumError(
+            "cannot-listen",
+            f"cannot listen there: {text}",
+            place=f"{host}:{port}",
+            remedy="choose another with --port or --host",
+        ) from None
     listening.listen(_BACKLOG)
     return listening
 

@@ -94,9 +94,9 @@ class Rule:
             try:
                 return float(value)
             except OverflowError:
-                raise SettingError(f"{path}: too large a number") from None
+                raise SettingError("unreadable-value", "too large a number", place=path) from None
         wanted = " or ".join(_NAMES[each] for each in self.types if each is not type(None))
-        raise SettingError(f"{path}: must be {wanted}, not {value!r}")
+        raise SettingError("setting-out-of-range", f"must be {wanted}, not {value!r}", place=path)
 
     def _bounds(self) -> list[tuple[str, Callable[[Any, Any], bool], float]]:
         """Return each bound in words, with its comparison and its number."""
@@ -164,15 +164,15 @@ def change_of(text: str) -> dict[str, Any]:
     """Return the plain data that a text such as `training.epochs=20` states; a value is TOML, or else a plain word."""
     path, equals, value = text.partition("=")
     if not equals:
-        raise SettingError(f"{text!r}: is no change; write name=value")
+        raise SettingError("bad-option-form", "is no change", place=f"{text!r}", remedy="write name=value")
     if path.count(".") > _DEEPEST:
-        raise SettingError(f"{path[:20]}...: no such setting")
+        raise SettingError("unknown-setting", f"{path[:20]}...: no such setting")
     try:
         return nested(path, tomllib.loads(f"value = {value}")["value"])
     except tomllib.TOMLDecodeError:
         return nested(path, value)
     except (ValueError, RecursionError):  # a number, or nesting, without end
-        raise SettingError(f"{path}: {value[:20]}... cannot be read") from None
+        raise SettingError("unreadable-value", f"{value[:20]}... cannot be read", place=path) from None
 
 
 def nested(path: str, value: Any) -> dict[str, Any]:
@@ -196,4 +196,4 @@ def _listed(words: tuple[str, ...]) -> str:
 def require(holds: bool, path: str, reason: str) -> None:
     """Refuse a setting that cannot be."""
     if not holds:
-        raise SettingError(f"{path}: {reason}")
+        raise SettingError("setting-out-of-range", reason, place=path)

@@ -88,7 +88,11 @@ def _write(
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8
     if len(text) > _LONGEST_HEADER:
-        raise RelatumError(f"{path}: too many names for one file ({len(text):,} bytes, and {_LONGEST_HEADER:,} is the most)")
+        raise RelatumError(
+            "too-many-names",
+            f"too many names for one file ({len(text):,} bytes, and {_LONGEST_HEADER:,} is the most)",
+            place=path,
+        )
     with atomic_file(path) as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
@@ -223,7 +227,7 @@ def require_room(path: Path) -> None:
     """Refuse what is no file, or one that the free memory cannot hold, before any of it is read."""
     require_file(path)
     if path.is_file() and not memory.fits(size := path.stat().st_size):
-        raise RelatumError(f"{path}: its {size:,} bytes are more than the free memory can hold")
+        raise RelatumError("larger-than-memory", f"its {size:,} bytes are more than the free memory can hold", place=path)
 
 
 def _array(tensors: memoryview, entry: Mapping[str, Any]) -> npt.NDArray[Any]:

@@ -34,7 +34,9 @@ class Limit:
 
     def __init__(self, seconds: float | None = None, advance: Callable[[int], None] | None = None) -> None:
         if seconds is not None and (math.isnan(seconds) or seconds <= 0):
-            raise SettingError(f"seconds: must be above 0, or None for no limit, not {seconds}")
+            raise SettingError(
+                "setting-out-of-range", f"must be above 0, or None for no limit, not {seconds}", place="seconds"
+            )
         self.seconds, self._advance = seconds, advance
         self._began = self._last = _now()
         self._end = math.inf if seconds is None else self._began + seconds

@@ -97,7 +97,9 @@ def parse_datalog(text: str, schema: Schema) -> Expression:
     def resolve(literal: _Literal) -> Expression:
         name = literal.word.name
         if pending[name]:
-            raise reader.error(f"{name!r} is used before its last rule: rules cannot be recursive", literal.word.offset)
+            raise reader.error(
+                f"{name!r} is used before its last rule: rules cannot be recursive", literal.word.offset, "recursive-rules"
+            )
         if name not in defined and name not in schema:
             error = UnknownNameError("relation", name, [*schema.names, *defined])
             raise reader.error(error, literal.word.offset)
@@ -234,7 +236,7 @@ def _head(reader: Reader, literal: _Literal) -> list[int]:
     found: list[int] = []
     for term, offset in zip(literal.terms, literal.offsets, strict=True):
         if isinstance(term, str) or term < 0 or term in found:
-            raise reader.error("a head holds distinct variables, and nothing else", offset)
+            raise reader.error("a head holds distinct variables, and nothing else", offset, "bad-head")
         found.append(term)
     return found
 

@@ -89,7 +89,9 @@ def _columns(node: Expression, graph: Hypergraph, *operands: Ids) -> Ids:
 def _(node: Relation, graph: Hypergraph) -> Ids:
     table = graph.table(node.name)
     if table.relation.arity != node.arity:
-        raise DataError(f"the expression is about {node.schema}, but the hypergraph holds {table.relation}")
+        raise DataError(
+            "other-relation", f"the expression is about {node.schema}, but the hypergraph holds {table.relation}"
+        )
     return _distinct(table.columns)  # a hypergraph is sorted
 
 
@@ -189,7 +191,10 @@ def _joined(node: Expression, left: Ids, rest: Ids, left_keys: Int64, right_keys
 def _check_room(node: Expression, tuples: int) -> None:
     size = tuples * (8 * node.arity + 32)  # the columns twice, and the indexes by which they are gathered
     if size > free():
-        raise DataError(f"{node.operation} would give {tuples:,} tuples and take {size / 1e9:.1f} GB, more than is free")
+        raise DataError(
+            "product-too-large",
+            (f"{node.operation} would give {tuples:,} tuples and take {size / 1000000000.0:.1f} GB, more than is free"),
+        )
 
 
 def _numbered(left: Ids, right: Ids, graph: Hypergraph) -> tuple[Int64, Int64]:

@@ -97,8 +97,11 @@ class Relation(Expression):
     def __post_init__(self) -> None:
         if not isinstance(self.schema, RelationSchema):
             raise DataError(
-                f"a relation takes a RelationSchema, not {self.schema!r}: "
-                "Relation(split.schema['sold']), or run['sold'] of a run"
+                "bad-expression",
+                (
+                    f"a relation takes a RelationSchema, not {self.schema!r}: Relation(split.schema['sold']), or "
+                    "run['sold'] of a run"
+                ),
             )
         self._become(self.schema, (), (self.schema,))
 
@@ -127,7 +130,9 @@ class Rename(Expression):
         self._check_operands(self.child)
         self._set(permutation=self._check_positions(self.child, *self.permutation))
         if (named := len(self.permutation)) != self.child.arity:
-            raise DataError(f"permute names all {self.child.arity} positions of {self.child.schema}, not {named}")
+            raise DataError(
+                "bad-permutation", f"permute names all {self.child.arity} positions of {self.child.schema}, not {named}"
+            )
         roles = _roles(self.child)
         self._derive((self.child,), [roles[position] for position in self.permutation], self.permutation)
 
@@ -152,7 +157,9 @@ class Project(Expression):
         self._check_operands(self.child)
         self._set(positions=self._check_positions(self.child, *self.positions))
         if not self.positions:
-            raise DataError(f"project keeps at least one of the {self.child.arity} columns of {self.child.schema}")
+            raise DataError(
+                "mismatched-parts", f"project keeps at least one of the {self.child.arity} columns of {self.child.schema}"
+            )
         roles = _roles(self.child)
         self._derive((self.child,), [roles[position] for position in self.positions], self.positions)
 
@@ -200,7 +207,7 @@ class SelectConstant(Expression):
         (dropped,) = self._check_positions(self.child, self.dropped)
         self._check_entity(self.entity)
         if self.child.arity == 1:
-            raise DataError(f"select drops the column it selects by, and {self.child.schema} has no other")
+            raise DataError("last-column", f"select drops the column it selects by, and {self.child.schema} has no other")
         self._set(dropped=dropped)
         self._derive((self.child,), _without(_roles(self.child), dropped), dropped, self.entity)
 
@@ -322,7 +329,9 @@ class Join(Expression):
         lefts = [self.left.position(p) for p, _ in self.pairs]
         rights = self._check_positions(self.right, *(q for _, q in self.pairs))
         if not rights:
-            raise DataError("join takes at least one pair of positions; without any it is a product")
+            raise DataError(
+                "no-join-columns", "join takes at least one pair of positions", remedy="without any it is a product"
+            )
         self._set(pairs=tuple(sorted(zip(lefts, rights, strict=True), key=lambda pair: pair[1])))
         roles = _roles(self.right)
         self._derive((self.left, self.right), _roles(self.left) + [roles[q] for q in self.rest], self.pairs)

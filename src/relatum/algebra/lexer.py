@@ -35,13 +35,17 @@ class Reader:
     def __init__(self, text: str) -> None:
         self.text, self.offset = text, 0
 
-    def error(self, reason: object, offset: int | None = None) -> DataError:
+    def error(self, reason: str | RelatumError, offset: int | None = None, code: str = "syntax") -> DataError:
         """Return the error that says what is wrong at `offset`, or where the reader is."""
         offset = self.offset if offset is None else offset
         start = self.text.rfind("\n", 0, offset) + 1
         line = self.text[start:].split("\n", 1)[0]
         number = f" line {self.text.count(chr(10), 0, offset) + 1}," if "\n" in self.text.strip() else ""
-        return DataError(f"{line!r},{number} column {offset - start + 1}: {reason}")
+        place = f"{line!r},{number} column {offset - start + 1}"
+        if not isinstance(reason, RelatumError):
+            return DataError(code, reason, place=place)
+        place = f"{place}: {reason.place}" if reason.place else place
+        return DataError(reason.code, reason.reason, place=place, remedy=reason.remedy, nearest=reason.nearest)
 
     def ahead(self, sign: str) -> bool:
         """Return whether `sign` comes next, after any space."""
@@ -72,7 +76,7 @@ class Reader:
             self.offset = found.end()
             return Word(re.sub(r"\\(.)", r"\1", found[1]), start, True)
         if self.text.startswith('"', start):
-            raise self.error("this quote is never closed")
+            raise self.error("this quote is never closed", code="open-quote")
         if (found := _BARE.match(self.text, start)) and found[0].strip():
             self.offset = found.end()
             return Word(found[0].strip(), start, False)
@@ -142,10 +146,10 @@ def read_words(reader: Reader, relation: RelationSchema, free: set[int] | None =
             reader.expect("=")
             position_or_role, word, named = word.name, reader.word("an entity or ?"), True
         if isinstance(position_or_role, int) and position_or_role >= relation.arity:
-            raise reader.error(f"{relation} takes {relation.arity} arguments, and here is one more", start)
+            raise reader.error(f"{relation} takes {relation.arity} arguments, and here is one more", start, "argument-count")
         position = relation.position(position_or_role)
         if position in found:
-            raise reader.error(f"position {position} of {relation} is given twice", start)
+            raise reader.error(f"position {position} of {relation} is given twice", start, "given-twice")
         found[position] = word
     reader.expect(")")
     left = set(range(relation.arity)) - found.keys()
@@ -156,7 +160,9 @@ def read_words(reader: Reader, relation: RelationSchema, free: set[int] | None =
             hint = f"; to leave the others free, name these: {relation.name}({named_so})"
         elif named and relation.roles:
             hint = f"; none is free here, so name {' and '.join(relation.roles[position] for position in sorted(left))} too"
-        raise reader.error(f"{relation} takes {relation.arity} arguments, not {len(found)}{hint}", reader.offset - 1)
+        raise reader.error(
+            f"{relation} takes {relation.arity} arguments, not {len(found)}{hint}", reader.offset - 1, "argument-count"
+        )
     if free is not None:
         free |= left
     return found

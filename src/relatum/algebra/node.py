@@ -117,25 +117,25 @@ class Node:
     def _check_operands(self, *operands: object) -> None:
         for operand in operands:
             if not isinstance(operand, Node):
-                raise DataError(f"{self.operation} takes expressions, not {operand!r}")
+                raise DataError("bad-expression", f"{self.operation} takes expressions, not {operand!r}")
 
     def _check_same_arity(self, left: Node, right: Node) -> None:
         if left.arity != right.arity:
             sides = f"{left.schema} of arity {left.arity} and {right.schema} of arity {right.arity}"
-            raise DataError(f"{self.operation} takes two relations of one arity, not {sides}")
+            raise DataError("unlike-relations", f"{self.operation} takes two relations of one arity, not {sides}")
 
     def _check_entity(self, entity: object) -> None:
         if not isinstance(entity, str):
-            raise DataError(f"{self.operation} takes the name of an entity, not {entity!r}")
+            raise DataError("bad-expression", f"{self.operation} takes the name of an entity, not {entity!r}")
         if fault := fault_of(entity):
-            raise DataError(f"{self.operation} takes the name of an entity, but: {fault}")
+            raise DataError("bad-expression", f"{self.operation} takes the name of an entity, but: {fault}")
 
     def _check_positions(self, operand: Node, *positions: int) -> tuple[int, ...]:
         """Return positions of an operand, or refuse what is out of range or named twice."""
         found = tuple(map(operand.position, positions))
         for position in found:
             if found.count(position) > 1:
-                raise DataError(f"{self.operation} names position {position} of {operand.schema} twice")
+                raise DataError("position-twice", f"{self.operation} names position {position} of {operand.schema} twice")
         return found
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
+from contextlib import suppress
 from typing import Annotated, TextIO
 
 import typer
@@ -102,14 +104,18 @@ def main() -> None:
             warnings.showwarning = _notice
             code = app(standalone_mode=False, prog_name="relatum")
             write_out()
-    except (TyperException, RelatumError) as error:
-        code = _complain(error.format_message() if isinstance(error, TyperException) else str(error), error)
+    except RelatumError as error:
+        code = _complain(error, error)
+    except TyperException as error:
+        code = _complain(RelatumError("usage", error.format_message()), error)
     except BrokenPipeError:
         code = 1  # whoever reads has seen enough
     except (OSError, MemoryError, RuntimeError, ImportError) as error:
         if (message := shortage(error) or _system_message(error)) is None:
             raise
-        code = _complain(message, error)
+        code = _complain(RelatumError("machine", message), error)
+        with suppress(OSError):
+            write_out()  # what a full disk has not taken is dropped here, or Python would try again as it ends
     if code == 130 and is_first_worker():
         tell("relatum: interrupted")
     if is_worker():
@@ -141,13 +147,15 @@ def _notice(
     )
 
 
-def _complain(message: str, error: Exception) -> int:
+def _complain(complaint: RelatumError, error: Exception) -> int:
+    """Print what is wrong in one line, its code behind it; with --json as an object."""
+    message: str | None = str(complaint)
     if is_worker():
-        found = _worker_message(message, error)
-        if found is None:
-            return 2
-        message = found
-    tell(f"relatum: {visible(' '.join(message.split()))}")
+        message = _worker_message(str(complaint), error)
+    if message is not None and "--json" in sys.argv:
+        tell(json.dumps({"error": complaint.to_dict()}))
+    elif message is not None:
+        tell(f"relatum: {visible(' '.join(message.split()))} [{complaint.code}]")
     return 2
 
 

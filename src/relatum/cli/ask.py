@@ -65,19 +65,23 @@ def evaluate(
         if key not in (known := (*KEYS, SIZE, *DERIVATION_KEYS, "column")):
             raise UnknownNameError("breakdown", key, known)
     if "column" in keys and len(keys) > 1:
-        raise SettingError("--by column: judges cells, not ranks; ask for it alone")
+        raise SettingError(
+            "contradictory-options", "judges cells, not ranks", place="--by column", remedy="ask for it alone"
+        )
     ranks = queries is None and not both_splits and keys != ["column"]
     if is_worker() and not _ranks_as_worker(run, split, raw=raw, ranks=ranks):
         return
     loaded = Run.load(run)
     if predicted_alone and queries is None:
-        raise SettingError("--predicted-alone: is about queries; name them with --queries DIR")
+        raise SettingError(
+            "contradictory-options", "is about queries", place="--predicted-alone", remedy="name them with --queries DIR"
+        )
     if queries is not None:
         show_query_quality(loaded, queries, predicted_alone=predicted_alone, json=json)
         return
     if both_splits:
         if split != "test" or raw or by != "arity":
-            raise SettingError("--both-splits cannot be combined with --split, --by or --raw")
+            raise SettingError("contradictory-options", "--both-splits cannot be combined with --split, --by or --raw")
         show_both_splits(loaded, json=json)
         return
     if keys == ["column"]:
@@ -168,11 +172,16 @@ def complete(
     from relatum.runs.answers import parse_question
 
     if to is None and (table is not None or append or replace or full_names or escape_formulas):
-        raise SettingError("--table, --append, --replace, --full-names and --escape-formulas need --to FILE_OR_URL")
+        raise SettingError(
+            "option-needs-option", "--table, --append, --replace, --full-names and --escape-formulas need --to FILE_OR_URL"
+        )
     most, k = k or _OF_A_SET, k or 10
     if for_each is not None:
         if question is not None or beam is not None or why or coverage is not None:
-            raise SettingError("--for-each QUESTIONS cannot be combined with a question, --beam, --coverage or --why")
+            raise SettingError(
+                "contradictory-options",
+                "--for-each QUESTIONS cannot be combined with a question, --beam, --coverage or --why",
+            )
         if to is None:
             show_each(Run.load(run), for_each, k=k, new=new, every=every, json=json)
             return
@@ -182,9 +191,9 @@ def complete(
         write_each(Run.load(run), for_each, to, {**wanted, **how}, json=json)
         return
     if to is not None or every:
-        raise SettingError("--all and --to need --for-each QUESTIONS")
+        raise SettingError("option-needs-option", "--all and --to need --for-each QUESTIONS")
     if question is None:
-        raise SettingError("Missing argument 'question', or --for-each QUESTIONS")
+        raise SettingError("nothing-asked", "Missing argument 'question', or --for-each QUESTIONS")
     loaded = Run.load(run)
     parsed = parse_question(question, loaded.schema)
     answers = loaded.complete(parsed, k=k, new_only=new, beam=beam, coverage=coverage)

@@ -39,7 +39,11 @@ def doubt(
     opened = Run.load(run)
     if table or column or (opened.columns is not None and not relation and not why):
         if relation or why:
-            raise SettingError("--table and --column choose cells, --relation and --why are for facts; give either")
+            raise SettingError(
+                "contradictory-options",
+                "--table and --column choose cells, --relation and --why are for facts",
+                remedy="give either",
+            )
         _show_cells(opened.doubt_cells(table or (), column or (), k), json=json)
         return
     found = opened.doubt(relation, k=k)

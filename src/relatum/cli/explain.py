@@ -58,7 +58,11 @@ def reasons_of(run: Run, question: Question, answers: Sequence[Answer]) -> dict[
     from relatum.runs.reasons import why
 
     if question.free or question.relation in run.definitions:
-        raise DataError(f"{question}: reasons are for answers of a stored relation, of which no position is free")
+        raise DataError(
+            "nothing-to-explain",
+            "reasons are for answers of a stored relation, of which no position is free",
+            place=question,
+        )
     found, only = {}, question.open[0] if len(question.open) == 1 else None
     for answer in answers:
         if not answer.known:

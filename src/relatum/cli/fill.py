@@ -66,18 +66,18 @@ def fill(
         _look_back(undo, log, batch, json=json)
         return
     if run is None:
-        raise SettingError("name the run whose model fills cells: relatum fill RUN ...")
+        raise SettingError("option-needs-option", "name the run whose model fills cells: relatum fill RUN ...")
     if (apply or copy is not None) and (source is None or len(source) != 1):
-        raise SettingError("--apply and --copy need --from DATABASE")
+        raise SettingError("source-needed", "--apply and --copy need --from DATABASE")
     if sum((apply, copy is not None, to is not None)) > 1:
-        raise SettingError("--to, --copy and --apply: choose one of them")
+        raise SettingError("contradictory-options", "--to, --copy and --apply: choose one of them")
     from relatum.api import Run
     from relatum.runs.fills import SURE, Fills
     from relatum.tables.targets import target_of
 
     least = min_probability if min_probability is not None else SURE if apply or copy is not None else 0.0
     if not 0 <= least <= 1:
-        raise SettingError(f"--min-probability {least}: must be from 0 to 1")
+        raise SettingError("setting-out-of-range", f"--min-probability {least}: must be from 0 to 1")
     target = None
     if to is not None:
         target = target_of(to, replace=replace, escape_formulas=escape_formulas)
@@ -174,16 +174,18 @@ def _shown(database: str) -> str:
 
 def _look_back(undo: str | None, log: str | None, batch: int | None, *, json: bool) -> None:
     if undo is None and log is None:
-        raise SettingError("--batch says which --apply is undone; give --undo DATABASE as well")
+        raise SettingError(
+            "option-needs-option", "--batch says which --apply is undone", remedy="give --undo DATABASE as well"
+        )
     if undo is not None and log is not None:
-        raise SettingError("--undo and --log: choose one of them")
+        raise SettingError("contradictory-options", "--undo and --log: choose one of them")
     for option, database in (("--undo", undo), ("--log", log)):
         if database is not None and not database.strip():
-            raise DataError(f"{option} needs the database")
+            raise DataError("option-needs-option", f"{option} needs the database")
     if undo is not None:
         _undo(undo, batch, json=json)
     elif batch is not None:
-        raise SettingError("--log lists all of them; --batch goes with --undo")
+        raise SettingError("option-needs-option", "--log lists all of them; --batch goes with --undo")
     elif log is not None:
         _list(log, json=json)
 

@@ -140,10 +140,10 @@ def _pairs(option: str, given: Many, alone: str | None = None) -> dict[str, str]
         # A number holds no equals sign, a name may: before a number the last one counts, else the first.
         name, equals, value = text.partition("=") if alone is None else text.rpartition("=")
         if not equals and alone is None:
-            raise SettingError(f"--{option} {text}: write NAME=VALUE")
+            raise SettingError("bad-option-form", f"--{option} {text}: write NAME=VALUE")
         name = name if equals else alone or ""
         if name in pairs:
-            raise SettingError(f"--{option}: {name!r} is given twice")
+            raise SettingError("given-twice", f"--{option}: {name!r} is given twice")
         pairs[name] = value
     return pairs
 
@@ -152,7 +152,7 @@ def _whole(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise SettingError(f"--bins {text}: must be a whole number") from None
+        raise SettingError("setting-out-of-range", "must be a whole number", place=f"--bins {text}") from None
 
 
 def _print_tables(imported: Imported, out: Path) -> None:

@@ -47,7 +47,11 @@ def tables(
     collected = read(results)
     found, claims = paper_tables(collected), check_claims(collected.results)
     if not found:
-        raise DataError("no results for any of the paper's tables; make some with: relatum run SPEC --results results")
+        raise DataError(
+            "no-results",
+            "no results for any of the paper's tables",
+            remedy="make some with: relatum run SPEC --results results",
+        )
     whole = [*found, claims_table(claims)]
     if fill is not None:
         fill_page(fill, whole)
@@ -75,7 +79,9 @@ def read(results: list[Path] | None) -> Collected:
         say(f"{folder}: left out: its training has not ended", stderr=True)
     if not collected.results and not collected.datasets:
         there = ", ".join(map(str, folders))
-        raise DataError(f"{there}: no results; make some with: relatum run SPEC --results {folders[0]}")
+        raise DataError(
+            "no-results", "no results", place=there, remedy=f"make some with: relatum run SPEC --results {folders[0]}"
+        )
     return collected
 
 
@@ -91,7 +97,7 @@ def figures(
     drawn = make_figures(read(results).results, out)
     if not any(one.files for one in drawn):
         why = "; ".join(reason for one in drawn for reason in one.left_out) or "there are no results"
-        raise DataError(f"no figure can be drawn: {why}")
+        raise DataError("no-results", f"no figure can be drawn: {why}")
     if json:
         print_json({"figures": [one.to_json() for one in drawn]})
         return

@@ -49,7 +49,9 @@ def predict(
     from relatum.tables.targets import target_of
 
     if to is None and (table is not None or append or replace or full_names or escape_formulas):
-        raise SettingError("--table, --append, --replace, --full-names and --escape-formulas need --to FILE_OR_URL")
+        raise SettingError(
+            "option-needs-option", "--table, --append, --replace, --full-names and --escape-formulas need --to FILE_OR_URL"
+        )
     loaded = Run.load(run)
     names = list(dict.fromkeys(relation or (one.name for one in loaded.schema)))
     wanted: dict[str, Any] = {"min_score": min_score, "min_probability": min_probability, "exact": exact}
@@ -58,7 +60,7 @@ def predict(
         return
     target = target_of(to, append=append, replace=replace, escape_formulas=escape_formulas)
     if table is not None and (len(names) > 1 or not target.is_database):
-        raise SettingError("--table names the table of one relation in a database")
+        raise SettingError("table-not-for-file", "--table names the table of one relation in a database")
 
     def tables_of(predictions: dict[str, list[Prediction]]) -> list[Table]:
         return [predictions_table(loaded, one, predictions[one], name=table, full_names=full_names) for one in names]

@@ -54,10 +54,12 @@ def query(
     loaded = Run.load(run)
     parsed = loaded.parsed(text)
     if coverage is not None and mode is Mode.closed:
-        raise SettingError("--mode closed: no coverage is promised by the closed form; leave it out")
+        raise SettingError(
+            "coverage-not-promised", "--mode closed: no coverage is promised by the closed form", remedy="leave it out"
+        )
     if has_joins(parsed.expression) or coverage is not None:
         if mode is Mode.closed:
-            raise SettingError("--mode closed: joins have no closed form; leave it out")
+            raise SettingError("no-closed-form", "--mode closed: joins have no closed form", remedy="leave it out")
         rows = loaded.joined(parsed, k, new_only=new, seconds=seconds or None, coverage=coverage)
         show_rows(rows, seconds, why=explain, json=json)
         return

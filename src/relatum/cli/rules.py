@@ -40,7 +40,7 @@ def rules(
     """Find relations that can be derived from others, using all known facts and, for a run, its model."""
     if soft is not None:
         if observed is not None or draw is not None:
-            raise SettingError("--soft cannot be combined with --observed or --draw")
+            raise SettingError("contradictory-options", "--soft cannot be combined with --observed or --draw")
         _show_soft(source, relation or [], soft, examples=examples, json=json)
         return
     from relatum.report.rule_graph import draw_rules, drawing_for

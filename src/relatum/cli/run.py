@@ -39,11 +39,13 @@ def run(
     from relatum.workers.environment import is_worker
 
     if is_worker():
-        raise SettingError("relatum run: not with torchrun; several runs at a time are trained with --jobs")
+        raise SettingError(
+            "run-not-with-torchrun", "relatum run: not with torchrun; several runs at a time are trained with --jobs"
+        )
     chosen = None if seeds is None else _numbers(seeds)
     experiments = [one for path in specs for one in read_experiments(path, chosen)]  # all are read before any is run
     if len({experiment.name for experiment in experiments}) < len(experiments):
-        raise SettingError("two specs have the same name, so their results would overwrite each other")
+        raise SettingError("specs-one-name", "two specs have the same name, so their results would overwrite each other")
     planned = {experiment.name: list(experiment.runs(out)) for experiment in experiments}
     if plan:
         _show_plan(planned, json=json)
@@ -194,7 +196,9 @@ def _numbers(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise SettingError(f"--seeds: whole numbers with commas between them, such as 0,1,2, not {text!r}") from None
+        raise SettingError(
+            "bad-seeds", f"whole numbers with commas between them, such as 0,1,2, not {text!r}", place="--seeds"
+        ) from None
 
 
 def _show(found: dict[str, Any]) -> None:

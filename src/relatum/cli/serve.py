@@ -102,7 +102,7 @@ def mcp(
 ) -> None:
     """Serve a run to planners and agents: read-only tools to find entities, complete facts, query, explain and what-if."""
     if not http and (host is not None or port is not None or token is not None):
-        raise SettingError("--host, --port and --token need --http")
+        raise SettingError("option-needs-option", "--host, --port and --token need --http")
     from relatum.api import Run
     from relatum.mcp.serve import serve_http, serve_stdio
 

@@ -55,7 +55,7 @@ def sql(
 def _query(text: str | None, file: Path | None) -> str:
     """Return the text of the query: given, in a file, or on standard input."""
     if (text is None) == (file is None):
-        raise SettingError("give one query: as an argument, - for standard input, or --file FILE")
+        raise SettingError("nothing-asked", "give one query: as an argument, - for standard input, or --file FILE")
     if file is not None:
         with file.open("rb") as stream:
             content = stream.read(_MOST)
@@ -66,4 +66,4 @@ def _query(text: str | None, file: Path | None) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise SettingError(f"{file or 'standard input'}: the query is not UTF-8") from None
+        raise SettingError("not-utf8", "the query is not UTF-8", place=file or "standard input") from None

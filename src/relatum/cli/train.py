@@ -65,10 +65,10 @@ def train(
     if minutes is not None:
         options["training"] = {"minutes": minutes}
     if resume is not None and (options or change or spec or out):
-        raise SettingError("--resume cannot be combined with other options")
+        raise SettingError("contradictory-options", "--resume cannot be combined with other options")
     folder, trackers = resume or out, tracker or []
     if folder is None:
-        raise SettingError("missing option --out RUN")
+        raise SettingError("missing-option", "missing option --out RUN")
     if resume is not None:
         carry_out(folder, lambda: resume_run(folder, trackers=trackers))
     else:

@@ -67,7 +67,7 @@ def tune(
     base = _base(spec, change or [], options, sampler)
     split = load(base.data)
     if not len(split.train) or not len(split.valid):
-        raise DataError(f"{base.data}: tuning needs facts to train on and validation facts")
+        raise DataError("no-validation-facts", "tuning needs facts to train on and validation facts", place=base.data)
     plan = make_plan(base, search or [], sampler, pruner, split.checksums)
     folder.require_folder(out, plan)
     began = time.monotonic()

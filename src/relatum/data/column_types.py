@@ -38,11 +38,11 @@ class ColumnType:
 
     def __post_init__(self) -> None:
         if self.value_type not in _VALUE_TYPES:
-            raise DataError(f"value type {self.value_type!r} is not one of {', '.join(_VALUE_TYPES)}")
+            raise DataError("damaged-file", f"value type {self.value_type!r} is not one of {', '.join(_VALUE_TYPES)}")
         if not (self.entity_type is None or isinstance(self.entity_type, str)):
-            raise DataError(f"entity type {self.entity_type!r} is not a text")
+            raise DataError("damaged-file", f"entity type {self.entity_type!r} is not a text")
         if not isinstance(self.nullable, bool):
-            raise DataError(f"nullable {self.nullable!r} is not a truth value")
+            raise DataError("damaged-file", f"nullable {self.nullable!r} is not a truth value")
 
     @property
     def prefix(self) -> str:
@@ -78,7 +78,7 @@ def read_column_types(path: Path, schema: Schema) -> ColumnTypes:
         found = {name: tuple(ColumnType(**fields) for fields in columns) for name, columns in content["relations"].items()}
         for name, columns in found.items():
             if name in schema and len(columns) != schema[name].arity:
-                raise DataError(f"{len(columns)} columns of {schema[name]}")
+                raise DataError("mismatched-parts", f"{len(columns)} columns of {schema[name]}")
         return found
 
     return read_document(path, _FORMAT, _VERSION, build)

@@ -41,13 +41,18 @@ class Derivation:
 
     def __post_init__(self) -> None:
         if self.operation not in (ELEMENTARY, *OPERATIONS):
-            raise DataError(f"operation {self.operation!r} is not one of {', '.join((ELEMENTARY, *OPERATIONS))}")
+            raise DataError(
+                "damaged-file", f"operation {self.operation!r} is not one of {', '.join((ELEMENTARY, *OPERATIONS))}"
+            )
         if not isinstance(self.depth, int) or isinstance(self.depth, bool) or self.depth < 0:
-            raise DataError(f"depth {self.depth!r} is not a whole number from 0 up")
+            raise DataError("damaged-file", f"depth {self.depth!r} is not a whole number from 0 up")
         if (self.depth == 0) != (self.operation == ELEMENTARY):
-            raise DataError(f"{self.operation} cannot have depth {self.depth}: elementary relations, and only they, have 0")
+            raise DataError(
+                "damaged-file",
+                f"{self.operation} cannot have depth {self.depth}: elementary relations, and only they, have 0",
+            )
         if self.expression is not None and not isinstance(self.expression, str):
-            raise DataError(f"expression {self.expression!r} is not a text")
+            raise DataError("damaged-file", f"expression {self.expression!r} is not a text")
 
 
 def derivations_document(derivations: Mapping[str, Derivation], about: Mapping[str, Any] | None = None) -> bytes:
@@ -68,7 +73,7 @@ def read_derivations(path: Path) -> dict[str, Derivation]:
     try:
         return _read_published(path.read_text(encoding="utf-8"))
     except (DataError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise FormatError(path, None, f"damaged or foreign derivations: {error}") from None
+        raise FormatError("damaged-file", path, None, f"damaged or foreign derivations: {error}") from None
 
 
 def _build(content: dict[str, Any]) -> dict[str, Derivation]:
@@ -79,7 +84,7 @@ def _read_published(text: str) -> dict[str, Derivation]:
     # Only the last two lines count: the log above them also tells of operations whose result was empty and thrown away.
     lines = text.strip().splitlines()[-2:]
     if len(lines) < 2:
-        raise DataError("it should end in two JSON lines, relation to depth and relation to operation")
+        raise DataError("damaged-file", "it should end in two JSON lines, relation to depth and relation to operation")
     depths, operations = map(json.loads, lines)
     named = {name: _PUBLISHED_NAMES.get(operation, operation) for name, operation in operations.items()}
     return {name: _naming(name, named.get(name, ELEMENTARY), depth) for name, depth in depths.items()}
@@ -90,4 +95,4 @@ def _naming(name: str, operation: str, depth: int, expression: str | None = None
     try:
         return Derivation(operation, depth, expression)
     except DataError as error:
-        raise DataError(f"relation {name!r}: {error}") from None
+        raise error.within(f"relation {name!r}") from None

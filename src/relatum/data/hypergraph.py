@@ -46,7 +46,11 @@ class Block:
         self.relations = _frozen(relations)
         self.columns = _frozen(columns)
         if self.columns.ndim != 2 or self.relations.shape != self.columns.shape[1:]:
-            raise DataError(f"block: {self.columns.shape} entities do not go with {self.relations.shape} relations")
+            raise DataError(
+                "mismatched-parts",
+                f"{self.columns.shape} entities do not go with {self.relations.shape} relations",
+                place="block",
+            )
 
     @property
     def arity(self) -> int:
@@ -74,15 +78,21 @@ class Hypergraph:
         filled = sorted((block for block in blocks if len(block)), key=lambda block: block.arity)
         self.blocks: Mapping[int, Block] = MappingProxyType({block.arity: block for block in filled})
         if len(self.blocks) != len(filled):
-            raise DataError("hypergraph: two blocks of one arity")
+            raise DataError("mismatched-parts", "two blocks of one arity", place="hypergraph")
         arities = np.array([relation.arity for relation in schema], np.int32)
         for block in filled:
             check_ids(block.relations, len(schema), "relation of a fact")
             check_ids(block.columns, len(entities), "entity of a fact")
             if np.any(arities[block.relations] != block.arity):
-                raise DataError(f"hypergraph: the block of arity {block.arity} holds a relation of another arity")
+                raise DataError(
+                    "mismatched-parts",
+                    f"the block of arity {block.arity} holds a relation of another arity",
+                    place="hypergraph",
+                )
             if np.any(block.relations[1:] < block.relations[:-1]):
-                raise DataError(f"hypergraph: the block of arity {block.arity} is not sorted by relation")
+                raise DataError(
+                    "mismatched-parts", f"the block of arity {block.arity} is not sorted by relation", place="hypergraph"
+                )
 
     @classmethod
     def sort(cls, entities: Vocabulary, schema: Schema, blocks: Iterable[tuple[Ids, Ids]]) -> Hypergraph:
@@ -99,7 +109,9 @@ class Hypergraph:
         for name, *rest in facts:
             relation = relations.setdefault(name, RelationSchema(name, len(rest)))
             if relation.arity != len(rest):
-                raise DataError(f"{name} has arity {relation.arity}, but a fact of it has {len(rest)} entities")
+                raise DataError(
+                    "fact-arity", f"{name} has arity {relation.arity}, but a fact of it has {len(rest)} entities"
+                )
             by_arity.setdefault(relation.arity, []).append((name, *rest))
         full = Schema(relations[name] for name in sorted(relations))
         blocks = [
@@ -113,7 +125,7 @@ class Hypergraph:
         """Return the facts of all the given hypergraphs, which share one vocabulary and one schema; repeats are kept."""
         first = graphs[0]
         if any(graph.entities != first.entities or graph.schema != first.schema for graph in graphs):
-            raise DataError("union: the hypergraphs must share one vocabulary and one schema")
+            raise DataError("mismatched-parts", "the hypergraphs must share one vocabulary and one schema", place="union")
         blocks: dict[int, list[Block]] = {}
         for block in (block for graph in graphs for block in graph.blocks.values()):
             blocks.setdefault(block.arity, []).append(block)
@@ -203,7 +215,9 @@ class Split:
     def __post_init__(self) -> None:
         for part in (self.valid, self.test):
             if part.entities != self.train.entities or part.schema != self.train.schema:
-                raise DataError("split: train, valid and test must share one vocabulary and one schema")
+                raise DataError(
+                    "mismatched-parts", "train, valid and test must share one vocabulary and one schema", place="split"
+                )
 
     @property
     def entities(self) -> Vocabulary:
@@ -251,4 +265,6 @@ def _frozen(array: Ids) -> Ids:
 def check_ids(ids: Ids, size: int, what: str) -> None:
     """Refuse ids that are not 0 to size - 1."""
     if ids.size and not (ids.min() >= 0 and ids.max() < size):
-        raise DataError(f"{what}: ids run from {ids.min()} to {ids.max()}, but there are {size} names")
+        raise DataError(
+            "mismatched-parts", f"ids run from {ids.min()} to {ids.max()}, but there are {size} names", place=what
+        )

@@ -72,7 +72,7 @@ def entity_meant(
     if len(found) > 1:
         what = "entities" if column is None else f"values of {column}"
         listed = ", ".join(found[:_CHOICES]) + (", ..." if len(found) > _CHOICES else "")
-        raise DataError(f"{name!r} could be any of {len(found)} {what}: {listed}; say which")
+        raise DataError("ambiguous-name", f"{name!r} could be any of {len(found)} {what}: {listed}", remedy="say which")
     if found:
         return entities.id(found[0])
     called = dict.fromkeys(
@@ -85,6 +85,8 @@ def entity_meant(
     if name in entities:
         other = next((prefix + value for prefix in bound if prefix + (value := name.partition(":")[2]) in entities), None)
         hint = "" if other is None else f"; did you mean {other!r}?"
-        raise DataError(f"{column} holds entities of type {bound[0][:-1]!r}, and {name!r} is not one{hint}")
+        raise DataError(
+            "wrong-entity-type", f"{column} holds entities of type {bound[0][:-1]!r}, and {name!r} is not one{hint}"
+        )
     values = (entities[one].removeprefix(prefix) for prefix in bound for one in entities.beginning_with(prefix).tolist())
     raise UnknownNameError(f"value of {column}", name, (*called, *values))

@@ -70,9 +70,13 @@ def _require_same_relations(schema: Schema, more: Split) -> None:
             raise UnknownNameError("relation", relation.name, schema.names)
         own = schema[relation.name]
         if own.arity != relation.arity:
-            raise DataError(f"{more.source}: {relation.name} has arity {relation.arity} here, but it is known as {own}")
+            raise DataError(
+                "known-arity",
+                f"{relation.name} has arity {relation.arity} here, but it is known as {own}",
+                place=more.source,
+            )
         if own.roles and relation.roles and own.roles != relation.roles:
-            raise DataError(f"{more.source}: the roles of {relation} are not those of {own}")
+            raise DataError("unusable-new-facts", f"the roles of {relation} are not those of {own}", place=more.source)
 
 
 def _moved(graph: Hypergraph, entities: Vocabulary, schema: Schema) -> Hypergraph:

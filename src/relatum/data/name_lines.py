@@ -53,19 +53,19 @@ class NameLines(Sequence[str]):
         from relatum.kernels.name_order import are_ascending  # loading Numba takes longer than most vocabularies
 
         if text.dtype != np.uint8 or starts.dtype != np.int64 or text.ndim != 1 or starts.ndim != 1 or not len(starts):
-            raise DataError("names: not bytes and where each name starts")
+            raise DataError("damaged-file", "not bytes and where each name starts", place="names")
         if starts[0] != 0 or starts[-1] != len(text) + (len(starts) > 1) or np.any(np.diff(starts) < 2):
-            raise DataError("names: starts that do not ascend within the text")
+            raise DataError("damaged-file", "starts that do not ascend within the text", place="names")
         if np.any(text[starts[1:-1] - 1] != _LINE_FEED):
-            raise DataError("names: two names without a line feed between them")
+            raise DataError("damaged-file", "two names without a line feed between them", place="names")
         found = cls(text, starts, ascending=True)
         # The kernel reads a few bytes past a name, and past the end of a mapped file is nothing: the last ones by hand.
         last = int(np.searchsorted(starts, len(text) - 2 * _PADDING))
         rest = [found._encoded(number) for number in range(max(last - 1, 0), len(found))]
         if not (are_ascending(text, starts, 0, max(last - 1, 0)) and all(a < b for a, b in itertools.pairwise(rest))):
-            raise DataError("names: not in ascending order")
+            raise DataError("damaged-file", "not in ascending order", place="names")
         if last > 1 and not found._encoded(last - 2) < found._encoded(last - 1):
-            raise DataError("names: not in ascending order")
+            raise DataError("damaged-file", "not in ascending order", place="names")
         return found
 
     def __len__(self) -> int:

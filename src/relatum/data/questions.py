@@ -83,7 +83,10 @@ def map_questions(path: Path) -> list[Questions]:
     stored = map_arrays(path, _FORMAT, _VERSION, None)
     if stored is None:
         raise FormatError(
-            path, None, "missing or damaged; on several hosts it must lie in a directory that all of them share"
+            "not-shared",
+            path,
+            None,
+            "missing or damaged; on several hosts it must lie in a directory that all of them share",
         )
     arrays = stored.arrays
     return [

@@ -46,7 +46,11 @@ class Bins:
     def __post_init__(self) -> None:
         count = len(self.edges) + 1
         if any(len(each) != count for each in (self.least, self.greatest, self.median)):
-            raise DataError(f"bins: {len(self.edges)} edges make {count} groups, each with least, greatest and median")
+            raise DataError(
+                "damaged-file",
+                f"{len(self.edges)} edges make {count} groups, each with least, greatest and median",
+                place="bins",
+            )
 
     @property
     def names(self) -> list[str]:
@@ -124,7 +128,9 @@ class TableSchema:
 
     def __post_init__(self) -> None:
         if self.shape not in SHAPES:
-            raise DataError(f"table {self.name!r}: shape {self.shape!r} is not one of {', '.join(SHAPES)}")
+            raise DataError(
+                "damaged-file", f"shape {self.shape!r} is not one of {', '.join(SHAPES)}", place=f"table {self.name!r}"
+            )
 
     def index(self, column: str) -> int:
         """Return the number of a column among `columns`."""
@@ -168,7 +174,7 @@ class TableSchema:
             )
             return cls(**fields)
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise DataError("not the description of a table") from None
+            raise DataError("damaged-file", "not the description of a table") from None
 
 
 def _column(plain: Mapping[str, Any]) -> TableColumn:
@@ -196,9 +202,15 @@ class RowTable:
     def __post_init__(self) -> None:
         wanted = (len(self.schema.columns), self.cells.shape[1] if self.cells.ndim == 2 else -1)
         if self.cells.shape != wanted or self.parts.shape != wanted:
-            raise DataError(f"table {self.schema.name!r}: {self.cells.shape} cells, {self.parts.shape} parts: not {wanted}")
+            raise DataError(
+                "damaged-file",
+                f"{self.cells.shape} cells, {self.parts.shape} parts: not {wanted}",
+                place=f"table {self.schema.name!r}",
+            )
         if self.labels is not None and len(self.labels) != len(self):
-            raise DataError(f"table {self.schema.name!r}: {len(self.labels)} labels for {len(self)} rows")
+            raise DataError(
+                "damaged-file", f"{len(self.labels)} labels for {len(self)} rows", place=f"table {self.schema.name!r}"
+            )
 
     def column(self, name: str) -> Ids:
         """Return the cells of a column."""
@@ -243,12 +255,14 @@ class Vectors:
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or self.ids.shape != (len(self.values),) or not 0 < self.values.shape[1] <= _LONGEST_VECTOR:
             raise DataError(
-                f"vectors: {self.values.shape} numbers for {self.ids.shape} names; each has 1 to {_LONGEST_VECTOR}"
+                "bad-vectors",
+                f"{self.values.shape} numbers for {self.ids.shape} names; each has 1 to {_LONGEST_VECTOR}",
+                place="vectors",
             )
         if not np.isfinite(self.values).all():
-            raise DataError("vectors: a number is not finite")
+            raise DataError("bad-vectors", "a number is not finite", place="vectors")
         if np.any(self.ids[1:] <= self.ids[:-1]) or (len(self.ids) and self.ids[0] < 0):
-            raise DataError("vectors: names are not in order, or one is there twice")
+            raise DataError("bad-vectors", "names are not in order, or one is there twice", place="vectors")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -295,10 +309,12 @@ class RowStore:
     def __post_init__(self) -> None:
         for name, vectors in self.vectors.items():
             if self[name].schema.row_key is None or (len(vectors) and vectors.ids[-1] >= len(self.names)):
-                raise DataError(f"vectors: table {name!r} has no key of one column, or lacks one of their names")
+                raise DataError(
+                    "bad-vectors", f"table {name!r} has no key of one column, or lacks one of their names", place="vectors"
+                )
         for table in self.tables.values():
             if table.cells.size and (table.cells.max() >= len(self.names) or table.cells.min() < UNKNOWN):
-                raise DataError(f"table {table.schema.name!r}: a cell holds no name of the store")
+                raise DataError("damaged-file", "a cell holds no name of the store", place=f"table {table.schema.name!r}")
 
     def __getitem__(self, table: str) -> RowTable:
         if table not in self.tables:

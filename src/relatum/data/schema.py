@@ -22,34 +22,44 @@ class RelationSchema:
 
     def __post_init__(self) -> None:
         if fault := fault_of(self.name):
-            raise DataError(f"relation: {fault}")
+            raise DataError("unusable-name", fault, place="relation")
         if self.name.startswith("#"):
-            raise DataError(f"relation {self.name!r} starts with '#', which opens a comment in text files")
+            raise DataError(
+                "relation-like-comment", f"relation {self.name!r} starts with '#', which opens a comment in text files"
+            )
         if self.arity < 1:
-            raise DataError(f"relation {self.name!r} has arity {self.arity}, but a fact has at least one entity")
+            raise DataError(
+                "arity-mismatch", f"relation {self.name!r} has arity {self.arity}, but a fact has at least one entity"
+            )
         if self.roles is not None:
             self._check_roles(self.roles)
 
     def _check_roles(self, roles: tuple[str, ...]) -> None:
         if len(roles) != self.arity:
-            raise DataError(f"relation {self.name!r} has arity {self.arity} but {len(roles)} roles")
+            raise DataError("arity-mismatch", f"relation {self.name!r} has arity {self.arity} but {len(roles)} roles")
         if len(set(roles)) != len(roles):
-            raise DataError(f"relation {self.name!r} names a role twice: {', '.join(roles)}")
+            raise DataError("duplicate-role", f"relation {self.name!r} names a role twice: {', '.join(roles)}")
         for role in roles:
             if fault := fault_of(role):
-                raise DataError(f"role of {self.name!r}: {fault}")
+                raise DataError("unusable-name", fault, place=f"role of {self.name!r}")
             if role.isdecimal():
-                raise DataError(f"role {role!r} of {self.name!r} would be mistaken for a position")
+                raise DataError("duplicate-role", f"role {role!r} of {self.name!r} would be mistaken for a position")
 
     def position(self, role: int | str) -> int:
         """Return the position, from 0, that `role` stands for: a position itself, its digits, or a role."""
         if not isinstance(role, str) or role.isdecimal():
             number = int(role) if not isinstance(role, str) or len(role) <= _MOST_DIGITS else self.arity
             if not 0 <= number < self.arity:
-                raise DataError(f"{self} has positions 0 to {self.arity - 1}, not {str(role)[:_MOST_DIGITS]}")
+                raise DataError(
+                    "no-such-position", f"{self} has positions 0 to {self.arity - 1}, not {str(role)[:_MOST_DIGITS]}"
+                )
             return number
         if self.roles is None:
-            raise DataError(f"the positions of {self} have no roles, so {role!r} names none; use 0 to {self.arity - 1}")
+            raise DataError(
+                "no-roles",
+                f"the positions of {self} have no roles, so {role!r} names none",
+                remedy=f"use 0 to {self.arity - 1}",
+            )
         if role not in self.roles:
             raise UnknownNameError(f"role of {self.name}", role, self.roles)
         return self.roles.index(role)

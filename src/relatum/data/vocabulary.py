@@ -55,9 +55,9 @@ class Vocabulary:
         strings = tuple(names)
         if len(set(strings)) != len(strings):
             repeated = next(a for a, b in itertools.pairwise(sorted(strings)) if a == b)
-            raise DataError(f"{kind} {repeated!r} is named twice")
+            raise DataError("named-twice", f"{kind} {repeated!r} is named twice")
         if fault := _first_fault(strings):
-            raise DataError(f"{kind}: {fault}")
+            raise DataError("unusable-name", fault, place=kind)
         self.names = NameLines.of(strings) if len(strings) > _MOST_STRINGS else strings
 
     @classmethod

@@ -84,11 +84,11 @@ def unpack(url: str, files: Iterable[RemoteFile], folder: Path) -> None:
                     write_bytes(folder / file.name, taken)
                     del wanted[file.name]
     except _DAMAGE as error:
-        raise DownloadError(f"{url}: damaged archive ({_printable(error)})") from None
+        raise DownloadError("damaged-archive", f"damaged archive ({_printable(error)})", place=url) from None
     finally:
         shutil.rmtree(place)
     if wanted:
-        raise DownloadError(f"{url}: holds no {' or '.join(wanted)} with the published checksum")
+        raise DownloadError("not-as-published", f"holds no {' or '.join(wanted)} with the published checksum", place=url)
 
 
 def _fetch(url: str, path: Path, most: int, checksum: str | None) -> None:
@@ -101,7 +101,7 @@ def _fetch(url: str, path: Path, most: int, checksum: str | None) -> None:
     try:
         place.fetch(path.name, downloader=_bounded(most))
     except (OSError, ValueError, HTTPError) as error:
-        raise DownloadError(f"could not download {url}: {_printable(error)}") from None
+        raise DownloadError("download-failed", f"could not download {url}: {_printable(error)}") from None
 
 
 def _bounded(most: int) -> Callable[..., None]:
@@ -116,12 +116,16 @@ def _bounded(most: int) -> Callable[..., None]:
             progress(title, most) as advance,
         ):
             if answer.status_code != 200 and answer.status_code not in _PASSING:
-                raise DownloadError(f"{url}: the server answered {answer.status_code} {_printable(answer.reason)}")
+                raise DownloadError(
+                    "download-failed", f"the server answered {answer.status_code} {_printable(answer.reason)}", place=url
+                )
             answer.raise_for_status()
             for piece in answer.iter_content(_PIECE):
                 left -= len(piece)
                 if left < 0:
-                    raise DownloadError(f"{url}: longer than the {most:,} bytes it should have; nothing was kept")
+                    raise DownloadError(
+                        "not-as-published", f"longer than the {most:,} bytes it should have; nothing was kept", place=url
+                    )
                 file.write(piece)
                 advance(len(piece))
 

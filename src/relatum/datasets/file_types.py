@@ -59,11 +59,15 @@ def refuse_tables(source: str | os.PathLike[str]) -> None:
     """Refuse a file or URL that holds tables and no facts, with the call that reads it."""
     if isinstance(source, str) and is_server(source):
         name = "PostgreSQL" if is_postgres(source) else "MySQL"
-        raise DataError(f"this is the URL of a {name} database: read it with relatum.read(URL), or pass it to relatum.fit")
+        raise DataError(
+            "not-facts", f"this is the URL of a {name} database: read it with relatum.read(URL), or pass it to relatum.fit"
+        )
     path = Path(source)
     found = _tables_in(path) if path.is_file() else None
     if found is not None:
-        raise DataError(f'{source} is {found}: read it with relatum.read("{source}"), or pass it to relatum.fit')
+        raise DataError(
+            "not-facts", f'{source} is {found}: read it with relatum.read("{source}"), or pass it to relatum.fit'
+        )
 
 
 def _tables_in(path: Path) -> str | None:

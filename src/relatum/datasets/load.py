@@ -60,7 +60,11 @@ def load(
     form = find_form(statements) if statements is not None else None
     if isinstance(source, str) and source.lower() in DATASETS:
         if layouts or skip_bad or form or min_count:
-            raise DataError(f"{source} is a registered dataset, whose layout is known; give a directory to choose one")
+            raise DataError(
+                "registered-layout",
+                f"{source} is a registered dataset, whose layout is known",
+                remedy="give a directory to choose one",
+            )
         dataset: Dataset | None = find_dataset(source)
         files = _find_files(locate(find_dataset(source)))
     else:
@@ -72,10 +76,14 @@ def load(
             if bare and nearest_names(str(source), DATASETS):
                 find_dataset(str(source))
             name = f", and no registered dataset of that name; known: {', '.join(DATASETS)}" if bare else ""
-            raise DataError(f"{path}: no such file or directory{name}")
+            raise DataError("no-such-file", f"no such file or directory{name}", place=path)
         found = recognise_form(path) if not layouts else None
         if form is not None and found not in (None, form):
-            raise DataError(f"{path} holds statements in the form {found.name}, not {form.name}; name that one")
+            raise DataError(
+                "other-statement-form",
+                f"{path} holds statements in the form {found.name}, not {form.name}",
+                remedy="name that one",
+            )
         form = form or found
         dataset, files = None, _find_files(path) if form is None else _find_statements(path, form)
     _check_statement_options(form, layouts, min_count)
@@ -180,29 +188,39 @@ def _find_files(path: Path) -> dict[str, Path]:
     for part in (*PARTS, "roles"):
         found = [path / (part + ending) for ending in _ENDINGS if os.path.lexists(path / (part + ending))]
         if len(found) > 1:
-            raise DataError(f"{path}: both {found[0].name} and {found[1].name} are there; which is {part}?")
+            raise DataError(
+                "two-train-files", f"both {found[0].name} and {found[1].name} are there; which is {part}?", place=path
+            )
         if found:
             require_file(found[0])
             files[part] = found[0]
     if "train" not in files:
-        raise DataError(f"{path}: no train file (one of {', '.join('train' + ending for ending in _ENDINGS)})")
+        raise DataError(
+            "no-train-file", f"no train file (one of {', '.join('train' + ending for ending in _ENDINGS)})", place=path
+        )
     return files
 
 
 def _find_statements(path: Path, form: Form) -> dict[str, Path]:
     files = find_statement_files(path)
     if not files:
-        raise DataError(f"{path}: no train file of statements, such as {form.file_name.format('train')}")
+        raise DataError(
+            "no-statements", f"no train file of statements, such as {form.file_name.format('train')}", place=path
+        )
     return files
 
 
 def _check_statement_options(form: Form | None, layouts: Mapping[str, Layout] | None, min_count: int) -> None:
     if not isinstance(min_count, int) or min_count < 0:
-        raise DataError(f"min_count is {min_count!r}; give a number of facts from 0 up")
+        raise DataError("option-not-for-data", f"min_count is {min_count!r}", remedy="give a number of facts from 0 up")
     if form is None and min_count:
-        raise DataError("min_count is for statements, and these are facts; leave it out, or name the form of the statements")
+        raise DataError(
+            "option-not-for-data",
+            "min_count is for statements, and these are facts",
+            remedy="leave it out, or name the form of the statements",
+        )
     if form is not None and layouts:
-        raise DataError("statements have no layout of columns; leave it out")
+        raise DataError("option-not-for-data", "statements have no layout of columns", remedy="leave it out")
 
 
 def _read(
@@ -258,4 +276,8 @@ def _cache_path(key: Mapping[str, Any]) -> Path:
 def _check_counts(dataset: Dataset, split: Split) -> None:
     counts = (len(split.entities), len(split.schema), *map(len, split.parts.values()))
     if counts != dataset.counts:
-        raise DataError(f"{dataset.name}: read {counts} entities, relations, train, valid, test; expected {dataset.counts}")
+        raise DataError(
+            "not-as-published",
+            f"read {counts} entities, relations, train, valid, test; expected {dataset.counts}",
+            place=dataset.name,
+        )

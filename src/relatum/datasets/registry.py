@@ -189,8 +189,11 @@ def locate(dataset: Dataset) -> Path:
             for file in dataset.files:
                 if not is_intact(folder / file.name, file):
                     raise DataError(
-                        f"{folder / file.name} is missing or not the published file of {dataset.name}; "
-                        f"to read data of your own, give its directory"
+                        "not-as-published",
+                        (
+                            f"{folder / file.name} is missing or not the published file of {dataset.name}; to read data of "
+                            "your own, give its directory"
+                        ),
                     )
             return folder
     return _fetch(dataset)
@@ -212,5 +215,7 @@ def _fetch(dataset: Dataset) -> Path:
                 if not file.in_archive:
                     download(file, folder)
         except DownloadError as error:
-            raise DownloadError(f"{error}. To work offline, put the files of {dataset.home} into {folder}") from None
+            raise DownloadError(
+                "download-failed", f"{error}. To work offline, put the files of {dataset.home} into {folder}"
+            ) from None
     return folder

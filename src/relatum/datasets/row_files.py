@@ -46,7 +46,7 @@ def load_rows(folder: Path) -> RowStore | None:
         return None
     stored = read_tensor_file(path, _FORMAT, _VERSION)
     if stored is None:
-        raise DataError(f"{path}: damaged, or of another version; import the tables again")
+        raise DataError("damaged-rows", "damaged, or of another version", place=path, remedy="import the tables again")
     try:
         arrays = safetensors.numpy.load(stored.body)
         schemas = [TableSchema.from_json(plain) for plain in stored.about["tables"]]
@@ -55,20 +55,22 @@ def load_rows(folder: Path) -> RowStore | None:
         vectors = {one.name: _vectors(number, arrays) for number, one in enumerate(schemas) if f"{number}/vectors" in arrays}
         return RowStore(Vocabulary(_unpacked(arrays["names"])), tables, options, sources, vectors)
     except (SafetensorError, DataError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise DataError(f"{path}: not the rows of tables ({error}); import the tables again") from None
+        raise DataError(
+            "damaged-rows", f"not the rows of tables ({error})", place=path, remedy="import the tables again"
+        ) from None
 
 
 def _table(schema: TableSchema, number: int, arrays: dict[str, npt.NDArray[Any]]) -> RowTable:
     cells, parts, labels = (arrays.get(f"{number}/{name}") for name in ("cells", "parts", "labels"))
     if cells is None or parts is None or cells.dtype != np.int32 or parts.dtype != np.int8:
-        raise DataError(f"the cells of {schema.name!r} are missing")
+        raise DataError("damaged-rows", f"the cells of {schema.name!r} are missing")
     return RowTable(schema, cells, parts, None if labels is None else tuple(_unpacked(labels)))
 
 
 def _vectors(number: int, arrays: dict[str, npt.NDArray[Any]]) -> Vectors:
     ids, values = arrays[f"{number}/vector_ids"], arrays[f"{number}/vectors"]
     if ids.dtype != np.int32 or values.dtype != np.float32:
-        raise DataError("vectors of another type")
+        raise DataError("damaged-file", "vectors of another type")
     return Vectors(ids, values)
 
 

@@ -33,7 +33,9 @@ def find_statement_files(path: Path) -> dict[str, Path]:
         names = [name.format(part) + ending + packed for name in _NAMES for ending in _ENDINGS for packed in ("", ".gz")]
         found = [path / name for name in names if (path / name).is_file()]
         if len(found) > 1:
-            raise DataError(f"{path}: both {found[0].name} and {found[1].name} are there; which is {part}?")
+            raise DataError(
+                "two-train-files", f"both {found[0].name} and {found[1].name} are there; which is {part}?", place=path
+            )
         if found:
             files[part] = found[0]
     return files if "train" in files else {}

@@ -150,7 +150,7 @@ class TupleReader:
         """Refuse to pass over lines without end in a file that is not one of facts."""
         if skipped > _MOST_SKIPPED and 2 * skipped > lines:
             reason = f"more than half of its first {lines:,} lines are no facts: is it the right file, and the right layout?"
-            raise FormatError(path, None, reason)
+            raise FormatError("not-facts", path, None, reason)
 
     def _read_columns(self, chunk: bytes, layout: Layout) -> list[tuple[Ids, Ids]] | None:
         """Return the facts of a chunk by compiled loops, or None if there are none, or any line is not a plain fact."""
@@ -195,7 +195,7 @@ class TupleReader:
         if number >= len(self._arities):
             self._make_room_for_arities()
         if (known := int(self._arities[number])) not in (0, arity):
-            raise DataError(f"relation {relation!r} has {arity} entities here but {known} in an earlier line")
+            raise DataError("two-arities", f"relation {relation!r} has {arity} entities here but {known} in an earlier line")
         self._arities[number] = arity
 
     def _make_room_for_arities(self) -> None:
@@ -208,7 +208,7 @@ def _describe(name: str, arity: int, described: RelationSchema | None) -> Relati
     if described is None:
         return RelationSchema(name, arity)
     if arity not in (0, described.arity):
-        raise DataError(f"relation {name!r} has arity {arity} in its facts but roles for {described}")
+        raise DataError("roles-arity", f"relation {name!r} has arity {arity} in its facts but roles for {described}")
     return described
 
 
@@ -242,10 +242,10 @@ def read_roles(path: Path) -> list[RelationSchema]:
             try:
                 name, *roles = split_line(raw, PLAIN) or [""]
                 if name in relations:
-                    raise DataError(f"relation {name!r} has roles already")
+                    raise DataError("roles-twice", f"relation {name!r} has roles already")
                 relations[name] = RelationSchema(name, len(roles), tuple(roles))
             except DataError as error:
-                raise FormatError(path, line, str(error)) from None
+                raise FormatError.of(path, line, error) from None
     return list(relations.values())
 
 

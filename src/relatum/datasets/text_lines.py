@@ -43,7 +43,9 @@ def whole_lines(path: Path) -> Generator[bytes, None, None]:
             else:
                 rest += piece
             if len(rest) > LONGEST_LINE:
-                raise FormatError(path, None, f"a line is longer than {LONGEST_LINE >> 20} MiB: not a file of facts")
+                raise FormatError(
+                    "not-a-file", path, None, f"a line is longer than {LONGEST_LINE >> 20} MiB: not a file of facts"
+                )
             reported, before = raw.tell(), reported
             advance(reported - before)
         if rest:
@@ -55,7 +57,7 @@ def require_text_end(path: Path) -> None:
     with path.open("rb") as file:
         file.seek(max(path.stat().st_size - len(_NULS), 0))
         if file.read() == _NULS:
-            raise FormatError(path, None, "ends in NUL bytes: cut off by a crash, or no text file")
+            raise FormatError("cut-off-file", path, None, "ends in NUL bytes: cut off by a crash, or no text file")
 
 
 def require_unpacked(path: Path) -> None:
@@ -72,7 +74,9 @@ def require_unpacked(path: Path) -> None:
 def _require_size(path: Path, size: int, unpacked: int) -> None:
     most = max(MOST_UNPACKED * size, memory.budget())
     if unpacked > most:
-        raise FormatError(path, None, f"unpacks to more than {most >> 20} MiB; if these are facts, unpack it first")
+        raise FormatError(
+            "unpacks-too-large", path, None, f"unpacks to more than {most >> 20} MiB; if these are facts, unpack it first"
+        )
 
 
 def require_columns(columns: int, what: str = "") -> None:
@@ -81,14 +85,14 @@ def require_columns(columns: int, what: str = "") -> None:
     `what` is said before it, such as the name of a table.
     """
     if columns > MOST_COLUMNS:
-        raise DataError(f"{what}{columns:,} columns, and {MOST_COLUMNS} are the most")
+        raise DataError("over-limit", f"{what}{columns:,} columns, and {MOST_COLUMNS} are the most")
 
 
 def _read(path: Path, read: Callable[[int], bytes]) -> bytes:
     try:
         return read(CHUNK_BYTES)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FormatError(path, None, f"damaged gzip file ({error})") from None
+        raise FormatError("damaged-gzip", path, None, f"damaged gzip file ({error})") from None
 
 
 class SkippedLines:
@@ -101,7 +105,7 @@ class SkippedLines:
     def add(self, path: Path, line: int, error: DataError, lines: int = 1) -> None:
         """Note a bad line, or several from it on that are bad alike, or raise what is wrong."""
         if not self.skip_bad:
-            raise FormatError(path, line, str(error)) from None
+            raise FormatError.of(path, line, error) from None
         listed = range(line, line + min(lines, MOST_LISTED - len(self._listed)))
         self._listed += [f"{path.name}:{number}: {error}" for number in listed]
         self.count += lines
@@ -124,9 +128,11 @@ class Layout:
 
     def __post_init__(self) -> None:
         if min(self.relation_column, *self.ignored_columns, 0) < 0:
-            raise DataError("layout: columns count from 0")
+            raise DataError("bad-layout", "columns count from 0", place="layout")
         if self.relation_column in self.ignored_columns:
-            raise DataError(f"layout: column {self.relation_column} cannot be both the relation and ignored")
+            raise DataError(
+                "bad-layout", f"column {self.relation_column} cannot be both the relation and ignored", place="layout"
+            )
 
     def entity_columns(self, fields: int) -> list[int]:
         """Return the columns that hold entities in a line of so many fields; none if a promised column is missing."""
@@ -143,24 +149,24 @@ def split_line(raw: bytes, layout: Layout) -> list[str] | None:
     if not raw.strip():
         if layout.blank_lines:
             return None
-        raise DataError("blank line; Layout(blank_lines=True) skips them")
+        raise DataError("blank-line", "blank line; Layout(blank_lines=True) skips them")
     if raw.startswith(b"#"):
         if layout.comments:
             return None
-        raise DataError("comment; Layout(comments=True) skips them")
+        raise DataError("comment-line", "comment; Layout(comments=True) skips them")
     require_columns(raw.count(b"\t"))  # beside the relation
     try:
         fields = raw.decode().split("\t")
     except UnicodeDecodeError as error:
-        raise DataError(f"not valid UTF-8 at byte {error.start} of the line") from None
+        raise DataError("not-utf8", f"not valid UTF-8 at byte {error.start} of the line") from None
     positions = layout.entity_columns(len(fields))
     if not positions and len(fields) <= max(layout.relation_column, *layout.ignored_columns, 0):
-        raise DataError(f"{len(fields)} column{'s' * (len(fields) > 1)}, too few for the layout")
+        raise DataError("too-few-columns", f"{len(fields)} column{'s' * (len(fields) > 1)}, too few for the layout")
     chosen = [fields[position] for position in (layout.relation_column, *positions)]
     if not positions:
-        raise DataError(f"relation {chosen[0]!r} has no entities")
+        raise DataError("no-entities", f"relation {chosen[0]!r} has no entities")
     if fault := next((fault for fault in map(fault_of, chosen) if fault), None):
-        raise DataError(fault)
+        raise DataError("unusable-name", fault)
     if chosen[0].startswith("#"):
-        raise DataError(f"relation {chosen[0]!r} starts with '#'")
+        raise DataError("relation-like-comment", f"relation {chosen[0]!r} starts with '#'")
     return chosen

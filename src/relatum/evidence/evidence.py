@@ -214,5 +214,5 @@ class Evidence:
 def _weights(given: Any) -> Float64:
     weights = np.array(given, np.float64)
     if weights.shape != (FEATURES,) or not np.isfinite(weights).all():
-        raise DataError(f"there must be {FEATURES} weights, not {given!r}")
+        raise DataError("setting-out-of-range", f"there must be {FEATURES} weights, not {given!r}")
     return weights

@@ -74,7 +74,7 @@ class Neighbourhood:
         found = cls(relation, *(int(plain[name]) for name in ("position", "given", "right", "named")))
         positions = found.position, found.given
         if not (0 <= min(positions) < max(positions) < schema[relation].arity and 0 <= found.right <= found.named):
-            raise DataError(f"no neighbourhood: {dict(plain)}")
+            raise DataError("damaged-file", f"no neighbourhood: {dict(plain)}")
         return found
 
 

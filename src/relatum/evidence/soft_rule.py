@@ -142,7 +142,7 @@ class SoftRule:
         counts = (tuple(map(int, plain[name])) for name in ("right", "named"))
         rule = cls(schema.id(plain["relation"]), int(plain["position"]), body, _term(plain["answer"], entities), *counts)
         if not rule._fits(schema):
-            raise DataError(f"no rule for an answer: {dict(plain)}")
+            raise DataError("damaged-file", f"no rule for an answer: {dict(plain)}")
         return rule
 
     def _fits(self, schema: Schema) -> bool:
@@ -188,5 +188,5 @@ def _term(plain: Any, entities: Vocabulary) -> int:
     if plain is None or plain == "Z":
         return ANY if plain is None else JOINED
     if not isinstance(plain, int) or isinstance(plain, bool) or plain < 0:
-        raise DataError(f"no term of a rule: {plain!r}")
+        raise DataError("damaged-file", f"no term of a rule: {plain!r}")
     return plain

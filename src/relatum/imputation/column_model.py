@@ -114,7 +114,7 @@ class ColumnModel:
                 None if plain["later"] is None else Later.from_json(plain["later"]),
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-            raise DataError("not the model of a column") from None
+            raise DataError("damaged-rows", "not the model of a column") from None
         short = FIRST + len(found.contexts) + 2 + len(found.copies)
         curves = [*found.curve, *(() if found.later is None else found.later.curve)]
         numbers = np.array([*found.weights, *curves, found.sharpness, found.embedding, found.vectors or 1.0])
@@ -125,7 +125,7 @@ class ColumnModel:
             or not parents
             or (found.vectors is not None and found.vectors <= 0)
         ):
-            raise DataError(f"{found.table}.{found.column}: not the model of a column")
+            raise DataError("damaged-rows", "not the model of a column", place=f"{found.table}.{found.column}")
         return found
 
 

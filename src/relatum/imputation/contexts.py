@@ -73,7 +73,7 @@ class Context:
                 None if parent is None else int(parent),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise DataError("not the description of a context") from None
+            raise DataError("damaged-file", "not the description of a context") from None
 
 
 class TableView:

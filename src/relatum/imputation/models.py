@@ -214,21 +214,23 @@ class ColumnModels:
         if model is None:
             raise UnknownNameError("column", f"{table}.{column}", [".".join(one) for one in self.models])
         if (rows is None) == (cells is None):
-            raise DataError(f"{table}.{column}: give either numbers of rows or cells")
+            raise DataError("contradictory-options", "give either numbers of rows or cells", place=f"{table}.{column}")
         bound = self._column(model, most_part)
         index = bound.view.schema.index(column)
         if rows is not None:
             rows = np.asarray(rows, np.int64)
             if len(rows) and (rows.min() < 0 or rows.max() >= bound.view.cells.shape[1]):
-                raise DataError(f"{table}: there is no row of that number; there are {bound.view.cells.shape[1]}")
+                raise DataError(
+                    "no-such-position", f"there is no row of that number; there are {bound.view.cells.shape[1]}", place=table
+                )
             own = bound.values.v[rows]
             cells, rows = _questions(self.store[table], column, rows, bound.view, most_part)
         else:
             cells = np.asarray(cells, np.int32)
             if cells.ndim != 2 or len(cells) != len(bound.view.schema.columns):
-                raise DataError(f"{table}: a row has {len(bound.view.schema.columns)} cells")
+                raise DataError("fact-arity", f"a row has {len(bound.view.schema.columns)} cells", place=table)
             if cells.size and (cells.min() < -2 or cells.max() >= len(self.store.names)):
-                raise DataError(f"{table}: a cell holds no name of the store")
+                raise DataError("damaged-file", "a cell holds no name of the store", place=table)
             own = np.full(cells.shape[1], -1, np.int64)
         cells = cells.copy()
         cells[index] = EMPTY
@@ -261,7 +263,7 @@ class ColumnModels:
     def from_json(cls, plain: Mapping[str, Any], store: RowStore) -> ColumnModels:
         """Return what plain data says about the columns of a store; anything else is refused."""
         if plain.get("format") != _FORMAT or not isinstance(plain.get("columns"), list):
-            raise DataError(f"models of columns: not of format {_FORMAT}; fit them again")
+            raise DataError("damaged-rows", f"models of columns: not of format {_FORMAT}", remedy="fit them again")
         found = cls(store)
         for one in plain["columns"]:
             model = ColumnModel.from_json(one)

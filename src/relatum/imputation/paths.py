@@ -57,7 +57,7 @@ class Path:
         except IndexError:
             there = False
         if not there or not at.has(self.column):
-            raise DataError(f"{table}: no path of its rows leads to {at.name}.{self.column}")
+            raise DataError("damaged-file", f"no path of its rows leads to {at.name}.{self.column}", place=table)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -74,7 +74,7 @@ class Path:
                 None if back is None else (str(back[0]), int(back[1])),
             )
         except (KeyError, TypeError, ValueError, IndexError):
-            raise DataError("not a path from a cell") from None
+            raise DataError("damaged-file", "not a path from a cell") from None
 
 
 def paths_from(store: RowStore, table: str, column: str) -> Iterator[Path]:

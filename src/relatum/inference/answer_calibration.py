@@ -141,9 +141,12 @@ class AnswerCalibration:
     def from_json(cls, data: Mapping[str, Any], schema: Schema) -> AnswerCalibration:
         """Return the calibration for the relations of a schema from plain data; anything else is refused."""
         if not isinstance(data, Mapping):
-            raise DataError("answer calibration: must be a JSON object")
+            raise DataError("damaged-file", "answer calibration: must be a JSON object")
         if data.get("version") != _VERSION or data.get("terms") != list(_TERMS):
-            raise DataError(f"answer calibration: version {data.get('version')!r} is unknown; this relatum reads {_VERSION}")
+            raise DataError(
+                "other-format",
+                f"answer calibration: version {data.get('version')!r} is unknown; this relatum reads {_VERSION}",
+            )
         starts = _starts(schema)
         try:
             centres, weights = (np.array(data[name], np.float64) for name in ("centres", "weights"))
@@ -151,18 +154,20 @@ class AnswerCalibration:
             numbers = {name: float(data[name]) for name in _NUMBERS}
         except (KeyError, TypeError, ValueError):
             names = ", ".join(("centres", "weights", "curves", *_NUMBERS))
-            raise DataError(f"answer calibration: must hold the numbers {names}") from None
+            raise DataError("damaged-file", f"answer calibration: must hold the numbers {names}") from None
         if centres.shape != (starts[-1],) or weights.shape != (starts[-1], len(_TERMS)):
-            raise DataError(f"answer calibration: must be about {starts[-1]} positions")
+            raise DataError("damaged-file", f"answer calibration: must be about {starts[-1]} positions")
         whole = [centres, weights, unanswered, answered, np.array(list(numbers.values()))]
         if not all(np.isfinite(each).all() for each in whole):
-            raise DataError("answer calibration: its numbers must be finite")
+            raise DataError("damaged-file", "answer calibration: its numbers must be finite")
         for curve in (unanswered, answered):
             if curve.ndim != 2 or len(curve) != 2 or not curve.size or (np.diff(curve) < 0).any():
-                raise DataError("answer calibration: a curve must have points, and never fall")
+                raise DataError("damaged-file", "answer calibration: a curve must have points, and never fall")
         shares = numbers["observed"], numbers["valid"], numbers["test"], numbers["valid"] + numbers["test"]
         if numbers["scale"] <= 0 or numbers["valid"] <= 0 or min(shares) < 0 or max(shares) >= 1:
-            raise DataError("answer calibration: scale and valid must be above 0, and what is known of the truth a share")
+            raise DataError(
+                "damaged-file", "answer calibration: scale and valid must be above 0, and what is known of the truth a share"
+            )
         return cls(starts, centres, weights, (unanswered, answered), **numbers)
 
 

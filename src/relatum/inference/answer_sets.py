@@ -123,19 +123,21 @@ class AnswerSets:
     def from_json(cls, data: Mapping[str, Any], schema: Schema) -> AnswerSets:
         """Return it for the relations of a schema from plain data; anything else is refused."""
         if not isinstance(data, Mapping):
-            raise DataError("answer sets: must be a JSON object")
+            raise DataError("damaged-file", "answer sets: must be a JSON object")
         if data.get("version") != _VERSION:
-            raise DataError(f"answer sets: version {data.get('version')!r} is unknown; this relatum reads {_VERSION}")
+            raise DataError(
+                "other-format", f"answer sets: version {data.get('version')!r} is unknown; this relatum reads {_VERSION}"
+            )
         listed = data.get("conformities")
         if not isinstance(listed, list) or len(listed) != len(schema):
-            raise DataError(f"answer sets: conformities must be a list for {len(schema)} relations")
+            raise DataError("damaged-file", f"answer sets: conformities must be a list for {len(schema)} relations")
         return cls(schema, tuple(_read(each, one.name, one.arity) for each, one in zip(listed, schema, strict=True)))
 
 
 def require_coverage(coverage: float) -> None:
     """Refuse what is no share of sets that can be promised."""
     if isinstance(coverage, bool) or not isinstance(coverage, int | float) or not 0 < coverage < 1:
-        raise SettingError(f"coverage must lie between 0 and 1, such as 0.9, not {coverage}")
+        raise SettingError("bad-coverage", f"coverage must lie between 0 and 1, such as 0.9, not {coverage}")
 
 
 def limit_of(coverage: float, probabilities: Float64) -> Limit:
@@ -147,8 +149,12 @@ def limit_of(coverage: float, probabilities: Float64) -> Limit:
     if not found.least > 0:
         share = float(np.mean(probabilities > 0))
         raise DataError(
-            f"coverage {coverage:g} is out of reach: of {len(probabilities):,} validation cells of this column only "
-            f"{100 * share:.3g} % hold a value that can be answered; take less"
+            "coverage-out-of-reach",
+            (
+                f"coverage {coverage:g} is out of reach: of {len(probabilities):,} validation cells of this "
+                f"column only {100 * share:.3g} % hold a value that can be answered"
+            ),
+            remedy="take less",
         )
     return found
 
@@ -262,9 +268,10 @@ def _limit(coverage: float, parts: Sequence[tuple[Float64, int]], scope: Scope) 
 def _too_few(facts: int, coverage: float, what: str) -> DataError:
     most = math.floor(1000 * facts / (facts + 1)) / 10
     needed = math.ceil(round(1 / (1 - coverage) - 1, 6))
+    promised = f"at most {most:g} % can be promised" if facts else "nothing can be promised"
     return DataError(
-        f"coverage {coverage:g} needs {needed:,} validation {what}, and there are {facts:,}: "
-        + (f"at most {most:g} % can be promised" if facts else "nothing can be promised")
+        "coverage-out-of-reach",
+        f"coverage {coverage:g} needs {needed:,} validation {what}, and there are {facts:,}: {promised}",
     )
 
 
@@ -274,9 +281,9 @@ def _read(listed: Any, relation: str, arity: int) -> tuple[Float64, ...]:
     try:
         found = [np.array(each, np.float64) for each in listed] if isinstance(listed, list) else []
     except (TypeError, ValueError, OverflowError):
-        raise DataError(wrong) from None
+        raise DataError("damaged-file", wrong) from None
     if len(found) != arity or any(each.ndim != 1 or len(each) != len(found[0]) for each in found):
-        raise DataError(wrong)
+        raise DataError("damaged-file", wrong)
     if not all(np.isfinite(each).all() and (np.diff(each) >= 0).all() for each in found):
-        raise DataError(wrong)
+        raise DataError("damaged-file", wrong)
     return tuple(found)

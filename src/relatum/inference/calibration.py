@@ -81,21 +81,31 @@ class Calibration:
     def from_json(cls, data: Mapping[str, Any], relations: int) -> Calibration:
         """Return the calibration of so many relations from plain data; anything else is refused."""
         if not isinstance(data, Mapping):
-            raise DataError("calibration: must be a JSON object")
+            raise DataError("damaged-file", "must be a JSON object", place="calibration")
         if data.get("version") != _VERSION:
-            raise DataError(f"calibration: version {data.get('version')!r} is unknown; this relatum reads {_VERSION}")
+            raise DataError(
+                "other-format",
+                f"version {data.get('version')!r} is unknown; this relatum reads {_VERSION}",
+                place="calibration",
+            )
         try:
             slope, offset, raw, calibrated = (np.array(data[key], np.float64) for key in _FIELDS)
         except (KeyError, TypeError, ValueError):
-            raise DataError(f"calibration: must hold the numbers {', '.join(_FIELDS)}") from None
+            raise DataError("damaged-file", f"must hold the numbers {', '.join(_FIELDS)}", place="calibration") from None
         if (slope < 0).any():
-            raise DataError("calibration: a slope is negative, so that a higher score would be less probable")
+            raise DataError(
+                "damaged-file", "a slope is negative, so that a higher score would be less probable", place="calibration"
+            )
         if not all(np.isfinite(values).all() for values in (slope, offset, raw, calibrated)):
-            raise DataError("calibration: its numbers must be finite")
+            raise DataError("damaged-file", "its numbers must be finite", place="calibration")
         if slope.shape != (relations,) or offset.shape != (relations,):
-            raise DataError(f"calibration: must hold a slope and an offset for each of {relations} relations")
+            raise DataError(
+                "damaged-file", f"must hold a slope and an offset for each of {relations} relations", place="calibration"
+            )
         if raw.ndim != 1 or not len(raw) or raw.shape != calibrated.shape or (np.diff([raw, calibrated]) < 0).any():
-            raise DataError("calibration: raw_logits and calibrated_logits must be equally long and never fall")
+            raise DataError(
+                "damaged-file", "raw_logits and calibrated_logits must be equally long and never fall", place="calibration"
+            )
         return cls(slope, offset, raw, calibrated)
 
 

@@ -165,7 +165,11 @@ def breakdown(
 
 def _by_derivation(ranks: Ranks, key: str, schema: Schema, derivations: Mapping[str, Derivation]) -> dict[str, Metrics]:
     if not derivations:
-        raise DataError(f"by {key}: this dataset has no derivations.json, so results cannot be broken down by {key}")
+        raise DataError(
+            "no-such-breakdown",
+            f"this dataset has no derivations.json, so results cannot be broken down by {key}",
+            place=f"by {key}",
+        )
     labels = [getattr(derivations[relation.name], key) if relation.name in derivations else None for relation in schema]
     order = (ELEMENTARY, *OPERATIONS) if key == "operation" else sorted({label for label in labels if label is not None})
     found = {}
@@ -178,7 +182,11 @@ def _by_derivation(ranks: Ranks, key: str, schema: Schema, derivations: Mapping[
 
 def _by_size(ranks: Ranks, schema: Schema, train: Hypergraph | None) -> dict[str, Metrics]:
     if train is None:
-        raise DataError(f"by {SIZE}: breaking results down by the size of relations needs the training facts")
+        raise DataError(
+            "no-such-breakdown",
+            "breaking results down by the size of relations needs the training facts",
+            place=f"by {SIZE}",
+        )
     facts = [len(train.table(relation.name)) for relation in schema]
     steps = np.searchsorted(list(_SIZES.values()), facts, side="right") - 1
     labels = steps[ranks.relation]

@@ -127,21 +127,25 @@ class NewFactCalibration:
     def from_json(cls, data: Mapping[str, Any], schema: Schema) -> NewFactCalibration:
         """Return the calibration for the relations of a schema from plain data; anything else is refused."""
         if not isinstance(data, Mapping):
-            raise DataError("calibration of new facts: must be a JSON object")
+            raise DataError("damaged-file", "calibration of new facts: must be a JSON object")
         if data.get("version") != _VERSION or data.get("terms") != list(_TERMS):
             version = data.get("version")
-            raise DataError(f"calibration of new facts: version {version!r} is unknown; this relatum reads {_VERSION}")
+            raise DataError(
+                "other-format", f"calibration of new facts: version {version!r} is unknown; this relatum reads {_VERSION}"
+            )
         try:
             weights, offsets, unnamed = (np.array(data[name], np.float64) for name in _LISTS)
             valid, test = (float(data[name]) for name in _NUMBERS)
         except (KeyError, TypeError, ValueError):
             names = ", ".join((*_LISTS, *_NUMBERS))
-            raise DataError(f"calibration of new facts: must hold the numbers {names}") from None
+            raise DataError("damaged-file", f"calibration of new facts: must hold the numbers {names}") from None
         if weights.shape != (len(_TERMS),) or offsets.shape != (len(schema),) or unnamed.shape != offsets.shape:
-            raise DataError(f"calibration of new facts: must be about {len(schema)} relations")
+            raise DataError("damaged-file", f"calibration of new facts: must be about {len(schema)} relations")
         shares = ((unnamed > 0) & (unnamed <= 1)).all() and valid > 0 and test >= 0 and valid + test < 1
         if not (np.isfinite(weights).all() and np.isfinite(offsets).all() and shares):
-            raise DataError("calibration of new facts: numbers must be finite, and what is known of the truth a share")
+            raise DataError(
+                "damaged-file", "calibration of new facts: numbers must be finite, and what is known of the truth a share"
+            )
         return cls(weights, offsets, unnamed, valid, test)
 
 

@@ -337,5 +337,9 @@ def naming(relation: RelationSchema) -> Iterator[None]:
 
 def _not_finite(relation: RelationSchema) -> NumericError:
     return NumericError(
-        f"a score of relation {relation.name!r} is not a finite number: the parameters have grown too large, or hold a NaN"
+        "not-finite",
+        (
+            f"a score of relation {relation.name!r} is not a finite number: the parameters have grown too "
+            "large, or hold a NaN"
+        ),
     )

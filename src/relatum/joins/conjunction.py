@@ -86,7 +86,9 @@ def _expanded(
         found += _of_rule(definitions, rule.simplified(), terms, fresh)
         if len(found) > _MOST_ALTERNATIVES:
             raise DataError(
-                f"the query has more than {_MOST_ALTERNATIVES} alternatives; ask for some of its unions one by one"
+                "too-many-alternatives",
+                f"the query has more than {_MOST_ALTERNATIVES} alternatives",
+                remedy="ask for some of its unions one by one",
             )
     return found
 
@@ -153,7 +155,7 @@ def _resolved(one: Conjunction, given: frozenset[int]) -> Conjunction | None:
             unequal.append((left, right) if isinstance(left, int) else (right, left))
     atoms = tuple(dict.fromkeys(Stored(atom.relation, _renamed(atom.terms, whole)) for atom in one.atoms))
     if len(atoms) > _MOST_ATOMS:
-        raise DataError(f"the query joins {len(atoms)} facts; at most {_MOST_ATOMS} can be joined")
+        raise DataError("too-many-joins", f"the query joins {len(atoms)} facts; at most {_MOST_ATOMS} can be joined")
     negations = (_resolved_negation(negation, whole, atoms) for negation in one.negations)
     return Conjunction(
         _renamed(one.head, whole),

@@ -81,5 +81,7 @@ CONJUNCTIONS = {"product": Conjoin("product", np.multiply), "minimum": Conjoin("
 def conjunction_by(word: str) -> Conjoin:
     """Return how values are joined: by `product` or `minimum`."""
     if word not in CONJUNCTIONS:
-        raise SettingError(f"conjunction: must be one of {', '.join(CONJUNCTIONS)}, not {word!r}")
+        raise SettingError(
+            "setting-out-of-range", f"must be one of {', '.join(CONJUNCTIONS)}, not {word!r}", place="conjunction"
+        )
     return CONJUNCTIONS[word]

@@ -37,4 +37,4 @@ def canonical_name(name: object) -> str:
         for known in MODELS:
             if folded(known) == folded(name):
                 return known
-    raise SettingError(f"model.name: {UnknownNameError('model', str(name), MODELS)}")
+    raise SettingError("unknown-model", f"{UnknownNameError('model', str(name), MODELS)}", place="model.name")

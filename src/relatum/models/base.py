@@ -79,7 +79,9 @@ class Model(ABC):
     def __init__(self, graph: Hypergraph, settings: Settings | None = None, arities: Tensor | None = None) -> None:
         self.settings = settings if settings is not None else self.settings_type()
         if type(self.settings) is not self.settings_type:
-            raise SettingError(f"{type(self).__name__} takes {self.settings_type.__name__}, not {type(settings).__name__}")
+            raise SettingError(
+                "setting-type", f"{type(self).__name__} takes {self.settings_type.__name__}, not {type(settings).__name__}"
+            )
         self.graph = graph
         self.schema: Schema = graph.schema
         self.num_entities = len(graph.entities)
@@ -102,7 +104,9 @@ class Model(ABC):
         try:
             return self.init_parameters(cast("torch.Generator", _Shapes()), entities)
         except RuntimeError:  # more numbers than 64 bits can count
-            raise SettingError(f"{self.settings.path_of('dim')}: {self.settings.dim} is too large a number") from None
+            raise SettingError(
+                "unreadable-value", f"{self.settings.dim} is too large a number", place=self.settings.path_of("dim")
+            ) from None
 
     @hook
     def encode(self, parameters: Parameters, dropout_rng: torch.Generator | None = None) -> Parameters:

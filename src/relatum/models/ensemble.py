@@ -38,13 +38,24 @@ def joined(models: Sequence[Model], parameters: Sequence[Parameters]) -> tuple[M
     """
     first = models[0]
     if not isinstance(first, Summable):
-        raise SettingError(f"model: the sum of {first.title} models is no {first.title} model; train one seed")
+        raise SettingError(
+            "cannot-ensemble",
+            f"the sum of {first.title} models is no {first.title} model",
+            place="model",
+            remedy="train one seed",
+        )
     for other in models[1:]:
         same = type(other) is type(first) and replace(other.settings, dim=first.settings.dim) == first.settings
         if not same:
-            raise SettingError("model: an ensemble joins models with the same settings; only the dimension may differ")
+            raise SettingError(
+                "runs-not-alike",
+                "an ensemble joins models with the same settings; only the dimension may differ",
+                place="model",
+            )
         if other.graph.entities != first.graph.entities or other.schema != first.schema:
-            raise SettingError("model: an ensemble joins models of the same entities and relations")
+            raise SettingError(
+                "runs-not-alike", "an ensemble joins models of the same entities and relations", place="model"
+            )
     whole = type(first)(first.graph, first.joined_settings(models))
     return whole, first.joined_parameters(models, parameters)
 

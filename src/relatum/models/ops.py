@@ -35,7 +35,9 @@ def backend_for(values: Tensor) -> str:
     forced = os.environ.get("RELATUM_BACKEND")
     if forced:
         if forced not in BACKENDS:
-            raise SettingError(f"RELATUM_BACKEND: must be one of {', '.join(BACKENDS)}, not {forced!r}")
+            raise SettingError(
+                "bad-backend", f"must be one of {', '.join(BACKENDS)}, not {forced!r}", place="RELATUM_BACKEND"
+            )
         if forced == "numba" and not _numba_fits(values):
             return "eager"  # the compiled kernels know float32 on the CPU only
         return forced

@@ -45,7 +45,12 @@ def extremes_of(combine: Combine, candidates: Tensor) -> Extremes | None:
     if not isinstance(combine, WindowedSigma):
         return None
     if not can_count_parts(combine, candidates):
-        raise SettingError(f"model.sigma: {combine.sigma} cannot be ranked in parts here; take sigmoid, on the CPU")
+        raise SettingError(
+            "sigma-not-ranked-in-parts",
+            f"{combine.sigma} cannot be ranked in parts here",
+            place="model.sigma",
+            remedy="take sigmoid, on the CPU",
+        )
     windows = candidates.shape[1]
     if not len(candidates):
         return np.full(windows, np.inf, np.float32), np.full(windows, -np.inf, np.float32)

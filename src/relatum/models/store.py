@@ -64,9 +64,13 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
     try:
         config = parse_json(read_whole(folder / "config.json"))
         if type(config["format"]) is not int or config["format"] != _VERSION:
-            raise StoreError(f"{folder}: saved in format {config['format']}, but this version of relatum reads {_VERSION}")
+            raise StoreError(
+                "other-format",
+                f"saved in format {config['format']}, but this version of relatum reads {_VERSION}",
+                place=folder,
+            )
         if config["model"] not in MODELS:
-            raise StoreError(f"{folder}: unknown model {config['model']!r}")
+            raise StoreError("model-of-other-shape", f"unknown model {config['model']!r}", place=folder)
         model_type = MODELS[config["model"]]
         entities = _checked(folder / "entities.txt", config["entities"])
         relations = _checked(folder / "relations.txt", config["relations"]).decode()
@@ -80,7 +84,9 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
     except StoreError:
         raise
     except FileNotFoundError as error:
-        raise StoreError(f"{folder}: not a saved model, for {Path(str(error.filename)).name} is missing") from None
+        raise StoreError(
+            "incomplete-model", f"not a saved model, for {Path(str(error.filename)).name} is missing", place=folder
+        ) from None
     except (
         LookupError,
         TypeError,
@@ -91,7 +97,9 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
         RelatumError,
     ) as error:
         reason = " ".join(str(error).split())
-        raise StoreError(f"{folder}: a damaged or foreign model ({type(error).__name__}: {reason})") from None
+        raise StoreError(
+            "damaged-file", f"a damaged or foreign model ({type(error).__name__}: {reason})", place=folder
+        ) from None
 
 
 def write_own_tensors(path: Path, tensors: Mapping[str, Tensor], format_name: str, version: int, about: object) -> None:
@@ -144,7 +152,7 @@ def _tensors(path: Path) -> dict[str, Tensor]:
     stored = read_own_tensors(path, _FORMAT, _VERSION)
     if stored is None:
         path.stat()  # one that is not there is missing, not damaged
-        raise StoreError(f"{path}: damaged, or no parameters of format {_VERSION}")
+        raise StoreError("other-format", f"damaged, or no parameters of format {_VERSION}", place=path)
     return stored[0]
 
 
@@ -152,17 +160,30 @@ def _fitting(folder: Path, model: Model, tensors: dict[str, Tensor]) -> Paramete
     """Return the parameters if they are exactly those that the model has, in name, shape and type."""
     expected = model.parameter_shapes()
     for name in sorted(expected.keys() ^ tensors.keys()):
-        raise StoreError(f"{folder}: parameter {name!r} is {'missing' if name in expected else 'not one of the model'}")
+        raise StoreError(
+            "model-of-other-shape",
+            f"parameter {name!r} is {('missing' if name in expected else 'not one of the model')}",
+            place=folder,
+        )
     for name, wanted in expected.items():
         found = tensors[name]
         if found.dtype == torch.bfloat16 and name in model.entity_tables:
             found = tensors[name] = found.float()
         if found.shape != wanted.shape:
-            raise StoreError(f"{folder}: parameter {name!r} has shape {[*found.shape]}, not {[*wanted.shape]}")
+            raise StoreError(
+                "model-of-other-shape", f"parameter {name!r} has shape {[*found.shape]}, not {[*wanted.shape]}", place=folder
+            )
         if found.dtype != wanted.dtype:
-            raise StoreError(f"{folder}: parameter {name!r} is {found.dtype}, not {wanted.dtype}")
+            raise StoreError(
+                "model-of-other-shape", f"parameter {name!r} is {found.dtype}, not {wanted.dtype}", place=folder
+            )
         if not all_finite(found):
-            raise StoreError(f"{folder}: parameter {name!r} holds a number that is not finite; train the model again")
+            raise StoreError(
+                "model-of-other-shape",
+                f"parameter {name!r} holds a number that is not finite",
+                place=folder,
+                remedy="train the model again",
+            )
     return {name: tensors[name] for name in expected}
 
 
@@ -175,7 +196,7 @@ def _checked(path: Path, checksum: str) -> bytes:
     require_room(path)
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != checksum:
-        raise StoreError(f"{path}: not the names that the model was trained with")
+        raise StoreError("model-of-other-shape", "not the names that the model was trained with", place=path)
     return content
 
 

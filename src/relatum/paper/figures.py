@@ -249,7 +249,7 @@ def make_figures(results: Sequence[Result], out: Path) -> list[FigureFiles]:
     datasets = sorted({one.data for one in results})
     words = {data: file_word(data) for data in datasets}
     if len(set(words.values())) < len(words):
-        raise DataError("two datasets would give their figures one name; draw them one at a time")
+        raise DataError("no-results", "two datasets would give their figures one name", remedy="draw them one at a time")
     wanted = [(data, figure) for data in datasets for figure in FIGURES if figure != "window" or _has_windows(data, results)]
     drawn = []
     with styled(), progress("figures", len(wanted)) as advance:

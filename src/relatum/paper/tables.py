@@ -65,7 +65,9 @@ def fill_page(path: Path, tables: Iterable[Table]) -> None:
     before, begin, rest = path.read_text(encoding="utf-8").partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not begin or not end:
-        raise DataError(f"{path}: add the lines {_BEGIN.strip()} and {_END}, between which tables are written")
+        raise DataError(
+            "no-results", f"add the lines {_BEGIN.strip()} and {_END}, between which tables are written", place=path
+        )
     whole = before + begin + "\n".join(table.markdown() for table in tables) + end + after
     with atomic_file(path) as file:
         file.write(whole.encode())

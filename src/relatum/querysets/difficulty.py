@@ -75,11 +75,15 @@ class GradedFacts:
     def of(cls, split: Split, part: str) -> GradedFacts:
         """Return the facts of a split of which those of `part`, valid or test, are held out; all parts before are known."""
         if part not in PARTS:
-            raise SettingError(f"part: must be valid or test, not {part!r}")
+            raise SettingError("setting-out-of-range", f"must be valid or test, not {part!r}", place="part")
         known = split.train if part == "valid" else Hypergraph.union([split.train, split.valid])
         facts = cls(known, split.parts[part])
         if all(flags.all() for _, _, flags in facts.blocks.values()):
-            raise DataError(f"{split.source}: {part} has no fact that no part before it has, so no query has a hard answer")
+            raise DataError(
+                "no-queries",
+                f"{part} has no fact that no part before it has, so no query has a hard answer",
+                place=split.source,
+            )
         return facts
 
     def group(self, relation: str) -> FactGroup:

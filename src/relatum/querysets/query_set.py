@@ -156,7 +156,11 @@ def load_queries(directory: str | os.PathLike[str]) -> QuerySet:
     folder = Path(directory)
     for name in (_MANIFEST, _QUERIES):
         if not (folder / name).is_file():
-            raise DataError(f"{folder}: no queries here: there is no {name}; relatum queries DATA --out DIR writes them")
+            raise DataError(
+                "no-queries",
+                f"no queries here: there is no {name}; relatum queries DATA --out DIR writes them",
+                place=folder,
+            )
 
     def build(content: dict[str, Any]) -> tuple[QuerySet, Schema]:
         if sha256_of(folder / _QUERIES) != content["queries_sha256"]:
@@ -181,7 +185,7 @@ def _read_lines(path: Path, schema: Schema) -> Iterator[GradedQuery]:
                 yield GradedQuery.from_dict(json.loads(line), schema)
             except (RelatumError, LookupError, TypeError, ValueError, RecursionError) as error:
                 reason = f"no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
-                raise FormatError(path, number, f"damaged or foreign query: {reason}") from None
+                raise FormatError("damaged-file", path, number, f"damaged or foreign query: {reason}") from None
 
 
 def _relation(given: Mapping[str, Any]) -> RelationSchema:

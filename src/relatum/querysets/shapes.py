@@ -69,5 +69,5 @@ def find_shapes(names: Iterable[str]) -> list[Shape]:
     wanted = set(names)
     for name in wanted:
         if name not in SHAPES:
-            raise SettingError(f"unknown shape {name!r}; known: {', '.join(SHAPES)}")
+            raise SettingError("no-queries", f"unknown shape {name!r}; known: {', '.join(SHAPES)}")
     return [shape for shape in SHAPES.values() if not wanted or shape.name in wanted]

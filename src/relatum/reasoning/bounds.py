@@ -70,7 +70,11 @@ class ComparableScores:
     def require_complement(self) -> None:
         """Refuse complements where there are none: of the degrees of a model with exp."""
         if self.calibration is None and self.model.settings.sigma == "exp":
-            raise SettingError("a difference needs a complement, which sigma = exp does not have; use a calibrated run")
+            raise SettingError(
+                "no-closed-form",
+                "a difference needs a complement, which sigma = exp does not have",
+                remedy="use a calibrated run",
+            )
 
 
 _BYTES = 32  # of a lower and an upper bound and of intermediate results

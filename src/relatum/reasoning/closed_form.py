@@ -134,7 +134,8 @@ def require_reale(model: Model) -> ReAlE:
     """Return the model if it is one that the theorems are about."""
     if not isinstance(model, ReAlE):
         raise DataError(
-            f"relational algebra works on ReAlE only, for which it is proved; this model is {type(model).__name__}"
+            "needs-reale",
+            (f"relational algebra works on ReAlE only, for which it is proved; this model is {type(model).__name__}"),
         )
     return model
 
@@ -159,19 +160,20 @@ class _Space:
         """Refuse a node whose theorem asks for entities in [0, 1], where they are not."""
         if self.model.settings.entity_map == "none":
             raise SettingError(
-                f"{node.operation} has a closed form only for entities in [0, 1], but this model's entity_map is 'none'"
+                "no-closed-form",
+                (f"{node.operation} has a closed form only for entities in [0, 1], but this model's entity_map is 'none'"),
             )
 
 
 def _require_complement(model: ReAlE, reason: str) -> None:
     """Refuse what needs the complement, where there is none."""
     if model.settings.sigma == "exp":
-        raise SettingError(f"{reason}, which sigma = exp does not have: 1 - exp(x) is not exp of a sum")
+        raise SettingError("no-closed-form", f"{reason}, which sigma = exp does not have: 1 - exp(x) is not exp of a sum")
 
 
 @singledispatch
 def _form(node: Expression, space: _Space, *operands: ClosedForm) -> ClosedForm:
-    raise DataError(f"{node.operation} has no closed form; evaluate it on tuples instead")
+    raise DataError("no-closed-form", f"{node.operation} has no closed form", remedy="evaluate it on tuples instead")
 
 
 @_form.register
@@ -179,7 +181,7 @@ def _(node: Relation, space: _Space) -> ClosedForm:
     relation = torch.tensor(space.model.schema.id(node.name))
     known = space.model.schema[node.name]
     if known.arity != node.arity:
-        raise DataError(f"the expression is about {node.schema}, but the model has {known}")
+        raise DataError("other-relation", f"the expression is about {node.schema}, but the model has {known}")
     rows_of_relation = space.model.position_rows(relation, 0) + torch.arange(node.arity)
     form = Form(rows(space.tables["relations"], rows_of_relation), rows(space.tables["bias"], relation))
     return ClosedForm(form, Bound.EQUAL, form, form)

@@ -117,8 +117,11 @@ def plan_of(expression: Expression) -> Plan:
         sizes[node] = 1 + sum(sizes[child] for child in node.children)  # a shared part is evaluated wherever it occurs
     if sizes[expression] > _MOST_NODES or expression.depth > _MOST_DEPTH:
         raise DataError(
-            f"a model can evaluate expressions of up to {_MOST_NODES} operations and depth {_MOST_DEPTH}; "
-            f"this one has {sizes[expression]} operations and depth {expression.depth}"
+            "expression-too-deep",
+            (
+                f"a model can evaluate expressions of up to {_MOST_NODES} operations and depth {_MOST_DEPTH}; "
+                f"this one has {sizes[expression]} operations and depth {expression.depth}"
+            ),
         )
     return _plan(expression, tuple(range(expression.arity)), itertools.count(expression.arity))
 
@@ -156,7 +159,11 @@ def _projections(node: Plan) -> list[Exists]:
 
 @singledispatch
 def _plan(node: Expression, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    raise DataError(f"a model cannot evaluate {node.operation}: it has no closed form; ask by run.joined, or on tuples")
+    raise DataError(
+        "no-closed-form",
+        f"a model cannot evaluate {node.operation}: it has no closed form",
+        remedy="ask by run.joined, or on tuples",
+    )
 
 
 @_plan.register

@@ -24,7 +24,7 @@ class Query:
 
     def __post_init__(self) -> None:
         if (given := len(self.arguments)) != (arity := self.expression.arity):
-            raise DataError(f"{self.expression} takes {arity} arguments, not {given}")
+            raise DataError("argument-count", f"{self.expression} takes {arity} arguments, not {given}")
 
     @property
     def open(self) -> list[int]:

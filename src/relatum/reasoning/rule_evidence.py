@@ -54,14 +54,16 @@ def model_evidence(reasoner: Reasoner, rule: Rule, *, most: int = 200, seed: int
     rng = np.random.default_rng(seed)
     known = reasoner.facts.distinct().table(rule.head.name).columns
     if not known.shape[1]:
-        raise DataError(f"{rule.head.name}: no known facts, so the rule cannot be checked on the model")
+        raise DataError("unusable-rule", "no known facts, so the rule cannot be checked on the model", place=rule.head.name)
     facts = known[:, np.sort(rng.permutation(known.shape[1])[:most])]
     others = _negatives(known, facts, reasoner.facts, rng)
     tuples = torch.from_numpy(np.concatenate([facts, others], axis=1).astype(np.int64))
     head = Relation(RelationSchema(rule.head.name, rule.head.arity))
     found = [reasoner.probability(expression, tuples) for expression in (head, rule.body)]
     if found[0] is None or found[1] is None:
-        raise DataError("the run has no calibration, so scores of different relations cannot be compared")
+        raise DataError(
+            "no-probabilities", "the run has no calibration, so scores of different relations cannot be compared"
+        )
     apart = np.abs(found[0] - found[1])
     count = facts.shape[1]
     return ModelEvidence(

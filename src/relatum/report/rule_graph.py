@@ -42,7 +42,9 @@ def drawing_for(path: str | os.PathLike[str]) -> Callable[[Iterable[Rule]], str]
         ".dot": (rules_dot, _DOT_MARK),
     }
     if (suffix := Path(path).suffix.lower()) not in forms:
-        raise RelatumError(f"{path}: rules are drawn as text for Mermaid (.mmd) or for Graphviz (.dot)")
+        raise RelatumError(
+            "unknown-drawing", "rules are drawn as text for Mermaid (.mmd) or for Graphviz (.dot)", place=path
+        )
     draw, mark = forms[suffix]
     require_own(Path(path), mark)
     return draw

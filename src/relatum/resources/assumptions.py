@@ -32,10 +32,16 @@ def facts_assumed(run: Run, facts: Sequence[str]) -> list[Assumed]:
         parsed = parse_question(bounded_text(text, "a fact"), run.schema)
         if parsed.open or parsed.free:
             raise DataError(
-                f"{parsed}: a fact to assume names an entity for every position of {run.schema[parsed.relation]}"
+                "not-a-fact",
+                f"a fact to assume names an entity for every position of {run.schema[parsed.relation]}",
+                place=parsed,
             )
         if parsed.relation in run.definitions:
-            raise DataError(f"{parsed}: {parsed.relation} is a defined relation: its facts follow from those of others")
+            raise DataError(
+                "defined-relation",
+                f"{parsed.relation} is a defined relation: its facts follow from those of others",
+                place=parsed,
+            )
         found[_named(run, parsed)] = None
     return list(found)
 
@@ -122,8 +128,8 @@ def _define(run: Run, name: str, text: str) -> None:
         else:
             read = parse(text, run.schema)
             if name in run.schema or name in views_of(run):
-                raise DataError("there is a relation of this name already")
+                raise DataError("name-taken", "there is a relation of this name already")
             expression = run.parsed(Query(read, (None,) * read.arity)).expression
             define_view(run, name, View(expression, columns_of(RelationSchema(name, read.arity, read.roles))))
     except RelatumError as error:
-        raise DataError(f"definition of {name!r}: {error}") from None
+        raise error.within(f"definition of {name!r}") from None

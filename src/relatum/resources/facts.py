@@ -59,7 +59,9 @@ def facts_of(
     """
     limit = bounded("limit", limit, MOST_FACTS)
     if role is not None and (entity is None or relation is None):
-        raise SettingError("role: says where an entity stands in a relation; give both of these too")
+        raise SettingError(
+            "option-needs-option", "says where an entity stands in a relation", place="role", remedy="give both of these too"
+        )
     schema = None if relation is None else run.schema[relation]
     position = None if role is None or schema is None else schema.position(role)
     name = None if entity is None else run.entities[run.entity_id(entity)]
@@ -128,7 +130,9 @@ def offset_of(token: str | None, *wanted: object) -> int:
         raw = b""
     offset = int.from_bytes(raw[:_OFFSET], "big")
     if len(raw) != _OFFSET + _CHECK or token.rstrip("=") != token_of(offset, *wanted):  # one spelling of several
-        raise DataError("this token leads to no page of what is wanted here; start again without it")
+        raise DataError(
+            "foreign-token", "this token leads to no page of what is wanted here", remedy="start again without it"
+        )
     return offset
 
 

@@ -36,27 +36,29 @@ def bounded(name: str, value: object, most: int) -> int:
     """Return a number that a caller gave, from 1 to `most`; another is refused."""
     found = whole_number(name, value)
     if found > most:
-        raise SettingError(f"{name}: must be at most {most:,}, not {found:,}")
+        raise SettingError("over-limit", f"must be at most {most:,}, not {found:,}", place=name)
     return found
 
 
 def bounded_seconds(seconds: float) -> float:
     """Return how long a question may take; refused if it is nothing, or too long."""
     if not math.isfinite(seconds) or not 0 < seconds <= MOST_SECONDS:
-        raise SettingError(f"seconds: must be above 0 and at most {MOST_SECONDS:g}, not {seconds:g}")
+        raise SettingError(
+            "setting-out-of-range", f"must be above 0 and at most {MOST_SECONDS:g}, not {seconds:g}", place="seconds"
+        )
     return float(seconds)
 
 
 def bounded_text(text: str, what: str = "the text") -> str:
     """Return a text that a caller gave; refused if it is too long, or has too many brackets within each other."""
     if len(text) > MOST_TEXT:
-        raise DataError(f"{what} has {len(text):,} characters, and at most {MOST_TEXT:,} are read")
+        raise DataError("over-limit", f"{what} has {len(text):,} characters, and at most {MOST_TEXT:,} are read")
     depth = 0
     for sign in text:
         if sign in "([":
             depth += 1
             if depth > MOST_DEPTH:
-                raise DataError(f"{what} has more than {MOST_DEPTH} brackets within each other")
+                raise DataError("over-limit", f"{what} has more than {MOST_DEPTH} brackets within each other")
         elif sign in ")]":
             depth = max(0, depth - 1)
     return text
@@ -67,7 +69,7 @@ def one_at_a_time(run: Run, name: str, seconds: float) -> Iterator[None]:
     """Let one thread at a time do something with a run; others wait, and are refused after so many seconds."""
     lock = run.remembered(f"lock of {name}", threading.Lock)
     if not lock.acquire(timeout=seconds):
-        raise BusyError(f"other {name} are at work; try again in a moment")
+        raise BusyError("busy", f"other {name} are at work", remedy="try again in a moment")
     try:
         yield
     finally:

@@ -103,7 +103,7 @@ def query(run: Run, text: str, k: int = 10, *, new_only: bool = False, seconds: 
     if language == "question":
         return _question(run, text, k, new_only=new_only, seconds=seconds)
     if language == "sql" and new_only:
-        raise SettingError("new_only: SQL says it in the query, with AND NOT known")
+        raise SettingError("read-only", "SQL says it in the query, with AND NOT known", place="new_only")
     with one_at_a_time(run, "queries", seconds):  # what joins have found out is kept with the run
         if language == "algebra":
             found = run.joined(_parsed(run, text), k, new_only=new_only, seconds=seconds)
@@ -138,7 +138,7 @@ def _parsed(run: Run, text: str) -> Query:
 def _of_sql(run: Run, text: str, k: int, seconds: float) -> QueryRows:
     found = answer_sql(run, text, seconds=seconds, rows=k, read_only=True)
     if not isinstance(found, QueryRows):
-        raise DataError("this statement changes the run, and here it is only read")
+        raise DataError("read-only", "this statement changes the run, and here it is only read")
     return found
 
 

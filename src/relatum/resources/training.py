@@ -78,7 +78,7 @@ _POINTS = 2000  # of a curve: more do not show
 def training(folder: Path) -> TrainingView:
     """Return how the training of the run in a directory went or goes; the journal is only read."""
     if not (folder / SPEC).exists():
-        raise RelatumError(f"{folder.name}: {why_no_run(folder)}")
+        raise RelatumError("not-a-run", why_no_run(folder), place=folder.name)
     spec, environment = Spec.of_run(folder / SPEC), read_environment(folder)
     history = read_history(folder / JOURNAL)
     return TrainingView(

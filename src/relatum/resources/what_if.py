@@ -56,7 +56,7 @@ def what_if(
     given = dict(definitions or {})
     for name, count, most in (("facts", len(facts), MOST_ASSUMED), ("definitions", len(given), MOST_DEFINITIONS)):
         if count > most:
-            raise SettingError(f"{name}: at most {most} can be given at once, not {count}")
+            raise SettingError("over-limit", f"at most {most} can be given at once, not {count}", place=name)
     assumed = facts_assumed(run, facts)
     wider = run_with(run, assumed, given)
     refs = tuple(fact_ref(run, *one, source=known_fact(run, *one).source or "assumed") for one in assumed)

@@ -34,7 +34,7 @@ def mine_rules(
         least: the least number of stored tuples of a head.
     """
     if observed is not None and not 0 < observed <= 1:
-        raise SettingError(f"observed: must be above 0, up to 1, not {observed!r}")
+        raise SettingError("setting-out-of-range", f"must be above 0, up to 1, not {observed!r}", place="observed")
     if observed is None and heads is not None:
         observed = estimate_observed_share(graph, least=least).assumed  # a few heads tell too little of it
     store = Store(graph)

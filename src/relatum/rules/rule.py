@@ -68,7 +68,7 @@ class Rule:
         if self.kind != RuleKind.WITHIN:
             return text
         if any(len(node.children) > 1 for node in self._nodes):
-            raise DataError(f"{self}: only a body of one relation can be written from head to body")
+            raise DataError("unusable-rule", "only a body of one relation can be written from head to body", place=self)
         return text.replace(" <- ", " -> ", 1)
 
     @property
@@ -114,5 +114,5 @@ def examples(rule: Rule, graph: Hypergraph, most: int = 3) -> Examples:
 def predictions(rule: Rule, graph: Hypergraph) -> TupleTable:
     """Return the tuples that a rule predicts for its head and that are not stored; a `within` rule predicts none."""
     if rule.kind == RuleKind.WITHIN:
-        raise DataError(f"{rule}: a `within` rule only bounds its head and predicts no facts")
+        raise DataError("unusable-rule", "a `within` rule only bounds its head and predicts no facts", place=rule)
     return evaluate(Difference(rule.body, Relation(graph.schema[rule.head.name])), graph)

@@ -275,22 +275,28 @@ def question_of(given: object, arguments: Sequence[object], roles: Mapping[str, 
     if (arguments or roles) and (
         isinstance(given, Question) or (isinstance(given, str) and "(" in given and given not in schema)
     ):
-        raise DataError(f"{given}: this says all of the question, so it takes no more arguments; say k=... for more answers")
+        raise DataError(
+            "not-a-question",
+            "this says all of the question, so it takes no more arguments",
+            place=given,
+            remedy="say k=... for more answers",
+        )
     if isinstance(given, Question):
         return given
     if isinstance(given, list | tuple) and given and not arguments and not roles:
         given, *arguments = given
     if not isinstance(given, str):
         raise DataError(
-            f"a question is a text such as 'sold(drew, ?, book)', or a relation and its arguments, not {given!r}"
+            "not-a-question",
+            (f"a question is a text such as 'sold(drew, ?, book)', or a relation and its arguments, not {given!r}"),
         )
     if not arguments and not roles:
         return parse_question(given, schema)
     relation = schema[given]
     if roles and arguments:
-        raise DataError(f"{relation}: name the arguments by position or by role, not both")
+        raise DataError("mixed-arguments", "name the arguments by position or by role, not both", place=relation)
     if arguments and len(arguments) != relation.arity:
-        raise DataError(f"{relation} takes {relation.arity} arguments, not {len(arguments)}")
+        raise DataError("argument-count", f"{relation} takes {relation.arity} arguments, not {len(arguments)}")
     found = dict(enumerate(arguments)) or {relation.position(role): value for role, value in roles.items()}
     free = frozenset(range(relation.arity)) - found.keys()
     filled = tuple(_entity(found.get(position)) for position in range(relation.arity))

@@ -137,5 +137,7 @@ def column_quality(run: Trained, part: str = "test") -> ColumnQualities:
                 )
             advance(1)
     if not found:
-        raise DataError(f"{run.name}: there are no {part} cells; import with --{part} 0.1")
+        raise DataError(
+            "no-held-out-cells", f"there are no {part} cells", place=run.name, remedy=f"import with --{part} 0.1"
+        )
     return ColumnQualities(found, part)

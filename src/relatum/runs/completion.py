@@ -68,7 +68,7 @@ def complete(
     if coverage is not None:
         require_promise(run, question, coverage)
     if not question.open:
-        raise DataError(f"{question}: at least one position must be open (a ?)")
+        raise DataError("nothing-open", "at least one position must be open (a ?)", place=question)
     schema = run.schema[question.relation]
     roles = field_names(schema, question.open)
     given = run.entities_of(question)
@@ -93,7 +93,11 @@ def complete(
 def score(run: Trained, question: Question) -> FactScore:
     """Return what the run thinks of a fact."""
     if question.open or question.free:
-        raise DataError(f"{question}: a fact to score names an entity for every position of {run.schema[question.relation]}")
+        raise DataError(
+            "nothing-open",
+            f"a fact to score names an entity for every position of {run.schema[question.relation]}",
+            place=question,
+        )
     columns, scorer = run.entities_of(question), run.scorer(question.relation)
     scores, sources = _scores(scorer, columns), _known_facts(run, question, columns)[1]
     (one,) = _answers(run, question, scorer, columns, scores, sources)

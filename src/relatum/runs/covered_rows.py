@@ -90,22 +90,34 @@ def _link_of(expression: Expression, query: str) -> tuple[Conjunction, Stored]:
     """Return a query as a conjunction, and the one fact of it that holds what is selected; anything else is refused."""
     alternatives = alternatives_of(expression)
     if len(alternatives) != 1:
-        raise DataError(f"{query}: coverage needs one link; of alternatives (OR, IN, UNION) nothing is promised together")
+        raise DataError(
+            "coverage-needs-one-link",
+            "coverage needs one link; of alternatives (OR, IN, UNION) nothing is promised together",
+            place=query,
+        )
     (one,) = alternatives
     if one.negations or one.unequal:
-        raise DataError(f"{query}: coverage needs one link; of what must not be (NOT, EXCEPT, <>) nothing is promised")
+        raise DataError(
+            "coverage-needs-one-link",
+            "coverage needs one link; of what must not be (NOT, EXCEPT, <>) nothing is promised",
+            place=query,
+        )
     selected = {term for term in one.head if isinstance(term, int)}
     if len(selected) != 1:
         raise DataError(
-            f"{query}: coverage needs one column that is open, not {len(selected)}; "
-            + ("give the others a value" if selected else "leave one without a value")
+            "coverage-needs-one-gap",
+            f"coverage needs one column that is open, not {len(selected)}",
+            place=query,
+            remedy="give the others a value" if selected else "leave one without a value",
         )
     (name,) = selected
     links = [atom for atom in one.atoms if name in atom.variables]
     if len(links) != 1 or links[0].terms.count(name) != 1:
         several = " and ".join(dict.fromkeys(as_written(atom.relation) for atom in links))
         raise DataError(
-            f"{query}: coverage needs the selected column in one fact alone; it stands {_times(links, name)}, in {several}"
+            "coverage-needs-one-link",
+            (f"coverage needs the selected column in one fact alone; it stands {_times(links, name)}, in {several}"),
+            place=query,
         )
     return one, links[0]
 
@@ -123,8 +135,12 @@ def _rest_of(
     open_ones = [name for name in needed if not any(name in atom.variables for atom in others)]
     if open_ones:
         raise DataError(
-            f"{query}: coverage needs a value at every other position of {as_written(link.relation)}; "
-            f"{len(open_ones)} of them may hold anything"
+            "coverage-needs-one-link",
+            (
+                f"coverage needs a value at every other position of {as_written(link.relation)}; {len(open_ones)}"
+                " of them may hold anything"
+            ),
+            place=query,
         )
     if not others:
         return {}, ()
@@ -132,15 +148,25 @@ def _rest_of(
     work = Work(facts, conjunction_by("minimum"), limit)
     found = list(itertools.islice(Search(work, rest).run(), 2))
     if limit.stopped:
-        raise DataError(f"{query}: coverage needs known facts for all but one link, which took too long to look up")
+        raise DataError(
+            "coverage-needs-one-link",
+            "coverage needs known facts for all but one link, which took too long to look up",
+            place=query,
+        )
     if not found:
         raise DataError(
-            f"{query}: coverage needs known facts for all but {as_written(link.relation)}; the rest does not follow from any"
+            "coverage-needs-one-link",
+            (f"coverage needs known facts for all but {as_written(link.relation)}; the rest does not follow from any"),
+            place=query,
         )
     if len(found) > 1:
         raise DataError(
-            f"{query}: coverage needs one question; known facts leave several for {as_written(link.relation)}, "
-            "so give that position a value"
+            "coverage-needs-one-link",
+            (
+                f"coverage needs one question; known facts leave several for {as_written(link.relation)}, so "
+                "give that position a value"
+            ),
+            place=query,
         )
     (witness,) = witnesses_of(work, rest, [found[0].assignment])
     return found[0].assignment, witness

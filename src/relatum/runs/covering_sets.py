@@ -37,18 +37,33 @@ def require_promise(run: Trained, question: Question, coverage: float) -> None:
     """Refuse a coverage that cannot be promised for a question, whatever is known about it."""
     require_coverage(coverage)
     if len(question.open) != 1 or question.free:
-        raise DataError(f"{question}: coverage needs one open position (a ?), and an entity at every other one")
+        raise DataError(
+            "coverage-needs-one-gap",
+            "coverage needs one open position (a ?), and an entity at every other one",
+            place=question,
+        )
     if question.relation in run.definitions:
         raise DataError(
-            f"{question}: coverage is for stored relations; {question.relation} was defined, and no fact of it held out"
+            "coverage-not-promised",
+            f"coverage is for stored relations; {question.relation} was defined, and no fact of it held out",
+            place=question,
         )
     if run.spec.training.refit:
         raise DataError(
-            f"{run.name}: coverage needs validation facts that the model has not learned; it was refitted on them, "
-            "so train without training.refit"
+            "coverage-needs-validation",
+            (
+                "coverage needs validation facts that the model has not learned; it was refitted on them, so "
+                "train without training.refit"
+            ),
+            place=run.name,
         )
     if run.answer_calibration is None:
-        raise DataError(f"{run.name}: coverage needs answers calibrated on validation facts; train a new run, with some")
+        raise DataError(
+            "coverage-needs-one-link",
+            "coverage needs answers calibrated on validation facts",
+            place=run.name,
+            remedy="train a new run, with some",
+        )
 
 
 def covering_set(run: Trained, scorer: CandidateScorer, position: int, question: Ids, coverage: float) -> CoveringSet:
@@ -66,7 +81,9 @@ def covering_set(run: Trained, scorer: CandidateScorer, position: int, question:
     """
     sets, calibration = run.answer_sets_by_facts, run.answer_calibration
     if sets is None or calibration is None:
-        raise DataError(f"{run.name}: coverage needs validation facts; train a run with some")
+        raise DataError(
+            "coverage-needs-validation", "coverage needs validation facts", place=run.name, remedy="train a run with some"
+        )
     limit = sets.limit(scorer.relation, position, coverage)
     entities, scores, found = conformities(calibration, scorer, position, question)
     size = int(np.count_nonzero(found >= limit.least))  # the first ones: a higher score always conforms better

@@ -54,7 +54,9 @@ def definitions_held(folder: Path) -> Iterator[None]:
             announce(f"{folder}: waiting for another process ...")
             lock.acquire(timeout=_PATIENCE)
     except Timeout:
-        raise RelatumError(f"{folder}: another process is training this run, or defining a relation; try again") from None
+        raise RelatumError(
+            "run-in-use", "another process is training this run, or defining a relation", place=folder, remedy="try again"
+        ) from None
     try:
         yield
     finally:
@@ -66,9 +68,9 @@ def with_definition(
 ) -> dict[str, Expression]:
     """Return the definitions with one more, which may be made from those before it; its name must be free."""
     if name in schema or name in definitions:
-        raise DataError(f"there is a relation {name!r} already")
+        raise DataError("name-taken", f"there is a relation {name!r} already")
     if name in OPERATIONS:
-        raise DataError(f"{name!r} is the name of an operation")
+        raise DataError("name-taken", f"{name!r} is the name of an operation")
     found = {**definitions, name: expanded(expression, definitions)}
     defined_schema(schema, found)  # refuses a name that no relation can have
     return found

@@ -82,10 +82,15 @@ def load_facts(folder: Path) -> Split:
     """Return the facts of a run, which must be those that it began with."""
     split = load_columns(folder / _FACTS, _KEY)
     if split is None:
-        raise RelatumError(f"{folder}: its facts ({_FACTS}) are missing or damaged")
+        raise RelatumError("missing-part", f"its facts ({_FACTS}) are missing or damaged", place=folder)
     wanted = read_environment(folder).get("facts")
     if wanted is not None and wanted != sha256_of(folder / _FACTS):
-        raise RelatumError(f"{folder}: its facts ({_FACTS}) are not those that it was trained on; put these back")
+        raise RelatumError(
+            "other-facts",
+            f"its facts ({_FACTS}) are not those that it was trained on",
+            place=folder,
+            remedy="put these back",
+        )
     return replace(split, rows=load_rows(folder) if _has(folder, ROWS) else None)
 
 
@@ -134,7 +139,7 @@ def _has(folder: Path, name: str) -> bool:
     if is_there(folder / name):
         return True
     if name in read_environment(folder).get("files", ()):
-        raise RelatumError(f"{folder}: {name} is missing, a part of the run; put it back")
+        raise RelatumError("missing-part", f"{name} is missing, a part of the run", place=folder, remedy="put it back")
     return False
 
 
@@ -168,21 +173,21 @@ def read_environment(folder: Path) -> dict[str, Any]:
 
 def _environment(content: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(content, dict):
-        raise DataError("it should be an object")
+        raise DataError("damaged-file", "it should be an object")
     for name in ("versions", "checksums"):
         texts = content.get(name, {})
         if not (isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values())):
-            raise DataError(f"its `{name}` should be texts by name")
+            raise DataError("damaged-file", f"its `{name}` should be texts by name")
     updates = content.get("updates", [])
     if not (isinstance(updates, list) and all(isinstance(one, dict) for one in updates)):
-        raise DataError("its `updates` should be a list of objects")
+        raise DataError("damaged-file", "its `updates` should be a list of objects")
     if not all(type(one.get(name)) is int for one in updates for name in ("added", "new_entities")):
-        raise DataError("its `updates` should say how many facts were added, and how many new entities came")
+        raise DataError("damaged-file", "its `updates` should say how many facts were added, and how many new entities came")
     if not isinstance(content.get("facts"), str | None):
-        raise DataError("its `facts` should be a checksum")
+        raise DataError("damaged-file", "its `facts` should be a checksum")
     files = content.get("files", [])
     if not (isinstance(files, list) and all(isinstance(name, str) for name in files)):
-        raise DataError("its `files` should be a list of names")
+        raise DataError("damaged-file", "its `files` should be a list of names")
     return content
 
 

@@ -91,7 +91,12 @@ def doubtful_facts(run: Trained, relations: Sequence[str], k: int = 20) -> list[
     k, ids = whole_number("k", k), []
     for name in relations:
         if name in run.definitions:
-            raise DataError(f"{name}: is a defined relation; doubt the facts of those that it is defined by")
+            raise DataError(
+                "defined-relation",
+                "is a defined relation",
+                place=name,
+                remedy="doubt the facts of those that it is defined by",
+            )
         ids.append(run.model.schema.id(run.model.schema[name].name))
     evidence, (_, *held_out) = run.rules_of_facts, run.split.parts.values()
     cells = sum(run.table(run.model.schema[one].name).columns.size for one in ids)

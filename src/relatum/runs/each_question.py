@@ -50,7 +50,9 @@ def each_question(
     double quotes, all of these are entities. One position is open, at least one varies, and none is left out.
     """
     if not isinstance(given, str):
-        raise DataError(f"questions are a text such as 'sold(*, ?)', or a relation and its arguments, not {given!r}")
+        raise DataError(
+            "not-a-question", f"questions are a text such as 'sold(*, ?)', or a relation and its arguments, not {given!r}"
+        )
     if not arguments and not roles:
         reader = Reader(given)
         relation = _stored(run, reader.word("a relation").name)
@@ -59,10 +61,10 @@ def each_question(
         return _question(run, relation, words, given)
     relation = _stored(run, given)
     if arguments and roles:
-        raise DataError(f"{relation}: name the arguments by position or by role, not both")
+        raise DataError("mixed-arguments", "name the arguments by position or by role, not both", place=relation)
     values = dict(enumerate(arguments)) or {relation.position(role): value for role, value in (roles or {}).items()}
     if len(values) != relation.arity or len(values) <= max(values):
-        raise DataError(f"{relation} takes {relation.arity} arguments, not {len(values)}")
+        raise DataError("argument-count", f"{relation} takes {relation.arity} arguments, not {len(values)}")
     words = {position: _word(value) for position, value in values.items()}
     shown = ", ".join(as_written(words[position].name) for position in range(relation.arity))
     return _question(run, relation, words, f"{as_written(relation.name)}({shown})")
@@ -114,7 +116,12 @@ def combinations_of(run: Trained, question: EachQuestion, *, all_entities: bool 
     allowed, every = run.allowed_entities(question.relation.name), np.arange(len(run.entities), dtype=np.int32)
     sides = [every if (side := allowed[position]) is None else side for position in question.varying]
     if (count := math.prod(map(len, sides))) > _MOST:
-        raise DataError(f"{question}: these are {count:,} questions; ask for those only that known facts have, or vary less")
+        raise DataError(
+            "too-many-questions",
+            f"these are {count:,} questions",
+            place=question,
+            remedy="ask for those only that known facts have, or vary less",
+        )
     return Combinations(question, sides)
 
 
@@ -122,7 +129,9 @@ def _stored(run: Trained, name: str) -> RelationSchema:
     """Return the relation of a name, unless it is one that was defined."""
     relation = run.schema[name]
     if name in run.definitions:
-        raise DataError(f"{name} is defined by an expression, and only stored relations are completed in bulk")
+        raise DataError(
+            "defined-relation", f"{name} is defined by an expression, and only stored relations are completed in bulk"
+        )
     return relation
 
 
@@ -136,12 +145,17 @@ def _question(run: Trained, relation: RelationSchema, words: Mapping[int, Word],
     opened = [position for position, name in bare.items() if name == _OPEN]
     varying = [position for position, name in bare.items() if name is not None and name in (_EVERY, roles[position])]
     if len(opened) != 1:
-        raise DataError(f"{text}: exactly one position must be open (a ?), not {len(opened)}")
+        raise DataError("one-open-position", f"exactly one position must be open (a ?), not {len(opened)}", place=text)
     given = np.zeros(relation.arity, np.int32)
     for position in sorted(words.keys() - {*opened, *varying}):
         given[position] = _entity(run, relation, position, words[position])
     if not varying:  # last: a role that is not written well is no entity either
-        raise DataError(f"{text}: nothing varies; write * or a role's own name where each entity is to be tried")
+        raise DataError(
+            "nothing-varies",
+            "nothing varies",
+            place=text,
+            remedy="write * or a role's own name where each entity is to be tried",
+        )
     return EachQuestion(relation, opened[0], tuple(sorted(varying)), given, text)
 
 
@@ -156,7 +170,9 @@ def _entity(run: Trained, relation: RelationSchema, position: int, word: Word) -
             raise
         if word.name in roles:
             raise DataError(
-                f"{relation}: {word.name} stands at position {roles.index(word.name)}, and here {column}; "
-                f"write {column} or * to vary it"
+                "misplaced-role",
+                f"{word.name} stands at position {roles.index(word.name)}, and here {column}",
+                place=relation,
+                remedy=f"write {column} or * to vary it",
             ) from None
         raise UnknownNameError(f"{error.kind} or role", word.name, (*close, *error.nearest)) from None

@@ -21,13 +21,13 @@ def join(runs: Sequence[Kind]) -> Kind:
     all runs together, since their scores are summed. Relations that were defined on a run are not taken over.
     """
     if len(runs) < 2:
-        raise SettingError("an ensemble joins at least two runs")
+        raise SettingError("runs-not-alike", "an ensemble joins at least two runs")
     first = runs[0]
     for other in runs[1:]:
         if other.split.checksums != first.split.checksums or any(
             len(other.split.parts[name]) != len(part) for name, part in first.split.parts.items()
         ):
-            raise RelatumError(f"{other.name}: was trained on other facts than {first.name}")
+            raise RelatumError("other-training-facts", f"was trained on other facts than {first.name}", place=other.name)
     model, parameters = joined([run.model for run in runs], [run.parameters for run in runs])
     members = [_member(run) for run in runs]
     evidence = [run.evidence for run in runs if run.evidence is not None]

@@ -94,7 +94,7 @@ def read_experiments(path: Path, seeds: Iterable[int] | None = None) -> list[Exp
         own = given.pop("seeds", [given.get("seed", 0)])
         ensemble = given.pop("ensemble", False)
         if type(ensemble) is not bool:
-            raise SettingError(f"ensemble: must be true or false, not {ensemble!r}")
+            raise SettingError("setting-out-of-range", f"must be true or false, not {ensemble!r}", place="ensemble")
         chosen = _checked_seeds(own if seeds is None else list(seeds))
         several = ensemble and len(chosen) > 1
         if VARY not in given:
@@ -103,34 +103,36 @@ def read_experiments(path: Path, seeds: Iterable[int] | None = None) -> list[Exp
         points = {f"{path.stem}-{file_word(str(value))}": merged(given, nested(setting, value)) for value in values}
         found = [Experiment(name, Spec.from_dict(point), chosen, several) for name, point in points.items()]
         if len({_hash(one.spec.to_dict()) for one in found}) < len(values):
-            raise SettingError(f"{VARY}.{setting}: names a value twice")
+            raise SettingError("bad-series", "names a value twice", place=f"{VARY}.{setting}")
     except SettingError as error:
-        raise SettingError(f"{path}: {error}") from None
+        raise error.within(path) from None
     return found
 
 
 def _checked_seeds(listed: Any) -> tuple[int, ...]:
     if not isinstance(listed, list) or not listed or not all(type(seed) is int and seed >= 0 for seed in listed):
-        raise SettingError("seeds: must be a list of whole numbers from 0 up, such as [0, 1, 2]")
+        raise SettingError(
+            "setting-out-of-range", "must be a list of whole numbers from 0 up, such as [0, 1, 2]", place="seeds"
+        )
     if len(set(listed)) < len(listed):
-        raise SettingError("seeds: names a seed twice")
+        raise SettingError("bad-seeds", "names a seed twice", place="seeds")
     return tuple(listed)
 
 
 def _varied(given: Any) -> tuple[str, list[Any]]:
     """Return the path of the setting that a table varies, and its values."""
     if not isinstance(given, Mapping):
-        raise SettingError(f"{VARY}: must be a table")
+        raise SettingError("setting-out-of-range", "must be a table", place=VARY)
     path = ""
     while isinstance(given, Mapping):
         if len(given) != 1:
-            raise SettingError(f"{VARY}: vary one setting, such as model.window = [1, 2, 4]")
+            raise SettingError("one-setting-varies", "vary one setting, such as model.window = [1, 2, 4]", place=VARY)
         ((key, given),) = given.items()
         path = f"{path}.{key}" if path else key
     if path in ("seed", "seeds"):
-        raise SettingError(f"{VARY}: seeds are not a setting to compare; write seeds = [0, 1, 2]")
+        raise SettingError("bad-series", "seeds are not a setting to compare", place=VARY, remedy="write seeds = [0, 1, 2]")
     if not isinstance(given, list) or not given or not all(isinstance(value, str | float | int) for value in given):
-        raise SettingError(f"{VARY}.{path}: must be a list of values, such as [1, 2, 4]")
+        raise SettingError("setting-out-of-range", "must be a list of values, such as [1, 2, 4]", place=f"{VARY}.{path}")
     return path, given
 
 

@@ -70,14 +70,14 @@ def fill(
 def rows_of(run: Trained) -> RowStore:
     """Return the rows of a run's tables, or refuse a run that has none."""
     if run.split.rows is None:
-        raise DataError(f"{run.name}: its data was not imported from tables, so there are no cells to fill")
+        raise DataError("no-cells", "its data was not imported from tables, so there are no cells to fill", place=run.name)
     return run.split.rows
 
 
 def models_of(run: Trained) -> ColumnModels:
     """Return the models of a run's columns, or refuse a run that has none."""
     if run.columns is None:
-        raise DataError(f"{run.name}: has no models of columns; train it again")
+        raise DataError("no-column-models", "has no models of columns", place=run.name, remedy="train it again")
     return run.columns
 
 

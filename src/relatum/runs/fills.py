@@ -126,7 +126,7 @@ class Fills(Records[Fill]):
         A group of several numbers or dates is left out: its probability is that of the group, not of the middle value.
         """
         if not 0 <= least <= 1:
-            raise SettingError(f"min_probability {least}: must be from 0 to 1")
+            raise SettingError("setting-out-of-range", f"min_probability {least}: must be from 0 to 1")
         changes, left = [], {"without_key": 0, "groups": 0, "unsure": 0}
         for one in self:
             if one.probability < least:

@@ -207,25 +207,32 @@ def begin(folder: Path, spec: Spec, facts: Split) -> None:
 def require_resumable(folder: Path) -> None:
     """Refuse a directory without a run that training could go on in."""
     if not (folder / SPEC).exists():
-        raise RelatumError(f"{folder}: not a run (there is no {SPEC})")
+        raise RelatumError("not-a-run", f"not a run (there is no {SPEC})", place=folder)
     environment = read_environment(folder)
     for key, came_from in (("updates", "an update"), ("ensemble", "several runs")):
         if environment.get(key):
             reason = f"this run comes from {came_from} and has no optimizer state; train a new run instead"
-            raise RelatumError(f"{folder}: cannot resume: {reason}")
+            raise RelatumError("cannot-resume", f"cannot resume: {reason}", place=folder)
 
 
 def spec_for(spec: Spec | SpecOf, split: Split) -> Spec:
     """Return the spec of training on these facts, of which there must be some."""
     if not len(split.train):
-        raise DataError(f"{spec.data if isinstance(spec, Spec) else split.source}: there are no facts to train on")
+        raise DataError(
+            "no-facts", "there are no facts to train on", place=spec.data if isinstance(spec, Spec) else split.source
+        )
     return spec if isinstance(spec, Spec) else spec(split)
 
 
 def require_free(folder: Path) -> None:
     """Refuse a directory that a run cannot begin in."""
     if not is_free(folder):
-        raise RelatumError(f"{folder}: the directory is not empty; resume the run in it, or choose another directory")
+        raise RelatumError(
+            "directory-not-empty",
+            "the directory is not empty",
+            place=folder,
+            remedy="resume the run in it, or choose another directory",
+        )
 
 
 def lock_of(folder: Path) -> FileLock:
@@ -243,7 +250,7 @@ def held(folder: Path) -> Iterator[None]:
             remove_scratch(folder)
             yield
     except Timeout:
-        raise RelatumError(f"{folder}: another process is training this run") from None
+        raise RelatumError("run-in-use", "another process is training this run", place=folder) from None
 
 
 def is_held(folder: Path) -> bool:

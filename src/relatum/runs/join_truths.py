@@ -52,8 +52,10 @@ class RunTruths:
         calibration = run.answer_calibration
         if calibration is None:
             raise DataError(
-                f"{run.name}: there are no probabilities to join, since there were no valid facts to fit them on; "
-                "train with a part of the facts held out"
+                "no-probabilities",
+                "there are no probabilities to join, since there were no valid facts to fit them on",
+                place=run.name,
+                remedy="train with a part of the facts held out",
             )
         self._run, self._calibration, self._given = run, calibration, given
         self._cap, self._floor = cap, floor

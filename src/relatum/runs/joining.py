@@ -57,7 +57,7 @@ def joined_rows(
     k = whole_number("k", k)
     conjunction_by(conjunction)
     if not 0 <= least <= 1:
-        raise SettingError(f"probability: must be between 0 and 1, not {least}")
+        raise SettingError("setting-out-of-range", f"must be between 0 and 1, not {least}", place="probability")
     truths, facts = run_truths(run), fact_truths(run)
     with progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance:
         limit = Limit(seconds, advance if seconds else None)

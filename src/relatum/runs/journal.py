@@ -69,7 +69,7 @@ def _event(path: Path, number: int, line: bytes) -> dict[str, Any]:
     except ValueError as error:
         fault = str(error)
     if fault is not None:
-        raise FormatError(path, number, f"not a journal of training ({fault})")
+        raise FormatError("damaged-file", path, number, f"not a journal of training ({fault})")
     found: dict[str, Any] = event
     return found
 

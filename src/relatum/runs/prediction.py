@@ -101,7 +101,9 @@ def _every(scorer: CandidateScorer, relation: str) -> Questions:
     sides = [scorer.entities(position) for position in range(scorer.model.schema[scorer.relation].arity)]
     if (count := math.prod(map(len, sides))) > EXHAUSTIVE_LIMIT:
         raise DataError(
-            f"{relation}: cannot try all {count:,} facts, only {EXHAUSTIVE_LIMIT:,}; search around known facts instead"
+            "too-many-facts",
+            f"cannot try all {count:,} facts, only {EXHAUSTIVE_LIMIT:,}; search around known facts instead",
+            place=relation,
         )
     return AllQuestions(sides)
 
@@ -137,10 +139,17 @@ def _checked(run: Trained, top: int, min_score: float | None, min_probability: f
     """Return the least score that is wanted, or refuse what cannot be."""
     whole_number("top", top)
     if min_score is not None and math.isnan(min_score):
-        raise SettingError("min_score: must be a number")
+        raise SettingError("setting-out-of-range", "must be a number", place="min_score")
     if min_probability is not None:
         if not 0 <= min_probability <= 1:
-            raise SettingError(f"min_probability: must be from 0 to 1, not {min_probability}")
+            raise SettingError(
+                "setting-out-of-range", f"must be from 0 to 1, not {min_probability}", place="min_probability"
+            )
         if run.calibration is None:
-            raise DataError(f"{run.name}: there were no validation facts to make probabilities by; ask for a least score")
+            raise DataError(
+                "no-probabilities",
+                "there were no validation facts to make probabilities by",
+                place=run.name,
+                remedy="ask for a least score",
+            )
     return -math.inf if min_score is None else min_score

@@ -111,8 +111,10 @@ def known_before(run: Trained, queries: QuerySet) -> Hypergraph:
     split = run.split
     if queries.checksums != dict(split.checksums):
         raise DataError(
-            f"{run.name}: the queries are about other data than the run was trained on ({queries.data}); "
-            "make them with relatum queries from the same files"
+            "other-queries",
+            f"the queries are about other data than the run was trained on ({queries.data})",
+            place=run.name,
+            remedy="make them with relatum queries from the same files",
         )
     parts = [split.train] if queries.part == "valid" else [split.train, split.valid]
     return Hypergraph.union(parts)

@@ -84,9 +84,11 @@ def _fact(run: Trained, question: Question) -> Ids:
     """Return the entities of a question that names one at every position of a stored relation."""
     schema = run.schema[question.relation]
     if question.open or question.free:
-        raise DataError(f"{question}: a fact to explain names an entity for every position of {schema}")
+        raise DataError("nothing-open", f"a fact to explain names an entity for every position of {schema}", place=question)
     if question.relation in run.definitions:
-        raise DataError(f"{question}: {question.relation} is a defined relation; explain it as a query")
+        raise DataError(
+            "defined-relation", f"{question.relation} is a defined relation; explain it as a query", place=question
+        )
     return run.entities_of(question)[:, 0]
 
 

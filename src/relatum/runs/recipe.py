@@ -44,13 +44,20 @@ def spec_of(
         say: is given, before training, a line about how long it takes, where that is known.
     """
     if recipe not in (None, AUTO, *RECIPES):
-        raise SettingError(f"recipe: must be one of {', '.join((AUTO, *RECIPES))}, not {recipe!r}")
+        raise SettingError(
+            "setting-out-of-range", f"must be one of {', '.join((AUTO, *RECIPES))}, not {recipe!r}", place="recipe"
+        )
     whole = Spec.of(data, recipe=None if recipe == AUTO else recipe, **given)  # what is wrong is refused at once
     alone = given["spec"] is None and (whole.model == "reale" or whole.training.minutes is not None)
     if recipe != AUTO and not (recipe is None and alone):
         return whole
     if whole.model != "reale":
-        raise SettingError("recipe: auto is for ReAlE alone; give epochs instead of minutes, or recipe = fast")
+        raise SettingError(
+            "recipe-not-for-model",
+            "auto is for ReAlE alone",
+            place="recipe",
+            remedy="give epochs instead of minutes, or recipe = fast",
+        )
     tables = (given["model"], given.get("settings"), given.get("training"))
     chosen = frozenset(name for table in tables for name in _names(table)).union(given)
 

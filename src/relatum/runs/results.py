@@ -35,7 +35,7 @@ def collect(folders: Sequence[Path]) -> dict[str, Any]:
     specs = [{**Spec.of_run(folder / SPEC).to_dict(), "seed": None} for folder in folders]
     for folder, spec in zip(folders, specs, strict=True):
         if spec != specs[0]:
-            raise RelatumError(f"{folder}: differs from {folders[0]} in more than its seed")
+            raise RelatumError("runs-not-alike", f"differs from {folders[0]} in more than its seed", place=folder)
     runs = sorted((result_of(folder) for folder in folders), key=lambda found: found["seed"])
     mrr = [found["test"]["mrr"] for found in runs]
     return {
@@ -263,7 +263,7 @@ def read_results(*paths: Path) -> Collected:
             runs.append(path)
             continue
         if not path.exists():
-            raise DataError(f"{path}: no such file or folder of results")
+            raise DataError("no-such-file", "no such file or folder of results", place=path)
         for each in sorted(path.iterdir()) if path.is_dir() else [path]:
             if (each / SPEC).exists():
                 (runs if (each / "config.json").exists() else unfinished).append(each)
@@ -281,7 +281,7 @@ def _json(path: Path) -> Any:
     try:
         return parse_json(read_whole(path))
     except ValueError:
-        raise DataError(f"{path}: not valid JSON") from None
+        raise DataError("no-results", "not valid JSON", place=path) from None
 
 
 def _are_results(whole: Any) -> bool:
@@ -304,7 +304,7 @@ def _checked(path: Path, whole: dict[str, Any]) -> Result:
     except (AttributeError, KeyError, TypeError, ValueError):
         sound = False
     if not sound:
-        raise DataError(f"{path}: not a results file of this version")
+        raise DataError("other-format", "not a results file of this version", place=path)
     return result
 
 
@@ -317,7 +317,7 @@ def _checked_sizes(path: Path, whole: dict[str, Any]) -> dict[str, dict[str, Any
     except (AttributeError, KeyError, TypeError, ValueError):
         sound = False
     if not sound:
-        raise DataError(f"{path}: not a file of dataset sizes of this version")
+        raise DataError("not-a-file", "not a file of dataset sizes of this version", place=path)
     return sizes
 
 

@@ -88,18 +88,22 @@ class Spec:
         **named: Any,
     ) -> None:
         if not isinstance(spec, Spec | None):
-            raise SettingError(f"spec: must be a Spec, not {spec!r}")
+            raise SettingError("setting-out-of-range", f"must be a Spec, not {spec!r}", place="spec")
         table = dict(model) if isinstance(model, Mapping) else {} if model is None else {"name": model}
         name = canonical_name(table.pop("name", spec.model if spec else "reale"))
         settings_types: dict[str, type[Any]] = {"model": MODELS[name].settings_type, "training": TrainingSettings}
         if isinstance(settings, Settings) and type(settings) is not settings_types["model"]:
-            raise SettingError(f"model: {name} takes {settings_types['model'].__name__}, not {type(settings).__name__}")
+            raise SettingError(
+                "setting-type",
+                f"{name} takes {settings_types['model'].__name__}, not {type(settings).__name__}",
+                place="model",
+            )
         begun, routed = _begun(name, recipe, spec), _routed(named, settings_types)
         parts = {"model": (settings, table, routed["model"]), "training": (training, routed["training"])}
         built = {part: _build(part, settings_types, begun[part], given) for part, given in parts.items()}
         seed = seed if seed is not None else spec.seed if spec else 0
         if type(seed) is not int or not 0 <= seed <= _MOST:
-            raise SettingError(f"seed: must be a whole number from 0 up, not {seed!r}")
+            raise SettingError("setting-out-of-range", f"must be a whole number from 0 up, not {seed!r}", place="seed")
         for field, value in (("data", _data(data)), ("model", name), ("seed", seed)):
             object.__setattr__(self, field, value)
         object.__setattr__(self, "settings", built["model"])
@@ -121,7 +125,7 @@ class Spec:
             given: the spec as plain data; what is not said is as in the recipe. `model` may be a name alone.
         """
         if not isinstance(given, Mapping):
-            raise SettingError(f"a spec must be a table, not {given!r}")
+            raise SettingError("not-a-section", f"a spec must be a table, not {given!r}")
         _require_printable(given)
         given = _with_tables(given)
         if unknown := [key for key in given if key not in _KEYS]:
@@ -129,12 +133,12 @@ class Spec:
             name = model.get("name", "reale") if isinstance(model, Mapping) else "reale"
             settings_types = {"model": MODELS[canonical_name(name)].settings_type, "training": TrainingSettings}
             inside = {each: f"{part}.{each}" for part, kind in settings_types.items() for each in rules_of(kind)}
-            raise SettingError(f"{unknown[0]}: no such setting{hint(str(unknown[0]), _KEYS, inside)}")
+            raise SettingError("unknown-setting", f"no such setting{hint(str(unknown[0]), _KEYS, inside)}", place=unknown[0])
         for table in _TABLES:
             if not isinstance(given.get(table, {}), Mapping):
-                raise SettingError(f"{table}: must be a table, not {given[table]!r}")
+                raise SettingError("setting-out-of-range", f"must be a table, not {given[table]!r}", place=table)
         if isinstance(given.get("recipe"), Mapping):  # as tables, recipes are for code: their names are not checked
-            raise SettingError(f"recipe: must be one of {', '.join(RECIPES)}, not a table")
+            raise SettingError("setting-out-of-range", f"must be one of {', '.join(RECIPES)}, not a table", place="recipe")
         return cls(**{"data": None, **given})
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,7 +158,12 @@ class Spec:
         """
         given = {name: value for name, value in read_toml(path).items() if name not in ("seeds", "ensemble")}
         if VARY in given:
-            raise SettingError(f"{path}: states a series of runs ({VARY}), not one; run it with: relatum run {path}")
+            raise SettingError(
+                "series-not-one",
+                f"states a series of runs ({VARY}), not one",
+                place=path,
+                remedy=f"run it with: relatum run {path}",
+            )
         return cls.from_dict(merged(given, *map(change_of, changes), options or {}))
 
     @classmethod
@@ -177,9 +186,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_whole(path).decode())
     except FileNotFoundError:
-        raise SettingError(f"{path}: no such file") from None
+        raise SettingError("no-such-file", "no such file", place=path) from None
     except (ValueError, RecursionError) as error:  # bad syntax or encoding, a number without end, nesting without end
-        raise SettingError(f"{path}: not valid TOML ({error})") from None
+        raise SettingError("not-toml", f"not valid TOML ({error})", place=path) from None
 
 
 def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,7 +214,7 @@ def _require_printable(given: Iterable[Any], path: str = "") -> None:
     """Refuse names that would break the line in which they are refused."""
     for name in given:
         if not str(name).isprintable():
-            raise SettingError(f"{path}{str(name)!r}: no such setting")
+            raise SettingError("unknown-setting", "no such setting", place=f"{path}{str(name)!r}")
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any], path: str = "") -> dict[str, Any]:
@@ -215,7 +224,7 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any], path: str = "") ->
         if isinstance(value, Mapping):
             inner = result.get(key, {})
             if not isinstance(inner, Mapping):
-                raise SettingError(f"{path}{key}: is no table, so nothing in it can be set")
+                raise SettingError("not-a-section", "is no table, so nothing in it can be set", place=f"{path}{key}")
             result[key] = _over(inner, value, f"{path}{key}.")
         else:
             result[key] = value
@@ -224,12 +233,14 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any], path: str = "") ->
 
 def _data(given: Any) -> str:
     if not isinstance(given, str | PathLike):
-        raise SettingError("data: name a dataset or a directory")
+        raise SettingError("no-data-named", "name a dataset or a directory", place="data")
     data = os.fspath(given)
     try:
         data.encode()
     except UnicodeEncodeError:
-        raise SettingError(f"data: {data!r} is not Unicode, so no spec can name it; rename it") from None
+        raise SettingError(
+            "path-not-unicode", f"{data!r} is not Unicode, so no spec can name it", place="data", remedy="rename it"
+        ) from None
     return data
 
 
@@ -240,10 +251,10 @@ def _routed(named: Mapping[str, Any], settings_types: Mapping[str, type[Any]]) -
         homes = [part for part, kind in settings_types.items() if name in rules_of(kind)]
         if not homes:
             known = [each for kind in settings_types.values() for each in rules_of(kind)]
-            raise SettingError(f"{name}: no such setting{hint(name, [*known, *_KEYS])}")
+            raise SettingError("unknown-setting", f"no such setting{hint(name, [*known, *_KEYS])}", place=name)
         if len(homes) > 1:
             ways = " or ".join(f"{part}={{{name!r}: ...}}" for part in homes)
-            raise SettingError(f"{name}: both {' and '.join(homes)} have it; say {ways}")
+            raise SettingError("setting-of-both", f"both {' and '.join(homes)} have it", place=name, remedy=f"say {ways}")
         tables[homes[0]][name] = value
     return tables
 
@@ -251,12 +262,14 @@ def _routed(named: Mapping[str, Any], settings_types: Mapping[str, type[Any]]) -
 def _begun(model: str, recipe: str | Recipe | None, spec: Spec | None) -> dict[str, dict[str, Any]]:
     """Return the settings that a spec begins from: those of another spec, or of a recipe."""
     if not isinstance(recipe, Mapping | None) and recipe not in tuple(RECIPES):
-        raise SettingError(f"recipe: must be one of {', '.join(RECIPES)}, not {recipe!r}")
+        raise SettingError("setting-out-of-range", f"must be one of {', '.join(RECIPES)}, not {recipe!r}", place="recipe")
     if spec is None:
         begun = recipe if isinstance(recipe, Mapping) else RECIPES[recipe or "fast"]
         return {"model": dict(begun["model"]) if model == "reale" else {}, "training": dict(begun["training"])}
     if recipe is not None:
-        raise SettingError("recipe: settings begin from a recipe or from a spec, not from both")
+        raise SettingError(
+            "contradictory-options", "settings begin from a recipe or from a spec, not from both", place="recipe"
+        )
     return {"model": _whole(spec.settings) if model == spec.model else {}, "training": _whole(spec.training)}
 
 
@@ -269,16 +282,18 @@ def _build(part: str, settings_types: Mapping[str, type[Any]], begun: Mapping[st
         elif isinstance(each, Mapping):
             _require_printable(each, f"{part}.")
             if twice := each.keys() & above.keys():
-                raise SettingError(f"{part}.{min(twice)}: given twice")
+                raise SettingError("setting-twice", "given twice", place=f"{part}.{min(twice)}")
             above |= each
         elif each is not None:
-            raise SettingError(f"{part}: must be {kind.__name__} or a table, not {each!r}")
+            raise SettingError("setting-out-of-range", f"must be {kind.__name__} or a table, not {each!r}", place=part)
     for name in above:
         if name not in rules_of(kind):
             elsewhere = {
                 each: f"{other}.{each}" for other, its in settings_types.items() if other != part for each in rules_of(its)
             }
-            raise SettingError(f"{part}.{name}: no such setting{hint(str(name), rules_of(kind), elsewhere)}")
+            raise SettingError(
+                "unknown-setting", f"no such setting{hint(str(name), rules_of(kind), elsewhere)}", place=f"{part}.{name}"
+            )
     if part == "training" and "rows" not in above and needs_facts(above):
         begun = {**begun, "rows": "facts"}  # a recipe's rows give way to what a person wants of training
     return kind(**{**begun, **above})

@@ -83,10 +83,14 @@ def answer_sql(
 
     statement = parse_sql(text, catalog_with_views(run))
     if statement.kind == "view" and read_only:
-        raise DataError("CREATE VIEW changes the run, and here it is only read; ask the query behind AS")
+        raise DataError(
+            "read-only", "CREATE VIEW changes the run, and here it is only read", remedy="ask the query behind AS"
+        )
     if statement.kind == "view" and statement.name is not None:
         if coverage is not None:
-            raise DataError(f"{text.strip()}: coverage is for a query, not for a view; leave it out")
+            raise DataError(
+                "coverage-not-promised", "coverage is for a query, not for a view", place=text.strip(), remedy="leave it out"
+            )
         return define_view(run, statement.name, View(statement.expression, statement.columns))
     names = [str(position) for position in range(statement.expression.arity)]
     if coverage is not None:
@@ -138,7 +142,12 @@ def _require_whole_set(statement: Statement, text: str) -> None:
     }
     for word, there in cut.items():
         if there:
-            raise DataError(f"{text}: coverage is about whole sets, which {word} would cut; leave one of them out")
+            raise DataError(
+                "coverage-not-promised",
+                f"coverage is about whole sets, which {word} would cut",
+                place=text,
+                remedy="leave one of them out",
+            )
 
 
 def _arranged(row: QueryRow, columns: tuple[str, ...], positions: tuple[int, ...]) -> QueryRow:
@@ -171,7 +180,7 @@ def load_views(folder: Path | None, schema: Schema) -> dict[str, View]:
             view = View(parse(one["expression"], schema), tuple(one["columns"]))
             RelationSchema(one["name"], view.expression.arity, view.columns)  # refuses what cannot be a name
             if one["name"] in schema or one["name"] in found:
-                raise DataError(f"there is a relation {one['name']!r} already")
+                raise DataError("name-taken", f"there is a relation {one['name']!r} already")
             found[one["name"]] = view
         return found
 

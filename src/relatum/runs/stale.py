@@ -38,7 +38,7 @@ def stale_temporaries_in(folders: Iterable[Path]) -> list[StaleTemporary]:
     found: set[Path] = set()
     for folder in folders:
         if not folder.is_dir():
-            raise DataError(f"{folder}: no such folder")
+            raise DataError("no-such-directory", "no such folder", place=folder)
         found |= _in_folder(folder)
     found |= _in_folder(cache_directory())
     found |= set(left_folders(Path(tempfile.gettempdir())))

@@ -56,7 +56,7 @@ class Trackers:
             elif callable(one):
                 self._functions[f"{getattr(one, '__name__', type(one).__name__)} ({number})"] = one
             else:
-                raise SettingError(f"trackers: must be names or functions, not {one!r}")
+                raise SettingError("bad-tracker", f"must be names or functions, not {one!r}", place="trackers")
 
     def begin(self, spec: Spec, past: Sequence[Mapping[str, Any]], first: Mapping[str, Any]) -> None:
         """Tell of all that a journal has from before a break, and of where training began."""
@@ -142,7 +142,9 @@ class _TensorBoard:
 
     def __init__(self, where: str, folder: Path | None) -> None:
         if not where and folder is None:
-            raise SettingError("trackers: a run in memory has no directory; say where, as tensorboard=DIR")
+            raise SettingError(
+                "bad-tracker", "a run in memory has no directory", place="trackers", remedy="say where, as tensorboard=DIR"
+            )
         with optional("tensorboard", extra="track"):
             from torch.utils.tensorboard import SummaryWriter
         self._make, self._path = SummaryWriter, Path(where) if where else (folder or Path()) / "tensorboard"

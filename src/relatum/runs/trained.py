@@ -139,7 +139,7 @@ class Trained:
         """Return the run that is kept in a directory."""
         path = Path(folder)
         if not (path / "config.json").exists():
-            raise RelatumError(f"{path}: {why_no_run(path)}")
+            raise RelatumError("not-a-run", why_no_run(path), place=path)
         model, parameters = load_model(path)
         return cls(model, parameters, folder=path, definitions=load_definitions(path, model.schema))
 
@@ -154,7 +154,10 @@ class Trained:
         split = load_facts(self._kept)
         if split.entities != self.entities or _arities(split.schema) != _arities(self.model.schema):
             raise RelatumError(
-                f"{self.name}: its facts are about other entities or relations than its model; put its own back"
+                "parts-of-two-runs",
+                "its facts are about other entities or relations than its model",
+                place=self.name,
+                remedy="put its own back",
             )
         return split
 
@@ -276,7 +279,7 @@ class Trained:
             raise UnknownNameError("split part", part, self.split.parts)
         facts = self.split.parts[part]
         if not len(facts):
-            raise DataError(f"{self.name}: there are no {part} facts")
+            raise DataError("empty-part", f"there are no {part} facts", place=self.name)
         return facts
 
     def evaluate(self, part: str = "test", *, raw: bool = False) -> Evaluation:
@@ -391,7 +394,7 @@ class Trained:
         """Return the entities of a question, int32[arity, 1]; where it has none this holds 0, which is not looked at."""
         relation, arguments = self.schema[question.relation], question.arguments
         if len(arguments) != relation.arity:
-            raise DataError(f"{relation} takes {relation.arity} arguments, not {len(arguments)}")
+            raise DataError("argument-count", f"{relation} takes {relation.arity} arguments, not {len(arguments)}")
         columns = relation.roles or [f"position {position}" for position in range(relation.arity)]
         found = [
             0 if name is None else self.entity_id(name, column_type, column)
@@ -487,7 +490,7 @@ class Trained:
     @property
     def _kept(self) -> Path:
         if self.folder is None:
-            raise RelatumError(f"{self.name}: this run is in memory; save it first")
+            raise RelatumError("run-in-memory", "this run is in memory", place=self.name, remedy="save it first")
         return self.folder
 
     @cached_property

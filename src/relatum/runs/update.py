@@ -154,12 +154,18 @@ def _with_more(trained: Trained, given: Split) -> MergedSplit:
     """Return the facts of a run with more; refused unless there is a new one among them."""
     for name in given.schema.names:
         if name in trained.definitions:
-            raise DataError(f"{given.source}: {name} is a defined relation: its facts follow from those of others")
+            raise DataError(
+                "defined-relation",
+                f"{name} is a defined relation: its facts follow from those of others",
+                place=given.source,
+            )
     wide = merge(trained.split, given)
     if not wide.read:
-        raise DataError(f"{given.source}: there are no facts in it")
+        raise DataError("unusable-new-facts", "there are no facts in it", place=given.source)
     if not any(map(len, wide.added.values())):
-        raise DataError(f"{given.source}: nothing is new, for the run knows all of its {wide.read:,} facts already")
+        raise DataError(
+            "nothing-new", f"nothing is new, for the run knows all of its {wide.read:,} facts already", place=given.source
+        )
     return wide
 
 

@@ -114,7 +114,7 @@ def _run(group: Group, folder: Path, watch: Watch, trackers: Trackers | None) ->
     def prepare() -> None:
         if not (folder / SPEC).exists():
             where = "on several hosts it must lie in a directory that all of them share"
-            raise RelatumError(f"{group.names[group.number]} does not see the run {folder}; {where}")
+            raise RelatumError("not-shared", f"{group.names[group.number]} does not see the run {folder}; {where}")
         spec = Spec.of_run(folder / SPEC)
         _refuse(spec, group)
         training.append(_Training(group, folder, spec, load_facts(folder), watch))
@@ -241,11 +241,25 @@ def _refuse(spec: Spec, group: Group) -> None:
     """Refuse what several workers cannot do."""
     alone = "train it with one process"
     if MODELS[spec.model].reads_facts:
-        raise SettingError(f"model {spec.model}: a step reads facts of any entity, which workers do not share out; {alone}")
+        raise SettingError(
+            "not-distributable",
+            f"a step reads facts of any entity, which workers do not share out; {alone}",
+            place=f"model {spec.model}",
+        )
     if spec.training.minutes is not None:
-        raise SettingError(f"training.minutes: {group.count} workers go by epochs, not by a clock; leave it out, or {alone}")
+        raise SettingError(
+            "workers-without-clock",
+            f"{group.count} workers go by epochs, not by a clock",
+            place="training.minutes",
+            remedy=f"leave it out, or {alone}",
+        )
     if getattr(spec.settings, "sigma", None) == "exp":
-        raise SettingError(f"model.sigma: exp cannot be ranked in parts; take sigmoid, or {alone}")
+        raise SettingError(
+            "sigma-not-ranked-in-parts",
+            "exp cannot be ranked in parts",
+            place="model.sigma",
+            remedy=f"take sigmoid, or {alone}",
+        )
 
 
 def _launch() -> str:

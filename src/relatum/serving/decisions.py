@@ -81,14 +81,16 @@ class Decisions:
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
             self._open()
         except sqlite3.Error as error:
-            raise RelatumError(f"{path}: cannot be used as a file of decisions: {error}") from None
+            raise RelatumError("not-decisions", f"cannot be used as a file of decisions: {error}", place=path) from None
 
     def _open(self) -> None:
         run = self._connection.execute
         (number,), (version,) = run("PRAGMA application_id").fetchone(), run("PRAGMA user_version").fetchone()
         tables = run("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         if (number, version) != (_FORMAT, _VERSION) and (tables or number or version):
-            raise RelatumError(f"{self.path}: is a database, but not one of decisions; name another file")
+            raise RelatumError(
+                "not-decisions", "is a database, but not one of decisions", place=self.path, remedy="name another file"
+            )
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = FULL")
         run("PRAGMA trusted_schema = OFF")
@@ -111,9 +113,13 @@ class Decisions:
         """Return a decision about a fact, which is on disk by then; it replaces the one that stood."""
         for name in (relation, *entities):
             if any(one in name for one in _UNWRITABLE):
-                raise DataError(f"{name!r}: a name with a tab or a line break cannot be written to a file of facts")
+                raise DataError(
+                    "unwritable-name",
+                    "a name with a tab or a line break cannot be written to a file of facts",
+                    place=f"{name!r}",
+                )
         if verdict not in ("accept", "reject"):
-            raise DataError(f"verdict: must be accept or reject, not {verdict!r}")
+            raise DataError("setting-out-of-range", f"must be accept or reject, not {verdict!r}", place="verdict")
         written, now = json.dumps(entities, ensure_ascii=False), time.time()
         with self._lock, self._writing():
             self._connection.execute(
@@ -134,7 +140,7 @@ class Decisions:
                 (run, decision),
             ).fetchone()
             if found is None:
-                raise DataError(f"there is no decision {decision} on {run} that stands")
+                raise DataError("not-decisions", f"there is no decision {decision} on {run} that stands")
             self._connection.execute("UPDATE decisions SET undone = ? WHERE id = ?", (time.time(), decision))
         return _decision(found)
 

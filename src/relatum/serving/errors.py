@@ -32,6 +32,7 @@ class Refusal:
 
     Attributes:
         ok: false; an answer that has this field and is false is a refusal.
+        code: the kind of mistake, as docs/troubleshooting.md lists them.
         error: one sentence: what, where, what to do.
         errors: each thing that is wrong, where there are several; else the same sentence.
         status: the status of HTTP.
@@ -39,6 +40,7 @@ class Refusal:
     """
 
     ok: bool
+    code: str
     error: str
     errors: tuple[str, ...]
     status: int
@@ -80,15 +82,15 @@ def refusal_of(error: Exception, shown: Callable[[str], str] = str) -> Refusal:
     """
     if isinstance(error, RequestError):
         found = tuple(map(text_of, error.errors or (error.error,)))
-        return Refusal(False, text_of(error.error), found, error.status)
+        return Refusal(False, "request", text_of(error.error), found, error.status)
     if isinstance(error, UnknownNameError):
-        return _one(404, shown(str(error)), error.nearest)
+        return _one(404, error.code, shown(str(error)), error.nearest)
     if isinstance(error, RelatumError):
         status = 503 if isinstance(error, BusyError) else 500 if isinstance(error, NumericError | StoreError) else 400
-        return _one(status, shown(str(error)))
-    return _one(500, "the server failed; its log says why")
+        return _one(status, error.code, shown(str(error)))
+    return _one(500, "server-failed", "the server failed; its log says why")
 
 
-def _one(status: int, error: str, nearest: Sequence[str] = ()) -> Refusal:
+def _one(status: int, code: str, error: str, nearest: Sequence[str] = ()) -> Refusal:
     text = text_of(error)
-    return Refusal(False, text, (text,), status, tuple(name[:_LONGEST] for name in nearest))
+    return Refusal(False, code, text, (text,), status, tuple(name[:_LONGEST] for name in nearest))

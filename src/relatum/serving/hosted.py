@@ -154,7 +154,7 @@ class HostedRuns(Mapping[str, HostedRun]):
             name = self._free_name(folder)
             self._runs[name] = HostedRun(name, folder, most)
         if not self._runs:
-            raise SettingError("there is no run to serve; name a run directory")
+            raise SettingError("no-run-to-serve", "there is no run to serve", remedy="name a run directory")
 
     def _free_name(self, folder: Path) -> str:
         called = folder.resolve().name
@@ -194,7 +194,7 @@ def require_run(folder: Path) -> None:
     if not (folder / _MODEL).exists() and not (folder / _SPEC).exists():
         from relatum.runs.directory import why_no_run
 
-        raise RelatumError(f"{folder}: {why_no_run(folder)}")
+        raise RelatumError("not-a-run", why_no_run(folder), place=folder)
 
 
 def _whole_run(folder: Path) -> Run:
@@ -202,5 +202,5 @@ def _whole_run(folder: Path) -> Run:
     run = Run.load(folder)
     _ = run.spec, run.split, run.validated, run.events, run.environment, views_of(run)
     if run.split.entities != run.entities or list(run.split.schema) != list(run.model.schema):
-        raise RelatumError(f"{folder}: its facts and its model are not of one run")
+        raise RelatumError("parts-of-two-runs", "its facts and its model are not of one run", place=folder)
     return run

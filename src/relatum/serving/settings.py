@@ -41,13 +41,19 @@ class ServerSettings:
 
     def __post_init__(self) -> None:
         if self.token is None and not is_loopback(self.host):
-            raise SettingError(f"host: {self.host} can be reached from other machines, which needs a token: give --token")
+            raise SettingError(
+                "token-needed",
+                f"{self.host} can be reached from other machines, which needs a token: give --token",
+                place="host",
+            )
         if self.token is not None:
             check_token(self.token)
         if not 0 < self.seconds <= 3600:
-            raise SettingError(f"seconds: must be above 0 and at most 3600, not {self.seconds}")
+            raise SettingError(
+                "setting-out-of-range", f"must be above 0 and at most 3600, not {self.seconds}", place="seconds"
+            )
         if min(self.threads, self.waiting, self.processes) < 1:
-            raise SettingError("threads, waiting and processes: must be at least 1")
+            raise SettingError("setting-out-of-range", "threads, waiting and processes: must be at least 1")
 
     def names(self) -> frozenset[str]:
         """Return the names that the server goes by, in small letters."""

@@ -75,7 +75,7 @@ class Binder:
                 inner = dict(named)
                 for name, one in query.named:
                     if name.text in inner and name.text not in named:
-                        raise self._refusals.at(name.at, f"WITH names {name.text!r} twice")
+                        raise self._refusals.at(name.at, f"WITH names {name.text!r} twice", "name-taken")
                     inner[name.text] = self._evaluated(self.query(one, Scope(self._refusals, scope, is_closed=True), inner))
                 return self.query(query.query, scope, inner, is_read=is_read)
             case SetOperation():
@@ -122,7 +122,9 @@ class Binder:
         for listed in (named, (*tables, *views)):
             found = matching(name, listed)
             if len(found) > 1:
-                raise self._refusals.at(name.at, f"{name.text} could be {' or '.join(found)}: write it in double quotes")
+                raise self._refusals.at(
+                    name.at, f"{name.text} could be {' or '.join(found)}: write it in double quotes", "ambiguous-column"
+                )
             if found and listed is named:
                 expression, columns, types = named[found[0]]
                 return Source(alias if source.alias else found[0], columns, types, expression)
@@ -132,7 +134,7 @@ class Binder:
                 return Source(alias if source.alias else found[0], view.columns, types, view.expression)
             if found:
                 return self._table(tables[found[0]], alias if source.alias else found[0])
-        raise self._refusals.at(name.at, with_nearest("table", name.text, (*named, *tables, *views)))
+        raise self._refusals.at(name.at, with_nearest("table", name.text, (*named, *tables, *views)), "unknown-name")
 
     def _table(self, table: CatalogTable, alias: str) -> Source:
         columns, types = tuple(one.name for one in table.columns), tuple(one.column_type for one in table.columns)
@@ -160,7 +162,7 @@ class Binder:
                 known = [column for one in group for column in one.columns]
                 several = f"{name.text} could be {' or '.join(map(str, lefts))}: write the join with ON"
                 raise self._refusals.at(
-                    name.at, several if lefts else with_nearest("column before this join", name.text, known)
+                    name.at, several if lefts else with_nearest("column before this join", name.text, known), "unknown-name"
                 )
             found.append(self._equality(lefts[0], right, True, name.at))
             scope.hidden.add(right)
@@ -190,12 +192,14 @@ class Binder:
                 self._check_use(wanted[0], item.at)
             for one in wanted:
                 if one in outputs:
-                    raise self._refusals.at(item.at, f"{one} is selected twice")
+                    raise self._refusals.at(item.at, f"{one} is selected twice", "name-taken")
                 column = item.alias.text if item.alias is not None else one.source.columns[one.index]
                 if isinstance(item.term, All) and column in names:
                     column = str(one)
                 if column in names:
-                    raise self._refusals.at(item.at, f"two columns of the result are called {column!r}: name one with AS")
+                    raise self._refusals.at(
+                        item.at, f"two columns of the result are called {column!r}: name one with AS", "name-taken"
+                    )
                 if one.source not in scope.sources:
                     raise self._refusals.at(
                         item.at, f"{one} is a column of the query around this one: select one of its own"
@@ -251,7 +255,7 @@ class Binder:
         try:
             entities = self._catalog.called(label.text, table)
         except RelatumError as error:
-            raise self._refusals.at(label.at, str(error)) from None
+            raise self._refusals.at(label.at, str(error), error.code) from None
         each = tuple(Equality(Reference(column.source, key), entity, True) for entity in entities)
         return Either(each) if equal else negated(Either(each))
 
@@ -308,6 +312,7 @@ class Binder:
             raise self._refusals.at(
                 at,
                 f"{column} is what rows are called, and is there for = and <> with a text alone: it is shown with the key",
+                "name-taken",
             )
         if _use(column) == "row":
             raise self._refusals.at(
@@ -318,7 +323,7 @@ class Binder:
         try:
             return self._catalog.entity(constant.text, column.column_type, str(column), is_number=constant.is_number)
         except RelatumError as error:
-            raise self._refusals.at(constant.at, str(error)) from None
+            raise self._refusals.at(constant.at, str(error), error.code) from None
 
 
 def _use(column: Reference) -> str:

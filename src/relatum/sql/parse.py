@@ -62,7 +62,7 @@ def parse_sql(text: str, catalog: Catalog) -> Statement:
     else:
         expression, positions = translator.expression(bound), tuple(range(len(bound.names)))
     if expression is None:
-        raise refusals.at(bound.at, "no row can be: what this demands can never hold together")
+        raise refusals.at(bound.at, "no row can be: what this demands can never hold together", "nothing-can-match")
     return Statement(
         expression,
         bound.names,
@@ -80,7 +80,7 @@ def _check_view(read: Outermost, catalog: Catalog, refusals: Refusals) -> None:
     if read.name is None:
         return
     if found := matching(read.name, (*catalog.tables, *catalog.views)):
-        raise refusals.at(read.name.at, f"there is a table {found[0]!r} already: give the view another name")
+        raise refusals.at(read.name.at, f"there is a table {found[0]!r} already: give the view another name", "name-taken")
     if read.at is not None:
         raise refusals.at(read.at, "a view has no LIMIT and no ORDER BY: they belong to the query that reads it")
 
@@ -111,7 +111,7 @@ def _with_attributes(read: Outermost, refusals: Refusals) -> tuple[Query, bool |
             case _:
                 kept.append(part)
     if len(wanted) > 1:
-        raise refusals.at(max(wanted.values()), "no row can be: known and not known at once")
+        raise refusals.at(max(wanted.values()), "no row can be: known and not known at once", "nothing-can-match")
     if read.name is not None and (wanted or lowest is not None):
         raise _of_a_view(where.at, refusals)
     condition = Conjuncts(tuple(kept), where.at) if kept else None

@@ -23,9 +23,9 @@ _MOST_SHOWN = 400  # characters of a reason
 class SqlError(DataError):
     """A query that is not answered, with the line and column, from 1, of what stands in the way."""
 
-    def __init__(self, reason: str, line: int, column: int) -> None:
-        self.reason, self.line, self.column = reason, line, column
-        super().__init__(f"line {line}, column {column}: {reason}")
+    def __init__(self, code: str, reason: str, line: int, column: int) -> None:
+        self.line, self.column = line, column
+        super().__init__(code, reason, place=f"line {line}, column {column}")
 
 
 class Refusals:
@@ -34,12 +34,12 @@ class Refusals:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def at(self, offset: int, reason: str) -> SqlError:
+    def at(self, offset: int, reason: str, code: str = "sql-not-supported") -> SqlError:
         """Return the error for what stands at an offset of the text."""
         before = self._text[: max(offset, 0)]
         shown = visible(reason)  # a quoted name may hold anything, and be as long as it likes
         reason = shown if len(shown) <= _MOST_SHOWN else f"{shown[: _MOST_SHOWN - 3]}..."
-        return SqlError(reason, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+        return SqlError(code, reason, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
 
 
 def with_nearest(what: str, name: str, known: Iterable[str]) -> str:
@@ -154,9 +154,11 @@ _ENDS = _words("FROM WHERE UNION EXCEPT INTERSECT ORDER LIMIT GROUP JOIN ON USIN
 def check_tokens(tokens: Sequence[Token], refusals: Refusals) -> None:
     """Refuse what is not there, more of anything than is read, and more than one statement."""
     if not tokens:
-        raise refusals.at(0, "there is no statement: write SELECT ...")
+        raise refusals.at(0, "there is no statement: write SELECT ...", "syntax")
     if len(tokens) > MOST_TOKENS:
-        raise refusals.at(tokens[MOST_TOKENS].start, f"the query has more than {MOST_TOKENS:,} words and marks")
+        raise refusals.at(
+            tokens[MOST_TOKENS].start, f"the query has more than {MOST_TOKENS:,} words and marks", "over-limit"
+        )
     first = tokens[0]
     if first.word not in _BEGINS or (not first.word and first.text != "("):
         what = f"{first.word} is not there" if first.word else f"{first.text!r} begins no statement"
@@ -174,12 +176,12 @@ def check_tokens(tokens: Sequence[Token], refusals: Refusals) -> None:
         depth += (token.text == "(") - (token.text == ")") if token.kind == "mark" else 0
         denials = denials + 1 if token.word == "NOT" else 0
         if depth + denials > MOST_DEPTH:
-            raise refusals.at(token.start, f"the query is nested more than {MOST_DEPTH} deep")
+            raise refusals.at(token.start, f"the query is nested more than {MOST_DEPTH} deep", "over-limit")
     _check_joins(tokens, refusals)
     for word, most in (("SELECT", MOST_SELECTS), ("JOIN", _MOST_JOINS)):
         found = [token for token in tokens if token.word == word]
         if len(found) > most:
-            raise refusals.at(found[most].start, f"the query has more than {most} {word}s")
+            raise refusals.at(found[most].start, f"the query has more than {most} {word}s", "over-limit")
 
 
 def without_last_semicolon(tokens: Sequence[Token], refusals: Refusals) -> int | None:
@@ -227,7 +229,7 @@ def _check_mark(token: Token, before: Token | None, behind: Token | None, refusa
         raise refusals.at(token.start, _mark_reason(token.text))
     is_in = before is not None and before.word == "IN"  # which says more about it
     if token.text == "(" and not is_in and behind is not None and behind.kind == "mark" and behind.text == ")":
-        raise refusals.at(token.start, "parentheses with nothing in them")
+        raise refusals.at(token.start, "parentheses with nothing in them", "syntax")
     # A sign is part of a number where no value stands before it.
     after_value = before is not None and (
         before.kind in ("number", "text", "name")
@@ -238,13 +240,13 @@ def _check_mark(token: Token, before: Token | None, behind: Token | None, refusa
         raise refusals.at(token.start, "arithmetic (-) is not there: values are names")
     ends = behind is None or behind.word in _ENDS or (behind.kind == "mark" and behind.text in (")", ",", ";"))
     if token.text == "," and ends:
-        raise refusals.at(token.start, "a comma with nothing behind it")
+        raise refusals.at(token.start, "a comma with nothing behind it", "syntax")
     is_name = before is not None and before.kind in ("word", "name") and before.word not in _RESERVED
     if token.text == "." and not is_name and not (behind is not None and behind.kind == "number"):
-        raise refusals.at(token.start, "'.' is not expected here: a table's name stands before it")
+        raise refusals.at(token.start, "'.' is not expected here: a table's name stands before it", "syntax")
     begins = before is None or before.word in _RESERVED or (before.kind == "mark" and before.text in ("(", "."))
     if token.text == "," and begins:
-        raise refusals.at(token.start, "a comma with nothing before it")
+        raise refusals.at(token.start, "a comma with nothing before it", "syntax")
     is_all = before is not None and (
         before.word in ("SELECT", "DISTINCT") or (before.kind == "mark" and before.text in (",", "."))
     )
@@ -266,19 +268,21 @@ def _check_word(token: Token, before: Token | None, behind: Token | None, refusa
     if behind is not None and behind.kind == "mark" and behind.text == "(" and word not in _BEFORE_PARENTHESIS:
         raise _function(token, before, refusals)
     if word == "ORDER" and not is_qualified and token.text.split()[1:] == []:
-        raise refusals.at(token.start, "ORDER needs BY; a name like this is written in double quotes")
+        raise refusals.at(token.start, "ORDER needs BY; a name like this is written in double quotes", "syntax")
     if word == "BY" and not is_qualified:
         meets = before is not None and before.word in ("UNION", "EXCEPT", "INTERSECT")
-        raise refusals.at(token.start, "BY is not there: columns meet by position" if meets else "'BY' is not expected here")
+        raise refusals.at(
+            token.start, "BY is not there: columns meet by position" if meets else "'BY' is not expected here", "syntax"
+        )
     if word == "LIMIT" and not is_qualified and behind is not None and behind.word not in ("", "ALL"):
-        raise refusals.at(token.start, "LIMIT takes a whole number from 1 up")
+        raise refusals.at(token.start, "LIMIT takes a whole number from 1 up", "syntax")
     if word == "AS" and not is_qualified:
         _check_alias(token, before, behind, refusals)
     if word in _REFUSED and not is_qualified:
         raise refusals.at(token.start, _REFUSED[word])
     opens = behind is not None and behind.kind == "mark" and behind.text == "("
     if word in ("IN", "EXISTS", "USING") and not is_qualified and not opens:
-        raise refusals.at(token.start, f"{word} needs parentheses: {word} (...)")
+        raise refusals.at(token.start, f"{word} needs parentheses: {word} (...)", "syntax")
 
 
 def _check_alias(token: Token, before: Token | None, behind: Token | None, refusals: Refusals) -> None:
@@ -286,9 +290,11 @@ def _check_alias(token: Token, before: Token | None, behind: Token | None, refus
     is_name = behind is not None and (behind.kind == "name" or (behind.kind == "word" and behind.word not in _RESERVED))
     is_query = behind is not None and (behind.text == "(" or behind.word in ("SELECT", "WITH"))
     if not is_name and not is_query:
-        raise refusals.at(token.start, "AS needs a name behind it; a word of SQL as a name is written in double quotes")
+        raise refusals.at(
+            token.start, "AS needs a name behind it; a word of SQL as a name is written in double quotes", "syntax"
+        )
     if before is None or before.word in _RESERVED or (before.kind == "mark" and before.text in ("(", ",")):
-        raise refusals.at(token.start, "'AS' is not expected here")
+        raise refusals.at(token.start, "'AS' is not expected here", "syntax")
 
 
 def _function(token: Token, before: Token | None, refusals: Refusals) -> SqlError:

@@ -39,7 +39,7 @@ class Scope:
     def add(self, source: Source, at: int) -> None:
         """Add a table, whose name must be its own."""
         if any(one.name.casefold() == source.name.casefold() for one in self.sources):
-            raise self.refusals.at(at, f"two tables of FROM are called {source.name!r}: name one with AS")
+            raise self.refusals.at(at, f"two tables of FROM are called {source.name!r}: name one with AS", "name-taken")
         self.sources.append(source)
 
     def visible(self, sources: Sequence[Source] | None = None) -> list[Reference]:
@@ -58,7 +58,7 @@ class Scope:
                 return next(one for one in scope.sources if one.name == found[0])
             known += [one.name for one in scope.sources]
             scope = None if scope.is_closed else scope.parent
-        raise self.refusals.at(name.at, with_nearest("table of this query", name.text, known))
+        raise self.refusals.at(name.at, with_nearest("table of this query", name.text, known), "unknown-name")
 
     def column(self, wanted: ColumnName) -> Reference:
         """Return the column that is meant, here or around; refuse one that is not there, or could be several."""
@@ -69,12 +69,14 @@ class Scope:
         while scope is not None:
             found = scope.named(wanted.name)
             if len(found) > 1:
-                raise self.refusals.at(wanted.at, f"{wanted.name.text} could be {' or '.join(map(str, found))}: write which")
+                raise self.refusals.at(
+                    wanted.at, f"{wanted.name.text} could be {' or '.join(map(str, found))}: write which", "ambiguous-column"
+                )
             if found:
                 return found[0]
             known += [one.source.columns[one.index] for one in scope.visible()]
             scope = None if scope.is_closed else scope.parent
-        raise self.refusals.at(wanted.at, self._unknown(wanted.name, known))
+        raise self.refusals.at(wanted.at, self._unknown(wanted.name, known), "unknown-name")
 
     def named(self, name: Name, sources: Sequence[Source] | None = None) -> list[Reference]:
         """Return the columns of all or some tables that a bare name means."""
@@ -87,10 +89,12 @@ class Scope:
         found = matching(name, source.columns)
         if len(found) > 1:
             raise self.refusals.at(
-                at, f"{name.text} could be {' or '.join(found)} of {source.name}: write it in double quotes"
+                at,
+                f"{name.text} could be {' or '.join(found)} of {source.name}: write it in double quotes",
+                "ambiguous-column",
             )
         if not found:
-            raise self.refusals.at(at, with_nearest(f"column of {source.name}", name.text, source.columns))
+            raise self.refusals.at(at, with_nearest(f"column of {source.name}", name.text, source.columns), "unknown-name")
         return Reference(source, source.columns.index(found[0]))
 
     def _unknown(self, name: Name, known: Sequence[str]) -> str:

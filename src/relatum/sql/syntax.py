@@ -93,7 +93,7 @@ def read_sql(text: str) -> Outermost:
     """Return what a statement says; anything but the queries of `docs/sql.md` is refused."""
     refusals = Refusals(text)
     if len(text) > MOST_CHARACTERS:
-        raise refusals.at(MOST_CHARACTERS, f"the query has more than {MOST_CHARACTERS:,} characters")
+        raise refusals.at(MOST_CHARACTERS, f"the query has more than {MOST_CHARACTERS:,} characters", "over-limit")
     if "\0" in text:
         raise refusals.at(text.index("\0"), "a NUL character is not there")
     explained = _LEADING.match(text)
@@ -111,7 +111,7 @@ def _tokens(text: str, refusals: Refusals) -> list[Token]:
     try:
         found = tokenize(text)
     except errors.TokenError:
-        raise refusals.at(_unclosed(text), "a quote or comment is not closed") from None
+        raise refusals.at(_unclosed(text), "a quote or comment is not closed", "syntax") from None
     return [_token(one.token_type, one.text, text, one.start, one.end + 1) for one in found]
 
 
@@ -139,13 +139,13 @@ def _parsed(text: str, tokens: Sequence[Token], refusals: Refusals) -> exp.Expr:
         token = next((one for one in tokens if one.start < behind <= one.end), tokens[-1])
         if token is tokens[-1]:
             raise refusals.at(
-                token.start, f"{token.text!r} is not expected here, or something is missing behind it"
+                token.start, f"{token.text!r} is not expected here, or something is missing behind it", "syntax"
             ) from None
-        raise refusals.at(token.start, f"{token.text!r} is not expected here") from None
+        raise refusals.at(token.start, f"{token.text!r} is not expected here", "syntax") from None
     except RecursionError:
-        raise refusals.at(0, "the query is nested too deep") from None
+        raise refusals.at(0, "the query is nested too deep", "over-limit") from None
     if root is None:
-        raise refusals.at(0, "there is no statement: write SELECT ...")
+        raise refusals.at(0, "there is no statement: write SELECT ...", "syntax")
     return root
 
 
@@ -187,7 +187,7 @@ class _Reader:
             self._check(root)
             name, root = self._table_name(root.this), root.args["expression"]
             if root is None:
-                raise self._refusals.at(name.at, "CREATE VIEW needs AS SELECT ...")
+                raise self._refusals.at(name.at, "CREATE VIEW needs AS SELECT ...", "syntax")
         limit = at = None
         is_ordered = False
         while True:  # parentheses around it all

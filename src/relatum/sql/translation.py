@@ -82,7 +82,9 @@ class Translator:
             return [Branch(query.sources) + one for one in branches(query.condition, MOST_BRANCHES, self._budget)]
         except TooManyBranches:
             raise self._refusals.at(
-                query.at, f"AND, OR, IN and EXISTS of this SELECT come to more than {MOST_BRANCHES} alternatives"
+                query.at,
+                f"AND, OR, IN and EXISTS of this SELECT come to more than {MOST_BRANCHES} alternatives",
+                "over-limit",
             ) from None
 
     def _solved(
@@ -93,7 +95,9 @@ class Translator:
         except TooManySources as error:
             raise self._refusals.at(at, str(error)) from None
         except TooManyBranches:
-            raise self._refusals.at(at, "NOT, OR and EXISTS of this query come to too many alternatives") from None
+            raise self._refusals.at(
+                at, "NOT, OR and EXISTS of this query come to too many alternatives", "over-limit"
+            ) from None
         except _Apart as error:
             raise self._refusals.at(at, str(error)) from None
 

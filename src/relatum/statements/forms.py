@@ -36,11 +36,19 @@ def _parse_wd50k(line: bytes) -> Iterator[Statement]:
     try:
         fields = line.decode().split(",")
     except UnicodeDecodeError as error:
-        raise DataError(f"not valid UTF-8 at byte {error.start} of the line; save the file as UTF-8") from None
+        raise DataError(
+            "not-utf8", f"not valid UTF-8 at byte {error.start} of the line", remedy="save the file as UTF-8"
+        ) from None
     if len(fields) < 3:
-        raise DataError("fewer than three fields; write head,property,tail and then pairs of property and value")
+        raise DataError(
+            "statement-fields",
+            "fewer than three fields",
+            remedy="write head,property,tail and then pairs of property and value",
+        )
     if len(fields) % 2 == 0:
-        raise DataError(f"{len(fields)} fields, so a qualifier lacks its value; after the tail come pairs")
+        raise DataError(
+            "statement-fields", f"{len(fields)} fields, so a qualifier lacks its value; after the tail come pairs"
+        )
     head, name, tail, *rest = fields
     yield statement(name, head, tail, zip(rest[::2], rest[1::2], strict=True))
 

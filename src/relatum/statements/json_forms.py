@@ -47,17 +47,25 @@ def json_object(line: bytes) -> dict[str, Any]:
     try:
         found = json.loads(line.decode(), object_pairs_hook=_object, parse_constant=_refuse)
     except UnicodeDecodeError as error:
-        raise DataError(f"not valid UTF-8 at byte {error.start} of the line; save the file as UTF-8") from None
+        raise DataError(
+            "not-utf8", f"not valid UTF-8 at byte {error.start} of the line", remedy="save the file as UTF-8"
+        ) from None
     except json.JSONDecodeError as error:
-        raise DataError(f"not JSON at character {error.pos}: {error.msg}; write one object a line") from None
+        raise DataError(
+            "bad-json-line", f"not JSON at character {error.pos}: {error.msg}", remedy="write one object a line"
+        ) from None
     except RecursionError:
-        raise DataError("JSON that is nested too deeply; no statement needs more than a dozen levels") from None
+        raise DataError(
+            "bad-json-line", "JSON that is nested too deeply; no statement needs more than a dozen levels"
+        ) from None
     except DataError:
         raise
     except ValueError:  # an integer of thousands of digits
-        raise DataError("a number that is too long; write it in fewer digits, or as text") from None
+        raise DataError(
+            "bad-json-line", "a number that is too long", remedy="write it in fewer digits, or as text"
+        ) from None
     if not isinstance(found, dict):
-        raise DataError(f"{_type_name(found)} where an object should be; write one object a line")
+        raise DataError("bad-json-line", f"{_type_name(found)} where an object should be", remedy="write one object a line")
     return found
 
 
@@ -75,12 +83,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise DataError(f"an object names the key {twice[:80]!r} twice; keep one of them")
+        raise DataError("bad-json-line", f"an object names the key {twice[:80]!r} twice", remedy="keep one of them")
     return found
 
 
 def _refuse(constant: str) -> None:
-    raise DataError(f"{constant} is no number of JSON; leave it out, or write a finite one")
+    raise DataError("bad-json-line", f"{constant} is no number of JSON", remedy="leave it out, or write a finite one")
 
 
 # WikiPeople
@@ -96,13 +104,17 @@ def parse_wikipeople(line: bytes) -> Iterator[Statement]:
     for key, values in found.items():
         if isinstance(values, list):
             if not values:
-                raise DataError(f"an empty list for {key[:80]!r}; leave the key out")
+                raise DataError("statement-values", f"an empty list for {key[:80]!r}", remedy="leave the key out")
             pairs += [(key, _value(key, value)) for value in values]
         else:
             pairs.append((key, _value(key, values)))
     if size is not None and (type(size) is not int or size != 2 + len(pairs)):
         shown = size if type(size) is int and abs(size) < 10**9 else _type_name(size)
-        raise DataError(f'"N" is {shown}, but there are {2 + len(pairs)} values; correct it, or leave it out')
+        raise DataError(
+            "statement-values",
+            f'"N" is {shown}, but there are {2 + len(pairs)} values',
+            remedy="correct it, or leave it out",
+        )
     yield statement(name, head, tail, pairs)
 
 
@@ -114,7 +126,11 @@ def write_wikipeople(statements: Iterable[Statement]) -> Iterator[bytes]:
         lists: dict[str, list[str]] = {}
         for key, value in one.qualifiers:
             if key == _SIZE or key.endswith((_HEAD, _TAIL)):
-                raise DataError(f"WikiPeople's form has no way to write a qualifier of {key!r}; rename the property")
+                raise DataError(
+                    "statement-form-limit",
+                    f"WikiPeople's form has no way to write a qualifier of {key!r}",
+                    remedy="rename the property",
+                )
             lists.setdefault(key, []).append(value)
         yield json.dumps(whole | lists, ensure_ascii=False).encode() + b"\n"
 
@@ -126,18 +142,26 @@ def _main_property(found: dict[str, object]) -> str:
         return heads[0]
     if len(heads) > 1 or len(tails) > 1:
         listed = ", ".join(repr(one[:40]) for one in (heads if len(heads) > 1 else tails)[:3])
-        raise DataError(f"several main properties ({listed}); write a line for each")
+        raise DataError("statement-property", f"several main properties ({listed})", remedy="write a line for each")
     if not heads and not tails:
-        raise DataError("no main property: no key ends in _h or _t; name head and tail, such as P69_h and P69_t")
+        raise DataError(
+            "statement-property",
+            "no main property: no key ends in _h or _t",
+            remedy="name head and tail, such as P69_h and P69_t",
+        )
     if heads and tails:
-        raise DataError(f"the head is of {heads[0][:40]!r}, the tail of {tails[0][:40]!r}; name one main property")
+        raise DataError(
+            "statement-property",
+            f"the head is of {heads[0][:40]!r}, the tail of {tails[0][:40]!r}",
+            remedy="name one main property",
+        )
     missing = f"{heads[0][:40]}{_TAIL}" if heads else f"{tails[0][:40]}{_HEAD}"
-    raise DataError(f"no key {missing!r}; a statement has a head and a tail")
+    raise DataError("statement-property", f"no key {missing!r}; a statement has a head and a tail")
 
 
 def _value(key: str, value: object) -> str:
     if not isinstance(value, str):
-        raise DataError(f"{_type_name(value)} for {key[:80]!r}; values are texts")
+        raise DataError("statement-values", f"{_type_name(value)} for {key[:80]!r}; values are texts")
     return value
 
 
@@ -152,20 +176,25 @@ def parse_wikidata(line: bytes) -> Iterator[Statement | DataError | None]:
     entity = json_object(line.removesuffix(b","))
     head, claims = entity.get("id"), entity.get("claims")
     if not isinstance(head, str) or not _is_head(head):
-        raise DataError('an entity whose "id" is not like Q42, P31 or L7; give it one')
+        raise DataError("statement-entity", 'an entity whose "id" is not like Q42, P31 or L7', remedy="give it one")
     if claims == []:  # so PHP writes an empty object
         return
     if not isinstance(claims, dict):
-        raise DataError(f'entity {head} has no object "claims"; only entity documents are read')
+        raise DataError("statement-entity", f'entity {head} has no object "claims"; only entity documents are read')
     for name, listed in claims.items():
         if not isinstance(listed, list):
-            yield DataError(f"{head}, {name[:40]!r}: {_type_name(listed)} where a list of claims should be; write a list")
+            yield DataError(
+                "statement-claim",
+                f"{_type_name(listed)} where a list of claims should be",
+                place=f"{head}, {name[:40]!r}",
+                remedy="write a list",
+            )
             continue
         for claim in listed:
             try:
                 yield _statement(head, name, claim)
             except DataError as error:
-                yield DataError(f"{head}, {name[:40]!r}: {error}")
+                yield error.within(f"{head}, {name[:40]!r}")
 
 
 def _is_head(text: str) -> bool:
@@ -174,22 +203,30 @@ def _is_head(text: str) -> bool:
 
 def _statement(head: str, name: str, claim: object) -> Statement | None:
     if not isinstance(claim, dict):
-        raise DataError(f"{_type_name(claim)} where a claim should be; give an object with a mainsnak")
+        raise DataError(
+            "statement-claim", f"{_type_name(claim)} where a claim should be", remedy="give an object with a mainsnak"
+        )
     rank = claim.get("rank", "normal")
     if rank not in ("normal", "preferred", "deprecated"):
-        raise DataError("a rank that is not normal, preferred or deprecated; correct it")
+        raise DataError("statement-claim", "a rank that is not normal, preferred or deprecated", remedy="correct it")
     main, qualifiers = claim.get("mainsnak"), claim.get("qualifiers", {})
     if not isinstance(main, dict) or main.get("property") != name:
-        raise DataError("a claim without a mainsnak of this property; give it one")
+        raise DataError("statement-claim", "a claim without a mainsnak of this property", remedy="give it one")
     if not isinstance(qualifiers, dict) and qualifiers != []:
-        raise DataError(f"{_type_name(qualifiers)} where qualifiers should be; give an object of lists of snaks")
+        raise DataError(
+            "statement-claim",
+            f"{_type_name(qualifiers)} where qualifiers should be",
+            remedy="give an object of lists of snaks",
+        )
     pairs: list[tuple[str, str]] = []
     for key, snaks in dict(qualifiers).items():
         if not isinstance(snaks, list) or not snaks:
-            raise DataError(f"qualifier {key[:40]!r} has no list of snaks; give one, or leave it out")
+            raise DataError(
+                "statement-claim", f"qualifier {key[:40]!r} has no list of snaks", remedy="give one, or leave it out"
+            )
         pairs += [(key, _text_of(snak)) for snak in snaks]
         if any(snak.get("property", key) != key for snak in snaks):
-            raise DataError(f"qualifier {key[:40]!r} has a snak of another property; correct it")
+            raise DataError("statement-claim", f"qualifier {key[:40]!r} has a snak of another property", remedy="correct it")
     found = statement(name, head, _text_of(main), pairs)
     return None if rank == "deprecated" else found
 
@@ -197,41 +234,53 @@ def _statement(head: str, name: str, claim: object) -> Statement | None:
 def _text_of(snak: object) -> str:
     """Return the value of a snak as text, or raise a `DataError`."""
     if not isinstance(snak, dict):
-        raise DataError(f"{_type_name(snak)} where a snak should be; give an object with snaktype and datavalue")
+        raise DataError(
+            "statement-snak",
+            f"{_type_name(snak)} where a snak should be",
+            remedy="give an object with snaktype and datavalue",
+        )
     how = snak.get("snaktype")
     if how in ("somevalue", "novalue"):
         return str(how)
     if how != "value":
-        raise DataError("a snak whose snaktype is not value, somevalue or novalue; correct it")
+        raise DataError("statement-snak", "a snak whose snaktype is not value, somevalue or novalue", remedy="correct it")
     data = snak.get("datavalue")
     if not isinstance(data, dict) or not isinstance(data.get("type"), str) or "value" not in data:
-        raise DataError("a snak without a datavalue of a type and a value; write both, or the snaktype novalue")
+        raise DataError(
+            "statement-snak",
+            "a snak without a datavalue of a type and a value",
+            remedy="write both, or the snaktype novalue",
+        )
     value = data["value"]
     if data["type"] == "string":
         return f"string:{_string(value, 'a string')}"
     if data["type"] not in _TO_TEXT:
-        raise DataError(f"unknown type of datavalue {data['type'][:40]!r}; known: string, {', '.join(_TO_TEXT)}")
+        raise DataError(
+            "statement-snak", f"unknown type of datavalue {data['type'][:40]!r}; known: string, {', '.join(_TO_TEXT)}"
+        )
     if not isinstance(value, dict):
-        raise DataError(f"{_type_name(value)} where the value of {data['type']} should be; give an object")
+        raise DataError(
+            "statement-snak", f"{_type_name(value)} where the value of {data['type']} should be", remedy="give an object"
+        )
     return _TO_TEXT[data["type"]](value)
 
 
 def _entity_text(value: _Value) -> str:
     if "id" in value:
         if not isinstance(value["id"], str) or not _ENTITY.fullmatch(value["id"]):
-            raise DataError("an entity's id that is not like Q42, P31, L7 or L7-F1; correct it")
+            raise DataError("statement-value", "an entity's id that is not like Q42, P31, L7 or L7-F1", remedy="correct it")
         return value["id"]
     letter = _ENTITY_TYPES.get(str(value.get("entity-type")))  # as older dumps have it
     number = value.get("numeric-id")
     if letter is None or type(number) is not int or not 0 < number < 10**18:
-        raise DataError("an entity without an id; give one such as Q42")
+        raise DataError("statement-value", "an entity without an id", remedy="give one such as Q42")
     return f"{letter}{number}"
 
 
 def _time_text(value: _Value) -> str:
     time = value.get("time")
     if not isinstance(time, str) or not _TIME.fullmatch(time):
-        raise DataError("a time that is not like +2013-01-01T00:00:00Z; correct it")
+        raise DataError("statement-value", "a time that is not like +2013-01-01T00:00:00Z", remedy="correct it")
     numbers = [_integer(value, name) for name in ("timezone", "before", "after", "precision")]
     return "#".join((time, *numbers, _string(value.get("calendarmodel"), "a calendarmodel")))
 
@@ -239,7 +288,7 @@ def _time_text(value: _Value) -> str:
 def _language_text(value: _Value) -> str:
     language = value.get("language")
     if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
-        raise DataError("a monolingualtext without the code of a language, such as en; give one")
+        raise DataError("statement-value", "a monolingualtext without the code of a language, such as en", remedy="give one")
     return f"monolingualtext:{language}:{_string(value.get('text'), 'a text')}"
 
 
@@ -252,26 +301,28 @@ def _quantity_text(value: _Value) -> str:
 def _globe_text(value: _Value) -> str:
     numbers = [_number(value, name) for name in ("latitude", "longitude", "altitude", "precision")]
     if "" in numbers[:2]:
-        raise DataError("a globecoordinate without latitude and longitude; give both")
+        raise DataError("statement-value", "a globecoordinate without latitude and longitude", remedy="give both")
     return "globecoordinate:" + "#".join((*numbers, _string(value.get("globe"), "a globe")))
 
 
 def _string(value: object, what: str) -> str:
     if not isinstance(value, str) or not value:
-        raise DataError(f"{what} that is empty or no text; write it")
+        raise DataError("statement-value", f"{what} that is empty or no text", remedy="write it")
     return value
 
 
 def _integer(value: _Value, name: str) -> str:
     number = value.get(name)
     if type(number) is not int or abs(number) >= _MOST:
-        raise DataError(f"a time whose {name} is no whole number of up to 9 digits; correct it")
+        raise DataError("statement-value", f"a time whose {name} is no whole number of up to 9 digits", remedy="correct it")
     return str(number)
 
 
 def _amount(value: object, name: str) -> str:
     if not isinstance(value, str) or not _AMOUNT.fullmatch(value):
-        raise DataError(f'a quantity whose {name} is no decimal number in quotes, such as "+5"; correct it')
+        raise DataError(
+            "statement-value", f'a quantity whose {name} is no decimal number in quotes, such as "+5"', remedy="correct it"
+        )
     return value
 
 
@@ -281,7 +332,7 @@ def _number(value: _Value, name: str) -> str:
     if number is None:
         return ""
     if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) < _MOST:  # nor infinite
-        raise DataError(f"a globecoordinate whose {name} is no number of its size; correct it")
+        raise DataError("statement-value", f"a globecoordinate whose {name} is no number of its size", remedy="correct it")
     return repr(float(number) + 0.0).removesuffix(".0")
 
 

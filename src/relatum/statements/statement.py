@@ -46,7 +46,9 @@ def statement(name: str, head: str, tail: str, qualifiers: Iterable[tuple[str, s
     """Return the statement of a main property, or raise a `DataError` if a part of it is no text or empty."""
     pairs = sorted(qualifiers)
     if len(pairs) > MOST_QUALIFIERS:
-        raise DataError(f"{len(pairs)} qualifiers; a statement has at most {MOST_QUALIFIERS}, so split or shorten it")
+        raise DataError(
+            "statement-limit", f"{len(pairs)} qualifiers; a statement has at most {MOST_QUALIFIERS}, so split or shorten it"
+        )
     texts = [name, head, tail, *itertools.chain.from_iterable(pairs)]
     if not all(texts) or not "".join(texts).isascii():  # all at once, for nearly always nothing is wrong
         for text, what in zip(texts, _PARTS + _OF_QUALIFIER * len(pairs), strict=True):
@@ -57,12 +59,14 @@ def statement(name: str, head: str, tail: str, qualifiers: Iterable[tuple[str, s
 def _check_text(text: str, what: str) -> None:
     """Refuse a text that is empty, or that holds half of a surrogate pair, which no file can hold."""
     if not text:
-        raise DataError(f"empty {what}; give it a name")
+        raise DataError("statement-limit", f"empty {what}", remedy="give it a name")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise DataError(f"{what} {text!r} is not valid Unicode; write whole characters") from None
+            raise DataError(
+                "statement-limit", f"{what} {text!r} is not valid Unicode", remedy="write whole characters"
+            ) from None
 
 
 def fact_of(one: Statement) -> Fact:
@@ -77,8 +81,12 @@ def statement_of(fact: Sequence[str]) -> Statement:
     name, keys = _properties(relation)
     if len(entities) != 2 + len(keys):
         raise DataError(
-            f"relation {relation!r} has {len(entities)} entities, but as a statement it would have a head, a tail and "
-            f"{len(keys)} qualifiers; only facts that came from statements, or of two entities, can be written as such"
+            "not-a-statement",
+            (
+                f"relation {relation!r} has {len(entities)} entities, but as a statement it would have a head, a "
+                f"tail and {len(keys)} qualifiers; only facts that came from statements, or of two entities, can "
+                "be written as such"
+            ),
         )
     head, tail, *values = map(_value, entities)
     return statement(name, head, tail, zip(keys, values, strict=True))
@@ -123,8 +131,12 @@ def _properties(relation: str) -> tuple[str, tuple[str, ...]]:
     except ValueError:
         pass
     raise DataError(
-        f"relation {relation!r} is not spelt as the relations of statements are, main property and sorted roles of "
-        f"qualifiers with '+' between them; only facts that came from statements can be written as such"
+        "not-a-statement",
+        (
+            f"relation {relation!r} is not spelt as the relations of statements are, main property and "
+            "sorted roles of qualifiers with '+' between them; only facts that came from statements can be "
+            "written as such"
+        ),
     )
 
 
@@ -151,7 +163,9 @@ def _value(entity: str) -> str:
     except ValueError:
         value = ""
     if not value or _entity(value) != entity:
-        raise DataError(f"entity {entity!r} has a '%' that no statement's value has; write it as '%25'")
+        raise DataError(
+            "not-a-statement", f"entity {entity!r} has a '%' that no statement's value has", remedy="write it as '%25'"
+        )
     return value
 
 

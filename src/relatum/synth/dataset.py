@@ -73,7 +73,7 @@ def synthesize(
     """
     settings = settings or SynthSettings()
     if not isinstance(seed, int) or seed < 0:
-        raise SettingError(f"seed: must be a whole number from 0 up, not {seed!r}")
+        raise SettingError("setting-out-of-range", f"must be a whole number from 0 up, not {seed!r}", place="seed")
     drawing, deriving, sampling, splitting = np.random.default_rng(seed).spawn(4)
     elementary, family_of = draw_elementary(settings, drawing)
     advance(settings.relations)
@@ -140,6 +140,7 @@ def _check_complete(dataset: SynthDataset) -> None:
     for operation in () if few else (name for name, weight in dataset.settings.operations.items() if weight):
         if not tested[operation]:
             raise DataError(
-                f"cannot hold out any tuple of operation {operation!r} for test; use more elementary_tuples, "
-                f"more derived relations or more tries"
+                "impossible-synthetic",
+                f"cannot hold out any tuple of operation {operation!r} for test",
+                remedy="use more elementary_tuples, more derived relations or more tries",
             )

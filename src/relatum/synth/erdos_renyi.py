@@ -51,7 +51,10 @@ def draw_count(entities: int, relation: RandomRelation, rng: np.random.Generator
     possible = possible_edges(entities, relation.arity)
     mean = possible * relation.probability
     if mean >= _LARGEST_COUNT:
-        raise SettingError(f"probability {relation.probability:g} at arity {relation.arity} would give {mean:.1e} tuples")
+        raise SettingError(
+            "impossible-synthetic",
+            f"probability {relation.probability:g} at arity {relation.arity} would give {mean:.1e} tuples",
+        )
     return int(rng.binomial(possible, relation.probability) if possible <= _LARGEST_EXACT else rng.poisson(mean))
 
 
@@ -87,7 +90,10 @@ def random_blocks(
         doubled = np.rint(counts * repeats).astype(np.int64) if arity > 1 else np.zeros_like(counts)
         for label, count in zip(labels, counts - doubled, strict=True):
             if count > possible_edges(entities, arity):
-                raise SettingError(f"relation {label} needs more tuples of arity {arity} than {entities} entities can form")
+                raise SettingError(
+                    "impossible-synthetic",
+                    f"relation {label} needs more tuples of arity {arity} than {entities} entities can form",
+                )
         draw = _Drawing(entities, arity, np.array(labels, np.int32), skew, names, rng)
         draw.narrow(narrow, min(domain, entities))
         relations, columns = draw.distinct(np.stack([counts - doubled, doubled], axis=1))
@@ -132,8 +138,10 @@ class _Drawing:
             missing = wanted - self._counts(numbers, columns, len(wanted))
         short, total = int(missing.sum()), int(wanted.sum())
         raise SettingError(
-            f"arity {self.arity}: cannot draw {short:,} of {total:,} tuples without repeats; "
-            f"use more entities, fewer tuples or less skew"
+            "impossible-facts",
+            f"cannot draw {short:,} of {total:,} tuples without repeats",
+            place=f"arity {self.arity}",
+            remedy="use more entities, fewer tuples or less skew",
         )
 
     def _draw(self, missing: Int64) -> tuple[Ids, Ids]:

@@ -102,7 +102,9 @@ class SynthSettings(Checked):
         _check("operations", isinstance(self.operations, Mapping), "must be {operation = weight, ...}", self)
         for name in self.operations:
             if name not in OPERATIONS:
-                raise SettingError(f"operations: {UnknownNameError('operation', str(name), OPERATIONS)}")
+                raise SettingError(
+                    "impossible-synthetic", f"{UnknownNameError('operation', str(name), OPERATIONS)}", place="operations"
+                )
         weighty = _are_weights(self.operations.values(), zero=True)
         _check("operations", weighty, "must be weights from 0 up, not all 0", self)
         _check("depths", isinstance(self.depths, tuple) and _are_weights(self.depths, zero=True), "must be weights", self)
@@ -129,7 +131,7 @@ class SynthSettings(Checked):
         known = [one.name for one in dataclasses.fields(cls)]
         for name in given:
             if name not in known:
-                raise SettingError(str(UnknownNameError("setting", name, known)))
+                raise UnknownNameError("setting", name, known)
         values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
         for name in ("arities", "kept_arities"):
             if isinstance(shares := values.get(name), Mapping):
@@ -159,7 +161,7 @@ class SynthSettings(Checked):
 def _check(name: str, holds: bool, rule: str, settings: SynthSettings) -> None:
     if not holds:
         given = f", not {getattr(settings, name)!r}" if hasattr(settings, name) else ""
-        raise SettingError(f"{name}: {rule}{given}")
+        raise SettingError("setting-out-of-range", rule + given, place=name)
 
 
 def _is_whole(value: object, least: int) -> bool:

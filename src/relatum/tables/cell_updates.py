@@ -40,7 +40,10 @@ def stage_groups(database: Database, cells: Sequence[RowCells], prefix: str) -> 
         if len(columns := {tuple(sorted(each.row)) for each in rows.values()}) > 1:
             one, other, *_ = (", ".join(names) for names in sorted(columns))
             raise DataError(
-                f"table {table!r}: some changes name a row by {one}, others by {other}; give all the same columns"
+                "not-a-value",
+                f"some changes name a row by {one}, others by {other}",
+                place=f"table {table!r}",
+                remedy="give all the same columns",
             )
     return [RowGroup(database, f"{prefix}_{index}", *each) for index, each in enumerate(members.items())]
 
@@ -111,8 +114,10 @@ class RowGroup:
         """Refuse another number of changed rows than expected."""
         if changed != expected:
             raise DataError(
-                f"{self._database.location}: table {self.table!r}: {expected} rows should have changed and {changed} have, "
-                "so nothing is kept; look for a trigger, rule or policy of the table"
+                "change-miscounted",
+                (f"table {self.table!r}: {expected} rows should have changed and {changed} have, so nothing is kept"),
+                place=self._database.location,
+                remedy="look for a trigger, rule or policy of the table",
             )
 
     def _match(self, tests: Sequence[str]) -> dict[int, Match]:

@@ -132,7 +132,9 @@ def known_columns(staged: Staged, schema: TableSchema, *, plain: bool, null_is_v
             text = "CAST(NULL AS VARCHAR)"
         elif one.part_of is not None or one.bins is not None:
             if kind_of(kind) not in ("number", "date") and staged.profiles[name].present:
-                raise DataError(f"{schema.name}.{name}: holds text now, and held numbers or dates at the import")
+                raise DataError(
+                    "other-tables", "holds text now, and held numbers or dates at the import", place=f"{schema.name}.{name}"
+                )
             if one.bins is not None:
                 text = group_of(column, kind, one.bins.edges, [literal(prefix + name) for name in one.bins.names])
             else:

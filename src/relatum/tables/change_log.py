@@ -76,8 +76,10 @@ class ChangeLog:
             return False
         if lacking := [column for column in _COLUMNS if column not in columns]:
             raise DataError(
-                f"{self._database.location}: table {self._name!r} is no log of changes: it lacks {', '.join(lacking)}; "
-                "choose another name for the log"
+                "not-a-change-log",
+                f"table {self._name!r} is no log of changes: it lacks {', '.join(lacking)}",
+                place=self._database.location,
+                remedy="choose another name for the log",
             )
         return True
 
@@ -138,14 +140,14 @@ class ChangeLog:
         batches = {each.batch: each for each in self.batches()}
         where = f"{self._database.location}, log {self._name!r}"
         if not batches:
-            raise DataError(f"{where}: no changes are logged, so there is nothing to undo")
+            raise DataError("no-change-log", "no changes are logged, so there is nothing to undo", place=where)
         chosen = max(batches) if wanted is None else wanted
         if chosen not in batches:
-            raise DataError(f"{where}: no batch {chosen}; there are {', '.join(map(str, batches))}")
+            raise DataError("no-such-batch", f"no batch {chosen}; there are {', '.join(map(str, batches))}", place=where)
         if batches[chosen].undone:
             others = ", ".join(str(each.batch) for each in batches.values() if not each.undone)
             hint = f"; not undone yet: {others}" if others else ""
-            raise DataError(f"{where}: batch {chosen} was undone at {batches[chosen].undone_at}{hint}")
+            raise DataError("already-undone", f"batch {chosen} was undone at {batches[chosen].undone_at}{hint}", place=where)
         return chosen
 
     def entries(self, batch: int) -> list[LoggedChange]:
@@ -174,7 +176,9 @@ class ChangeLog:
 
     def damage(self, batch: int) -> DataError:
         """Return the refusal of a batch whose rows are not as they were written."""
-        return DataError(f"{self._database.location}, log {self._name!r}: batch {batch} is damaged, so nothing is undone")
+        return DataError(
+            "damaged-file", f"{self._database.location}, log {self._name!r}: batch {batch} is damaged, so nothing is undone"
+        )
 
     def _row(self, text: str, batch: int) -> dict[str, Value]:
         try:

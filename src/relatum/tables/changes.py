@@ -50,11 +50,15 @@ class Change:
         cell = f"table {self.table!r}, column {self.column!r}"
         for name, value in (*self.row.items(), (self.column, self.value)):
             if not isinstance(value, (str, int, float)) and value is not None:
-                raise DataError(f"{cell}: {type(value).__name__} is no text or number, as the value of {name!r} has to be")
+                raise DataError(
+                    "not-a-value",
+                    f"{type(value).__name__} is no text or number, as the value of {name!r} has to be",
+                    place=cell,
+                )
         if self.value is None or (isinstance(self.value, float) and not math.isfinite(self.value)):
-            raise DataError(f"{cell}: {self.value} is no value to write")
+            raise DataError("not-a-value", f"{self.value} is no value to write", place=cell)
         if not 0 <= self.probability <= 1:
-            raise DataError(f"{cell}: probability {self.probability} is not between 0 and 1")
+            raise DataError("not-a-value", f"probability {self.probability} is not between 0 and 1", place=cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +159,7 @@ def copy_filled(
         with atomic_path(new, new=True) as temporary:
             return _fill_copy(path, kind, temporary, new, changes, log)
     except FileExistsError:
-        raise DataError(f"{new}: already exists; name a new file") from None
+        raise DataError("already-exists", "already exists", place=new, remedy="name a new file") from None
 
 
 def _fill_copy(path: Path, kind: str, copy: Path, location: Path, changes: Sequence[Change], log: str) -> Applied:
@@ -170,7 +174,7 @@ def _fill_copy(path: Path, kind: str, copy: Path, location: Path, changes: Seque
             opened = partial(open_duckdb, copy, location)
         applied = _apply(opened, changes, log, str(path))
         if any(file.exists() for file in beside):
-            raise DataError(f"{location}: could not be written as a whole")
+            raise DataError("not-written", "could not be written as a whole", place=location)
     finally:
         for file in beside:
             file.unlink(missing_ok=True)
@@ -185,17 +189,23 @@ def _opener(to: str | os.PathLike[str]) -> Opened:
         return partial(open_mysql, to)
     if isinstance(to, str) and "://" in to:
         known = "postgresql:// and mysql:// URLs"
-        raise DataError(f"{to.partition('://')[0]}://...: only cells of files and of {known} can be changed")
+        raise DataError(
+            "cells-not-changeable", f"{to.partition('://')[0]}://...: only cells of files and of {known} can be changed"
+        )
     path = Path(to)
     return partial(open_sqlite if _kind_of(path) == "sqlite" else open_duckdb, path, path)
 
 
 def _kind_of(path: Path) -> str:
     if not path.is_file():
-        raise DataError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
+        if path.exists():
+            raise DataError("not-a-file", "not a file", place=path)
+        raise DataError("no-such-file", "no such file", place=path)
     if (kind := database_in(path)) is None:
         raise DataError(
-            f"{path}: neither a SQLite nor a DuckDB database; cells of other files cannot be changed, only copied"
+            "not-a-database",
+            "neither a SQLite nor a DuckDB database; cells of other files cannot be changed, only copied",
+            place=path,
         )
     return kind
 
@@ -291,8 +301,13 @@ class _Attempt:
                 text, kind = cells.get(column, (None, ""))
                 if text is None:
                     raise DataError(
-                        f"{self._database.location}: table {group.table!r}: a value written to {column!r} is not there "
-                        "afterwards, so nothing is kept; look for a trigger of the table"
+                        "change-miscounted",
+                        (
+                            f"table {group.table!r}: a value written to {column!r} is not there afterwards, so nothing is "
+                            "kept"
+                        ),
+                        place=self._database.location,
+                        remedy="look for a trigger of the table",
                     )
                 change = self._changes[self._numbers[number][column]]
                 self.written.append(
@@ -304,9 +319,11 @@ class _Attempt:
 def _check_tables(database: Database, tables: Sequence[str], log: str) -> None:
     for table in tables:
         if table.casefold() == log.casefold():
-            raise DataError(f"{database.location}: {table!r} is the log of changes and is not changed itself")
+            raise DataError(
+                "not-a-change-log", f"{table!r} is the log of changes and is not changed itself", place=database.location
+            )
         if database.columns(table) is None:
-            raise DataError(f"{database.location}: no table is called {table!r}")
+            raise DataError("cells-not-changeable", f"no table is called {table!r}", place=database.location)
 
 
 def _prefix(tables: Sequence[str]) -> str:

@@ -47,13 +47,17 @@ def plan_unread_column(column: SourceColumn, table: SourceTable, choices: Choice
     chosen = column.name in choices.columns.get(table.name, ())
     if ref in choices.drop:
         if chosen:
-            raise DataError(f"{full_name(ref)}: both chosen and dropped")
+            raise DataError("contradictory-options", "both chosen and dropped", place=full_name(ref))
         return ColumnPlan("left out", "dropped by option")
     if table.name in choices.columns and not chosen:
         return ColumnPlan("left out", "not among the columns chosen")
     if column.kind == "unreadable":
         if chosen or ref in choices.keep:
-            raise DataError(f"{full_name(ref)}: values of type {column.type} are nested or binary and cannot name entities")
+            raise DataError(
+                "unnameable-values",
+                f"values of type {column.type} are nested or binary and cannot name entities",
+                place=full_name(ref),
+            )
         return ColumnPlan("left out", "nested or binary values")
     return None
 
@@ -85,7 +89,7 @@ def _by_option(ref: ColumnRef, table: SourceTable, profile: Profile, choices: Ch
     bins = choices.bins.get(ref)
     if bins is not None and profile.present:
         if profile.kind not in ("number", "date"):
-            raise DataError(f"bins: {full_name(ref)} holds text, which has no order to cut into groups")
+            raise DataError("text-bins", f"{full_name(ref)} holds text, which has no order to cut into groups", place="bins")
         return ColumnPlan("bins", f"{bins} groups of equal size, by option", bins)
     if table.primary_key == (ref[1],) and (ref in choices.keep or table.name not in choices.columns) and not table.is_facts:
         return ColumnPlan("key", "the key of its rows")

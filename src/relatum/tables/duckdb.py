@@ -73,9 +73,9 @@ class ConfinedDuckdb:
         what = query_name(name)
         types = self._confined.statement_types(sql, what)
         if len(types) != 1:
-            raise DataError(f"{what}: must be one statement")
+            raise DataError("bad-query", "must be one statement", place=what)
         if types != ["SELECT"]:
-            raise DataError(f"{what}: must be a SELECT: a query cannot write")
+            raise DataError("bad-query", "must be a SELECT: a query cannot write", place=what)
         self._rows[name] = subquery(sql), what
         return query_table(name, _columns(self._confined.describe(sql, what)))
 
@@ -189,7 +189,12 @@ class DuckdbSource:
 def _checked(path: Path, location: object) -> str:
     """Return a path as ATTACH has it, or refuse one of which DuckDB would open another."""
     if "\\" in str(path) and os.sep != "\\":
-        raise DataError(f"{location}: DuckDB takes a backslash in a path for a slash; give the file another name")
+        raise DataError(
+            "backslash-in-path",
+            "DuckDB takes a backslash in a path for a slash",
+            place=location,
+            remedy="give the file another name",
+        )
     return literal(str(path))
 
 
@@ -226,7 +231,7 @@ class DuckdbTarget(Database):
         where = "WHERE database_name = 'target' AND lower(schema_name) = lower(?) AND lower({}_name) = lower(?)"
         names = split_name(table, _USUAL)
         if self._ask(f"SELECT 1 FROM duckdb_views() {where.format('view')}", names):  # noqa: S608
-            raise DataError(f"{self.location}: {table!r} is a view, not a table")
+            raise DataError("view-not-table", f"{table!r} is a view, not a table", place=self.location)
         query = f"SELECT column_name FROM duckdb_columns() {where.format('table')} ORDER BY column_index"  # noqa: S608
         return [str(row[0]) for row in self._ask(query, names)] or None
 
@@ -279,7 +284,7 @@ def copy_duckdb(path: Path, target: Path) -> None:
             for one, other in [(stack.enter_context(a.open("rb")), stack.enter_context(b.open("xb"))) for a, b in pairs]:
                 shutil.copyfileobj(one, other)
         except OSError as error:
-            raise DataError(f"{path}: could not be copied: {error.strerror}") from None
+            raise DataError("not-written", f"could not be copied: {error.strerror}", place=path) from None
 
 
 def write_parquet(tables: Iterable[Table], path: Path) -> None:

@@ -79,7 +79,7 @@ class WorkspaceError(DataError):
     def __init__(self, what: str, message: str) -> None:
         self.message = message
         line = message.partition("\n")[0]
-        super().__init__(f"{what}: {line.partition(' Error: ')[2] or line}")
+        super().__init__("database-refused", line.partition(" Error: ")[2] or line, place=what)
 
 
 class Workspace:

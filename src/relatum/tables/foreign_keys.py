@@ -99,4 +99,8 @@ def _targets(
             elif choices.may_take((table.name, column)):
                 missing = f"table {reference.table!r}" if other is None else f"column {target!r} of {reference.table!r}"
                 name = full_name((table.name, column))
-                raise DataError(f"foreign key {name} refers to {missing}, which does not exist; drop {name} to leave it out")
+                raise DataError(
+                    "dangling-foreign-key",
+                    f"foreign key {name} refers to {missing}, which does not exist",
+                    remedy=f"drop {name} to leave it out",
+                )

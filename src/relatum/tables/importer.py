@@ -56,7 +56,7 @@ def read(source: Any, **options: Any) -> Imported:
     require_libraries(source)
     with Workspace() as workspace, open_sources(source, workspace, chosen) as sources:
         if not sources:
-            raise DataError("there are no tables to import")
+            raise DataError("no-tables", "there are no tables to import")
         return _Import(workspace, sources, chosen).finish()
 
 
@@ -188,7 +188,7 @@ class _Import:
         vectors: tuple[VectorRecord, ...] = ()
         if self._options.vectors:
             if store is None:
-                raise DataError("vectors: there are no rows of tables that they could be of")
+                raise DataError("bad-vectors", "there are no rows of tables that they could be of", place="vectors")
             store, vectors = read_vectors(self._options.vectors, store, plain=self._options.plain)
         checksums = {
             location: sha256_of(Path(location)) if Path(location).is_file() else None for location in self._locations
@@ -239,14 +239,17 @@ class _Import:
         if not any(one.facts for one in shaped):
             records = [table_record(one.name, one.planned.staged, one.shape) for one in shaped[:3]]
             reasons = "; ".join(f"{record.table}: {record.note}" for record in records)
-            raise DataError(f"no table gives a relation ({reasons}); keep columns that were left out")
+            raise DataError(
+                "no-relations", f"no table gives a relation ({reasons})", remedy="keep columns that were left out"
+            )
         seen: dict[str, str] = {}
         for one in shaped:
             for facts in one.facts:
                 if facts.schema.name in seen:
                     raise DataError(
-                        f"tables {seen[facts.schema.name]!r} and {one.name!r} both give a relation"
-                        f" {facts.schema.name!r}; call one of them otherwise with --relation"
+                        "two-tables-one-relation",
+                        f"tables {seen[facts.schema.name]!r} and {one.name!r} both give a relation {facts.schema.name!r}",
+                        remedy="call one of them otherwise with --relation",
                     )
                 seen[facts.schema.name] = one.name
 
@@ -255,7 +258,7 @@ class _Import:
         table, column = self._choices.time or ("", "")
         dated = next((one for one in shaped if one.name == table), None)
         if dated is None or column not in dated.planned.staged.view_columns:
-            raise DataError(f"time: column {column!r} of table {table!r} is not read")
+            raise DataError("bad-time-column", f"column {column!r} of table {table!r} is not read", place="time")
         moments = read_times(self._workspace, dated.planned.staged, column)
         times, groups = {shaped.index(dated): moments}, self._groups(dated)
         own = None if groups is None else latest_of_each(moments, groups, self._options.valid, self._options.test)
@@ -283,7 +286,9 @@ class _Import:
         groups = dated.column(column) if table == dated.name else np.empty(0, np.int32)
         if not (groups >= 0).any():
             raise DataError(
-                f"time_per: {table}.{column} must be a column of entities of table {dated.name!r}, which has the times"
+                "bad-time-column",
+                f"{table}.{column} must be a column of entities of table {dated.name!r}, which has the times",
+                place="time_per",
             )
         return groups
 

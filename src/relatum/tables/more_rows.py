@@ -38,10 +38,18 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
                 raise UnknownNameError("table", name, like.tables)
             if name not in sources:
                 listed = ", ".join(sources)
-                raise DataError(f"table {name!r} is not there, only {listed}; give files and tables the names that they had")
+                raise DataError(
+                    "other-tables",
+                    f"table {name!r} is not there, only {listed}",
+                    remedy="give files and tables the names that they had",
+                )
         if not wanted:
             known = ", ".join(like.tables)
-            raise DataError(f"none of the imported tables is there: {known}; give files and tables the names that they had")
+            raise DataError(
+                "other-tables",
+                f"none of the imported tables is there: {known}",
+                remedy="give files and tables the names that they had",
+            )
         choices = Choices({name: sources[name][1] for name in wanted}, ImportOptions(tables=wanted))
         found, labels = [], {}
         for number, name in enumerate(wanted):

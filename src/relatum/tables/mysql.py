@@ -85,13 +85,15 @@ def _where(url: str) -> dict[str, Any]:
         given: dict[str, Any] = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
         port = parts.port or 0
     except ValueError:
-        raise DataError(f"{location}: not the URL of a database; write mysql://USER@HOST:PORT/DATABASE") from None
+        raise DataError(
+            "bad-url", "not the URL of a database", place=location, remedy="write mysql://USER@HOST:PORT/DATABASE"
+        ) from None
     database = unquote(parts.path[1:])
     if not database or "/" in database:
-        raise DataError(f"{location}: name one database, as in mysql://USER@HOST:PORT/DATABASE")
+        raise DataError("bad-url", "name one database, as in mysql://USER@HOST:PORT/DATABASE", place=location)
     for name in given:
         if name not in _PARAMETERS:
-            raise DataError(f"{location}: a parameter of the URL is not one of {', '.join(_PARAMETERS)}")
+            raise DataError("bad-url", f"a parameter of the URL is not one of {', '.join(_PARAMETERS)}", place=location)
     password = os.environ.get("MYSQL_PWD", "") if parts.password is None else unquote(parts.password)
     if "ssl_ca" in given:  # then the server is who it says it is
         given |= {"ssl_verify_cert": True, "ssl_verify_identity": True}

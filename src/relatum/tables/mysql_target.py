@@ -99,11 +99,15 @@ class MysqlTarget(Database):
             return None
         kind, engine, has_transactions = found[0]
         if kind not in ("BASE TABLE", "SYSTEM VERSIONED"):
-            raise DataError(f"{self.location}: {table!r} is not a table")
+            raise DataError("cells-not-changeable", f"{table!r} is not a table", place=self.location)
         if has_transactions != "YES":
             raise DataError(
-                f"{self.location}: table {table!r} is of engine {engine}, which cannot undo half of a write; "
-                "ALTER TABLE ... ENGINE = InnoDB makes it one that can"
+                "engine-without-undo",
+                (
+                    f"table {table!r} is of engine {engine}, which cannot undo half of a write; ALTER TABLE ... "
+                    "ENGINE = InnoDB makes it one that can"
+                ),
+                place=self.location,
             )
         return [str(row[0]) for row in self._rows(_COLUMNS, schema, name)]
 

@@ -58,7 +58,8 @@ def open_sources(
             for table in source.tables():
                 if table.name in found:
                     raise DataError(
-                        f"two tables are called {table.name!r}: in {found[table.name][0].location} and {source.location}"
+                        "two-tables-one-name",
+                        f"two tables are called {table.name!r}: in {found[table.name][0].location} and {source.location}",
                     )
                 found[table.name] = source, table
         yield found | _open_queries(options.sql, opened, found, workspace, stack)
@@ -84,7 +85,7 @@ def _listed(given: Any) -> list[tuple[str | None, Any]]:
     else:
         pairs = [(None, given)]
     if not pairs:
-        raise DataError("nothing to import was given")
+        raise DataError("not-importable", "nothing to import was given")
     return pairs
 
 
@@ -92,21 +93,27 @@ def _open(given: Any, name: str | None, workspace: Workspace, options: ImportOpt
     if is_frame(given):
         return frame_source(workspace, given, name or "table", number)
     if not isinstance(given, (str, os.PathLike)):
-        raise DataError(f"{type(given).__name__} is nothing that can be imported: give a path, a URL or a frame")
+        raise DataError(
+            "not-importable", f"{type(given).__name__} is nothing that can be imported: give a path, a URL or a frame"
+        )
     if isinstance(given, str) and is_postgres(given):
         return PostgresSource(workspace, given, options.views)
     if isinstance(given, str) and is_mysql(given):
         return MysqlSource(workspace, given, options.views)
     if isinstance(given, str) and "://" in given:
-        raise DataError(f"{given.partition('://')[0]}://...: only files, postgresql:// and mysql:// URLs can be imported")
+        raise DataError(
+            "unknown-server",
+            f"{given.partition('://')[0]}://...: only files, postgresql:// and mysql:// URLs can be imported",
+        )
     return _open_file(Path(given), name, workspace, options, number)
 
 
 def _open_file(path: Path, name: str | None, workspace: Workspace, options: ImportOptions, number: int) -> Source:
     if not path.exists():
-        raise DataError(f"{path}: no such file")
+        raise DataError("no-such-file", "no such file", place=path)
     if not path.is_file():
-        raise DataError(f"{path}: not a file; name the files in it one by one" if path.is_dir() else f"{path}: not a file")
+        remedy = "name the files in it one by one" if path.is_dir() else ""
+        raise DataError("not-a-file", "not a file", place=path, remedy=remedy)
     # What says what it is by its first bytes is believed before its name.
     database = database_in(path)
     if database is not None:
@@ -123,7 +130,7 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, options: Impo
     if ending in _JSON:
         return JsonFactsSource(workspace, path, options.relation_key, number)
     if ending in (".db", ".sqlite", ".sqlite3", ".duckdb"):
-        raise DataError(f"{path}: neither a SQLite nor a DuckDB database")
+        raise DataError("not-a-database", "neither a SQLite nor a DuckDB database", place=path)
     if ending in _WORKBOOK:
         return WorkbookSource(workspace, path, table, options.header)
     if ending in _DELIMITED or (options.delimiter is not None and ending not in (".xls", ".xlsb", ".ods")):
@@ -131,7 +138,7 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, options: Impo
     hint = _HINTS.get(
         ending, "known are .csv, .tsv, .xlsx, .parquet, .jsonl, SQLite and DuckDB files; set delimiter for other text"
     )
-    raise DataError(f"{path}: cannot tell what kind of file this is ({hint})")
+    raise DataError("unknown-file-type", f"cannot tell what kind of file this is ({hint})", place=path)
 
 
 def _open_queries(
@@ -148,7 +155,12 @@ def _open_queries(
     """
     for name in queries:
         if name in tables:
-            raise DataError(f"{query_name(name)}: a table of {tables[name][0].location} is called so; give it another name")
+            raise DataError(
+                "bad-query",
+                f"a table of {tables[name][0].location} is called so",
+                place=query_name(name),
+                remedy="give it another name",
+            )
     if not queries:
         return {}
     source = sources[0]

@@ -90,19 +90,27 @@ class ImportOptions(Checked):
         super().__post_init__()
         for name in ("tables", "keep", "drop", "null_text", "vectors"):
             if isinstance(getattr(self, name), str):
-                raise SettingError(f"{name}: must be a list of names, not one text")
+                raise SettingError("setting-out-of-range", "must be a list of names, not one text", place=name)
         for name, shape in self.shapes.items():
             if shape not in SHAPES:
-                raise SettingError(f"shapes: {name}: must be one of {', '.join(SHAPES)}, not {shape!r}")
+                raise SettingError(
+                    "setting-out-of-range", f"{name}: must be one of {', '.join(SHAPES)}, not {shape!r}", place="shapes"
+                )
         if self.time_per is not None and self.time is None:
-            raise SettingError("time_per: there is no column of times; say which with time")
+            raise SettingError(
+                "bad-time-column", "there is no column of times", place="time_per", remedy="say which with time"
+            )
         _ = self.text_form  # which checks itself
         check_queries(self.sql)
         if self.valid + self.test >= 1:
-            raise SettingError(f"valid, test: {self.valid} and {self.test} leave nothing for train")
+            raise SettingError(
+                "nothing-to-train", f"{self.valid} and {self.test} leave nothing for train", place="valid, test"
+            )
         for name, count in self.bins_by_column.items():
             if not isinstance(count, int) or not 2 <= count <= 1000:
-                raise SettingError(f"bins: {name}: must be a whole number from 2 to 1000, not {count!r}")
+                raise SettingError(
+                    "setting-out-of-range", f"{name}: must be a whole number from 2 to 1000, not {count!r}", place="bins"
+                )
 
     @property
     def bins_by_column(self) -> Mapping[str, int]:
@@ -161,21 +169,27 @@ class Choices:
         self.links = {self.column_ref(name): self._link(name, what) for name, what in options.links.items()}
         for name in (*self.columns, *self.relations, *self.shapes):
             if name not in self.tables:
-                raise SettingError(f"table {name!r} has options but is not among the tables chosen")
+                raise SettingError("not-chosen", f"table {name!r} has options but is not among the tables chosen")
         for name, shape in self.shapes.items():
             if name in self.columns and shape != "fact":
-                raise SettingError(f"shape {name}={shape}: its columns are chosen, so that its rows are facts over these")
+                raise SettingError(
+                    "not-chosen",
+                    "its columns are chosen, so that its rows are facts over these",
+                    place=f"shape {name}={shape}",
+                )
         for table_name, column_name in sorted(self.keep):
             if column_name not in self.columns.get(table_name, [column_name]):
-                raise SettingError(f"{table_name}.{column_name}: kept, but not among the columns chosen")
+                raise SettingError(
+                    "not-chosen", "kept, but not among the columns chosen", place=f"{table_name}.{column_name}"
+                )
         for ref in sorted(self.keep & self.drop):
-            raise SettingError(f"{full_name(ref)}: both kept and dropped")
+            raise SettingError("contradictory-options", "both kept and dropped", place=full_name(ref))
 
     def column_ref(self, name: str) -> ColumnRef:
         """Return the column that is called `table.column`, or `column` if only one table has it."""
         found = self._refs.get(name, [])
         if len(found) > 1:
-            raise DataError(f"column {name!r} could be {' or '.join(map(full_name, found))}")
+            raise DataError("ambiguous-column", f"column {name!r} could be {' or '.join(map(full_name, found))}")
         if not found:
             raise UnknownNameError("column", name, [full for full in self._refs if "." in full] or self._refs)
         return found[0]
@@ -193,12 +207,12 @@ class Choices:
     def _columns(self, table: str, names: Iterable[str]) -> list[str]:
         chosen, known = list(names), [column.name for column in self._tables[table].columns]
         if not chosen:
-            raise SettingError(f"columns: none chosen for table {table!r}")
+            raise SettingError("not-chosen", f"none chosen for table {table!r}", place="columns")
         for number, name in enumerate(chosen):
             if name not in known:
                 raise UnknownNameError(f"column of {table}", name, known)
             if name in chosen[:number]:
-                raise SettingError(f"columns: {full_name((table, name))} is chosen twice")
+                raise SettingError("not-chosen", f"{full_name((table, name))} is chosen twice", place="columns")
         return chosen
 
     def _link(self, name: str, what: str) -> ColumnRef | str:
@@ -208,7 +222,12 @@ class Choices:
         if what in self._tables:
             key = self._tables[what].primary_key
             if len(key) != 1:
-                raise DataError(f"link {name}={what}: table {what!r} has no primary key of one column; say {what}.COLUMN")
+                raise DataError(
+                    "bad-link",
+                    f"table {what!r} has no primary key of one column",
+                    place=f"link {name}={what}",
+                    remedy=f"say {what}.COLUMN",
+                )
             return what, key[0]
         # The name of a table may hold dots, as `hr.people` does: the longest that is there counts.
         dots = [index for index, character in enumerate(what) if character == "."]
@@ -216,5 +235,7 @@ class Choices:
             if (table := self._tables.get(what[:dot])) is not None:
                 raise UnknownNameError(f"column of {table.name}", what[dot + 1 :], [each.name for each in table.columns])
         if ":" in what or not what.strip():
-            raise SettingError(f"link {name}={what}: the name of a kind of entities holds no colon and is not blank")
+            raise SettingError(
+                "bad-link", "the name of a kind of entities holds no colon and is not blank", place=f"link {name}={what}"
+            )
         return what

@@ -226,7 +226,7 @@ class PostgresTarget(Database):
         """Return the columns of a table."""
         found = self._connection.execute(_TYPES.encode(), (self.sql_name(table),)).fetchall()
         if found and found[0][0] not in ("r", "p"):
-            raise DataError(f"{self.location}: {table!r} is not a table")
+            raise DataError("cells-not-changeable", f"{table!r} is not a table", place=self.location)
         return [str(name) for _, name in found if name is not None] if found else None
 
     def execute(self, sql: str) -> psycopg.Cursor[tuple[Any, ...]]:
@@ -277,4 +277,6 @@ class PostgresTarget(Database):
 
     def _check_length(self, name: str) -> None:
         if len(name.encode()) > _LONGEST:
-            raise DataError(f"{self.location}: names have at most {_LONGEST} bytes there, and {name!r} has more")
+            raise DataError(
+                "name-too-long", f"names have at most {_LONGEST} bytes there, and {name!r} has more", place=self.location
+            )

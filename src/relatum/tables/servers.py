@@ -27,7 +27,10 @@ def without_password(url: str) -> str:
     before, at, rest = main.rpartition("@")
     # A password whose odd characters are not escaped would be read as part of the host, and so shown in messages.
     if set("/@") & set(before) or (not at and "@" in whole):
-        raise DataError(f"{scheme}://...: in a URL, write / as %2F, @ as %40, ? as %3F and # as %23 in user and password")
+        raise DataError(
+            "url-characters",
+            f"{scheme}://...: in a URL, write / as %2F, @ as %40, ? as %3F and # as %23 in user and password",
+        )
     user = before.partition(":")[0]
     return f"{scheme}://{user}@{rest}" if user else f"{scheme}://{rest}"
 
@@ -36,7 +39,7 @@ def as_sentence(what: str, error: Exception) -> DataError:
     """Return an error of a server, which no driver puts a password into, as one sentence."""
     # PyMySQL's have a number before the text.
     text = str(error.args[1] if len(error.args) == 2 and isinstance(error.args[0], int) else error)
-    return DataError(f"{what}: {' '.join(text.split()) or type(error).__name__}")
+    return DataError("database-refused", " ".join(text.split()) or type(error).__name__, place=what)
 
 
 def connected(connect: Callable[[], Connection], is_worth_another: Callable[[Exception], bool]) -> Connection:
@@ -115,5 +118,10 @@ class ServerSource(ABC):
 
     def _error_of(self, error: Exception, what: str) -> DataError:
         if self.is_lost():
-            return DataError(f"{what}: the connection was lost before all was read; try again once the server answers")
+            return DataError(
+                "server-failed",
+                "the connection was lost before all was read",
+                place=what,
+                remedy="try again once the server answers",
+            )
         return as_sentence(what, error)

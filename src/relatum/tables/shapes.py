@@ -60,7 +60,11 @@ def shape_of(
     key = None if key is not None and plans[key].bins else key  # a group of values is no key
     wanted = choices.shapes.get(table.name)
     if wanted in ("entity", "both") and key is None:
-        raise DataError(f"shape {table.name}={wanted}: the table has no key of one column that its rows are known by")
+        raise DataError(
+            "no-row-key",
+            "the table has no key of one column that its rows are known by",
+            place=f"shape {table.name}={wanted}",
+        )
     called = [name for name, plan in plans.items() if plan.outcome == "label"]
     called = called if is_called_like_label(called, table.name) else []  # an event may well have a text of its own
     shape, why = (wanted, "by option") if wanted else _chosen(table, key, identity, taken, called)

@@ -113,14 +113,16 @@ _FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w*)", re.DOTAL
 def check_queries(queries: Mapping[str, str]) -> None:
     """Refuse queries that are not a SELECT by their first word; whether there is more than one, the database knows."""
     if not isinstance(queries, Mapping):
-        raise SettingError("sql: must be queries by the names of their tables")
+        raise SettingError("setting-out-of-range", "must be queries by the names of their tables", place="sql")
     for name, sql in queries.items():
         if fault := fault_of(name):
-            raise SettingError(f"sql: the name of a query: {fault}")
+            raise SettingError("bad-query", f"the name of a query: {fault}", place="sql")
         found = _FIRST_WORD.match(sql) if isinstance(sql, str) else None
         word = found[1] if found else ""
         if word.upper() not in ("SELECT", "WITH"):
-            raise SettingError(f"sql: {name}: a query begins with SELECT or WITH, not with {word or 'nothing'}")
+            raise SettingError(
+                "bad-query", f"{name}: a query begins with SELECT or WITH, not with {word or 'nothing'}", place="sql"
+            )
 
 
 def query_name(name: str) -> str:
@@ -135,7 +137,7 @@ def query_error(name: str, message: str) -> DataError:
         message = "must be one statement"
     elif "not authorized" in message or "prohibited" in message:
         message = f"{message}: a query cannot write"
-    return DataError(f"{query_name(name)}: {' '.join(message.split())}")
+    return DataError("bad-query", " ".join(message.split()), place=query_name(name))
 
 
 def subquery(sql: str) -> str:
@@ -148,7 +150,14 @@ def query_table(name: str, columns: Sequence[SourceColumn]) -> SourceTable:
     names = [column.name for column in columns]
     for position, column in enumerate(names):
         if column in names[:position]:
-            raise DataError(f"{query_name(name)}: two columns are called {column!r}; give one another name with AS")
+            raise DataError(
+                "two-columns-one-name",
+                f"two columns are called {column!r}",
+                place=query_name(name),
+                remedy="give one another name with AS",
+            )
         if fault := fault_of(column):
-            raise DataError(f"{query_name(name)}, column {position + 1}: {fault}; give it a name with AS")
+            raise DataError(
+                "syntax", f"{fault}", place=f"{query_name(name)}, column {position + 1}", remedy="give it a name with AS"
+            )
     return SourceTable(name, tuple(columns))

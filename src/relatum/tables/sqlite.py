@@ -52,7 +52,7 @@ class SqliteSource:
                 if row[2] in wanted and not str(row[1]).startswith("sqlite_")
             }
         except sqlite3.Error as error:
-            raise DataError(f"{path}: {error}") from None
+            raise DataError("database-refused", str(error), place=path) from None
 
     def tables(self) -> list[SourceTable]:
         """Return the tables in the order of their names."""
@@ -60,7 +60,7 @@ class SqliteSource:
             columns = {name: self._columns(name) for name in sorted(self._listed)}
             return [self._table(name, columns) for name in columns]
         except sqlite3.Error as error:
-            raise DataError(f"{self.location}: {error}") from None
+            raise DataError("database-refused", str(error), place=self.location) from None
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Copy a table as text; then numbers and dates are found."""
@@ -73,7 +73,7 @@ class SqliteSource:
         except (sqlite3.Error, UnicodeError) as error:
             if table.name in self._queries:
                 raise query_error(table.name, str(error)) from None
-            raise DataError(f"{self.location}, table {table.name!r}: {error}") from None
+            raise DataError("database-refused", str(error), place=f"{self.location}, table {table.name!r}") from None
 
     def query(self, name: str, sql: str) -> SourceTable:
         """Return a query as one more table; from now on nothing but reading is let happen."""
@@ -223,7 +223,7 @@ def open_sqlite(path: Path, location: Path) -> Iterator[SqliteTarget]:
                     connection.rollback()
     except _ERRORS as error:
         _recover(path)
-        raise DataError(f"{location}: {error}") from None
+        raise DataError("database-refused", str(error), place=location) from None
 
 
 def _recover(path: Path) -> None:
@@ -249,7 +249,7 @@ class SqliteTarget(Database):
         if found is None:
             return None
         if found[0] == "view":
-            raise DataError(f"{self.location}: {table!r} is a view, not a table")
+            raise DataError("view-not-table", f"{table!r} is a view, not a table", place=self.location)
         return [str(row[1]) for row in self._connection.execute(f"PRAGMA main.table_info({quoted(table)})")]
 
     def execute(self, sql: str) -> sqlite3.Cursor:
@@ -313,4 +313,4 @@ def copy_sqlite(path: Path, target: Path) -> None:
             connection.execute("SELECT count(*) FROM sqlite_schema")  # from here on nobody else's changes are seen
             connection.backup(copy)
     except sqlite3.Error as error:
-        raise DataError(f"{path}: {error}") from None
+        raise DataError("database-refused", str(error), place=path) from None

@@ -28,9 +28,11 @@ class Column:
 
     def __post_init__(self) -> None:
         if fault := fault_of(self.name):
-            raise DataError(f"column: {fault}")
+            raise DataError("unusable-name", fault, place="column")
         if self.form not in FORMS:
-            raise DataError(f"column {self.name!r}: form {self.form!r} is not one of {', '.join(FORMS)}")
+            raise DataError(
+                "damaged-file", f"form {self.form!r} is not one of {', '.join(FORMS)}", place=f"column {self.name!r}"
+            )
 
 
 @dataclass(frozen=True)
@@ -43,14 +45,18 @@ class Table:
 
     def __post_init__(self) -> None:
         if fault := fault_of(self.name):
-            raise DataError(f"table: {fault}")
+            raise DataError("unusable-name", fault, place="table")
         seen: set[str] = set()
         for column in self.columns:
             if column.name.casefold() in seen:  # most databases do not tell them apart
-                raise DataError(f"table {self.name!r}: two columns are called {column.name!r}")
+                raise DataError(
+                    "two-columns-one-name", f"two columns are called {column.name!r}", place=f"table {self.name!r}"
+                )
             seen.add(column.name.casefold())
         if len({len(column.values) for column in self.columns}) != 1:
-            raise DataError(f"table {self.name!r}: its columns are not equally long, or it has none")
+            raise DataError(
+                "unequal-columns", "its columns are not equally long, or it has none", place=f"table {self.name!r}"
+            )
 
     @property
     def names(self) -> list[str]:
@@ -218,14 +224,17 @@ class DatabaseTarget:
             return False
         if self._mode == "new":
             raise DataError(
-                f"{self.location}: table {table.name!r} already exists; set append to add rows, or replace to overwrite them"
+                "table-exists",
+                f"table {table.name!r} already exists",
+                place=self.location,
+                remedy="set append to add rows, or replace to overwrite them",
             )
         mine, theirs = ({name.lower(): name for name in names} for names in (table.names, there))
         lacking = [name for key, name in mine.items() if key not in theirs]
         extra = [name for key, name in theirs.items() if key not in mine]
         if lacking or (extra and self._mode == "replace"):
             difference = f"lacks {', '.join(lacking)}" if lacking else f"has {', '.join(extra)} as well"
-            raise DataError(f"{self.location}: table {table.name!r} has other columns: it {difference}")
+            raise DataError("table-differs", f"table {table.name!r} has other columns: it {difference}", place=self.location)
         return True
 
 
@@ -234,7 +243,11 @@ def check_distinct(tables: Sequence[Table]) -> None:
     seen: dict[str, str] = {}
     for table in tables:
         if (other := seen.setdefault(table.name.casefold(), table.relation)) != table.relation:
-            raise DataError(f"{other!r} and {table.relation!r} would both be table {table.name!r}; write them one by one")
+            raise DataError(
+                "tables-collide",
+                f"{other!r} and {table.relation!r} would both be table {table.name!r}",
+                remedy="write them one by one",
+            )
 
 
 def declared(table: Table, text: str = _TYPES["text"]) -> str:
@@ -252,7 +265,7 @@ def split_name(table: str, usual: str | None) -> tuple[str | None, str]:
     """Return the schema and the name of a table that is called `schema.table` or, in the usual schema, `table`."""
     schema, dot, name = table.partition(".")
     if dot and not (schema and name):
-        raise DataError(f"table {table!r}: write TABLE or SCHEMA.TABLE")
+        raise DataError("bad-option-form", "write TABLE or SCHEMA.TABLE", place=f"table {table!r}")
     return (schema, name) if dot else (usual, table)
 
 

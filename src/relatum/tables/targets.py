@@ -59,9 +59,11 @@ def target_of(
 ) -> Target:
     """Return what a path or URL names."""
     if escape_formulas and Path(to).suffix.lower() not in _DELIMITED:
-        raise SettingError("escape_formulas: is for .csv and .tsv files, which spreadsheets open")
+        raise SettingError(
+            "formulas-not-csv", "is for .csv and .tsv files, which spreadsheets open", place="escape_formulas"
+        )
     if append and replace:
-        raise SettingError("append and replace: choose one of the two")
+        raise SettingError("contradictory-options", "append and replace: choose one of the two")
     mode: Mode = "append" if append else "replace" if replace else "new"
     if isinstance(to, str) and is_postgres(to):
         require("psycopg", extra="postgres")
@@ -70,10 +72,13 @@ def target_of(
         require("pymysql", extra="mysql")
         return DatabaseTarget(partial(open_mysql, to), without_password(to), mode)
     if isinstance(to, str) and "://" in to:
-        raise DataError(f"{to.partition('://')[0]}://...: only files, postgresql:// and mysql:// URLs can be written to")
+        raise DataError(
+            "unknown-server",
+            f"{to.partition('://')[0]}://...: only files, postgresql:// and mysql:// URLs can be written to",
+        )
     path = Path(to)
     if path.exists() and not path.is_file():
-        raise DataError(f"{path}: not a file")
+        raise DataError("not-a-file", "not a file", place=path)
     remove_stale(path)  # also where it is refused below: a killed process may have left the second name of a whole file
     ending, kind = path.suffix.lower(), database_in(path) if path.is_file() else None
     if kind == "duckdb" or (kind is None and ending in (".duckdb", ".parquet")):
@@ -82,13 +87,18 @@ def target_of(
         return DatabaseTarget(partial(open_sqlite if kind == "sqlite" else open_duckdb, path, path), str(path), mode)
     if ending in _DATABASES:
         if path.is_file() and (path.stat().st_size or ending == ".duckdb"):
-            raise DataError(f"{path}: neither a SQLite nor a DuckDB database")
+            raise DataError("not-a-database", "neither a SQLite nor a DuckDB database", place=path)
         if path.is_file():  # an empty file is an empty database of SQLite
             return DatabaseTarget(partial(open_sqlite, path, path), str(path), mode)
         return _NewDatabase(path, _DATABASES[ending])
     if ending not in _WRITERS:
         known = ", ".join([*_WRITERS, *_DATABASES])
-        raise DataError(f"{path}: the ending says what to write: {known}; or give a postgresql:// or mysql:// URL")
+        raise DataError(
+            "unknown-target",
+            f"the ending says what to write: {known}",
+            place=path,
+            remedy="or give a postgresql:// or mysql:// URL",
+        )
     escaped = partial(_DELIMITED[ending], escape_formulas=True) if escape_formulas else None
     return _FileTarget(path, escaped or _WRITERS[ending], mode)
 
@@ -119,7 +129,12 @@ class _NewDatabase:
         try:
             self._fill(lambda target: target.write_parts(parts))
         except FileExistsError:
-            raise DataError(f"{self.path}: another program has written this file meanwhile; write to it once more") from None
+            raise DataError(
+                "written-meanwhile",
+                "another program has written this file meanwhile",
+                place=self.path,
+                remedy="write to it once more",
+            ) from None
 
     def _fill(self, write: Callable[[DatabaseTarget], None]) -> None:
         """Make the file of what is written to the database in it."""
@@ -128,7 +143,7 @@ class _NewDatabase:
             try:
                 write(DatabaseTarget(partial(self.opened, temporary, self.path), self.location, "new"))
                 if log.exists():
-                    raise DataError(f"{self.path}: could not be written as a whole")
+                    raise DataError("not-written", "could not be written as a whole", place=self.path)
             finally:
                 log.unlink(missing_ok=True)
 
@@ -146,11 +161,17 @@ class _FileTarget:
 
     def check(self, tables: Sequence[Table]) -> None:
         if self.mode == "append":
-            raise SettingError(f"{self.path}: rows can be appended to a table of a database, not to a file")
+            raise SettingError(
+                "append-to-file", "rows can be appended to a table of a database, not to a file", place=self.path
+            )
         if self.mode == "new" and self.path.exists():
             raise self._taken()
         if len(tables) != 1 and self.writer is not write_json_lines:
-            raise DataError(f"{self.path}: holds one relation; for {len(tables)} of them write .jsonl or to a database")
+            raise DataError(
+                "one-relation-per-file",
+                f"holds one relation; for {len(tables)} of them write .jsonl or to a database",
+                place=self.path,
+            )
         _check_folder(self.path)
 
     def write(self, tables: Sequence[Table]) -> None:
@@ -165,12 +186,12 @@ class _FileTarget:
             raise self._taken() from None
 
     def _taken(self) -> DataError:
-        return DataError(f"{self.path}: already exists; set replace to overwrite it")
+        return DataError("table-exists", "already exists", place=self.path, remedy="set replace to overwrite it")
 
 
 def _check_folder(path: Path) -> None:
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise DataError(f"{path.parent}: no such directory, or nothing can be written there")
+        raise DataError("no-such-directory", "no such directory, or nothing can be written there", place=path.parent)
 
 
 Target = DatabaseTarget | _NewDatabase | _FileTarget  # what tables are written to; `location` has no password

@@ -88,24 +88,28 @@ def _read_header(path: Path, form: TextForm) -> tuple[str, list[str]]:
     """Return the delimiter and the names of the columns: those of the first line, or numbered ones."""
     text = _start(path) if form.is_utf8 else next(text_chunks(path, form), "")[:_LONGEST_HEADER]
     if not text.strip():
-        raise FormatError(path, None, "empty: not even a header" if form.header else "empty: not one row")
+        raise FormatError("empty-file", path, None, "empty: not even a header" if form.header else "empty: not one row")
     lines = [f"{line}\n" for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
     if "\0" in lines[0]:
-        raise FormatError(path, 1, "holds NUL bytes: not a text file in UTF-8" if form.is_utf8 else "holds NUL bytes")
+        raise FormatError(
+            "nul-bytes", path, 1, "holds NUL bytes: not a text file in UTF-8" if form.is_utf8 else "holds NUL bytes"
+        )
     delimiter = form.character or max(_DELIMITERS, key=lines[0].count)
     try:
         # A value of the first row may hold line ends, a name of the header may not.
         names = next(csv.reader(lines[:1] if form.header else lines, delimiter=delimiter, strict=True), [])
     except csv.Error as error:
-        raise FormatError(path, 1, f"{'header' if form.header else 'first row'}: {error}") from None
+        raise FormatError("unreadable-text", path, 1, f"{'header' if form.header else 'first row'}: {error}") from None
     if len(names) < 2:
         by = f"{delimiter!r}" if form.character else "comma, semicolon, tab or bar"
         what = "the columns of a header" if form.header else "columns"
-        raise FormatError(path, 1, f"only one column: {what} are set apart by {by}; set delimiter to another")
+        raise FormatError(
+            "one-column", path, 1, f"only one column: {what} are set apart by {by}", remedy="set delimiter to another"
+        )
     if not form.header:
         return delimiter, numbered(len(names))
     if fault := header_fault(with_row_name(names)):
-        raise FormatError(path, 1, fault)
+        raise FormatError("unusable-name", path, 1, fault)
     return delimiter, names
 
 
@@ -116,14 +120,14 @@ def _start(path: Path) -> str:
             file = gzip.GzipFile(fileobj=raw) if is_gzip(path) else raw
             start = file.read(_LONGEST_HEADER)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FormatError(path, None, f"damaged gzip file ({error})") from None
+        raise FormatError("damaged-gzip", path, None, f"damaged gzip file ({error})") from None
     try:
         return start.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         valid = start[: error.start]
         if b"\n" not in valid and b"\r" not in valid:
             hint = "save the file as UTF-8, or set encoding to its own"
-            raise FormatError(path, 1, f"not valid UTF-8 at byte {error.start}; {hint}") from None
+            raise FormatError("not-utf8", path, 1, f"not valid UTF-8 at byte {error.start}; {hint}") from None
         return valid.decode("utf-8-sig", "ignore")
 
 
@@ -133,13 +137,17 @@ def _explained(path: Path, message: str, header: bool) -> FormatError:
     line = int(found[1]) if found else None
     if counts := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
         expected = f"the header names {counts[1]} columns" if header else f"the first row has {counts[1]}"
-        return FormatError(path, line, f"{counts[2]} fields, but {expected}")
+        return FormatError("too-few-columns", path, line, f"{counts[2]} fields, but {expected}")
     if "nvalid unicode" in message or "not utf-8" in message:
-        return FormatError(path, line, "not valid UTF-8; save the file as UTF-8, or set encoding to its own")
+        return FormatError(
+            "wrong-encoding", path, line, "not valid UTF-8", remedy="save the file as UTF-8, or set encoding to its own"
+        )
     if "unterminated quote" in message:
-        return FormatError(path, line, "a quote is opened and never closed")
+        return FormatError("open-quote", path, line, "a quote is opened and never closed")
     first, *more = message.split("\n")
-    return FormatError(path, line, more[1] if line and len(more) > 1 else first.partition(" Error: ")[2] or first)
+    return FormatError(
+        "unreadable-text", path, line, more[1] if line and len(more) > 1 else first.partition(" Error: ")[2] or first
+    )
 
 
 Cells = dict[str, str | None]
@@ -166,7 +174,7 @@ class JsonFactsSource:
         for relation, rows in waiting.items():
             self._store(relation, rows)
         if not self._relations:
-            raise FormatError(path, None, "empty: not one fact")
+            raise FormatError("empty-file", path, None, "empty: not one fact")
 
     def tables(self) -> list[SourceTable]:
         """Return a table for each relation, in the order in which they first occur."""
@@ -206,18 +214,26 @@ class JsonFactsSource:
                 try:
                     yield self._fact(raw)
                 except UnicodeDecodeError as error:
-                    raise FormatError(self._path, line, f"not valid UTF-8 at byte {error.start}") from None
+                    raise FormatError("not-utf8", self._path, line, f"not valid UTF-8 at byte {error.start}") from None
                 except RecursionError:
-                    raise FormatError(self._path, line, "nested too deeply") from None
+                    raise FormatError("bad-json-line", self._path, line, "nested too deeply") from None
                 except json.JSONDecodeError as error:
-                    raise FormatError(self._path, line, f"not JSON: {error.msg} at character {error.pos}") from None
-                except (DataError, ValueError) as error:
-                    raise FormatError(self._path, line, str(error)) from None
+                    raise FormatError(
+                        "not-json", self._path, line, f"not JSON: {error.msg} at character {error.pos}"
+                    ) from None
+                except DataError as error:
+                    raise FormatError.of(self._path, line, error) from None
+                except ValueError as error:
+                    raise FormatError("bad-json-line", self._path, line, str(error)) from None
 
     def _fact(self, raw: bytes) -> tuple[str, Cells]:
         value = json.loads(raw.decode(), object_pairs_hook=_object, parse_constant=_refuse)
         if isinstance(value, dict) and self._key not in value:
-            raise DataError(f"no key {self._key!r} for the relation; set relation_key to the key that names it")
+            raise DataError(
+                "no-relation-key",
+                f"no key {self._key!r} for the relation",
+                remedy="set relation_key to the key that names it",
+            )
         relation: Any
         rest: Any
         if isinstance(value, list) and value:
@@ -227,11 +243,11 @@ class JsonFactsSource:
             if len(rest) == 1 and isinstance(only := next(iter(rest.values())), list):
                 rest = only
         else:
-            raise DataError("a fact is a list that begins with its relation, or an object")
+            raise DataError("not-a-fact", "a fact is a list that begins with its relation, or an object")
         if not isinstance(relation, str):
-            raise DataError(f"relation {relation!r} is not a text")
+            raise DataError("bad-json-line", f"relation {relation!r} is not a text")
         if not rest:
-            raise DataError(f"relation {relation!r} has no entities")
+            raise DataError("no-entities", f"relation {relation!r} has no entities")
         is_list = isinstance(rest, list)
         cells = {str(role): _text(relation, role, entity) for role, entity in (enumerate(rest) if is_list else rest.items())}
         return self._known(relation, cells, is_list)
@@ -240,9 +256,11 @@ class JsonFactsSource:
         """Return the fact; its roles are those of the relation from now on."""
         roles = self._relations.setdefault(relation, list(cells))
         if self._positional.setdefault(relation, positional) != positional:
-            raise DataError(f"relation {relation!r} has roles in some lines and none in others")
+            raise DataError("bad-json-line", f"relation {relation!r} has roles in some lines and none in others")
         if positional and len(cells) != len(roles):
-            raise DataError(f"relation {relation!r} has {len(cells)} entities here but {len(roles)} in an earlier line")
+            raise DataError(
+                "two-arities", f"relation {relation!r} has {len(cells)} entities here but {len(roles)} in an earlier line"
+            )
         known = set(roles)
         roles.extend(role for role in cells if role not in known)
         require_columns(len(roles), f"relation {relation!r} has ")
@@ -252,12 +270,12 @@ class JsonFactsSource:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise DataError("an object names a key twice")
+        raise DataError("bad-json-line", "an object names a key twice")
     return found
 
 
 def _refuse(constant: str) -> None:
-    raise DataError(f"{constant} is not JSON")
+    raise DataError("bad-json-line", f"{constant} is not JSON")
 
 
 def _text(relation: str, role: object, value: object) -> str | None:
@@ -273,7 +291,7 @@ def _text(relation: str, role: object, value: object) -> str | None:
         return str(value)
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
-    raise DataError(f"{relation!r}, {role!r}: a nested value cannot name an entity")
+    raise DataError("nested-entity", "a nested value cannot name an entity", place=f"{relation!r}, {role!r}")
 
 
 def write_json_lines(tables: Iterable[Table], path: Path) -> None:

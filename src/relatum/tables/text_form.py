@@ -46,9 +46,16 @@ class TextForm:
         character = DELIMITERS.get(self.delimiter.lower()) or _ESCAPED.get(self.delimiter, self.delimiter)
         words = ", ".join(DELIMITERS)
         if len(character) != 1:
-            raise SettingError(f"delimiter: must be one character or one of {words}, not {self.delimiter!r}")
+            raise SettingError(
+                "bad-text-format", f"must be one character or one of {words}, not {self.delimiter!r}", place="delimiter"
+            )
         if character.isalnum() or character in '"\r\n\0':
-            raise SettingError(f"delimiter: {character!r} cannot set columns apart; take one of {words}")
+            raise SettingError(
+                "bad-text-format",
+                f"{character!r} cannot set columns apart",
+                place="delimiter",
+                remedy=f"take one of {words}",
+            )
         return character
 
     @property
@@ -113,10 +120,12 @@ def text_chunks(path: Path, form: TextForm) -> Iterator[str]:
                 if not data:
                     return
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FormatError(path, None, f"damaged gzip file ({error})") from None
+        raise FormatError("damaged-gzip", path, None, f"damaged gzip file ({error})") from None
     except UnicodeError as error:
         where = _line_of(error, line)
-        raise FormatError(path, where, f"not valid {form.encoding}; set encoding to that of the file") from None
+        raise FormatError(
+            "wrong-encoding", path, where, f"not valid {form.encoding}", remedy="set encoding to that of the file"
+        ) from None
 
 
 def _line_of(error: UnicodeError, line: int) -> int | None:

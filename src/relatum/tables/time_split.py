@@ -28,13 +28,13 @@ def read_times(workspace: Workspace, staged: Staged, column: str) -> Float64:
     """Return when each row of a table is from, as numbers that rise with time; NaN where there is none."""
     kind = staged.profiles[column].kind
     if kind not in ("number", "date"):
-        raise DataError(f"time: {staged.table.name}.{column} holds neither dates nor numbers")
+        raise DataError("bad-time-column", f"{staged.table.name}.{column} holds neither dates nor numbers", place="time")
     name = staged.view_columns[column]
     number = f"epoch(CAST({name} AS TIMESTAMP))" if kind == "date" else f"CAST({name} AS DOUBLE)"
     sql = f"SELECT coalesce({number}, 'nan'::DOUBLE) AS moment FROM {staged.view}"  # noqa: S608
     moments = np.asarray(workspace.arrays(sql, staged.table.name)["moment"], np.float64)
     if np.isnan(moments).all():
-        raise DataError(f"time: {staged.table.name}.{column} is empty in every row")
+        raise DataError("bad-time-column", f"{staged.table.name}.{column} is empty in every row", place="time")
     return moments
 
 
@@ -137,7 +137,11 @@ def random_twin(split: Split, seed: int = 0) -> Split:
     """
     rows = split.rows
     if rows is None or rows.options.get("time") is None:
-        raise DataError("the facts were not split by time; import tables with --time COLUMN to compare both splits")
+        raise DataError(
+            "no-time-split",
+            "the facts were not split by time",
+            remedy="import tables with --time COLUMN to compare both splits",
+        )
     dated = _dated_table(rows, str(rows.options["time"]))
     table = rows[dated]
     drawn: CellParts = np.random.default_rng(seed).permutation(table.parts.max(axis=0))
@@ -155,7 +159,9 @@ def random_twin(split: Split, seed: int = 0) -> Split:
         together.append((facts, one.schema.columns, one.cells, tables[name].parts))
     twin = split_of(rows.names, together, split.source)
     if twin.schema != split.schema or twin.entities != split.entities:
-        raise DataError("some facts came without the rows of tables, so that both splits cannot be compared")
+        raise DataError(
+            "no-time-split", "some facts came without the rows of tables, so that both splits cannot be compared"
+        )
     return replace(twin, column_types=split.column_types, rows=replace(rows, tables=tables))
 
 
@@ -163,7 +169,9 @@ def _dated_table(rows: RowStore, time: str) -> str:
     """Return the table of the column that facts were split by, `table.column`; names may hold dots themselves."""
     named = [name for name in rows.tables if time.startswith(f"{name}.")]
     if not named:
-        raise DataError(f"time: there are no rows of the table of {time!r}; import the tables again")
+        raise DataError(
+            "damaged-rows", f"there are no rows of the table of {time!r}", place="time", remedy="import the tables again"
+        )
     return max(named, key=len)
 
 

@@ -62,7 +62,7 @@ def read_vectors(given: Iterable[str], rows: RowStore, *, plain: bool = False) -
             raise UnknownNameError("table", table, rows.tables)
         with Workspace() as workspace, open_sources(path, workspace, ImportOptions()) as sources:
             if len(sources) != 1:
-                raise DataError(f"vectors: {path} holds {len(sources)} tables, not one")
+                raise DataError("bad-vectors", f"{path} holds {len(sources)} tables, not one", place="vectors")
             ((source, described),) = sources.values()
             heads = [column.name for column in described.columns]
             table, key = _table_and_key(path, heads, rows, table)
@@ -74,9 +74,9 @@ def read_vectors(given: Iterable[str], rows: RowStore, *, plain: bool = False) -
         ids = rows.names.ids([name for name, there in zip(names, known, strict=True) if there])
         has = np.isin(ids, rows[table].column(str(schema.row_key)))
         if not has.any():
-            raise DataError(f"vectors: {path}: none of its names is in {table}.{schema.row_key}")
+            raise DataError("bad-vectors", f"{path}: none of its names is in {table}.{schema.row_key}", place="vectors")
         if table in found:
-            raise DataError(f"vectors: there are two files for table {table!r}")
+            raise DataError("bad-vectors", f"there are two files for table {table!r}", place="vectors")
         found[table] = Vectors.of(ids[has], values[known][has])
         unknown = len(names) - len(found[table])
         records.append(VectorRecord(str(path), table, len(found[table]), values.shape[1], unknown))
@@ -100,10 +100,15 @@ def _table_and_key(path: Path, heads: Sequence[str], rows: RowStore, table: str 
             return name, index - 1
     if table is None:
         raise DataError(
-            f"vectors: {path}: no column is called by table and key, such as Track.TrackId; or write TABLE={path.name}"
+            "bad-vectors",
+            f"{path}: no column is called by table and key, such as Track.TrackId",
+            place="vectors",
+            remedy=f"or write TABLE={path.name}",
         )
     if rows[table].schema.row_key is None:
-        raise DataError(f"vectors: table {table!r} has no key of one column that its rows are known by")
+        raise DataError(
+            "bad-vectors", f"table {table!r} has no key of one column that its rows are known by", place="vectors"
+        )
     return table, 0
 
 
@@ -119,10 +124,14 @@ def _read(
     columns = [f"c{index}" for index in range(len(heads)) if index != key]
     lists = [column for column in columns if types[column].endswith("]")]
     if not columns or (lists and len(columns) > 1):
-        raise DataError(f"vectors: {path}: beside the names there must be one column of lists, or columns of numbers")
+        raise DataError(
+            "mismatched-parts",
+            f"{path}: beside the names there must be one column of lists, or columns of numbers",
+            place="vectors",
+        )
     for column in columns if not lists else ():
         if kind_of(types[column]) != "number":
-            raise DataError(f"vectors: {path}: column {heads[int(column[1:])]!r} holds no numbers")
+            raise DataError("bad-vectors", f"{path}: column {heads[int(column[1:])]!r} holds no numbers", place="vectors")
     # A column of lists as it is, or one list of the columns; a number that is missing is found below.
     numbers = ", ".join(f"coalesce(CAST({column} AS FLOAT), 'nan'::FLOAT)" for column in columns)
     vector = f"CAST({lists[0]} AS FLOAT[])" if lists else f"[{numbers}]"
@@ -132,19 +141,31 @@ def _read(
         str(path),
     )
     if least != length or absent:
-        raise DataError(f"vectors: {path}: its lists have {0 if absent else least} to {length} numbers, not one length")
+        raise DataError(
+            "bad-vectors",
+            f"{path}: its lists have {(0 if absent else least)} to {length} numbers, not one length",
+            place="vectors",
+        )
     if not count or not length or count * length > _MOST:
-        raise DataError(f"vectors: {path}: {count:,} vectors of {length or 0:,} numbers; there may be {_MOST:,} in all")
+        raise DataError(
+            "over-limit",
+            f"{path}: {count:,} vectors of {length or 0:,} numbers; there may be {_MOST:,} in all",
+            place="vectors",
+        )
     text = f"SELECT {text_of(f'c{key}', types[f'c{key}'])} AS name FROM vectors"  # noqa: S608
     names = workspace.arrays(text, str(path))["name"].tolist()
     if None in names:
-        raise DataError(f"vectors: {path}: a row has no name")
+        raise DataError("bad-vectors", f"{path}: a row has no name", place="vectors")
     twice = [name for name, often in Counter(names).items() if often > 1]
     if twice:
-        raise DataError(f"vectors: {path}: {twice[0]!r} is there twice")
+        raise DataError("bad-vectors", f"{path}: {twice[0]!r} is there twice", place="vectors")
     values = np.empty((count, length), np.float32)
     values[:] = np.stack(workspace.arrays(vectors, str(path))["v"].tolist())
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
-        raise DataError(f"vectors: {path}: the vector of {names[row]!r} has a number that is missing or not finite")
+        raise DataError(
+            "bad-vectors",
+            f"{path}: the vector of {names[row]!r} has a number that is missing or not finite",
+            place="vectors",
+        )
     return [f"{prefix}{name}" for name in names], values

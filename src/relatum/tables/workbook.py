@@ -105,7 +105,7 @@ class WorkbookSource:
     def _check(self) -> None:
         faults = [found for found in self._columns.values() if isinstance(found, FormatError)]
         if not self._columns:
-            raise FormatError(self._path, None, "empty: not one sheet has a value")
+            raise FormatError("empty-file", self._path, None, "empty: not one sheet has a value")
         if len(faults) == len(self._columns):
             raise faults[0]
 
@@ -144,7 +144,7 @@ class WorkbookSource:
             yield [[_text(row[index]) for _, row in batch] for index in indices] or [[None] * len(batch)]
 
     def _fault(self, sheet: str, reason: str) -> FormatError:
-        return FormatError(self._path, None, f"sheet {sheet!r}: {reason}")
+        return FormatError("bad-sheet", self._path, None, f"sheet {sheet!r}: {reason}")
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -157,7 +157,9 @@ class WorkbookSource:
             if not isinstance(error, (self._error, OSError, ValueError)) and type(error).__name__ != "PanicException":
                 raise
             reason = " ".join(str(error).split()) or type(error).__name__
-            raise FormatError(self._path, None, f"not an .xlsx file, or a damaged one ({reason})") from None
+            raise FormatError(
+                "not-a-workbook", self._path, None, f"not an .xlsx file, or a damaged one ({reason})"
+            ) from None
 
 
 def _unpack(path: Path, target: Path) -> None:
@@ -167,7 +169,13 @@ def _unpack(path: Path, target: Path) -> None:
     """
     with path.open("rb") as file:
         if file.read(4) == _OLE:
-            raise FormatError(path, None, "has a password, or is an old .xls file; save it as .xlsx without a password")
+            raise FormatError(
+                "locked-workbook",
+                path,
+                None,
+                "has a password, or is an old .xls file",
+                remedy="save it as .xlsx without a password",
+            )
     try:
         with ZipFile(path) as archive, ZipFile(target, "w", ZIP_STORED) as copy:
             parts = [each for each in archive.infolist() if each.filename.lower().endswith((".xml", ".rels"))]
@@ -180,7 +188,9 @@ def _unpack(path: Path, target: Path) -> None:
     except (*_DAMAGES, OSError) as error:
         if isinstance(error, FormatError) or (isinstance(error, OSError) and error.errno != errno.EINVAL):
             raise  # an offset before the file, which is EINVAL, is the file's fault
-        raise FormatError(path, None, f"not an .xlsx file, or a damaged one ({error or type(error).__name__})") from None
+        raise FormatError(
+            "not-a-workbook", path, None, f"not an .xlsx file, or a damaged one ({error or type(error).__name__})"
+        ) from None
 
 
 def _copy_part(path: Path, name: str, packed: IO[bytes], unpacked: IO[bytes]) -> None:
@@ -201,7 +211,7 @@ def _refuse(*_: object) -> None:
 
 
 def _too_large(path: Path, what: str) -> FormatError:
-    return FormatError(path, None, f"{what}; save the sheet as CSV, which may be of any size")
+    return FormatError("over-limit", path, None, f"{what}", remedy="save the sheet as CSV, which may be of any size")
 
 
 class _Cells:

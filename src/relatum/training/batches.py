@@ -42,7 +42,7 @@ def epoch_batches(facts: Hypergraph, size: int, seed: int, epoch: int, *, mixed:
         mixed: whether a batch mixes relations, or is of one relation.
     """
     if not len(facts):
-        raise DataError("there are no facts to train on")
+        raise DataError("no-facts", "there are no facts to train on")
     rng = step_rng(seed, epoch)
     if mixed:
         return _mixed(facts, size, rng)

@@ -110,7 +110,12 @@ def require_fitting(
         for name in sorted(tensors.keys() | found.keys()):
             if fault := _fault(found.get(name), tensors.get(name)):
                 what = f"{part}/{name} {fault}"
-                raise RelatumError(f"{path}: does not fit the run, for {what}; remove it to train from the beginning")
+                raise RelatumError(
+                    "checkpoint-of-other-run",
+                    f"does not fit the run, for {what}",
+                    place=path,
+                    remedy="remove it to train from the beginning",
+                )
 
 
 def _fault(found: Tensor | None, wanted: Tensor | None) -> str | None:

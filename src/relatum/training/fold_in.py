@@ -68,7 +68,7 @@ def fold_in(
                 results = steps.gradients(range(batches)[start : start + settings.batches_per_step])
                 if not all(math.isfinite(loss) for loss, _ in results):
                     reason = "the loss is not a finite number; the parameters are too large or hold a NaN"
-                    raise NumericError(f"folding in: {reason}")
+                    raise NumericError("not-finite", f"folding in: {reason}")
                 done = (epoch + start / batches) / settings.epochs
                 steps.apply(settings.learning_rate * (1 - (1 - _FINAL_FACTOR) * done))
                 for name, moved in optimizer.parameters.items():

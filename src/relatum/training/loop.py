@@ -113,8 +113,13 @@ def _require_room(model: Model, settings: TrainingSettings, entities: range | No
     if not memory.fits(needed):
         rows = model.num_entities if entities is None else len(entities)
         raise SettingError(
-            f"{model.settings.path_of('dim')}: to train {rows:,} entities of dim {model.settings.dim:,} takes at least"
-            f" {needed / 1e9:,.1f} GB, and {memory.free() / 1e9:,.1f} GB are free; choose a smaller dim"
+            "too-large-to-train",
+            (
+                f"to train {rows:,} entities of dim {model.settings.dim:,} takes at least "
+                f"{needed / 1000000000.0:,.1f} GB, and {memory.free() / 1000000000.0:,.1f} GB are free"
+            ),
+            place=model.settings.path_of("dim"),
+            remedy="choose a smaller dim",
         )
 
 
@@ -141,7 +146,9 @@ def _steps(
         total = sum(loss * weight for loss, weight in results)
         weight = sum(weight for _, weight in results)
         if not math.isfinite(total):
-            raise NumericError(f"the loss is {total} in epoch {state.epoch + 1}: try a smaller training.learning_rate")
+            raise NumericError(
+                "diverged", f"the loss is {total} in epoch {state.epoch + 1}: try a smaller training.learning_rate"
+            )
         taking.apply(learning_rate)
         state.step += 1
         state.loss += total

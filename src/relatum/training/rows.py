@@ -155,7 +155,7 @@ class QuestionRows:
         Were it as many questions, those that have many answers would be learned from in few steps.
         """
         if not self.questions:
-            raise DataError("there are no facts to train on")
+            raise DataError("no-facts", "there are no facts to train on")
         rng = step_rng(self.seed, epoch)
         batches = []
         for questions in self.questions:

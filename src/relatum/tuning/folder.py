@@ -23,15 +23,20 @@ def require_folder(folder: Path, plan: Plan) -> None:
         try:
             before = parse_json(read_whole(known))
         except ValueError:
-            raise RelatumError(f"{known}: not valid JSON; choose another folder") from None
+            raise RelatumError("no-results", "not valid JSON", place=known, remedy="choose another folder") from None
         if not isinstance(before, dict):
-            raise RelatumError(f"{known}: not that of a study; choose another folder")
+            raise RelatumError("other-study", "not that of a study", place=known, remedy="choose another folder")
         if before != plan.to_json():
-            raise RelatumError(f"{folder}: holds a study with {_difference(before, plan.to_json())}; choose another folder")
+            raise RelatumError(
+                "other-study",
+                f"holds a study with {_difference(before, plan.to_json())}",
+                place=folder,
+                remedy="choose another folder",
+            )
     elif folder.exists():
         others = {path.name for path in folder.iterdir()} - {path.name for path in stale_temporaries(folder)}
         if any(not name.startswith(JOURNAL) for name in others):
-            raise RelatumError(f"{folder}: already holds other files; choose another folder")
+            raise RelatumError("other-study", "already holds other files", place=folder, remedy="choose another folder")
 
 
 def bind(folder: Path, plan: Plan, shared: Shared) -> None:

@@ -64,10 +64,10 @@ def read_space(texts: Iterable[str], base: Spec) -> tuple[Dimension, ...]:
     """
     space = tuple(_read(text, base) for text in texts)
     if not space:
-        raise SettingError("search: names no setting")
+        raise SettingError("other-study", "names no setting", place="search")
     paths = [dimension.path for dimension in space]
     if len(set(paths)) < len(paths):
-        raise SettingError("search: names a setting twice")
+        raise SettingError("other-study", "names a setting twice", place="search")
     for number, dimension in enumerate(space):
         others = space[:number] + space[number + 1 :]
         for value in dimension.values:
@@ -85,38 +85,48 @@ def grid_points(base: Spec, space: Sequence[Dimension]) -> list[dict[str, Value]
     """Return every combination of choices that can be, the last one changing fastest; a range is refused."""
     for dimension in space:
         if isinstance(dimension, Range):
-            raise SettingError(f"search {dimension}: a grid needs choices, such as {dimension.path}={dimension.low},...")
+            raise SettingError(
+                "bad-search",
+                f"a grid needs choices, such as {dimension.path}={dimension.low},...",
+                place=f"search {dimension}",
+            )
     if math.prod(len(dimension.values) for dimension in space) > _MOST_POINTS:
-        raise SettingError(f"search: the grid has more than {_MOST_POINTS} points")
+        raise SettingError("other-study", f"the grid has more than {_MOST_POINTS} points", place="search")
     return [point for point in _combinations(space) if _error_of(base, point) is None]
 
 
 def _read(text: str, base: Spec) -> Dimension:
     path, equals, rest = (part.strip() for part in text.partition("="))
     if not equals or not rest:
-        raise SettingError(f"search {text!r}: write training.learning_rate=0.05..1.0 log, or model.window=1,2,4")
+        raise SettingError(
+            "bad-search", "write training.learning_rate=0.05..1.0 log, or model.window=1,2,4", place=f"search {text!r}"
+        )
     type_ = _type_of(path, base)
     if found := _RANGE.fullmatch(rest):
         return _range(text, path, type_, found)
     values = tuple(_value(path, part.strip()) for part in rest.split(","))
     if len(set(values)) < len(values) or "" in values:
-        raise SettingError(f"search {text!r}: a choice is missing or given twice")
+        raise SettingError("bad-search", "a choice is missing or given twice", place=f"search {text!r}")
     return Choice(path, values)
 
 
 def _range(text: str, path: str, type_: type, found: re.Match[str]) -> Range:
     if type_ not in (int, float):
-        raise SettingError(f"search {text!r}: {path} is not a number, so it has no range; list its choices")
+        raise SettingError(
+            "bad-search", f"{path} is not a number, so it has no range; list its choices", place=f"search {text!r}"
+        )
     try:
         low, high = type_(found["low"]), type_(found["high"])
     except ValueError:
-        raise SettingError(f"search {text!r}: a range goes from one {type_.__name__} to another, such as 1..8") from None
+        raise SettingError(
+            "bad-search", f"a range goes from one {type_.__name__} to another, such as 1..8", place=f"search {text!r}"
+        ) from None
     if type_ is int and max(abs(low), abs(high)) > _LARGEST:
-        raise SettingError(f"search {path}: a range of whole numbers goes up to {_LARGEST}")
+        raise SettingError("bad-search", f"a range of whole numbers goes up to {_LARGEST}", place=f"search {path}")
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise SettingError(f"search {text!r}: the first number must be below the second")
+        raise SettingError("setting-out-of-range", "the first number must be below the second", place=f"search {text!r}")
     if found["log"] and low <= 0:
-        raise SettingError(f"search {text!r}: log needs numbers above 0")
+        raise SettingError("bad-search", "log needs numbers above 0", place=f"search {text!r}")
     return Range(path, low, high, bool(found["log"]))
 
 
@@ -124,10 +134,10 @@ def _type_of(path: str, base: Spec) -> type:
     """Return the type of the setting at a path, None left aside; a path that cannot be searched is refused."""
     table, _, key = path.partition(".")
     if table not in ("model", "training") or path == "model.name":
-        raise SettingError(f"search {path}: only settings of model and training can be searched")
+        raise SettingError("bad-search", "only settings of model and training can be searched", place=f"search {path}")
     rules = rules_of(type(base.settings if table == "model" else base.training))
     if key not in rules:
-        raise SettingError(f"{path}: no such setting{hint(key, rules)}")
+        raise SettingError("unknown-setting", f"no such setting{hint(key, rules)}", place=path)
     return rules[key].type
 
 
@@ -135,7 +145,7 @@ def _value(path: str, text: str) -> Value:
     """Return a value as a change of a spec reads it."""
     value = change_of(f"value={text}")["value"]
     if not isinstance(value, str | int | float | bool):
-        raise SettingError(f"search {path}: {text} is neither a number nor a word")
+        raise SettingError("bad-search", f"{text} is neither a number nor a word", place=f"search {path}")
     return value
 
 
@@ -146,7 +156,7 @@ def _require_possible(base: Spec, fixed: Mapping[str, Value], others: Sequence[D
         if found is None:
             return
         error = error or found
-    raise SettingError(f"search {error}")
+    raise SettingError("bad-search", f"search {error}")
 
 
 def _combinations(space: Sequence[Dimension]) -> Iterator[dict[str, Value]]:
@@ -256,7 +266,7 @@ def make_plan(base: Spec, search: Sequence[str], sampler: str, pruner: str, chec
     """Return the plan of a study; without `search`, the default space of the model."""
     for name, value, known in (("sampler", sampler, SAMPLERS), ("pruner", pruner, PRUNERS)):
         if value not in known:
-            raise SettingError(f"{name}: must be one of {', '.join(known)}, not {value!r}")
+            raise SettingError("setting-out-of-range", f"must be one of {', '.join(known)}, not {value!r}", place=name)
     space = read_space(search, base) if search else default_space(base, sampler)
     if sampler == "grid":
         grid_points(base, space)  # refuses a space that is not a grid

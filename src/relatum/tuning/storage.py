@@ -38,7 +38,11 @@ def open_storage(location: str) -> Shared:
         return _journal(Path(location))
     scheme, _, rest = location.partition("://")
     if scheme not in ("postgresql", "postgres", "postgresql+psycopg"):
-        raise SettingError(f"storage: must be the path of a journal file or a postgresql:// URL, not {scheme}://...")
+        raise SettingError(
+            "setting-out-of-range",
+            f"must be the path of a journal file or a postgresql:// URL, not {scheme}://...",
+            place="storage",
+        )
     return _postgres(f"postgresql+psycopg://{rest}")
 
 
@@ -48,12 +52,14 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except optuna.exceptions.StorageInternalError as error:
-        raise RelatumError(f"the storage of the study failed: {error.__cause__ or error}") from None
+        raise RelatumError("storage-failed", f"the storage of the study failed: {error.__cause__ or error}") from None
     except json.JSONDecodeError as error:
-        raise RelatumError(f"the storage of the study failed: its journal is damaged ({error})") from None
+        raise RelatumError("storage-failed", f"the storage of the study failed: its journal is damaged ({error})") from None
     except Exception as error:
         if type(error).__module__.startswith("sqlalchemy."):
-            raise RelatumError(f"the storage of the study failed: {getattr(error, 'orig', None) or error}") from None
+            raise RelatumError(
+                "storage-failed", f"the storage of the study failed: {getattr(error, 'orig', None) or error}"
+            ) from None
         raise
 
 
@@ -95,7 +101,7 @@ def _journal(path: Path) -> Shared:
         with path.open("rb") as file:
             head = file.read(len(_FIRST))
         if not _FIRST.startswith(head):
-            raise SettingError(f"{path}: not the journal of a study")
+            raise SettingError("other-study", "not the journal of a study", place=path)
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = _Lock(path)
     try:
@@ -103,7 +109,7 @@ def _journal(path: Path) -> Shared:
             backend = journal.JournalFileBackend(str(path), lock_obj=lock)
             return Shared(optuna.storages.JournalStorage(backend), lock.held)
     except (ValueError, KeyError, TypeError, AssertionError) as error:
-        raise RelatumError(f"{path}: the journal is damaged ({type(error).__name__}: {error})") from None
+        raise RelatumError("other-study", f"the journal is damaged ({type(error).__name__}: {error})", place=path) from None
 
 
 def _postgres(url: str) -> Shared:
@@ -114,7 +120,7 @@ def _postgres(url: str) -> Shared:
     try:
         engine = sqlalchemy.create_engine(url)
     except (ValueError, sqlalchemy.exc.ArgumentError):
-        raise SettingError("storage: must be postgresql://USER@HOST:PORT/DATABASE") from None
+        raise SettingError("setting-out-of-range", "must be postgresql://USER@HOST:PORT/DATABASE", place="storage") from None
 
     @contextmanager
     def exclusive() -> Iterator[None]:

@@ -155,7 +155,7 @@ class Group:
         if error is not None:
             raise error
         if any(failed):
-            raise WorkerError(f"{self.names[failed.index(True)]} has ended with an error", reported=True)
+            raise WorkerError("worker-lost", f"{self.names[failed.index(True)]} has ended with an error", reported=True)
 
     def first_alone(self, work: Callable[[], object], what: str) -> None:
         """Let the first worker do something while the others wait, however long it takes."""
@@ -178,7 +178,7 @@ class Group:
         done = self._done(what)
         while not self._store.check([done]):
             if self._store.check(["reported"]):
-                raise WorkerError("another worker has ended with an error", reported=True)
+                raise WorkerError("worker-lost", "another worker has ended with an error", reported=True)
             time.sleep(_POLL)
 
     def _done(self, what: str) -> str:
@@ -217,18 +217,24 @@ class Group:
             self._store.set(f"here/{self.number}", "1")
             time.sleep(_ROLL_CALL)
             if self._store.check(["reported"]):
-                return WorkerError("another worker has ended with an error", reported=True)
+                return WorkerError("worker-lost", "another worker has ended with an error", reported=True)
             away = [number for number in range(self.count) if not self._store.check([f"here/{number}"])]
         except RuntimeError:
             where = ":".join(os.environ.get(name, "?") for name in ("MASTER_ADDR", "MASTER_PORT"))
-            return WorkerError(f"worker {self.number} of {self.count} has lost the group: nothing answers at {where}")
+            return WorkerError(
+                "worker-unreachable", f"worker {self.number} of {self.count} has lost the group: nothing answers at {where}"
+            )
         if not away:
             reason = " ".join(str(error).split())[:200]
-            return WorkerError(f"{self.names[self.number]} has lost its connection to another worker ({reason})")
+            return WorkerError(
+                "worker-lost", f"{self.names[self.number]} has lost its connection to another worker ({reason})"
+            )
         listed = " and ".join(self.names[number] for number in away)
         late = waited >= 0.9 * self._longest
         what = f"has not answered for {duration(waited)}: it is stopped, slow or cut off" if late else "is lost"
-        return WorkerError(f"{listed} {what}; training goes on from the last checkpoint when it is started again")
+        return WorkerError(
+            "worker-lost", f"{listed} {what}; training goes on from the last checkpoint when it is started again"
+        )
 
 
 def _numbers() -> tuple[int, int]:
@@ -239,10 +245,12 @@ def _numbers() -> tuple[int, int]:
     for name in ("RANK", "WORLD_SIZE"):
         text = os.environ[name]
         if not text.isdecimal():
-            raise SettingError(f"{name} = {text!r} in the environment: should be a whole number")
+            raise SettingError("bad-environment", f"{name} = {text!r} in the environment: should be a whole number")
         found.append(int(text))
     if found[0] >= found[1]:
-        raise SettingError(f"RANK = {found[0]} in the environment: should be less than WORLD_SIZE = {found[1]}")
+        raise SettingError(
+            "bad-environment", f"RANK = {found[0]} in the environment: should be less than WORLD_SIZE = {found[1]}"
+        )
     return found[0], found[1]
 
 
@@ -254,7 +262,9 @@ def _store(number: int, wait: timedelta) -> Store:
         return TCPStore(address, port, None, keeps, wait, wait_for_workers=False, multi_tenant=keeps)
     except RuntimeError:
         waited = duration(wait.total_seconds())
-        raise WorkerError(f"worker {number}: nothing answers at {address}:{port} for {waited}") from None
+        raise WorkerError(
+            "worker-unreachable", f"worker {number}: nothing answers at {address}:{port} for {waited}"
+        ) from None
 
 
 def _longest_wait() -> float:
@@ -264,5 +274,5 @@ def _longest_wait() -> float:
     except ValueError:
         found = -1.0
     if not 0 < found < 1e6:
-        raise SettingError(f"{_TIMEOUT} = {text!r}: should be seconds, such as 300")
+        raise SettingError("bad-environment", f"{_TIMEOUT} = {text!r}: should be seconds, such as 300")
     return found

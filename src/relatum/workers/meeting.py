@@ -21,8 +21,8 @@ _POLL = 0.05  # seconds
 class WorkerError(RelatumError):
     """A worker that is lost, slow or ended with an error; `reported` says whether another one has told of it already."""
 
-    def __init__(self, message: str, *, reported: bool = False) -> None:
-        super().__init__(message)
+    def __init__(self, code: str, reason: str, *, remedy: str = "", reported: bool = False) -> None:
+        super().__init__(code, reason, remedy=remedy)
         self.reported = reported
 
 
@@ -46,7 +46,7 @@ def _welcome(store: Store, count: int, end: float, longest: float) -> str:
                 store.set(f"welcome/{number}/{word}", name)
         if missing and time.monotonic() > end:
             listed = " and ".join(f"worker {number}" for number in sorted(missing))
-            raise WorkerError(f"{listed} of {count} did not come within {duration(longest)}")
+            raise WorkerError("worker-late", f"{listed} of {count} did not come within {duration(longest)}")
         if missing:
             time.sleep(_POLL)
     store.set(f"{name}/complete", "1")
@@ -68,5 +68,7 @@ def _hello(store: Store, number: int, end: float, longest: float) -> str:
 def _wait_for(store: Store, key: str, end: float, longest: float) -> None:
     while not store.check([key]):
         if time.monotonic() > end:
-            raise WorkerError(f"worker 0, or another one that it waits for, did not come within {duration(longest)}")
+            raise WorkerError(
+                "worker-late", f"worker 0, or another one that it waits for, did not come within {duration(longest)}"
+            )
         time.sleep(_POLL)

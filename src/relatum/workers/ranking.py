@@ -90,7 +90,9 @@ class SharedScorer:
         total = self._group.sums(np.append(counts.ravel(), int(failed)))
         if total[-1]:
             name = self._model.schema[relation].name
-            raise NumericError(f"a score of relation {name!r} is not a finite number: the parameters have grown too large")
+            raise NumericError(
+                "not-finite", f"a score of relation {name!r} is not a finite number: the parameters have grown too large"
+            )
         better, equal = total[:-1].reshape(2, -1)
         return better, equal
 

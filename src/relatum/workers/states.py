@@ -73,7 +73,9 @@ def load_parts(folder: Path, model: Model, first: int = 0, last: int | None = No
         return None
     entities, parts, numbers = read_document(path, _FORMAT, _VERSION, _content)
     if entities != model.num_entities:
-        raise DataError(f"{path}: is about {entities:,} entities, and the run has {model.num_entities:,}")
+        raise DataError(
+            "parts-of-two-runs", f"is about {entities:,} entities, and the run has {model.num_entities:,}", place=path
+        )
     last = entities if last is None else last
     found: dict[str, dict[str, Tensor]] = {name: {} for name in _DICTS}
     for part in parts:
@@ -179,7 +181,7 @@ def _read_part(folder: Path, part: _Part, numbers: Mapping[str, Any]) -> dict[st
 
 def _missing(path: Path) -> RelatumError:
     where = "on several hosts the run must lie in a directory that all of them share"
-    return RelatumError(f"{path}: this part of the checkpoint is missing or damaged; {where}")
+    return RelatumError("bad-text-format", f"this part of the checkpoint is missing or damaged; {where}", place=path)
 
 
 def _content(whole: dict[str, Any]) -> tuple[int, list[_Part], dict[str, Any]]:
@@ -187,9 +189,9 @@ def _content(whole: dict[str, Any]) -> tuple[int, list[_Part], dict[str, Any]]:
     numbers = checked_numbers({name: whole["numbers"][name] for name in _NUMBERS})
     bounds = [0, *(part.last for part in parts)]
     if [part.first for part in parts] != bounds[:-1] or bounds[-1] != whole["entities"]:
-        raise DataError("its parts do not cover all entities")
+        raise DataError("parts-of-two-runs", "its parts do not cover all entities")
     if not all(_PART.fullmatch(name) for part in parts for name in (part.file, part.best) if name is not None):
-        raise DataError("it names a file that is no part of a checkpoint")
+        raise DataError("parts-of-two-runs", "it names a file that is no part of a checkpoint")
     return int(whole["entities"]), parts, numbers
 
 

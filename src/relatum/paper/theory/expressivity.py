@@ -86,7 +86,11 @@ def separating_reale(truth: Hypergraph, epsilon: float | None = None) -> Separat
     most = 1 / (2 + count**2)
     epsilon = most if epsilon is None else epsilon
     if not 0 < epsilon <= most:
-        raise SettingError(f"epsilon: must be above 0 and at most 1 / (2 + {count}^2) = {most:.3g}, not {epsilon:.3g}")
+        raise SettingError(
+            "setting-out-of-range",
+            f"must be above 0 and at most 1 / (2 + {count}^2) = {most:.3g}, not {epsilon:.3g}",
+            place="epsilon",
+        )
     half = math.floor(math.log(1 / epsilon - 1)) + 1
     strength = 2 * half
 

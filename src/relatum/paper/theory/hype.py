@@ -91,7 +91,7 @@ def fit_selection(model: HypE, parameters: Parameters, relation: str) -> Selecti
     """
     arity = model.schema[relation].arity
     if arity < 2:
-        raise DataError(f"selection by equality takes two positions, but {relation} has {arity}")
+        raise DataError("bad-expression", f"selection by equality takes two positions, but {relation} has {arity}")
     tables = model.encode({name: values.double() for name, values in parameters.items()})
     columns = torch.cartesian_prod(*[torch.arange(model.num_entities)] * (arity - 1)).reshape(-1, arity - 1).T
     left = torch.ones(columns.shape[1], model.settings.dim, dtype=torch.float64)

@@ -51,10 +51,11 @@ class Cycle:
 
     def __post_init__(self) -> None:
         if len(self.entities) < 3:
-            raise DataError(f"a cycle takes three entities or more, not {len(self.entities)}")
+            raise DataError("bad-expression", f"a cycle takes three entities or more, not {len(self.entities)}")
         if not 0 <= self.positions[0] < self.positions[1] < 2 + len(self.others):
             raise DataError(
-                f"the two positions of a cycle ascend and are below {2 + len(self.others)}, not {self.positions}"
+                "bad-expression",
+                f"the two positions of a cycle ascend and are below {2 + len(self.others)}, not {self.positions}",
             )
 
     @property
