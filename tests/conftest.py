@@ -48,7 +48,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Compiled kernels are kept between runs, not compiled anew for each test's own cache.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba"))
 
-# A shell without job control starts what is in the background with Ctrl-C ignored, and every process below would inherit that.
+# A shell without job control starts what is in the background with Ctrl-C ignored, which every process below would inherit.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
