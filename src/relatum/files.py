@@ -59,9 +59,9 @@ def atomic_path(path: Path, *, new: bool = False) -> Iterator[Path]:
     with suppress(RuntimeError, OSError):  # of a link that leads to itself, before Python 3.13
         path = path.resolve() if path.is_symlink() else path
     if path.is_symlink():
-        raise RelatumError("not-a-file", "is a link that leads to itself", place=path)
+        raise RelatumError("not-replaceable", "is a link that leads to itself", place=path)
     if path.exists() and not path.is_file():
-        raise RelatumError("not-a-file", "is not a file that could be replaced", place=path)
+        raise RelatumError("not-replaceable", "is not a file that could be replaced", place=path)
     if not path.parent.is_dir():
         raise RelatumError("no-such-directory", "no such directory", place=path.parent)
     remove_stale(path)

@@ -158,7 +158,7 @@ class Project(Expression):
         self._set(positions=self._check_positions(self.child, *self.positions))
         if not self.positions:
             raise DataError(
-                "mismatched-parts", f"project keeps at least one of the {self.child.arity} columns of {self.child.schema}"
+                "nothing-kept", f"project keeps at least one of the {self.child.arity} columns of {self.child.schema}"
             )
         roles = _roles(self.child)
         self._derive((self.child,), [roles[position] for position in self.positions], self.positions)

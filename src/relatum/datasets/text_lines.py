@@ -44,7 +44,7 @@ def whole_lines(path: Path) -> Generator[bytes, None, None]:
                 rest += piece
             if len(rest) > LONGEST_LINE:
                 raise FormatError(
-                    "not-a-file", path, None, f"a line is longer than {LONGEST_LINE >> 20} MiB: not a file of facts"
+                    "line-too-long", path, None, f"a line is longer than {LONGEST_LINE >> 20} MiB: not a file of facts"
                 )
             reported, before = raw.tell(), reported
             advance(reported - before)

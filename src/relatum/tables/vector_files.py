@@ -125,7 +125,7 @@ def _read(
     lists = [column for column in columns if types[column].endswith("]")]
     if not columns or (lists and len(columns) > 1):
         raise DataError(
-            "mismatched-parts",
+            "bad-vectors",
             f"{path}: beside the names there must be one column of lists, or columns of numbers",
             place="vectors",
         )

@@ -64,10 +64,10 @@ def read_space(texts: Iterable[str], base: Spec) -> tuple[Dimension, ...]:
     """
     space = tuple(_read(text, base) for text in texts)
     if not space:
-        raise SettingError("other-study", "names no setting", place="search")
+        raise SettingError("bad-search", "names no setting", place="search")
     paths = [dimension.path for dimension in space]
     if len(set(paths)) < len(paths):
-        raise SettingError("other-study", "names a setting twice", place="search")
+        raise SettingError("bad-search", "names a setting twice", place="search")
     for number, dimension in enumerate(space):
         others = space[:number] + space[number + 1 :]
         for value in dimension.values:
@@ -91,7 +91,7 @@ def grid_points(base: Spec, space: Sequence[Dimension]) -> list[dict[str, Value]
                 place=f"search {dimension}",
             )
     if math.prod(len(dimension.values) for dimension in space) > _MOST_POINTS:
-        raise SettingError("other-study", f"the grid has more than {_MOST_POINTS} points", place="search")
+        raise SettingError("bad-search", f"the grid has more than {_MOST_POINTS} points", place="search")
     return [point for point in _combinations(space) if _error_of(base, point) is None]
 
 

@@ -181,7 +181,7 @@ def _read_part(folder: Path, part: _Part, numbers: Mapping[str, Any]) -> dict[st
 
 def _missing(path: Path) -> RelatumError:
     where = "on several hosts the run must lie in a directory that all of them share"
-    return RelatumError("bad-text-format", f"this part of the checkpoint is missing or damaged; {where}", place=path)
+    return RelatumError("missing-part", f"this part of the checkpoint is missing or damaged; {where}", place=path)
 
 
 def _content(whole: dict[str, Any]) -> tuple[int, list[_Part], dict[str, Any]]:
