@@ -14,7 +14,7 @@ from release.trial import add_result
 
 __all__ = ["try_lowest"]
 
-NOT_FOR_USERS = {"bench", "dev", "docs"}
+NOT_FOR_USERS = {"bench", "dev", "docs", "test"}
 TESTS = (
     "runs",
     "kernels",

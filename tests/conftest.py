@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import skips
+from support import skips, tiers
 from support.command_line import Relatum
 from support.example_run import example, example_run
 from support.made_datasets import made, rel_er
@@ -58,7 +58,16 @@ settings.register_profile("full", max_examples=2000, deadline=None, suppress_hea
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     skips.pytest_addoption(parser)
+    tiers.pytest_addoption(parser)
     parser.addoption("--full", action="store_true", help="the same tests at their large counts")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if tiers.is_left_out(collection_path, config) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    tiers.leave_out(config, items)
 
 
 def pytest_configure(config: pytest.Config) -> None:
