@@ -9,7 +9,7 @@ from relatum.data.row_store import RowStore
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError, UnknownNameError
 
-__all__ = ["Labels", "entity_meant"]
+__all__ = ["Labels", "named_entity"]
 
 _CHOICES = 5  # that are shown where a name means several entities
 
@@ -52,7 +52,7 @@ class Labels:
         return found
 
 
-def entity_meant(
+def named_entity(
     name: str, entities: Vocabulary, labels: Labels, types: Iterable[str | None], column: str | None = None
 ) -> int:
     """Return the id of the entity that a name means: a whole name, a value alone as it stands in a table, or a label.
