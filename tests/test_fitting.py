@@ -49,13 +49,13 @@ def test_no_weight_is_below_its_bound_and_only_bounds_hold_slopes(seed: int) -> 
     rng = np.random.default_rng(seed)
     count = int(rng.integers(1, 6))
     root, centre, least = rng.normal(0, 1, (count, count)), rng.normal(0, 2, count), rng.normal(0, 1, count)
-    bent = root @ root.T + 0.1 * np.eye(count)
+    curved = root @ root.T + 0.1 * np.eye(count)
 
     def cost(at: Float64) -> tuple[float, Callable[[], tuple[Float64, Float64]]]:
         away = at - centre
-        return float(away @ bent @ away / 2 + (away**4).sum()), lambda: (
-            bent @ away + 4 * away**3,
-            bent + np.diag(12 * away**2),
+        return float(away @ curved @ away / 2 + (away**4).sum()), lambda: (
+            curved @ away + 4 * away**3,
+            curved + np.diag(12 * away**2),
         )
 
     found = newton(cost, rng.normal(0, 5, count), steps=200, close=1e-14, least=least)
@@ -76,12 +76,12 @@ def test_a_step_that_overshoots_is_damped() -> None:
 def test_parameters_move_to_the_lowest_cost() -> None:
     rng = np.random.default_rng(0)
     root, goal = rng.normal(0, 1, (5, 5)), rng.normal(0, 1, 5)
-    bent, wanted = torch.from_numpy(root @ root.T + np.eye(5)), torch.from_numpy(goal)
+    curved, wanted = torch.from_numpy(root @ root.T + np.eye(5)), torch.from_numpy(goal)
     first, rest = (torch.zeros(size, dtype=torch.float64, requires_grad=True) for size in (2, 3))
 
     def cost() -> torch.Tensor:
         away = torch.cat([first, rest]) - wanted
-        return away @ bent @ away
+        return away @ curved @ away
 
     minimize(cost, [first, rest], 100)
     np.testing.assert_allclose(torch.cat([first, rest]).detach().numpy(), goal, atol=1e-5)

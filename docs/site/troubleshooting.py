@@ -1,4 +1,4 @@
-"""`python docs/site/troubleshooting.py`: write docs/troubleshooting.md from docs/errors.toml and the errors of the source."""
+"""`python docs/site/troubleshooting.py` writes docs/troubleshooting.md from docs/errors.toml and the errors of src."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MOST_REASONS = 3  # of one code that the page shows
 HEAD = """# Troubleshooting
 
-What you can mend is one sentence: where, what is wrong, what to do, and a code in brackets, such as `[unknown-name]`: look for
-that here. On the command line it is one line that begins with `relatum:`, and exit code 2; with `--json` it is an object of
-these fields. In Python it is a `RelatumError` with `.code`, `.place`, `.reason`, `.remedy` and `.nearest`. A traceback from
+What you can mend is one sentence: where, what is wrong, what to do, and a code in brackets, such as `[unknown-name]`: look
+for that here. On the command line it is one line that begins with `relatum:`, and exit code 2; with `--json` it is an object
+of these fields. In Python it is a `RelatumError` with `.code`, `.place`, `.reason`, `.remedy` and `.nearest`. A traceback from
 the command line is a mistake of ours: please report it.
 
 | exception | what it is about |

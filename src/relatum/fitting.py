@@ -80,8 +80,8 @@ def logistic(features: Float64, right: Float64 | Bool, weight: Float64, prior: F
         def derivatives() -> tuple[Float64, Float64]:
             likely = sigmoid(logits)
             slopes = features.T @ (weight * (likely - right)) + strength * (at - prior)
-            bent = (features * (weight * likely * (1 - likely))[:, None]).T @ features
-            return slopes, bent + strength * np.eye(len(at))
+            curved = (features * (weight * likely * (1 - likely))[:, None]).T @ features
+            return slopes, curved + strength * np.eye(len(at))
 
         return float(value), derivatives
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from relatum.data.labels import Labels, entity_meant
+from relatum.data.labels import Labels, named_entity
 from relatum.data.row_store import RowStore
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError, UnknownNameError
@@ -49,7 +49,7 @@ def test_a_name_means_an_entity_by_whole_name_value_or_label() -> None:
     names, labels = Vocabulary(["Genre.Id:1", "Track.Id:0", "Track.Id:1", "tea"]), Labels(labelled())
 
     def meant(name: str, *types: str, column: str | None = None) -> str:
-        return names[entity_meant(name, names, labels, types or ("Genre.Id", "Track.Id"), column)]
+        return names[named_entity(name, names, labels, types or ("Genre.Id", "Track.Id"), column)]
 
     genre, track = ("Genre.Id", "genre"), ("Track.Id", "track")
     assert [meant(name) for name in ("tea", "Track.Id:1", "0")] == ["tea", "Track.Id:1", "Track.Id:0"]
@@ -70,13 +70,13 @@ def test_a_name_means_an_entity_by_whole_name_value_or_label() -> None:
     with pytest.raises(UnknownNameError, match="unknown entity 'Jaz'; did you mean 'Jazz'"):
         meant("Jaz")
     with pytest.raises(UnknownNameError, match="unknown entity 'te'; did you mean 'tea'"):
-        entity_meant("te", names, Labels(None), ())
+        named_entity("te", names, Labels(None), ())
 
 
 def test_a_label_of_several_is_refused_with_choices() -> None:
     names = Vocabulary([f"Genre.Id:{number}" for number in range(8)])
     with pytest.raises(DataError) as refused:
-        entity_meant("Rock", names, Labels(labelled()), ["Genre.Id"], "genre")
+        named_entity("Rock", names, Labels(labelled()), ["Genre.Id"], "genre")
     assert str(refused.value) == (
         "'Rock' could be any of 6 values of genre:"
         " Genre.Id:0, Genre.Id:3, Genre.Id:4, Genre.Id:5, Genre.Id:6, ...; say which"

@@ -50,7 +50,7 @@ class Labels:
         return found
 
 
-def entity_meant(
+def named_entity(
     name: str, entities: Vocabulary, labels: Labels, types: Iterable[str | None], column: str | None = None
 ) -> int:
     """Return the id of the entity that a name means: a whole name, a value alone as it stands in a table, or a label.

@@ -15,7 +15,7 @@ from relatum.errors import nearest_names
 
 _LAST = "\U0010ffff"
 _BETWEEN = "\0"  # no name has one
-_HITS = 4000  # places that are looked at while somebody types
+_HITS = 4000  # starts that are looked at while somebody types
 
 
 class NameIndex:
@@ -53,7 +53,7 @@ class NameIndex:
             weights: of all entities.
             k: how many.
             allowed: the entities that can be found; by default all.
-            most: places in all names that are looked at where a text stands within names; None are all.
+            most: starts in all names that are looked at where a text stands within names; None are all.
         """
         wanted = text.strip().casefold()
         start, stop = bisect_left(self._forms, wanted), bisect_left(self._forms, wanted + _LAST)
@@ -85,8 +85,8 @@ class NameIndex:
 
     def _within(self, wanted: str, most: int | None) -> dict[str, Int64]:
         """Return the entities one of whose names holds a text, apart by whether a word begins with it."""
-        places = (one.start() for one in re.finditer(f"(?={re.escape(wanted)})", self._text))
-        offsets = np.fromiter(islice(places, most), np.int64)
+        starts = (one.start() for one in re.finditer(f"(?={re.escape(wanted)})", self._text))
+        offsets = np.fromiter(islice(starts, most), np.int64)
         numbers = np.searchsorted(self._starts, offsets, side="right") - 1
         behind = np.array([not self._text[one - 1].isalnum() for one in offsets.tolist()], np.bool_)
         begins = behind | (offsets == self._starts[numbers])

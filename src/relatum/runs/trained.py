@@ -23,7 +23,7 @@ from relatum.data.column_types import ColumnType, entity_types
 from relatum.data.hypergraph import Block, Hypergraph, Split, TupleTable
 from relatum.data.keyed_answers import KeyedAnswers, Keys, free_entities
 from relatum.data.known_answers import KnownAnswers
-from relatum.data.labels import Labels, entity_meant
+from relatum.data.labels import Labels, named_entity
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, RelatumError, RelatumWarning, UnknownNameError
@@ -363,8 +363,8 @@ class Trained:
     def entity_id(self, name: str, column_type: ColumnType | None = None, column: str | None = None) -> int:
         """Return the id of the entity that a name means, in a column: a whole name, or a value or label of one entity."""
         if column_type is None or column_type.entity_type is None:
-            return entity_meant(name, self.entities, self.labels, self.entity_types)
-        return entity_meant(name, self.entities, self.labels, [column_type.entity_type], column)
+            return named_entity(name, self.entities, self.labels, self.entity_types)
+        return named_entity(name, self.entities, self.labels, [column_type.entity_type], column)
 
     @cached_property
     def entity_types(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from functools import cached_property, reduce
 from relatum.algebra import Expression, Project, Relation, Union
 from relatum.algebra.column_types import column_types_of
 from relatum.data.column_types import ColumnType, ColumnTypes
-from relatum.data.labels import Labels, entity_meant
+from relatum.data.labels import Labels, named_entity
 from relatum.data.row_store import Bins, RowStore, TableSchema
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
@@ -118,7 +118,7 @@ class Catalog:
                     return name
         if (group := self._group(text, column_type)) is not None:
             return group
-        return self.entities[entity_meant(text, self.entities, self._labels, [column_type.entity_type], column)]
+        return self.entities[named_entity(text, self.entities, self._labels, [column_type.entity_type], column)]
 
     def called(self, label: str, table: CatalogTable) -> list[str]:
         """Return the entities that rows with a label are, which there must be."""
