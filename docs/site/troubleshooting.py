@@ -16,8 +16,8 @@ HEAD = """# Troubleshooting
 
 What you can mend is one sentence: where, what is wrong, what to do, and a code in brackets, such as `[unknown-name]`: look
 for that here. On the command line it is one line that begins with `relatum:`, and exit code 2; with `--json` it is an object
-of these fields. In Python it is a `RelatumError` with `.code`, `.place`, `.reason`, `.remedy` and `.nearest`. A traceback from
-the command line is a mistake of ours: please report it.
+of these fields. In Python it is a `RelatumError` with `.code`, `.place`, `.reason`, `.remedy` and `.nearest`. If the command
+line shows a traceback, that is a mistake of ours: please report it.
 
 | exception | what it is about |
 |---|---|
