@@ -1,11 +1,12 @@
-"""How many files a fact passes on its five ways: train, evaluate, complete, query and import, counted from real calls.
+"""How many files a fact passes on its ways: train, evaluate, complete, query, import and fill, counted from real calls.
 
     python -m benchmarks.ways           # files and rooms of each way
     python -m benchmarks.ways query     # the files of one way, and what is called in each
+    python -m benchmarks.ways --write   # put the table into docs/architecture.md
 
 Each way is a command in a process of its own; a file counts when a function or method in it is called. What runs while a
-module is imported does not count: decorators, comprehensions, checks of a class. On a new machine kernels are compiled
-first, which passes a file more; count again.
+module is imported does not count: decorators, comprehensions, checks of a class. Every way is gone once before it counts,
+so that kernels are compiled.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import inspect
 import io
 import multiprocessing
 import os
+import re
 import shlex
+import shutil
 import sqlite3
 import sys
 import tempfile
@@ -30,13 +33,17 @@ from typing import Any
 import relatum
 
 PACKAGE = Path(relatum.__file__).parent
+PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
+MARKED = re.compile(r"(<!-- ways -->\n\n).*?(\n<!-- end -->)", re.DOTALL)
 
+SMALL = "--set training.epochs=2 --set model.dim=20"
 WAYS = {
-    "train": "train --data facts --out run --set training.epochs=2 --set model.dim=20",
+    "train": f"train --data facts --out run {SMALL}",
     "evaluate": "evaluate run",
     "complete": "complete run 'sold(drew, ?, book)'",
     "query": "query run 'project[0](select[2 = coffee](sold))'",
     "import": "import shop.db --out shop",
+    "fill": "fill filled",
 }
 
 
@@ -79,8 +86,8 @@ def prepare() -> None:
     shop = sqlite3.connect("shop.db")
     shop.execute("CREATE TABLE items (id INTEGER PRIMARY KEY, colour TEXT)")
     shop.execute("CREATE TABLE sales (item INTEGER REFERENCES items (id), buyer TEXT, channel TEXT)")
-    shop.executemany("INSERT INTO items VALUES (?, ?)", [(n, ("red", "blue")[n % 2]) for n in range(1, 9)])
-    shop.executemany("INSERT INTO sales VALUES (?, ?, ?)", [(1 + n % 8, f"b{n % 5}", f"c{n % 3}") for n in range(60)])
+    shop.executemany("INSERT INTO items VALUES (?, ?)", [(n, ("red", "blue", None)[n % 3]) for n in range(1, 40)])
+    shop.executemany("INSERT INTO sales VALUES (?, ?, ?)", [(1 + n % 39, f"b{n % 5}", f"c{n % 3}") for n in range(90)])
     shop.commit()
     shop.close()
 
@@ -90,14 +97,39 @@ def run(show: Callable[[str], object] = print) -> dict[str, dict[str, set[str]]]
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         prepare()
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as fresh:
-            found = {name: fresh.submit(calls, shlex.split(command)).result() for name, command in WAYS.items()}
-    for name, files in found.items():
-        show(f"{name:10} {len(files):4} files {len({Path(file).parts[0] for file in files}):3} rooms")
+
+            def called(command: str) -> dict[str, set[str]]:
+                return fresh.submit(calls, shlex.split(command)).result()
+
+            for command in WAYS.values():
+                if command == WAYS["fill"]:
+                    called(f"train --data shop --out filled {SMALL}")
+                called(command)
+            for made in ("run", "shop"):
+                shutil.rmtree(made)
+            found = {name: called(command) for name, command in WAYS.items()}
+    for name, (files, rooms) in sizes(found).items():
+        show(f"{name:10} {files:4} files {rooms:3} rooms")
     return found
 
 
+def sizes(found: dict[str, dict[str, set[str]]]) -> dict[str, tuple[int, int]]:
+    """Return how many files and rooms each way passes."""
+    return {name: (len(files), len({Path(file).parts[0] for file in files})) for name, files in found.items()}
+
+
+def table(found: dict[str, dict[str, set[str]]]) -> str:
+    """Return the table of docs/architecture.md."""
+    rows = (f"| `{WAYS[name].split(' --')[0]}` | {files} | {rooms} |\n" for name, (files, rooms) in sizes(found).items())
+    return "".join(["| way | files | rooms |\n|---|---|---|\n", *rows])
+
+
 if __name__ == "__main__":
-    found = run()
+    ways = run()
     for name in sys.argv[1:]:
-        for file, functions in sorted(found[name].items()):
+        if name == "--write":
+            page = PAGE.read_text(encoding="utf-8")
+            PAGE.write_text(MARKED.sub(lambda found: found[1] + table(ways) + found[2], page), encoding="utf-8")
+            continue
+        for file, functions in sorted(ways[name].items()):
             print(f"{name} {file}: {', '.join(sorted(functions))}")

@@ -24,6 +24,7 @@ ALL_ONLY = {
     "test_site.py": "builds the site",
     "test_skips.py": "is about a tool of tests",
     "test_torture.py": "is about a tool of tests",
+    "test_ways.py": "counts calls of whole commands",
     "tuning": "needs Optuna",
 }
 """Files and folders that are left out without --all, and why; single tests have the mark `everything`."""
