@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from relatum import DataError, Run, Spec, fit, read
+from relatum import Run, Spec, fit, read
+from support.mistakes import mistake
 
 BUYERS, ITEMS, CHANNELS = (
     [f"sales.{kind}:{n}" for n in values]
@@ -71,6 +72,6 @@ def test_an_entity_of_another_kind_is_refused(run: Run, wrong: str, hint: str) -
     reason = f"buyer holds entities of type 'sales.buyer', and {wrong!r} is not one"
     for ask in (run.complete, run.score):
         last = "?" if ask == run.complete else '"sales.channel:web"'
-        with pytest.raises(DataError, match=reason) as caught:
+        with mistake("wrong-entity-type") as caught:
             ask(f'sales("{wrong}", "sales.item:1", {last})')  # type: ignore[operator]
         caught.match(hint)
