@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from relatum.errors import FormatError, RelatumError
+from relatum.errors import RelatumError
 from relatum.files import (
     atomic_directory,
     atomic_file,
@@ -29,6 +29,7 @@ from relatum.files import (
     write_document,
 )
 from support.full_disk import LIMITED, files_up_to
+from support.mistakes import mistake
 
 
 def test_a_file_appears_with_its_content_and_the_usual_permissions(tmp_path: Path) -> None:
@@ -113,13 +114,13 @@ def test_a_directory_that_holds_something_is_refused_and_an_empty_one_is_filled(
         (folder / "a").write_text("1")
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["a"]
     began = False
-    with pytest.raises(RelatumError, match="already exists and is not an empty directory"), atomic_directory(tmp_path):
+    with mistake("directory-not-empty"), atomic_directory(tmp_path):
         began = True
     assert not began  # before any work is done
 
 
 def test_what_came_into_a_directory_meanwhile_is_left_alone(tmp_path: Path) -> None:
-    with pytest.raises(RelatumError, match="already exists"), atomic_directory(tmp_path / "run") as folder:
+    with mistake("directory-not-empty"), atomic_directory(tmp_path / "run") as folder:
         (folder / "a").write_text("mine")
         (tmp_path / "run").mkdir()
         (tmp_path / "run" / "a").write_text("another's")
@@ -243,8 +244,9 @@ def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_whatever_is_wrong_with_a_document_is_one_sentence(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "document.json"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    with pytest.raises(FormatError, match=rf"document\.json: damaged or foreign shops: .*({reason})") as caught:
+    with mistake("damaged-file") as caught:
         read_document(path, "relatum-shops", 2, lambda content: float(content["size"]))
+    assert reason in caught.value.reason
     assert "\n" not in str(caught.value)
 
 
@@ -265,7 +267,7 @@ def test_a_named_pipe_or_a_folder_is_refused_and_not_waited_for(tmp_path: Path) 
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
         for read in (read_whole, drop_torn_line):
-            with pytest.raises(FormatError, match=f"{name}: not a file"):
+            with mistake("not-a-file"):
                 read(tmp_path / name)
 
 
@@ -295,7 +297,7 @@ def test_where_there_are_no_hard_links_a_rename_that_fails_leaves_nothing(
 
 def test_a_link_that_leads_to_itself_is_no_file_to_write(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(RelatumError, match="loop: is a link that leads to itself"), atomic_file(tmp_path / "loop"):
+    with mistake("not-a-file"), atomic_file(tmp_path / "loop"):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["loop"]
 
@@ -306,5 +308,5 @@ def test_a_file_that_need_not_be_there_is_there_absent_or_refused(tmp_path: Path
     assert is_there(tmp_path / "file")
     (tmp_path / "link").symlink_to("link")
     for name in ("link", "."):
-        with pytest.raises(FormatError, match="not a file"):
+        with mistake("not-a-file"):
             is_there(tmp_path / name)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from relatum import files
-from relatum.errors import RelatumError, RelatumWarning
+from relatum.errors import RelatumWarning
 from relatum.files import (
     atomic_directory,
     atomic_file,
@@ -23,6 +23,7 @@ from relatum.files import (
     temporary_prefix,
 )
 from relatum.processes import mark
+from support.mistakes import mistake
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no process can be asked for on Windows")
 
@@ -192,5 +193,5 @@ def test_a_file_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
     require_own(path, "<!-- ä -->")
     for foreign in ("<!-- b --> theirs", "", "<!-- ä"):
         path.write_text(foreign, encoding="utf-8")
-        with pytest.raises(RelatumError, match=r"page\.html: already exists, and relatum has not written it"):
+        with mistake("not-ours"):
             require_own(path, "<!-- ä -->")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from relatum.errors import RelatumError
 from relatum.records import Records, shown
+from support.mistakes import mistake
 
 COLUMNS = {"buyer": str, "score": float, "probability": float, "known": bool, "rank": int}
 
@@ -96,5 +96,5 @@ def test_whoever_speaks_arrow_takes_it_as_it_is() -> None:
 
 def test_a_missing_library_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(RelatumError, match=r"pandas is not installed; install it with: pip install 'relatum\[frames\]'"):
+    with mistake("missing-extra"):
         SALES.to_pandas()

@@ -16,6 +16,7 @@ from relatum.settings import Checked, change_of, rules_of, setting, whole_number
 from relatum.synth import SynthSettings
 from relatum.tables.options import ImportOptions
 from relatum.training.settings import TrainingSettings
+from support.mistakes import mistake
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,19 +83,19 @@ def test_every_setting_says_what_it_means(kind: type[Any]) -> None:
         assert not rule.help.endswith("."), name
 
 
-@pytest.mark.parametrize(("value", "reason"), [(0, "must be at least 1, not 0"), (True, "must be a whole number, not True")])
-def test_a_whole_number_that_a_caller_gives_is_checked_like_a_setting(value: object, reason: str) -> None:
+@pytest.mark.parametrize("value", [0, True])
+def test_a_whole_number_that_a_caller_gives_is_checked_like_a_setting(value: object) -> None:
     assert whole_number("k", np.int32(3)) == 3
-    with pytest.raises(SettingError, match=f"^k: {reason}$"):
+    with mistake("setting-out-of-range", place="k"):
         whole_number("k", value)
 
 
 @pytest.mark.parametrize("value", ["9" * 5000, "[" * 100_000])
 def test_a_value_without_end_is_refused_in_one_sentence(value: str) -> None:
-    with pytest.raises(SettingError, match=r"^training\.epochs: .{20}\.\.\. cannot be read$"):
+    with mistake("unreadable-value"):
         change_of(f"training.epochs={value}")
 
 
 def test_a_change_of_tables_without_end_is_refused_in_one_sentence() -> None:
-    with pytest.raises(SettingError, match=r"^model\.a\.a.*\.\.\.: no such setting$"):
+    with mistake("unknown-setting"):
         change_of(f"model{'.a' * 5000}=1")

@@ -13,7 +13,6 @@ import pytest
 import safetensors.numpy
 from safetensors import safe_open
 
-from relatum.errors import RelatumError
 from relatum.tensor_files import (
     map_arrays,
     read_tensor_file,
@@ -21,6 +20,7 @@ from relatum.tensor_files import (
     write_tensor_file,
     write_tensors,
 )
+from support.mistakes import mistake
 
 TENSORS = {"b": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.arange(3, dtype=np.uint8), "ä": np.zeros((0, 2))}
 ABOUT = {"name": 'ä\n\u2028"', "numbers": [1, 0.1 + 0.2, None]}
@@ -98,7 +98,7 @@ def test_another_format_or_version_or_no_metadata_is_nothing(written: Path) -> N
 
 def test_more_metadata_than_safetensors_reads_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("relatum.tensor_files._LONGEST_HEADER", 500)
-    with pytest.raises(RelatumError, match=r"too many names for one file \([0-9,]+ bytes, and 500 is the most\)"):
+    with mistake("too-many-names"):
         write_tensor_file(tmp_path / "file", body(), "relatum-test", 1, "x" * 500)
     assert not list(tmp_path.iterdir())
 

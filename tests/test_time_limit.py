@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import relatum.kernels.jit  # noqa: F401  it listens to the compiler
-from relatum.errors import SettingError
 from relatum.time_limit import Limit, leave_out
+from support.mistakes import mistake
 
 
 def test_a_limit_is_reached_when_its_time_is_over() -> None:
@@ -34,7 +34,7 @@ def test_without_seconds_there_is_no_end() -> None:
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])
 def test_a_limit_is_above_zero(seconds: float) -> None:
-    with pytest.raises(SettingError, match="must be above 0"):
+    with mistake("setting-out-of-range"):
         Limit(seconds)
 
 

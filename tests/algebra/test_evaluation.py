@@ -11,7 +11,7 @@ import pytest
 
 from relatum import Hypergraph, RelationSchema, Schema
 from relatum.algebra import Expression, Relation, evaluate
-from relatum.errors import DataError, UnknownNameError
+from support.mistakes import mistake
 from support.random_expressions import facts_of, naive, random_expression, random_graph, random_schema
 
 ENTITIES = ["alex", "book", "coffee", "drew", "filter"]
@@ -111,21 +111,19 @@ def test_a_relation_without_facts_is_empty_and_so_is_what_follows_from_it() -> N
 @pytest.mark.parametrize(
     ("expression", "reason"),
     [
-        (Relation(RelationSchema("solt", 3)), "unknown relation 'solt'; did you mean 'sold'"),
-        (knows | Relation(RelationSchema("likes", 2)), "unknown relation 'likes'"),
-        (sold.filter_not(0, "drw"), "unknown entity 'drw'; did you mean 'drew'"),
-        (sold.select(0, "drw"), "unknown entity 'drw'; did you mean 'drew'"),
+        (Relation(RelationSchema("solt", 3)), "unknown-name"),
+        (knows | Relation(RelationSchema("likes", 2)), "unknown-name"),
+        (sold.filter_not(0, "drw"), "unknown-name"),
+        (sold.select(0, "drw"), "unknown-name"),
     ],
 )
 def test_unknown_names_are_errors_with_the_nearest(expression: Expression, reason: str) -> None:
-    with pytest.raises(UnknownNameError, match=reason):
+    with mistake(reason):
         evaluate(expression, GRAPH)
 
 
 def test_a_relation_of_another_arity_is_an_error() -> None:
-    with pytest.raises(
-        DataError, match=r"the expression is about sold/2, but the hypergraph holds sold\(seller, buyer, item\)"
-    ):
+    with mistake("other-relation"):
         evaluate(Relation(RelationSchema("sold", 2)), GRAPH)
 
 
@@ -201,7 +199,7 @@ def test_known_results_are_not_evaluated_again() -> None:
 
 def test_a_product_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("relatum.algebra.evaluation.free", lambda: 100)
-    with pytest.raises(DataError, match="product would give 4 tuples and take"):
+    with mistake("product-too-large"):
         evaluate(knows * knows, GRAPH)
 
 

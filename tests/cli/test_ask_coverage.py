@@ -10,6 +10,7 @@ import pytest
 
 from relatum import Run
 from support.command_line import Relatum
+from support.mistakes import code_of
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +60,17 @@ def test_an_empty_set_says_why(run: Relatum, asked: tuple[str, str], tmp_path: P
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (("sold(drew, ?, book)", "--coverage", "90"), "coverage must lie between 0 and 1, such as 0.9, not 90"),
-        (("sold(drew, ?, ?)", "--coverage", "0.9"), "coverage needs one open position"),
-        (("sold(drew, ?, book)", "--coverage", "0.99999"), "validation facts, and there are"),
-        (("--for-each", "sold(*, ?, book)", "--coverage", "0.9"), "cannot be combined"),
+        (("sold(drew, ?, book)", "--coverage", "90"), "bad-coverage"),
+        (("sold(drew, ?, ?)", "--coverage", "0.9"), "coverage-needs-one-gap"),
+        (("sold(drew, ?, book)", "--coverage", "0.99999"), "coverage-out-of-reach"),
+        (("--for-each", "sold(*, ?, book)", "--coverage", "0.9"), "contradictory-options"),
     ],
 )
 def test_what_cannot_be_is_one_line(run: Relatum, asked: tuple[str, str], options: tuple[str, ...], reason: str) -> None:
     code, out, err = run("complete", asked[0], *options)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
-    assert reason in err
+    assert code_of(err) == reason
 
 
 def test_a_column_of_a_table_answers_by_its_cells(run: Relatum, gappy_run: Path) -> None:
@@ -83,7 +84,7 @@ def test_a_column_of_a_table_answers_by_its_cells(run: Relatum, gappy_run: Path)
     assert found["answers"] == json.loads(run(*asked, "-k", "1", "--json")[1])["answers"]
     code, _, err = run(*asked, "--coverage", "0.999")
     assert code == 2
-    assert "needs 999 validation cells of this column, and there are " in err
+    assert code_of(err) == "coverage-out-of-reach"
 
 
 def test_where_a_key_is_known_nothing_is_missing(run: Relatum, gappy_run: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from relatum import __version__
 from support.command_line import Relatum
+from support.mistakes import code_of
 
 
 @pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("data", "--help"), ("data", "info", "--help")])
@@ -26,28 +27,28 @@ def test_the_version_is_the_package_version(run: Relatum) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("dta",), "No such command 'dta'. Did you mean 'data'?"),
-        (("data", "inf"), "Did you mean 'info'?"),
-        (("data", "info"), "Missing argument 'NAME_OR_DIR'"),
-        (("data", "info", "example", "--jsn"), "No such option: --jsn"),
-        (("data", "info", "jf17"), "unknown dataset 'jf17'; did you mean 'jf17k'?"),
-        (("data", "info", "nothere"), "nothere: no such file or directory, and no registered dataset of that name"),
-        (("evaluate", "nothere"), "nothere: no such run directory"),
-        (("evaluate", "example"), "this is a dataset, not a run; train a model on it first"),
-        (("evaluate", "tests"), "tests: not a run directory"),
-        (("train", "--data", "nothere", "--out", "r"), "nothere: no such file or directory"),
-        (("data", "info", "/no/such/place"), "/no/such/place: no such file or directory"),
-        (("data", "info", "/dev/null/x"), "/dev/null/x"),
-        (("data", "info", "example", "--skip-bad"), "layout is known"),
-        (("data", "check", ".", "--relation-column", "x"), "give a column such as 1"),
-        (("data", "check", ".", "--ignore-column", "dev:1"), "give a column such as 1"),
-        (("data", "check", ".", "--ignore-column", "0"), "both the relation and ignored"),
+        (("dta",), "usage"),
+        (("data", "inf"), "usage"),
+        (("data", "info"), "usage"),
+        (("data", "info", "example", "--jsn"), "usage"),
+        (("data", "info", "jf17"), "unknown-name"),
+        (("data", "info", "nothere"), "no-such-file"),
+        (("evaluate", "nothere"), "not-a-run"),
+        (("evaluate", "example"), "not-a-run"),
+        (("evaluate", "tests"), "not-a-run"),
+        (("train", "--data", "nothere", "--out", "r"), "no-such-file"),
+        (("data", "info", "/no/such/place"), "no-such-file"),
+        (("data", "info", "no-such-file"), "no-such-file"),
+        (("data", "info", "example", "--skip-bad"), "registered-layout"),
+        (("data", "check", ".", "--relation-column", "x"), "usage"),
+        (("data", "check", ".", "--ignore-column", "dev:1"), "usage"),
+        (("data", "check", ".", "--ignore-column", "0"), "bad-layout"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(run: Relatum, arguments: tuple[str, ...], message: str) -> None:
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
-    assert message in err
+    assert code_of(err) == message
     assert err.startswith("relatum: ")
     assert err.count("\n") == 1
 

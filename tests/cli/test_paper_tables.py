@@ -10,6 +10,7 @@ import pytest
 from relatum import Spec, fit
 from support.command_line import Relatum
 from support.made_results import write_result
+from support.mistakes import code_of
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_results_and_runs_can_be_shown_together(run: Relatum, results: Path, tmp
     assert list(made) == ["example-learning", "example-parts", "example-time"]
     assert all(Path(file).exists() for files in made.values() for file in files)
     code, _, err = run("tables", str(tmp_path / "runs" / "begun"))
-    assert (code, "training has not finished" in err) == (2, True)
+    assert (code, code_of(err) == "not-a-run") == (2, True)
 
 
 def test_figures_say_what_was_made_and_what_not(run: Relatum, results: Path, tmp_path: Path) -> None:

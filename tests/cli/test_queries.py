@@ -11,6 +11,7 @@ from querysets.test_sampling import random_split
 from relatum.datasets.load import save
 from relatum.querysets import SHAPES, load_queries
 from support.command_line import Relatum
+from support.mistakes import code_of
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +54,10 @@ def test_shapes_that_the_facts_do_not_give_are_named(run: Relatum, tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("--shape", "2q"), "unknown shape '2q'; known: 1p, 2p"),
-        (("--part", "train"), "part: must be valid or test, not 'train'"),
-        (("--count", "0"), "count"),
-        (("--most-hard", "0"), "most-hard"),
+        (("--shape", "2q"), "no-queries"),
+        (("--part", "train"), "setting-out-of-range"),
+        (("--count", "0"), "usage"),
+        (("--most-hard", "0"), "usage"),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_nothing(
@@ -64,7 +65,7 @@ def test_a_mistake_is_one_line_and_leaves_nothing(
 ) -> None:
     code, shown, err = run("queries", str(data), "--out", str(tmp_path / "queries"), *arguments)
     assert (code, shown) == (2, "")
-    assert reason in err
+    assert code_of(err) == reason
     assert err.count("\n") == 1
     assert not (tmp_path / "queries").exists()
 
@@ -72,4 +73,4 @@ def test_a_mistake_is_one_line_and_leaves_nothing(
 def test_predicted_facts_alone_need_queries(run: Relatum, example_run: Path) -> None:
     code, out, err = run("evaluate", str(example_run), "--predicted-alone")
     assert (code, out) == (2, "")
-    assert "--predicted-alone: is about queries; name them with --queries DIR" in err
+    assert code_of(err) == "contradictory-options"

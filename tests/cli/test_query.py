@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import Relatum
+from support.mistakes import code_of
 
 
 @pytest.fixture
@@ -76,24 +77,24 @@ def test_define_then_ask_by_name(run: Relatum, trained: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("solt(drew, ?, book)", "column 1: unknown relation 'solt'; did you mean 'sold'?"),
-        ("sold(drew, ?, bok)", "unknown entity 'bok'; did you mean 'book'?"),
-        ("projct[0](sold)", "column 1: unknown operation 'projct'; did you mean 'project'"),
-        ("(project[0](sold))(drew, x)", "column 26: project(seller) takes 1 arguments, and here is one more"),
-        ("sold(drew, ?)", "column 13: sold(seller, buyer, item) takes 3 arguments, not 2"),
-        ("project[0](sold", "column 16: expected ')'"),
-        ("(project[0](sold)", "expected ')'"),
-        ("project[0](sold) and", "nothing should follow"),
-        ("", "expected a relation or an operation"),
-        ("select[2 = coffe](sold)", "unknown entity 'coffe'; did you mean 'coffee'?"),
-        ("union(sold, buyer)", "two relations of one arity"),
-        ("product(buyer, " * 64 + "buyer" + ")" * 64, "the query joins 65 facts; at most 64 can be joined"),
+        ("solt(drew, ?, book)", "unknown-name"),
+        ("sold(drew, ?, bok)", "unknown-name"),
+        ("projct[0](sold)", "unknown-name"),
+        ("(project[0](sold))(drew, x)", "argument-count"),
+        ("sold(drew, ?)", "argument-count"),
+        ("project[0](sold", "syntax"),
+        ("(project[0](sold)", "syntax"),
+        ("project[0](sold) and", "syntax"),
+        ("", "syntax"),
+        ("select[2 = coffe](sold)", "unknown-name"),
+        ("union(sold, buyer)", "unlike-relations"),
+        ("product(buyer, " * 64 + "buyer" + ")" * 64, "too-many-joins"),
     ],
 )
 def test_a_mistake_is_one_line_that_says_where(run: Relatum, trained: str, text: str, said: str) -> None:
     code, out, err = run("query", trained, text)
     assert (code, out) == (2, "")
-    assert said in err
+    assert code_of(err) == said
     assert err.count("\n") == 1
 
 

@@ -23,6 +23,7 @@ from relatum.runs.experiment import read_experiments
 from relatum.runs.fit import is_held
 from relatum.runs.journal import Journal
 from support.command_line import Relatum
+from support.mistakes import code_of
 
 SPEC = """
 data = "example"
@@ -211,4 +212,4 @@ def test_it_is_not_started_by_torchrun(run: Relatum, tmp_path: Path, monkeypatch
         monkeypatch.setenv(name, value)
     (tmp_path / "one.toml").write_text(ONE)
     code, _, err = run("run", str(tmp_path / "one.toml"), "--out", str(tmp_path / "runs"))
-    assert (code, "not with torchrun" in err) == (2, True)
+    assert (code, code_of(err) == "run-not-with-torchrun") == (2, True)

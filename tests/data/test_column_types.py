@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-import pytest
-
-from relatum import DataError, Hypergraph, Split, Vocabulary, load, save
+from relatum import Hypergraph, Split, Vocabulary, load, save
 from relatum.data.column_types import COLUMN_TYPES, ColumnType, read_column_types, save_column_types
 from relatum.datasets.cache import load_columns, save_columns
+from support.mistakes import mistake
 
 GRAPH = Hypergraph.of([("sold", "customers:1", "items:1"), ("kept", "items:2")])
 FOUND = {"sold": (ColumnType("customers", "whole"), ColumnType("items", "text", nullable=True)), "kept": (ColumnType(),)}
@@ -50,7 +49,7 @@ def test_somebody_elses_file_is_let_be(tmp_path: Path) -> None:
     (tmp_path / COLUMN_TYPES).write_text('{"column_types": ["example.org"]}')
     assert read_column_types(tmp_path / COLUMN_TYPES, GRAPH.schema) == {}
     (tmp_path / COLUMN_TYPES).write_text("relatum-column-types")
-    with pytest.raises(DataError, match="damaged or foreign column types"):
+    with mistake("damaged-file"):
         read_column_types(tmp_path / COLUMN_TYPES, GRAPH.schema)
     save_column_types(tmp_path, {**FOUND, "gone": (ColumnType(),)})  # a relation that has no facts any more
     assert read_column_types(tmp_path / COLUMN_TYPES, GRAPH.schema)["sold"] == FOUND["sold"]

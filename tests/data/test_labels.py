@@ -9,7 +9,8 @@ import pytest
 from relatum.data.labels import Labels, named_entity
 from relatum.data.row_store import RowStore
 from relatum.data.vocabulary import Vocabulary
-from relatum.errors import DataError, UnknownNameError
+from relatum.errors import DataError
+from support.mistakes import mistake
 from support.row_stores import store_of
 
 NAMES = ("Rock", "Jazz", "", "Rock", "Rock", "Rock", "Rock", "Rock")
@@ -57,19 +58,19 @@ def test_a_name_means_an_entity_by_whole_name_value_or_label() -> None:
         assert [meant(name, kind, column=column) for name in (f"{kind}:1", "1")] == [f"{kind}:1"] * 2
     assert meant("Jazz", "Genre.Id", column="genre") == "Genre.Id:1"
     assert meant("Jazz", "Track.Id", column="track") == "Track.Id:0"
-    with pytest.raises(DataError, match=r"'1' could be any of 2 entities: Genre\.Id:1, Track\.Id:1; say which"):
+    with mistake("ambiguous-name"):
         meant("1")
-    with pytest.raises(DataError, match=r"'Jazz' could be any of 2 entities: Genre\.Id:1, Track\.Id:0; say which"):
+    with mistake("ambiguous-name"):
         meant("Jazz")
-    with pytest.raises(DataError, match=r"type 'Track\.Id', and 'Genre\.Id:1' is not one; did you mean 'Track\.Id:1'"):
+    with mistake("wrong-entity-type"):
         meant("Genre.Id:1", "Track.Id", column="track")
-    with pytest.raises(DataError, match=r"genre holds entities of type 'Genre\.Id', and 'tea' is not one$"):
+    with mistake("wrong-entity-type"):
         meant("tea", "Genre.Id", column="genre")
-    with pytest.raises(UnknownNameError, match="unknown value of genre 'Jaz'; did you mean 'Jazz'"):
+    with mistake("unknown-name"):
         meant("Jaz", "Genre.Id", column="genre")
-    with pytest.raises(UnknownNameError, match="unknown entity 'Jaz'; did you mean 'Jazz'"):
+    with mistake("unknown-name"):
         meant("Jaz")
-    with pytest.raises(UnknownNameError, match="unknown entity 'te'; did you mean 'tea'"):
+    with mistake("unknown-name", nearest=("tea",)):
         named_entity("te", names, Labels(None), ())
 
 

@@ -19,7 +19,8 @@ from relatum.data.row_store import (
     Vectors,
 )
 from relatum.data.vocabulary import Vocabulary
-from relatum.errors import DataError, UnknownNameError
+from relatum.errors import DataError
+from support.mistakes import mistake
 from support.row_stores import store_of
 
 SCHEMA = TableSchema(
@@ -52,9 +53,9 @@ def test_columns_are_found_by_name_and_the_row_has_a_key() -> None:
     assert SCHEMA.row_key == "id"
     assert replace(SCHEMA, keys=(("id", "genre"),)).row_key is None
     assert TABLE.column("genre").tolist() == [0, -1]
-    with pytest.raises(UnknownNameError, match="genre"):
+    with mistake("unknown-name"):
         SCHEMA.index("gnre")
-    with pytest.raises(UnknownNameError, match="track"):
+    with mistake("unknown-name"):
         RowStore(NAMES, {"track": TABLE})["trak"]
 
 
@@ -71,15 +72,15 @@ def test_rows_move_to_other_names() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(DataError, match="shape"):
+    with mistake("damaged-file"):
         replace(SCHEMA, shape="cube")
-    with pytest.raises(DataError, match="groups"):
+    with mistake("damaged-file"):
         Bins(("1",), ("1",), ("2",), ("1",))
-    with pytest.raises(DataError, match="cells"):
+    with mistake("damaged-file"):
         RowTable(SCHEMA, CELLS[:2], np.zeros((2, 2), np.int8))
-    with pytest.raises(DataError, match="labels"):
+    with mistake("damaged-file"):
         replace(TABLE, labels=("one",))
-    with pytest.raises(DataError, match="no name"):
+    with mistake("damaged-file"):
         RowStore(Vocabulary(["a"]), {"track": TABLE})
 
 
@@ -156,7 +157,7 @@ def test_vectors_are_sorted_by_key_and_of_length_one() -> None:
     [([0, 0], [[1.0], [1.0]]), ([-1, 0], [[1.0], [1.0]]), ([0, 1], [[1.0], [np.nan]]), ([0], [[1.0], [1.0]]), ([0], [[]])],
 )
 def test_what_is_no_vector_of_each_name_is_refused(ids: list[int], values: list[list[float]]) -> None:
-    with pytest.raises(DataError, match="vectors"):
+    with mistake("bad-vectors"):
         Vectors(np.array(ids, np.int32), np.array(values, np.float32))
 
 
@@ -168,5 +169,5 @@ def test_vectors_stay_with_their_rows_under_other_names() -> None:
     moved = more.vectors["t"]
     rows = moved.numbers(more["t"].column("id"))
     assert moved.values[rows].tolist() == np.eye(3).tolist()
-    with pytest.raises(DataError, match="vectors: table 't' has no key"):
+    with mistake("bad-vectors"):
         replace(store, names=Vocabulary(list(store.names)), vectors={"t": Vectors.of(np.array([99], np.int32), VALUES[:1])})

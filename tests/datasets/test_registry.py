@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
-from relatum.errors import DataError, DownloadError, UnknownNameError
+from relatum.errors import DownloadError, UnknownNameError
 from support.loopback import Handler, Server, member, pack, remote, status, tree, whole
+from support.mistakes import mistake
 
 FILES = {"train.txt": b"likes\tann\tbob\n" * 9, "valid.txt": b"likes\tbob\tann\n", "test.txt": b"likes\tbob\tbob\n"}
 PUBLISHED = [dataset for dataset in DATASETS.values() if dataset.name != "example"]
@@ -109,7 +110,7 @@ def test_a_changed_file_in_the_users_folder_is_refused_by_name(
     path.unlink() if content is None else path.write_bytes(content)
     before = tree(tmp_path)
     monkeypatch.setenv("RELATUM_DATA", str(tmp_path))
-    with pytest.raises(DataError, match=re.escape(str(path))):
+    with mistake("not-as-published"):
         locate(tiny)
     assert server.requests == []
     assert tree(tmp_path) == before

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from relatum import DataError, FormatError, load, save
+from relatum import FormatError, load, save
 from relatum.datasets.statement_files import StatementReader, recognise_form, statements_of
 from relatum.datasets.text_lines import LONGEST_LINE
 from relatum.statements.forms import FORMS
 from relatum.statements.statement import Statement, fact_of, roles_of, statement
 from support.made_statements import fits_wikipeople, line_of, made_statements
 from support.malformed_statements import GOOD, MALFORMED
+from support.mistakes import mistake
 
 
 def written(folder: Path, form: str, parts: dict[str, list[Statement]]) -> Path:
@@ -70,28 +71,28 @@ def test_what_could_be_anything_else_is_not_taken_for_statements(tmp_path: Path)
     (tmp_path / "train.json").write_bytes(GOOD["wikipeople"])
     (tmp_path / "train.txt").write_text("sold\tdrew\talex\n")
     assert list(load(tmp_path).train) == [("sold", "drew", "alex")]  # as it always was
-    with pytest.raises(DataError, match=r"both train.json and train.txt are there; which is train"):
+    with mistake("two-train-files"):
         load(tmp_path, statements="wikipeople")
     (tmp_path / "train.txt").write_bytes(GOOD["wd50k"])
     (tmp_path / "train.json").rename(tmp_path / "train.tsv")
-    with pytest.raises(DataError, match=r"both train\.txt and train\.tsv are there"):
+    with mistake("two-train-files"):
         load(tmp_path)
     (tmp_path / "facts.jsonl").write_bytes(GOOD["wikipeople"])
-    with pytest.raises(DataError, match="a file of JSON lines"):
+    with mistake("not-facts"):
         load(tmp_path / "facts.jsonl")
     assert len(load(tmp_path / "facts.jsonl", statements="wikipeople").train) == 1
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"no train file of statements, such as n-ary_train\.json"):
+    with mistake("no-statements"):
         load(tmp_path / "empty", statements="wikipeople")
 
 
 def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("sold\tdrew\talex\n")
-    with pytest.raises(DataError, match="min_count is for statements, and these are facts"):
+    with mistake("option-not-for-data"):
         load(tmp_path, min_count=5)
-    with pytest.raises(DataError, match="min_count is -1"):
+    with mistake("option-not-for-data"):
         load(tmp_path, min_count=-1)
-    with pytest.raises(DataError, match="registered dataset"):
+    with mistake("registered-layout"):
         load("example", statements="wd50k")
 
 
@@ -123,16 +124,16 @@ def test_bad_lines_are_skipped_and_listed_or_named(form: str, tmp_path: Path) ->
 
 def test_a_damaged_packed_file_and_an_endless_line_are_format_errors(tmp_path: Path) -> None:
     (tmp_path / "train.json.gz").write_bytes(gzip.compress(GOOD["wikipeople"])[:-9])
-    with pytest.raises(FormatError, match="damaged gzip"):
+    with mistake("damaged-gzip"):
         load(tmp_path)
     path = tmp_path / "long.json"
     with path.open("wb") as file:
         file.truncate(LONGEST_LINE + (8 << 20))
-    with pytest.raises(FormatError, match="longer than 16 MiB"):
+    with mistake("not-a-file"):
         load(path, statements="wikidata")
 
 
 def test_facts_that_came_from_no_statements_are_not_written_as_such(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="only facts that came from statements"):
+    with mistake("not-a-statement"):
         save(load("example"), tmp_path / "out", statements=True)
     assert not any(tmp_path.iterdir())

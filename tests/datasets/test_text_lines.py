@@ -16,7 +16,7 @@ from relatum.datasets import text_format
 from relatum.datasets.load import load
 from relatum.datasets.text_format import read_tuples
 from relatum.datasets.text_lines import Layout, require_unpacked
-from relatum.errors import FormatError
+from support.mistakes import mistake
 
 
 def packed(path: Path, line: bytes, mebibytes: int) -> Path:
@@ -46,7 +46,7 @@ def test_millions_of_blank_lines_take_no_time(tmp_path: Path, layout: Layout) ->
         if layout.blank_lines:
             assert not len(read_tuples(path, layout))
         else:
-            with pytest.raises(FormatError, match=r"more than half of its first [0-9,]+ lines are no facts"):
+            with mistake("not-facts"):
                 read_tuples(path, layout, skip_bad=True)
     assert time.perf_counter() - began < 10  # line by line it takes about as many seconds as there are mebibytes
 
@@ -61,7 +61,7 @@ def test_blank_lines_are_passed_over_as_one_by_one(tmp_path: Path) -> None:
         assert len(reader.skipped) == count
         assert all("blank line" in one for one in reader.skipped)
     path.write_bytes(b" \n\n")
-    with pytest.raises(FormatError, match=r"train\.txt:1: blank line"):
+    with mistake("blank-line"):
         read_tuples(path)
 
 
@@ -73,7 +73,7 @@ def test_a_file_of_bad_lines_is_refused_soon_and_one_with_as_many_facts_is_not(
     path.write_bytes(b"alone\n" * 101 + b"likes\tann\tbob\n" * 101)
     assert len(read_tuples(path, skip_bad=True)) == 101
     path.write_bytes(b"alone\n" * 102 + b"likes\tann\tbob\n" * 101)
-    with pytest.raises(FormatError, match="more than half of its first 203 lines are no facts"):
+    with mistake("not-facts"):
         read_tuples(path, skip_bad=True)
 
 
@@ -86,10 +86,10 @@ def test_a_line_of_very_many_columns_is_refused(tmp_path: Path, monkeypatch: pyt
         if arity == 500:
             assert set(read_tuples(path).blocks) == {2, 500}
             continue
-        with pytest.raises(FormatError, match=":2: 501 columns, and 500 are the most"):
+        with mistake("over-limit"):
             read_tuples(path)
     path.write_bytes(b"all" + b"\tann" * 2_000_000 + b"\n")
-    with little_memory(), pytest.raises(FormatError, match="2,000,000 columns"):
+    with little_memory(), mistake("over-limit"):
         read_tuples(path)
 
 
@@ -97,7 +97,7 @@ def test_what_others_unpack_is_looked_at_before(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("relatum.memory.budget", lambda: 1 << 22)
     with little_memory(16 << 20):
         require_unpacked(packed(tmp_path / "small.csv.gz", b"a,b\n", 3))
-        with pytest.raises(FormatError, match=r"unpacks to more than [0-9]+ MiB; if these are facts, unpack it first"):
+        with mistake("unpacks-too-large"):
             require_unpacked(packed(tmp_path / "large.csv.gz", b"\n" * 1024, 200))
 
 
@@ -106,5 +106,5 @@ def test_a_file_that_ends_in_a_hole_is_refused_before_it_is_read(tmp_path: Path)
     path.write_bytes(b"likes\tann\tbob\n")
     load(tmp_path)
     os.truncate(path, 1 << 40)  # reading it would take an hour
-    with pytest.raises(FormatError, match="ends in NUL bytes"):
+    with mistake("cut-off-file"):
         load(tmp_path)

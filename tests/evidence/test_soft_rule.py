@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from relatum import DataError, Hypergraph
+from relatum import Hypergraph
 from relatum.errors import RelatumError
 from relatum.evidence.soft_rule import ANY, JOINED, Atom, SoftRule, constant, constant_entity
+from support.mistakes import mistake
 
 GRAPH = Hypergraph.of([("sold", "drew", "alex", "Book"), ("bought", "alex", "Book"), ("knows", "drew", "alex")])
 SCHEMA, NAMES = GRAPH.schema, GRAPH.entities
@@ -80,7 +81,7 @@ def test_a_rule_reads_back_what_it_wrote(rule: SoftRule) -> None:
     ],
 )
 def test_what_is_no_rule_is_refused(change: dict[str, object]) -> None:
-    with pytest.raises(DataError, match="no rule for an answer"):
+    with mistake("damaged-file"):
         SoftRule.from_json({**RULE.to_json(SCHEMA, NAMES), **change}, SCHEMA, NAMES)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
-from relatum import DataError, Hypergraph, KnownAnswers
+from relatum import Hypergraph, KnownAnswers
 from relatum.inference.evaluation import SIZE, breakdown
 from relatum.inference.ranking import rank
 from support.made_models import made_case
+from support.mistakes import mistake
 from support.strategies import restrict
 
 SIZES = {"none": 0, "one": 1, "nine": 9, "ten": 10, "many": 100, "most": 1000}
@@ -33,5 +32,5 @@ def test_every_question_is_in_the_part_of_its_relation_s_training_facts() -> Non
 def test_without_training_facts_it_is_an_error_of_one_line() -> None:
     graph = Hypergraph.of([("is", "a"), ("is", "b")])
     case = made_case("m-distmult", graph)
-    with pytest.raises(DataError, match="relations needs the training facts"):
+    with mistake("no-such-breakdown"):
         breakdown(rank(case.model, case.parameters(), graph, None), SIZE, graph.schema)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from relatum import Hypergraph, KnownAnswers, UnknownNameError
-from relatum.errors import NumericError
+from relatum import Hypergraph, KnownAnswers
 from relatum.inference.evaluation import KEYS, breakdown, macro_mrr
 from relatum.inference.ranking import Metrics, rank
 from relatum.models.base import Parameters
 from support.made_models import Case, made_case
+from support.mistakes import mistake
 from support.strategies import Fact, restrict
 
 Filter = dict[tuple[object, ...], set[str]]
@@ -136,7 +136,7 @@ def test_a_nan_is_an_error_that_names_the_relation(name: str) -> None:
     only = restrict(held, [fact for fact in held if fact[0] == "r3"])
     assert len(only)
     parameters["entities"][0] = torch.nan
-    with pytest.raises(NumericError, match="relation 'r3' is not a finite number"):
+    with mistake("not-finite"):
         rank(case.model, parameters, only, KnownAnswers(train))
 
 
@@ -208,7 +208,7 @@ def test_the_macro_average_counts_each_part_once() -> None:
 def test_an_unknown_key_is_refused_with_the_nearest() -> None:
     case, parameters, _, held = made()
     ranks = rank(case.model, parameters, held, None)
-    with pytest.raises(UnknownNameError, match="unknown breakdown 'relations'; did you mean 'relation'"):
+    with mistake("unknown-name"):
         breakdown(ranks, "relations", held.schema)
-    with pytest.raises(UnknownNameError, match="known: arity, position, relation, seen"):
+    with mistake("unknown-name"):
         breakdown(ranks, "unseen_flag", held.schema)

@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from relatum.errors import SettingError
 from relatum.models import ops as module
 from relatum.models.combine import SIGMAS, Combine, Dot, MinimumOfPairs, SquaredDistance, WindowedSigma, _parts
 from relatum.models.ops import backend_for
 from support import reference_kernels as reference
 from support.kernels_known import bonus_of, known_of
+from support.mistakes import mistake
 
 BACKENDS = ["numba", "eager", "compile"]
 
@@ -102,7 +102,7 @@ def test_the_backend_is_chosen_by_device_and_type_or_by_force(monkeypatch: pytes
     monkeypatch.setenv("RELATUM_BACKEND", "numba")
     assert backend_for(torch.empty(1, dtype=torch.float64)) == "eager"
     monkeypatch.setenv("RELATUM_BACKEND", "cuda")
-    with pytest.raises(SettingError, match="must be one of numba, compile, eager, not 'cuda'"):
+    with mistake("bad-backend"):
         backend_for(torch.empty(1))
 
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from relatum.data.answer_index import AnswerLists
-from relatum.errors import SettingError
 from relatum.kernels.filters import Bonus, Excluded, excluded_pairs
 from relatum.models.combine import Combine, Dot, SquaredDistance, WindowedSigma
 from relatum.models.partial_counts import counter_of, extremes_of
+from support.mistakes import mistake
 
 COMBINES: list[Combine] = [WindowedSigma("sigmoid", 1.0), WindowedSigma("tanh", 0.5), Dot(), SquaredDistance()]
 
@@ -69,7 +69,7 @@ def test_counts_of_parts_add_up(combine: Combine, with_bonus: bool) -> None:
 
 
 def test_what_follows_from_all_candidates_at_once_is_refused() -> None:
-    with pytest.raises(SettingError, match="exp cannot be ranked in parts"):
+    with mistake("sigma-not-ranked-in-parts"):
         extremes_of(WindowedSigma("exp", 1.0), torch.zeros(3, 2))
 
 

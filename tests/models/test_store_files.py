@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from relatum import Hypergraph, RelationSchema, memory
-from relatum.errors import StoreError
 from relatum.models import MODELS
 from relatum.models.store import (
     all_finite,
@@ -26,6 +25,7 @@ from relatum.models.store import (
     write_own_tensors,
 )
 from support.made_models import made_case
+from support.mistakes import mistake
 from support.recorded_writes import assert_survives_power_cuts, recorded_writes
 
 TENSORS = {
@@ -130,7 +130,7 @@ def test_parameters_that_are_no_numbers_are_refused(wrong: float, tmp_path: Path
     parameters = case.parameters()
     parameters["bias"][-1, -1] = wrong
     save_model(tmp_path, case.model, parameters)
-    with pytest.raises(StoreError, match="parameter 'bias' holds a number that is not finite; train the model again"):
+    with mistake("model-of-other-shape"):
         load_model(tmp_path)
 
 
@@ -139,7 +139,7 @@ def test_only_rows_of_entities_may_be_rounded(saved: Path) -> None:
     assert stored is not None
     tensors = {**stored[0], "bias": stored[0]["bias"].bfloat16()}
     write_own_tensors(saved / "model.safetensors", tensors, "relatum-model", 1, stored[1])
-    with pytest.raises(StoreError, match=r"parameter 'bias' is torch\.bfloat16, not torch\.float32"):
+    with mistake("model-of-other-shape"):
         load_model(saved)
 
 
@@ -161,18 +161,18 @@ def edit(folder: Path, **changes: object) -> None:
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
-        ({"entities": ...}, "KeyError"),
-        ({"settings": []}, "TypeError"),
-        ({"model": []}, "TypeError"),
-        ({"model": "transformer"}, "[^(]: unknown model 'transformer'$"),
-        ({"settings": {"dim": [1]}}, "SettingError"),
-        ({"format": True}, "saved in format True"),
-        ({"format": 1.0}, r"saved in format 1\.0"),
+        ({"entities": ...}, "damaged-file"),
+        ({"settings": []}, "damaged-file"),
+        ({"model": []}, "damaged-file"),
+        ({"model": "transformer"}, "model-of-other-shape"),
+        ({"settings": {"dim": [1]}}, "damaged-file"),
+        ({"format": True}, "other-format"),
+        ({"format": 1.0}, "other-format"),
     ],
 )
 def test_a_config_that_is_none_is_refused_in_one_sentence(saved: Path, changes: dict[str, object], error: str) -> None:
     edit(saved, **changes)
-    with pytest.raises(StoreError, match=error):
+    with mistake(error):
         load_model(saved)
 
 
@@ -181,14 +181,14 @@ def test_an_arity_is_written_in_plain_digits(saved: Path, arity: str) -> None:
     text = f"a\t{arity}\n".encode()
     (saved / "relations.txt").write_bytes(text)
     edit(saved, relations=hashlib.sha256(text).hexdigest())
-    with pytest.raises(StoreError, match=f"ValueError: arity {arity!r} of relation 'a'"):
+    with mistake("damaged-file"):
         load_model(saved)
 
 
 def test_tensors_that_overlap_are_refused(saved: Path) -> None:
     header = json.dumps({"bias": {"dtype": "F32", "shape": [9], "data_offsets": [0, 4]}}).encode()
     (saved / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"1234")
-    with pytest.raises(StoreError, match="damaged, or no parameters of format 1"):
+    with mistake("other-format"):
         load_model(saved)
 
 
@@ -202,7 +202,7 @@ def test_files_that_memory_cannot_hold_are_refused_before_they_are_read(
     monkeypatch.setattr(memory, "_last", (-math.inf, 0))
     with (saved / name).open("r+b") as file:
         file.truncate((16 << 20) + 1)  # bytes that the disk need not hold; 16 MB always fit
-    with pytest.raises(StoreError, match="16,777,217 bytes are more than the free memory can hold"):
+    with mistake("damaged-file"):
         load_model(saved)
 
 

@@ -12,8 +12,8 @@ import pytest
 from relatum import Hypergraph, RelationSchema, Schema, Split
 from relatum.algebra import Expression, evaluate, parse_datalog
 from relatum.algebra.clauses import Atom, Definition, Rule, definitions_of
-from relatum.errors import DataError, SettingError
 from relatum.querysets.difficulty import GradedFacts, grade
+from support.mistakes import mistake
 from support.random_expressions import random_expression, random_schema
 
 Fact = tuple[str, ...]
@@ -158,7 +158,7 @@ def test_the_parts_before_are_known() -> None:
     split = Split(train, valid, test)
     assert sum(int((~known).sum()) for _, _, known in GradedFacts.of(split, "test").blocks.values()) == len(LATE)
     assert sum(int((~known).sum()) for _, _, known in GradedFacts.of(split, "valid").blocks.values()) == len(KNOWN[3:])
-    with pytest.raises(SettingError, match="part: must be valid or test, not 'train'"):
+    with mistake("setting-out-of-range"):
         GradedFacts.of(split, "train")
-    with pytest.raises(DataError, match="memory: test has no fact that no part before it has"):
+    with mistake("no-queries"):
         GradedFacts.of(Split(train, valid, train), "test")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from relatum.errors import SettingError
 from relatum.querysets.shapes import SHAPES, find_shapes
+from support.mistakes import mistake
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -30,5 +30,5 @@ def test_a_shape_can_be_walked_and_its_head_is_safe(name: str) -> None:
 def test_shapes_are_found_by_name_in_one_order() -> None:
     assert [shape.name for shape in find_shapes(["2d", "1p"])] == ["1p", "2d"]
     assert [shape.name for shape in find_shapes([])] == list(SHAPES)
-    with pytest.raises(SettingError, match="unknown shape '3pp'; known: 1p, 2p, 3p"):
+    with mistake("no-queries"):
         find_shapes(["3pp"])

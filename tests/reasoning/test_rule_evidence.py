@@ -7,11 +7,12 @@ import random
 import numpy as np
 import pytest
 
-from relatum import DataError, Hypergraph, Spec, fit
+from relatum import Hypergraph, Spec, fit
 from relatum.algebra import parse
 from relatum.reasoning.reasoner import Reasoner
 from relatum.reasoning.rule_evidence import _rank_correlation, model_evidence
 from relatum.rules import Rule, RuleKind
+from support.mistakes import mistake
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_what_is_asked_follows_from_the_seed(reasoner: Reasoner) -> None:
 
 def test_a_model_without_calibration_cannot_say(reasoner: Reasoner) -> None:
     plain = Reasoner(reasoner.model, reasoner.tables, None, reasoner.facts)
-    with pytest.raises(DataError, match="no calibration"):
+    with mistake("no-probabilities"):
         model_evidence(plain, rule(reasoner, "b", "permute[1, 0](a)"))
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-from relatum import Run, UnknownNameError
+from relatum import Run
 from relatum.resources.entity import entity_page, neighbourhood, predicted
 from relatum.resources.facts import facts_of
+from support.mistakes import mistake
 
 
 def test_facts_are_grouped_by_relation_and_role(example: Run) -> None:
@@ -46,5 +45,5 @@ def test_the_neighbourhood_holds_known_and_new_facts(tables: Run) -> None:
 
 
 def test_an_unknown_entity_is_answered_with_similar_names(example: Run) -> None:
-    with pytest.raises(UnknownNameError, match="drew"):
+    with mistake("unknown-name"):
         entity_page(example, "drewe")

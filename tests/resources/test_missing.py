@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from relatum import DataError, Run
+from relatum import Run
 from relatum.resources.missing import missing
+from support.mistakes import mistake
 
 
 @pytest.mark.parametrize("relation", ["customers.country", "ratings"])
@@ -29,7 +30,7 @@ def test_reasons_are_given_on_demand(tables: Run) -> None:
 
 def test_a_token_is_for_one_relation(tables: Run) -> None:
     token = missing(tables, "customers.country", limit=1).next
-    with pytest.raises(DataError, match="token"):
+    with mistake("foreign-token"):
         missing(tables, "ratings", after=token)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-from relatum import DataError, Run
+from relatum import Run
 from relatum.resources.references import EntityRef, entity_ref, fact_ref
 from relatum.runs.answers import parse_question
+from support.mistakes import mistake
 
 
 def test_an_entity_of_a_table_has_a_label_and_a_type(tables: Run) -> None:
@@ -36,5 +35,5 @@ def test_a_known_fact_is_certain(example: Run) -> None:
 def test_an_entity_is_named_by_value_or_label(tables: Run) -> None:
     named = [tables.entities[tables.entity_id(name)] for name in ("customers:7", "customer 7", "Bonn")]
     assert named == ["customers:7", "customers:7", "customers.city:Bonn"]
-    with pytest.raises(DataError, match="'Ada' could be any of 2 entities: customers:1, customers:2"):
+    with mistake("ambiguous-name"):
         tables.entity_id("Ada")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from relatum import Run, UnknownNameError
+from relatum import Run
 from relatum.resources.quality import evaluated
 from relatum.resources.relation import doubtful, relation_page, relation_quality, relation_rules
+from support.mistakes import mistake
 
 
 def test_a_relation_is_shown_with_its_keys_and_facts(tables: Run) -> None:
@@ -45,5 +46,5 @@ def test_doubtful_facts_are_known_ones(tables: Run) -> None:
 
 def test_an_unknown_relation_is_refused(example: Run) -> None:
     for show in (relation_page, relation_quality, relation_rules, doubtful):
-        with pytest.raises(UnknownNameError, match="did you mean 'sold'"):
+        with mistake("unknown-name"):
             show(example, "sould")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import relatum
-from relatum.errors import RelatumError
 from relatum.resources.training import training
+from support.mistakes import mistake
 
 
 def test_the_curves_are_those_of_the_journal(example_run: Path) -> None:
@@ -38,5 +36,5 @@ def test_a_run_that_is_still_trained_shows_what_there_is(tmp_path: Path) -> None
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RelatumError, match="not a run directory"):
+    with mistake("not-a-run"):
         training(tmp_path)

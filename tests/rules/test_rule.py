@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from relatum.algebra import evaluate, parse_datalog
-from relatum.errors import DataError
 from relatum.rules import RuleKind, examples, predictions
+from support.mistakes import mistake
 from support.shop_rules import GRAPH, rule
 
 BOUGHT = rule("permute[1, 0, 2](sold)")
@@ -28,7 +26,7 @@ def test_a_bound_is_read_from_the_head_to_the_body() -> None:
     bound = rule("project[0, 1](sold)", RuleKind.WITHIN, "knows")
     assert str(bound) == "knows within project[0, 1](sold)"
     assert bound.datalog == "knows(X, Y) -> sold(X, Y, Z)"
-    with pytest.raises(DataError, match="only a body of one relation"):
+    with mistake("unusable-rule"):
         _ = rule("union(sold, sold)", RuleKind.WITHIN).datalog
 
 
@@ -43,5 +41,5 @@ def test_examples_are_those_of_the_three_parts() -> None:
 def test_predictions_are_what_the_head_lacks() -> None:
     assert list(predictions(BOUGHT, GRAPH)) == [("sam", "alex", "book")]
     assert list(predictions(replace(BOUGHT, kind=RuleKind.CONTAINS), GRAPH)) == [("sam", "alex", "book")]
-    with pytest.raises(DataError, match="predicts no facts"):
+    with mistake("unusable-rule"):
         predictions(replace(BOUGHT, kind=RuleKind.WITHIN), GRAPH)

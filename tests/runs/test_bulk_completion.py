@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from relatum import Run, SettingError, fit, read
+from relatum import Run, fit, read
 from relatum.kernels.parallel import set_threads
 from relatum.runs import bulk_completion
 from relatum.runs.answers import Answer, Suggestion
+from support.mistakes import mistake
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +195,7 @@ def test_memory_is_that_of_a_block(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_k_is_a_whole_number(run: Run) -> None:
-    with pytest.raises(SettingError, match="k: must be"):
+    with mistake("setting-out-of-range"):
         run.complete_each("sold(*, ?, *, *)", k=0)
 
 

@@ -13,9 +13,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from relatum import DataError, Run, SettingError
+from relatum import Run
 from relatum.runs import bulk_completion
 from relatum.runs.answerer import AnswerBlock
+from support.mistakes import mistake
 
 QUESTION = "sold(*, ?, channel, 0.25)"
 ENDINGS = ["csv", "tsv", "jsonl", "parquet", "db", "duckdb"]
@@ -127,10 +128,10 @@ def test_ctrl_c_in_the_midst_leaves_what_was_there(
 def test_a_target_is_looked_at_before_the_work(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "out.csv").write_text("mine")
     monkeypatch.setattr("relatum.runs.bulk_export.answer_blocks", None)
-    with pytest.raises(DataError, match="already exists"):
+    with mistake("table-exists"):
         run.complete_each(QUESTION, to=tmp_path / "out.csv")
-    with pytest.raises(SettingError, match="a table is named in a database, not in a file"):
+    with mistake("table-not-for-file"):
         run.complete_each(QUESTION, to=tmp_path / "new.csv", table="mine")
-    with pytest.raises(SettingError, match="give to as well"):
+    with mistake("option-needs-option"):
         run.complete_each(QUESTION, full_names=True)
     assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]

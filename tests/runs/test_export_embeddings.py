@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relatum import RelatumError, Run, Spec, UnknownNameError, fit
+from relatum import Run, Spec, fit
 from relatum.models import MODELS
 from relatum.runs.export import save_embeddings
+from support.mistakes import mistake
 
 
 def trained(model: str, folder: Path) -> Run:
@@ -61,9 +62,9 @@ def test_a_directory_is_made_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatc
     run = trained("reale", tmp_path / "run")
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()
-    with pytest.raises(RelatumError, match="already exists and is not an empty directory"):
+    with mistake("directory-not-empty"):
         save_embeddings(run, tmp_path / "taken")
-    with pytest.raises(UnknownNameError, match="unknown format 'npz'"):
+    with mistake("unknown-name"):
         save_embeddings(run, tmp_path / "out", "npz")
 
     def interrupted(*arguments: object, **options: object) -> None:

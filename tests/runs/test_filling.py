@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relatum import DataError, Run, UnknownNameError
+from relatum import Run
 from relatum.data.row_store import EMPTY
 from relatum.runs.filling import rows_of
 from relatum.runs.fills import Fill
+from support.mistakes import mistake
 from support.shop_with_gaps import COUNTRIES, NEW_CUSTOMERS, add_customers, rows, statements
 from support.small_tables import csv_of, sqlite_of
 
@@ -97,11 +98,11 @@ def test_tables_columns_and_a_least_probability_narrow_it_down(run: Run) -> None
         one for one in every if (one.table, one.column) in (("customers", "segment"), ("items", "price"))
     ]
     assert list(run.fill(min_probability=0.9)) == [one for one in every if one.probability >= 0.9]
-    with pytest.raises(UnknownNameError, match="unknown table 'item'; did you mean 'items'"):
+    with mistake("unknown-name"):
         run.fill(tables=["item"])
-    with pytest.raises(UnknownNameError, match="unknown column to fill 'contry'; did you mean 'country'"):
+    with mistake("unknown-name"):
         run.fill(columns=["contry"])
-    with pytest.raises(UnknownNameError, match="column to fill 'id'"):
+    with mistake("unknown-name"):
         run.fill(columns=["id"])  # the key is what a row is known by
 
 
@@ -142,10 +143,10 @@ def test_new_rows_of_a_table_without_a_key_are_known_by_their_numbers_in_the_sou
 
 def test_a_table_that_is_wanted_and_not_there_is_refused(run: Run, tmp_path: Path) -> None:
     csv_of(tmp_path / "ratings.csv", ("customer_id", "item_id", "stars"), [(1, 2, 3), (3, 4, None)])
-    with pytest.raises(DataError, match="customers"):
+    with mistake("other-tables"):
         run.fill(tmp_path / "ratings.csv", tables=["ratings", "customers"])
 
 
 def test_a_run_without_tables_has_no_cells(example_run: Path) -> None:
-    with pytest.raises(DataError, match="its data was not imported from tables, so there are no cells to fill"):
+    with mistake("no-cells"):
         Run.load(example_run).fill()

@@ -12,10 +12,11 @@ import pytest
 from filelock import FileLock
 
 from relatum import fit, resume
-from relatum.errors import DataError, RelatumError, SettingError
+from relatum.errors import DataError
 from relatum.models import MODELS
 from relatum.runs import fit as fitting
 from relatum.runs.spec import Spec
+from support.mistakes import mistake
 
 
 def spec_of(data: str | Path = "example", **training: Any) -> Spec:
@@ -51,7 +52,7 @@ def test_a_start_that_was_killed_can_be_made_again(tmp_path: Path, last: str) ->
     done = subprocess.run([sys.executable, "-c", KILLED, last, str(tmp_path / "spec.toml"), str(folder)])
     assert done.returncode == -signal.SIGKILL
     assert len(list(folder.glob(f".{last}.*.tmp"))) == 1
-    with pytest.raises(RelatumError, match=r"not a run \(there is no spec\.toml\)"):
+    with mistake("not-a-run"):
         resume(folder)
     assert files(fit(spec_of(), folder).folder) == files(fit(spec_of(), tmp_path / "straight").folder)
 
@@ -69,7 +70,7 @@ def test_what_makes_a_run_count_as_done_is_written_last(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["environment.json", "mine.txt", ".hidden", "notes.0123456789ab.tmp"])
 def test_what_is_somebody_elses_is_refused_and_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(RelatumError, match="the directory is not empty"):
+    with mistake("directory-not-empty"):
         fit(spec_of(), tmp_path)
     assert files(tmp_path) == {name: b"mine"}
 
@@ -85,7 +86,7 @@ def test_a_run_begun_by_another_process_while_the_data_was_read_is_left_alone(
         return load(source, **options)
 
     monkeypatch.setattr(fitting, "load", slow)
-    with pytest.raises(RelatumError, match="the directory is not empty"):
+    with mistake("directory-not-empty"):
         fit(spec_of(), folder)
     assert (folder / "spec.toml").read_text() == "another's"
 
@@ -93,7 +94,7 @@ def test_a_run_begun_by_another_process_while_the_data_was_read_is_left_alone(
 def test_two_processes_do_not_begin_one_run(tmp_path: Path) -> None:
     writing = tmp_path / ".facts.safetensors.0123456789ab-0123456789ab.tmp"
     writing.write_bytes(b"half")
-    with FileLock(tmp_path / ".lock"), pytest.raises(RelatumError, match="another process is training this run"):
+    with FileLock(tmp_path / ".lock"), mistake("run-in-use"):
         fit(spec_of(), tmp_path)
     assert writing.exists()
 
@@ -120,6 +121,6 @@ def test_no_facts_to_train_on_is_said_before_a_directory_is_made(tmp_path: Path,
 
 
 def test_settings_of_another_model_are_refused_before_a_directory_is_made(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="hype takes HypESettings"):
+    with mistake("setting-type"):
         fit(Spec("example", "hype", MODELS["reale"].settings_type()), tmp_path / "run")
     assert not (tmp_path / "run").exists()

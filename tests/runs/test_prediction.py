@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from relatum import DataError, Run, SettingError, Spec, UnknownNameError, fit, load, read
+from relatum import Run, Spec, fit, load, read
 from relatum.datasets.load import save
 from relatum.runs import prediction
 from relatum.runs.answers import Prediction
 from relatum.runs.prediction import predict
+from support.mistakes import mistake
 
 
 @pytest.fixture(scope="module")
@@ -95,16 +96,16 @@ def test_several_relations_at_once_are_those_one_by_one(run: Run) -> None:
 
 
 def test_what_cannot_be_asked_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UnknownNameError, match="did you mean 'sold'"):
+    with mistake("unknown-name"):
         run.predict("slod")
-    with pytest.raises(SettingError, match="top"):
+    with mistake("setting-out-of-range"):
         run.predict("sold", top=0)
-    with pytest.raises(SettingError, match="min_probability: must be from 0 to 1"):
+    with mistake("setting-out-of-range"):
         run.predict("sold", min_probability=1.5)
-    with pytest.raises(SettingError, match="min_score"):
+    with mistake("setting-out-of-range"):
         run.predict("sold", min_score=float("nan"))
     monkeypatch.setattr(prediction, "EXHAUSTIVE_LIMIT", 15**3 - 1)
-    with pytest.raises(DataError, match="sold: cannot try all 3,375 facts, only 3,374"):
+    with mistake("too-many-facts"):
         run.predict("sold", exact=True)
 
 
@@ -113,7 +114,7 @@ def test_without_calibration_there_are_scores_alone(tmp_path: Path) -> None:
     (tmp_path / "data" / "valid.txt").write_text("")
     plain = fit(Spec.from_dict({"data": str(tmp_path / "data"), "training": {"epochs": 1}}), tmp_path / "run")
     assert {one.probability for one in plain.predict("sold")} == {None}
-    with pytest.raises(DataError, match="no validation facts to make probabilities by"):
+    with mistake("no-probabilities"):
         plain.predict("sold", min_probability=0.5)
 
 
@@ -171,7 +172,7 @@ def test_facts_that_are_held_back_can_be_predicted(run: Run) -> None:
 
 @pytest.mark.parametrize("name", ["around", "per_question"])
 def test_less_than_one_cannot_be_asked_for(run: Run, name: str) -> None:
-    with pytest.raises(SettingError, match=f"{name}: must be at least 1, not 0"):
+    with mistake("setting-out-of-range"):
         predict(run, ["sold"], **{name: 0})  # type: ignore[arg-type]
 
 

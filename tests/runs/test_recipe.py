@@ -10,12 +10,12 @@ import pytest
 
 import relatum
 from relatum.data.hypergraph import Split
-from relatum.errors import SettingError
 from relatum.models.reale import ReAlESettings
 from relatum.runs import recipe
 from relatum.runs.fit import facts_of
 from relatum.runs.recipe import fitted_to_minutes, spec_of, suited_to_facts
 from relatum.runs.spec import Spec
+from support.mistakes import mistake
 
 SPLIT = relatum.load("example")
 
@@ -81,9 +81,9 @@ def test_the_clock_ends_training_before_its_epochs_do(tmp_path: Path) -> None:
 
 
 def test_what_auto_cannot_do_is_refused() -> None:
-    with pytest.raises(SettingError, match="auto is for ReAlE alone"):
+    with mistake("recipe-not-for-model"):
         resolved(model="hype", minutes=1.0)
-    with pytest.raises(SettingError, match="must be one of auto, fast, paper"):
+    with mistake("setting-out-of-range"):
         resolved("automatic")
 
 

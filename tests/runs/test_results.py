@@ -15,6 +15,7 @@ from relatum.runs.directory import JOURNAL, SPEC, read_environment, save_environ
 from relatum.runs.journal import read_history
 from relatum.runs.results import collect, read_results, series
 from support.made_results import write_result
+from support.mistakes import mistake
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +116,7 @@ def test_other_files_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "list.json").write_text("[1]")
     (tmp_path / "notes.txt").write_text("{")
     assert read_results(tmp_path).results == ()
-    with pytest.raises(DataError, match="nowhere: no such file or folder"):
+    with mistake("no-such-file"):
         read_results(tmp_path / "nowhere")
 
 
@@ -150,7 +151,7 @@ def test_damaged_results_are_refused_with_their_file(tmp_path: Path, whole: dict
 
 def test_torn_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "torn.json").write_text('{"spec": ')
-    with pytest.raises(DataError, match=r"torn\.json: not valid JSON"):
+    with mistake("no-results"):
         read_results(tmp_path)
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relatum import DataError, RelatumError, Run, SettingError, Spec, fit, load
+from relatum import Run, Spec, fit, load
 from relatum.datasets.load import save
 from relatum.runs.answers import Question
 from relatum.runs.directory import FITTED
+from support.mistakes import mistake
 
 
 def test_several_gaps_are_filled_by_the_best_of_all_facts(example: Run) -> None:
@@ -46,14 +47,13 @@ def test_new_facts_alone_can_be_asked_for(example: Run) -> None:
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.0, "3", True, None])
 def test_a_number_that_cannot_be_is_refused(example: Run, wrong: Any) -> None:
-    reason = f"must be at least 1, not {wrong}" if type(wrong) is int else f"must be a whole number, not {wrong!r}"
     for question in ("sold(drew, ?, book)", "sold(?, ?, ?)"):
-        with pytest.raises(SettingError, match=f"^k: {reason}$"):
+        with mistake("setting-out-of-range"):
             example.complete(question, k=wrong)
         if wrong is not None:
-            with pytest.raises(SettingError, match=f"^beam: {reason}$"):
+            with mistake("setting-out-of-range"):
                 example.complete(question, beam=wrong)
-    with pytest.raises(SettingError, match=f"^top: {reason}$"):
+    with mistake("setting-out-of-range"):
         example.predict("sold", top=wrong)
 
 
@@ -64,7 +64,7 @@ def test_more_answers_than_entities_are_all_there_are(example: Run) -> None:
 
 
 def test_a_question_takes_an_argument_for_each_position(example: Run) -> None:
-    with pytest.raises(DataError, match="takes 3 arguments, not 2"):
+    with mistake("argument-count"):
         example.complete(Question("sold", ("drew", None)))
 
 
@@ -120,7 +120,7 @@ def test_what_is_noted_as_a_part_of_the_run_must_be_there(example: Run, tmp_path
         if (example.folder / name).exists():
             copy = Path(shutil.copytree(example.folder, tmp_path / name))
             (copy / name).unlink()
-            with pytest.raises(RelatumError, match=f"{name} is missing, a part of the run; put it back"):
+            with mistake("missing-part"):
                 _ = Run.load(copy).validated
     assert len(list(tmp_path.iterdir())) >= 3
 
@@ -130,5 +130,5 @@ def test_a_damaged_calibration_is_an_error_of_one_line(example: Run, tmp_path: P
     shutil.copytree(example.folder, copy)
     for text in ("{", "{}", '{"slope": [1]}', "[]"):
         (copy / "calibration.json").write_text(text)
-        with pytest.raises(DataError, match=r"calibration\.json"):
+        with mistake("damaged-file"):
             Run.load(copy).query("sold")

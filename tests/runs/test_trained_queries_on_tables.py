@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relatum import RelatumError, Run, SettingError, Spec, fit, read, save
+from relatum import Run, Spec, fit, read, save
+from support.mistakes import mistake
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,7 @@ def test_a_query_stops_in_time_with_the_best_it_found(run: Run) -> None:
     assert all(one.degree <= exact[one.entities] + 1e-6 for one in found.answers)
     if not found.proven:
         assert not all(one.proven for one in found.answers)
-    with pytest.raises(SettingError, match="seconds: must be above 0"):
+    with mistake("setting-out-of-range"):
         run.query(text, seconds=-1)
 
 
@@ -140,10 +141,10 @@ def test_exp_has_differences_by_the_exact_reading_of_a_calibrated_run(tmp_path: 
         assert one.probability == pytest.approx(min(left, 1 - right), rel=1e-5)  # float32, by two ways
         assert one.closed is None
         assert one.slack is None
-    with pytest.raises(SettingError, match="sigma = exp does not have"):
+    with mistake("no-closed-form"):
         run.query(text, mode="closed")
 
 
 def test_a_filter_takes_values_as_they_stand_in_the_table(run: Run) -> None:
-    with pytest.raises(RelatumError, match="unknown value of product '4711'"):
+    with mistake("unknown-name"):
         run.query("filter[product != 4711](products)")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import relatum
-from relatum.errors import RelatumError, SettingError, UnknownNameError
 from relatum.serving import app
 from relatum.serving.errors import RequestError
 from relatum.serving.hosted import HostedRun, HostedRuns, prepare, require_run
 from relatum.serving.settings import ServerSettings
+from support.mistakes import mistake
 from support.served import served
 
 
@@ -34,19 +34,19 @@ def replace(folder: Path, by: Path) -> None:
 def test_runs_are_called_as_their_directories_are(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("shop", "a/shop", "my run (2)", "..json", "x.json", "-")]
     assert list(HostedRuns(folders)) == ["shop", "shop-2", "my-run-2", "json", "x", "run"]
-    with pytest.raises(SettingError, match="no run to serve"):
+    with mistake("no-run-to-serve"):
         HostedRuns([])
     runs = HostedRuns(folders[:1])
     assert "shop" in runs
     assert "shoop" not in runs
-    with pytest.raises(UnknownNameError, match="did you mean 'shop'"):
+    with mistake("unknown-name"):
         runs["shoop"]
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path, folder: Path) -> None:
-    with pytest.raises(RelatumError, match="not a run directory"):
+    with mistake("not-a-run"):
         require_run(tmp_path)
-    with pytest.raises(RelatumError, match="no such run directory"):
+    with mistake("not-a-run"):
         require_run(tmp_path / "nowhere")
     require_run(folder)
 

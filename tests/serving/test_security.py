@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from relatum.errors import SettingError
 from relatum.serving import security
 from relatum.serving.errors import RequestError
 from relatum.serving.security import POLICY, Guard
 from relatum.serving.settings import ServerSettings
+from support.mistakes import mistake
 
 TOKEN = "correct-horse-battery"  # noqa: S105
 Message = MutableMapping[str, Any]
@@ -129,12 +129,12 @@ def test_a_form_of_another_site_is_refused_even_without_its_name(site: str) -> N
 
 
 def test_a_server_that_others_can_reach_needs_a_token() -> None:
-    with pytest.raises(SettingError, match="needs a token"):
+    with mistake("token-needed"):
         ServerSettings(host="0.0.0.0")  # noqa: S104
-    with pytest.raises(SettingError, match="at least 16"):
+    with mistake("token-needed"):
         ServerSettings(token="short")  # noqa: S106
     for character in ("ü", "\n"):  # no header can hold these
-        with pytest.raises(SettingError, match="printable ASCII"):
+        with mistake("token-needed"):
             ServerSettings(token=TOKEN + character)
 
 

@@ -14,6 +14,7 @@ from relatum.algebra import evaluate
 from relatum.sql.catalog import Catalog, catalog_of
 from relatum.sql.parse import parse_sql
 from relatum.sql.scan import SqlError
+from support.mistakes import mistake
 
 CREATE = """
 CREATE TABLE genre (id INTEGER PRIMARY KEY, name TEXT);
@@ -150,7 +151,7 @@ def test_what_a_table_has_not_is_refused(query: str, reason: str, music: tuple[C
 def test_a_label_of_several_rows_is_refused_as_a_value_and_means_all_of_them_as_a_name(
     music: tuple[Catalog, Hypergraph],
 ) -> None:
-    with pytest.raises(SqlError, match=r"'song 3' could be any of 2 values of heard\.track_id"):
+    with mistake("ambiguous-name"):
         parse_sql("SELECT maker_id FROM heard WHERE track_id = 'song 3'", music[0])
     both = parse_sql("SELECT h.maker_id FROM heard h JOIN track t ON h.track_id = t.id WHERE t.name = 'song 3'", music[0])
     assert str(both.expression) == "union(select[1 = track:3](heard), select[1 = track:43](heard))"

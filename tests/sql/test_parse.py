@@ -16,6 +16,7 @@ from relatum.algebra import Expression, evaluate, parse
 from relatum.sql.catalog import Catalog, catalog_of
 from relatum.sql.parse import Statement, parse_sql
 from relatum.sql.scan import SqlError
+from support.mistakes import mistake
 from support.random_sql import ENTITIES, as_duckdb, parsed_or_none, random_sql, random_sql_graph, random_sql_schema
 
 GRAPH = Hypergraph.of(
@@ -189,7 +190,7 @@ def test_a_condition_that_can_never_hold_is_refused_only_if_nothing_is_left() ->
         == "project[0](sold)"
     )
     for query in (f"SELECT seller FROM sold INTERSECT {nothing}", f"{nothing} EXCEPT SELECT seller FROM sold"):
-        with pytest.raises(SqlError, match="no row can be"):
+        with mistake("nothing-can-match"):
             parse_sql(query, CATALOG)
 
 
@@ -199,7 +200,7 @@ def test_as_many_alternatives_are_read_as_the_document_says() -> None:
     listed = [f"'e{number}'" for number in range(65)]
     few = parse_sql(f'SELECT position_0 FROM "all" WHERE position_0 IN ({", ".join(listed[1:] * 2)})', catalog)
     assert len(rows(few, graph)) == 64
-    with pytest.raises(SqlError, match="more than 64 alternatives"):
+    with mistake("over-limit"):
         parse_sql(f'SELECT position_0 FROM "all" WHERE position_0 IN ({", ".join(listed)})', catalog)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import relatum.sql
-from relatum.errors import RelatumError
+from support.mistakes import mistake
 
 
 def test_one_module_touches_sqlglot() -> None:
@@ -25,5 +25,5 @@ def test_one_module_touches_sqlglot() -> None:
 def test_a_missing_sqlglot_is_one_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "relatum.sql.syntax", raising=False)
     monkeypatch.setitem(sys.modules, "sqlglot", None)
-    with pytest.raises(RelatumError, match=r"^sqlglot is not installed; install it with: pip install 'relatum\[sql\]'$"):
+    with mistake("missing-extra"):
         importlib.import_module("relatum.sql.syntax")

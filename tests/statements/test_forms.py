@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relatum import DataError, UnknownNameError
+from relatum import DataError
 from relatum.statements.forms import FORMS, find_form, form_of_line
 from relatum.statements.statement import Statement
 from support.made_statements import line_of, made_statements
 from support.malformed_statements import GOOD, MALFORMED
+from support.mistakes import mistake
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -65,5 +66,5 @@ def test_forms_are_recognised_by_a_line() -> None:
 
 
 def test_a_misspelt_form_is_answered_with_the_nearest() -> None:
-    with pytest.raises(UnknownNameError, match="did you mean 'wikidata'"):
+    with mistake("unknown-name"):
         find_form("wikdata")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relatum import DataError, RelationSchema
+from relatum import RelationSchema
 from relatum.data.vocabulary import fault_of
 from relatum.statements.statement import (
     MOST_QUALIFIERS,
@@ -19,6 +19,7 @@ from relatum.statements.statement import (
     statement_of,
 )
 from support.made_statements import statements
+from support.mistakes import mistake
 from support.strategies import names
 
 CURIE = statement("P166", "Q7186", "Q38104", [("P585", "1903"), ("P1706", "Q41269"), ("P1706", "Q37463")])
@@ -82,15 +83,15 @@ def test_what_would_break_a_name_is_written_as_hexadecimal_digits(name: str, rol
     ["P1+", "+P1", "P1+P3+P2", "P1+P2+P2", "P1+P2#2", "P1+P2+P2#3", "P1#2", "50%", "%41", "%2b", "%FF", "x_h", "7"],
 )
 def test_a_relation_that_no_statement_gives_is_refused(relation: str) -> None:
-    with pytest.raises(DataError, match="not spelt as the relations of statements"):
+    with mistake("not-a-statement"):
         statement_of((relation, *"abcd"[: 2 + relation.count("+")]))
     assert main_property(relation, roles_of(relation)) is None
 
 
 def test_a_fact_of_other_sizes_and_an_entity_that_no_value_gives_are_refused() -> None:
-    with pytest.raises(DataError, match="has 3 entities, but as a statement it would have a head, a tail and 0 qualifiers"):
+    with mistake("not-a-statement"):
         statement_of(("sold", "drew", "alex", "book"))
-    with pytest.raises(DataError, match="entity '50%' has a '%'"):
+    with mistake("not-a-statement"):
         statement_of(("sold", "drew", "50%"))
 
 
@@ -107,9 +108,9 @@ def test_main_property_is_that_of_statements_alone() -> None:
 
 def test_a_statement_has_whole_texts_and_not_too_many() -> None:
     for parts in (("", "a", "b"), ("p", "", "b"), ("p", "a", "")):
-        with pytest.raises(DataError, match=r"^empty"):
+        with mistake("statement-limit"):
             statement(*parts)
-    with pytest.raises(DataError, match="not valid Unicode"):
+    with mistake("statement-limit"):
         statement("p", "a", "b", [("q", "\ud800")])
-    with pytest.raises(DataError, match="at most 1000"):
+    with mistake("statement-limit"):
         statement("p", "a", "b", [("q", "v")] * (MOST_QUALIFIERS + 1))

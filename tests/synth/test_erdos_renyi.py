@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from relatum.data.hypergraph import Block
-from relatum.errors import SettingError
 from relatum.synth.erdos_renyi import RandomRelation, draw_count, possible_edges, random_blocks
+from support.mistakes import mistake
 
 
 def rows(block: Block) -> list[tuple[int, ...]]:
@@ -97,9 +97,9 @@ def test_a_narrow_position_holds_few_entities() -> None:
 
 
 def test_what_cannot_be_made_is_refused() -> None:
-    with pytest.raises(SettingError, match="tuples without repeats"):
+    with mistake("impossible-facts"):
         random_blocks(3, [RandomRelation(2, 1.0)], np.random.default_rng(0), repeats=0.9)
-    with pytest.raises(SettingError, match="would give"):
+    with mistake("impossible-synthetic"):
         random_blocks(1_000_000, [RandomRelation(2, 1.0)], np.random.default_rng(0))
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from relatum import DataError
 from relatum.tables.changes import Applied, Change, copy_filled, list_batches, undo_changes
+from support.mistakes import mistake
 from support.shop_to_fill import TABLES, Filled, open_filled
 
 CHANGES = [Change("track", {"id": 1}, "genre", 7, 0.5), Change("track", {"id": 2}, "genre", 8, 0.5)]
@@ -46,14 +46,14 @@ def test_a_copy_is_filled_and_can_be_undone(shop_file: Filled, tmp_path: Path) -
 
 def test_nothing_is_overwritten_and_nothing_is_left(shop_file: Filled, tmp_path: Path) -> None:
     target = tmp_path / "filled.data"
-    with pytest.raises(DataError, match=r"filled\.data: no table is called 'nothing'"):
+    with mistake("cells-not-changeable"):
         copy_filled(shop_file.to, target, [*CHANGES, Change("nothing", {"id": 1}, "genre", 7, 0.5)])
     assert [each.name for each in tmp_path.iterdir()] == [Path(shop_file.to).name]
     target.write_text("mine")
-    with pytest.raises(DataError, match="already exists; name a new file"):
+    with mistake("already-exists"):
         copy_filled(shop_file.to, target, CHANGES)
     assert target.read_text() == "mine"
-    with pytest.raises(DataError, match="neither a SQLite nor a DuckDB database"):
+    with mistake("not-a-database"):
         copy_filled(target, tmp_path / "new", CHANGES)
 
 
@@ -91,7 +91,7 @@ def test_a_database_that_somebody_writes_to_is_copied_as_it_was_or_not_at_all(
     with closing(shop_file.connect()) as other:
         other.execute("BEGIN EXCLUSIVE" if shop_file.engine == "sqlite" else "BEGIN")
         other.execute("UPDATE track SET genre = 1")
-        with pytest.raises(DataError, match=r"(?i)lock|already"):
+        with mistake("database-refused"):
             copy_filled(shop_file.to, target, CHANGES)
         assert not target.exists()
         other.execute("ROLLBACK")

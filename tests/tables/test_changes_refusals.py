@@ -18,6 +18,7 @@ from relatum.tables import mysql_target, postgres, sqlite
 from relatum.tables.changes import Change, apply_changes, list_batches, undo_changes
 from relatum.tables.table import Value
 from support.full_disk import LIMITED
+from support.mistakes import mistake
 from support.shop_to_fill import Filled
 
 GENRE = Change("track", {"id": 1}, "genre", 7, 0.5)
@@ -52,7 +53,7 @@ def test_what_is_not_there_is_refused(shop_to_fill: Filled) -> None:
 def test_a_table_that_is_gone_since_is_named(shop_to_fill: Filled) -> None:
     apply_changes(shop_to_fill.to, [GENRE, Change("sale", {"buyer": "cem"}, "units", 1, 0.5)])
     shop_to_fill.run("DROP TABLE sale")
-    with pytest.raises(DataError, match="no table is called 'sale'"):
+    with mistake("cells-not-changeable"):
         undo_changes(shop_to_fill.to)
     assert shop_to_fill.ask("SELECT genre FROM track WHERE id = 1") == [(7,)]
 
@@ -61,13 +62,13 @@ def test_a_damaged_log_is_refused(shop_to_fill: Filled) -> None:
     apply_changes(shop_to_fill.to, [GENRE])
     for text in ("{", "[1]", '{"id": [1]}', "[" * 100_000):
         shop_to_fill.run(f"UPDATE relatum_changes SET row_key = '{text}'")  # noqa: S608
-        with pytest.raises(DataError, match="'relatum_changes': batch 1 is damaged, so nothing is undone"):
+        with mistake("damaged-file"):
             undo_changes(shop_to_fill.to)
     shop_to_fill.run("UPDATE relatum_changes SET row_key = '{\"id\": 1}', value_type = 'integer', new_value = 'many'")
     with pytest.raises(DataError, match=r"damaged|many"):
         undo_changes(shop_to_fill.to)
     shop_to_fill.run("UPDATE relatum_changes SET new_value = '7', table_name = NULL")
-    with pytest.raises(DataError, match="damaged"):
+    with mistake("damaged-file"):
         undo_changes(shop_to_fill.to)
     shop_to_fill.run("UPDATE relatum_changes SET table_name = 'track'")
     assert undo_changes(shop_to_fill.to).restored == 1
@@ -76,27 +77,25 @@ def test_a_damaged_log_is_refused(shop_to_fill: Filled) -> None:
 def test_files_that_are_no_databases_are_refused(tmp_path: Path) -> None:
     table = tmp_path / "shop.csv"
     table.write_text("id,genre\n1,\n")
-    with pytest.raises(
-        DataError, match=r"shop\.csv: neither a SQLite nor a DuckDB database; cells of other files cannot be changed"
-    ):
+    with mistake("not-a-database"):
         apply_changes(table, [GENRE])
-    with pytest.raises(DataError, match="no such file"):
+    with mistake("no-such-file"):
         apply_changes(tmp_path / "new.db", [GENRE])
-    with pytest.raises(DataError, match=r"^oracle://\.\.\.: only cells of files and of postgresql:// and mysql://"):
+    with mistake("cells-not-changeable"):
         apply_changes("oracle://me:secret@here/shop", [GENRE])
-    with pytest.raises(DataError, match="not a file"):
+    with mistake("not-a-file"):
         undo_changes(tmp_path)
     assert [each.name for each in tmp_path.iterdir()] == ["shop.csv"]
 
 
 def test_changes_that_cannot_be_are_refused() -> None:
     for value in (None, float("nan"), float("inf")):
-        with pytest.raises(DataError, match="no value to write"):
+        with mistake("not-a-value"):
             Change("t", {"id": 1}, "c", value, 0.5)
     for probability in (-0.1, 1.5, float("nan")):
-        with pytest.raises(DataError, match="not between 0 and 1"):
+        with mistake("not-a-value"):
             Change("t", {"id": 1}, "c", 1, probability)
-    with pytest.raises(DataError, match="list is no text or number, as the value of 'id'"):
+    with mistake("not-a-value"):
         Change("t", {"id": [1]}, "c", 1, 0.5)  # type: ignore[dict-item]
 
 
@@ -118,7 +117,7 @@ def test_a_generated_column_is_not_written(shop_to_fill: Filled) -> None:
     )
     refused(shop_to_fill, Change("sums", {"k": 1}, "b", 5, 0.5), match="(?i)generated|'?b'?")
     given = [Change("sums", {"k": 1, "a": None, "b": None}, "a", 5, 0.5)]  # what follows from it changes as well
-    with pytest.raises(DataError, match="look for a trigger"):
+    with mistake("change-miscounted"):
         apply_changes(shop_to_fill.to, given)
     assert apply_changes(shop_to_fill.to, [Change("sums", {"k": 1}, "a", 5, 0.5)]).applied == 1
     assert shop_to_fill.ask("SELECT * FROM sums") == [(1, 5, 6)]
@@ -161,7 +160,7 @@ def test_a_trigger_that_skips_rows_is_noticed(database: str) -> None:
         "'BEGIN IF NEW.v = 5 THEN RETURN NULL; END IF; RETURN NEW; END'",
         "CREATE TRIGGER skip BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION skip()",
     )
-    with pytest.raises(DataError, match="2 rows should have changed and 1 have, so nothing is kept"):
+    with mistake("change-miscounted"):
         apply_changes(database, [Change("t", {"k": key}, "v", value, 0.5) for key, value in ((1, 4), (2, 5))])
     assert filled.ask("SELECT * FROM t ORDER BY k") == [(1, None), (2, None)]
 
@@ -177,9 +176,7 @@ def test_what_somebody_else_is_writing_to_is_left_alone(shop_to_fill: Filled, mo
         other.execute("UPDATE track SET genre = 5 WHERE id = 3")
         more = [Change("track", {"id": 2}, "name", "Two", 0.5)]
         for act in (lambda: apply_changes(shop_to_fill.to, more), lambda: undo_changes(shop_to_fill.to)):
-            with pytest.raises(
-                DataError, match=r"(?i)locked|lock timeout|already (attached|open)|different configuration|lock"
-            ):
+            with mistake("database-refused"):
                 act()
         other.execute("ROLLBACK")
     assert apply_changes(shop_to_fill.to, more).applied == 1
@@ -191,7 +188,7 @@ def test_a_database_that_may_only_be_read_is_left_alone(database: str, tmp_path:
     filled = Filled("postgres", database, lambda: psycopg.connect(database))
     filled.run("CREATE TABLE track (id INTEGER, genre INTEGER)", "INSERT INTO track VALUES (1, NULL)")
     filled.run("ALTER DATABASE trial SET default_transaction_read_only = on")
-    with pytest.raises(DataError, match="read-only transaction"):
+    with mistake("database-refused"):
         apply_changes(database, [GENRE])
     path = tmp_path / "shop.db"
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -200,7 +197,7 @@ def test_a_database_that_may_only_be_read_is_left_alone(database: str, tmp_path:
     content = bytearray(path.read_bytes())
     content[18] = 3  # a version of the format that this library may read and not write
     path.write_bytes(content)
-    with pytest.raises(DataError, match="readonly database"):
+    with mistake("database-refused"):
         apply_changes(path, [GENRE])
     assert path.read_bytes() == content
 

@@ -9,11 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
-from relatum.errors import DataError
 from relatum.tables.table import Column, Table
 from relatum.tables.targets import write
+from support.mistakes import mistake
 from support.mysql_server import connect, run_script
 
 _WRITER = """
@@ -77,7 +75,7 @@ def test_what_a_killed_writer_leaves_is_unfinished_and_removed_by_the_next(mysql
 def test_a_table_whose_engine_cannot_roll_back_is_refused(mysql_database: str) -> None:
     run_script(mysql_database, "CREATE TABLE old (a BIGINT) ENGINE = MyISAM;\nINSERT INTO old VALUES (1);\n")
     for options in ({"append": True}, {"replace": True}):
-        with pytest.raises(DataError, match="table 'old' is of engine MyISAM, which cannot undo"):
+        with mistake("engine-without-undo"):
             write([table("new", [1]), table("old", [2])], mysql_database, **options)
     assert state(mysql_database) == {"old": 1}
 
@@ -88,18 +86,18 @@ def test_a_name_that_was_taken_meanwhile_is_left_alone(mysql_database: str) -> N
             run_script(mysql_database, "CREATE TABLE new (b INT);\n")
             return super().__iter__()
 
-    with pytest.raises(DataError, match="already exists"):
+    with mistake("database-refused"):
         write([table("first", [1]), Table("new", (Column("a", "whole", Late([1])),), "new")], mysql_database)
     assert state(mysql_database) == {"new": 0}
 
 
 def test_names_and_values_that_cannot_be(mysql_database: str, tmp_path: Path) -> None:
     for name in ("x" * 65, "😀", "x "):
-        with pytest.raises(DataError, match=r"^mysql://owner@"):
+        with mistake("database-refused"):
             write(table(name, [1]), mysql_database)
     for value in (float("nan"), "\ud800"):
         form = "text" if isinstance(value, str) else "number"
-        with pytest.raises(DataError, match=r"^mysql://owner@"):
+        with mistake("database-refused"):
             write(Table("t", (Column("a", form, [value]),), "t"), mysql_database)
     assert state(mysql_database) == {}
 
@@ -108,7 +106,7 @@ def test_another_database_of_the_server_can_be_named(mysql_database: str) -> Non
     run_script(mysql_database, "CREATE DATABASE elsewhere;\n")
     try:
         write(Table("elsewhere.t", (Column("a", "text", ["é\0日😀\\'", "x" * 100_000]),), "t"), mysql_database)
-        with pytest.raises(DataError, match="already exists"):
+        with mistake("table-exists"):
             write(table("elsewhere.t", [1]), mysql_database)
         with connect(mysql_database) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT a FROM elsewhere.t ORDER BY length(a)")

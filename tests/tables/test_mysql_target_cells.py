@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from relatum.errors import DataError
 from relatum.tables.changes import Change, apply_changes, list_batches, undo_changes
 from relatum.tables.table import Value
+from support.mistakes import mistake
 from support.mysql_server import connect, run_script
 
 
@@ -77,11 +75,11 @@ def test_a_column_that_cannot_be_empty_is_full(mysql_database: str) -> None:
 def test_a_value_that_does_not_fit_leaves_everything_but_an_empty_log_as_it_was(mysql_database: str) -> None:
     run_script(mysql_database, TYPED)
     for column, value in (("g", "y"), ("h", "too long"), ("j", "soon"), ("i", -1), ("d", "2024-02-30")):
-        with pytest.raises(DataError, match=r"^mysql://owner@[^\n]*$"):
+        with mistake("database-refused"):
             apply_changes(mysql_database, [change("one", "n", 1), change("one", column, value)])
     assert ask(mysql_database, "SELECT count(*) FROM t WHERE n IS NOT NULL") == [(0,)]
     assert list_batches(mysql_database) == []
-    with pytest.raises(DataError, match="nothing to undo"):
+    with mistake("no-change-log"):
         undo_changes(mysql_database)
 
 
@@ -91,9 +89,9 @@ def test_what_cannot_be_rolled_back_is_refused(mysql_database: str) -> None:
         "CREATE TABLE t (k INT PRIMARY KEY, v INT) ENGINE = MyISAM;\nINSERT INTO t VALUES (1, NULL);\n"
         "CREATE TABLE u (k INT PRIMARY KEY, v INT);\nINSERT INTO u VALUES (1, NULL);\nCREATE VIEW w AS SELECT * FROM u;\n",
     )
-    with pytest.raises(DataError, match="'t' is of engine MyISAM"):
+    with mistake("engine-without-undo"):
         apply_changes(mysql_database, [change(1, "v", 1), change(1, "v", 1, "u")])
-    with pytest.raises(DataError, match="'w' is not a table"):
+    with mistake("cells-not-changeable"):
         apply_changes(mysql_database, [change(1, "v", 1, "w")])
     assert ask(mysql_database, "SELECT t.v, u.v FROM t JOIN u USING (k)") == [(None, None)]
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from relatum.errors import DataError, UnknownNameError
 from relatum.tables import read
 from relatum.tables.engine import Workspace
 from relatum.tables.open import open_sources
@@ -18,6 +17,7 @@ from relatum.tables.options import ImportOptions
 from relatum.tables.source import SourceTable, other_keys
 from relatum.tables.table import Column, Table
 from relatum.tables.targets import write
+from support.mistakes import mistake
 
 KEYS = """
     CREATE TABLE people (id INTEGER PRIMARY KEY, mail TEXT UNIQUE, "first ""x, y" TEXT, "Last" TEXT NOT NULL, born TEXT,
@@ -96,7 +96,7 @@ def test_views_are_tables_if_they_are_wanted_and_one_that_cannot_run_is_not_read
     tables = tables_of(path, views=True)
     assert {name: table.is_readable for name, table in tables.items()} == {"sales": True, "dear": True, "broken": False}
     assert staged(path, "dear") == [(2, "x", 2.5, "2024-01-01"), (2, "y", 1.5, "2024-01-02")]
-    with pytest.raises(DataError, match="broken"):
+    with mistake("database-refused"):
         staged(path, "broken")
 
 
@@ -133,13 +133,13 @@ def test_a_view_of_duckdb_reaches_no_other_file(tmp_path: Path) -> None:
     script = f"CREATE TABLE t (a INTEGER); CREATE VIEW spy AS FROM read_csv('{secret}');"
     path = duckdb_file(tmp_path / "spy.duckdb", script)
     assert not tables_of(path, views=True)["spy"].is_readable
-    with pytest.raises(DataError, match="spy"):
+    with mistake("database-refused"):
         staged(path, "spy")
 
 
 def test_a_view_of_sqlite_runs_no_function_that_can_do_harm(tmp_path: Path) -> None:
     script = "CREATE TABLE t (a); CREATE VIEW evil AS SELECT load_extension('evil') AS a, 1 AS b, 2 AS c, 3 AS d;"
-    with pytest.raises(DataError, match=r"evil.*(unsafe use|not authorized)"):
+    with mistake("database-refused"):
         staged(sqlite_file(tmp_path / "e.db", script), "evil")
 
 
@@ -164,12 +164,8 @@ def test_tables_of_other_schemas_are_called_by_schema_and_table_in_options(datab
         assert {relation.name for relation in imported.split.schema} == {"staff", "visits"}
         assert "hr.people:4" in imported.split.entities
         assert read(given, tables=["hr.people"], keep=["hr.people.id", "hr.people.mail"]).split.schema
-        for what, message in (
-            ("hr.people.mial", "unknown column of hr.people 'mial'; did you mean 'mail'"),
-            ("hr.people.x.mail", "unknown column of hr.people 'x.mail'"),
-            ("people.teem", "unknown column of people 'teem'; did you mean 'team'"),
-        ):
-            with pytest.raises(UnknownNameError, match=message):
+        for what, nearest in (("hr.people.mial", ("mail",)), ("hr.people.x.mail", ("mail",)), ("people.teem", ("team",))):
+            with mistake("unknown-name", nearest=nearest):
                 read(given, links={"visits.who": what})
         guests = read(given, tables=["visits"], links={"visits.who": "hr.guest"})
         assert "hr.guest:4" in guests.split.entities, "a new name may hold a dot where no table is called so"
@@ -181,9 +177,9 @@ def test_a_duckdb_file_whose_name_holds_a_backslash_is_refused(tmp_path: Path) -
     path = tmp_path / "a\\b.duckdb"
     path.write_bytes(other.read_bytes())
     for action in (lambda: tables_of(path), lambda: write(Table("t", (Column("a", "whole", [1]),), "t"), path)):
-        with pytest.raises(DataError, match="backslash"):
+        with mistake("backslash-in-path"):
             action()
     path.unlink()
-    with pytest.raises(DataError, match="backslash"):
+    with mistake("backslash-in-path"):
         write(Table("t", (Column("a", "whole", [1]),), "t"), path)
     assert sorted(each.name for each in tmp_path.rglob("*")) == ["a", "b.duckdb"]

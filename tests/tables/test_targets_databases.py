@@ -14,6 +14,7 @@ import pytest
 from relatum import DataError
 from relatum.tables.table import Column, Table, Value
 from relatum.tables.targets import write
+from support.mistakes import mistake
 from support.shop_to_fill import ENGINES, Filled, open_filled
 
 LISTINGS = {
@@ -71,7 +72,7 @@ def test_a_new_table_is_made_and_is_there_once(place: Place) -> None:
     write(table(), place.to)
     assert place.ask("SELECT * FROM new") == [(3, 0.5), (4, 0.5)]
     before = place.state()
-    with pytest.raises(DataError, match=r"table 'new' already exists; set append"):
+    with mistake("table-exists"):
         write(table(), place.to)
     assert place.state() == before
 
@@ -93,9 +94,9 @@ def test_a_table_with_other_columns_is_left_alone(place: Place) -> None:
     place.run("INSERT INTO wider (item) VALUES (7)")
     before = place.state()
     for options in ({"append": True}, {"replace": True}):
-        with pytest.raises(DataError, match="table 'sales' has other columns: it lacks score"):
+        with mistake("table-differs"):
             write([table("fresh"), table("sales", relation="other")], place.to, **options)
-    with pytest.raises(DataError, match="table 'wider' has other columns: it has seen as well"):
+    with mistake("table-differs"):
         write(table("wider"), place.to, replace=True)
     assert place.state() == before
     write(table("wider"), place.to, append=True)  # others' columns have their defaults
@@ -116,7 +117,7 @@ def test_a_failure_half_way_leaves_the_database_as_it_was(place: Place) -> None:
     content = Path(place.to).read_bytes() if place.to.endswith(".db") else b""
     for options in ({"append": True}, {"replace": True}):
         given = [table("made"), table("kept", relation="a"), table("strict", range(1000), "b")]
-        with pytest.raises(DataError, match=r"(?i)check|constraint"):
+        with mistake("database-refused"):
             write(given, place.to, **options)
         assert place.state() == before
     if content:
@@ -160,13 +161,13 @@ def test_names_are_names_whatever_they_hold(place: Place) -> None:
 def test_names_that_cannot_be_are_refused(place: Place) -> None:
     before = place.state()
     for name in ("", "   ", "a\0b", "a\nb"):
-        with pytest.raises(DataError, match="table: "):
+        with mistake("unusable-name"):
             write(table(name), place.to)
-    with pytest.raises(DataError, match="two columns are called 'Score'"):
+    with mistake("two-columns-one-name"):
         Table("t", (Column("score", "text", ["a"]), Column("Score", "text", ["a"])), "t")
-    with pytest.raises(DataError, match="not equally long"):
+    with mistake("unequal-columns"):
         Table("t", (Column("score", "text", ["a"]), Column("item", "text", [])), "t")
-    with pytest.raises(DataError, match="'a b' and 'a_b' would both be table 'same'"):
+    with mistake("tables-collide"):
         write([table("same", relation="a b"), table("same", relation="a_b")], place.to, append=True)
     assert place.state() == before
 
@@ -186,7 +187,7 @@ def test_schemas_of_postgresql_and_its_long_names(database: str) -> None:
         connection.execute("CREATE SCHEMA lab")
         write(table("lab.found"), database)
         assert connection.execute("SELECT count(*) FROM lab.found").fetchone() == (2,)
-        with pytest.raises(DataError, match=r"'lab\.found' already"):
+        with mistake("table-exists"):
             write(table("lab.found"), database)
         for name, said in (
             ("nowhere.x", "nowhere"),
@@ -197,9 +198,9 @@ def test_schemas_of_postgresql_and_its_long_names(database: str) -> None:
             with pytest.raises(DataError, match=said):
                 write(table(name), database)
         wide = Table("t", (Column("é" * 40, "text", ["a"]),), "t")
-        with pytest.raises(DataError, match="at most 63 bytes"):
+        with mistake("name-too-long"):
             write(wide, database)
-        with pytest.raises(DataError, match=r"NUL|\\u0000|0x00"):
+        with mistake("database-refused"):
             write(Table("t", (Column("item", "text", ["a", "b\0"]),), "t"), database)
         listing = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"
         assert connection.execute(listing).fetchone() == (0,)
@@ -218,5 +219,5 @@ def test_what_somebody_else_is_writing_to_is_left_alone(tmp_path: Path, monkeypa
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("CREATE TABLE a (b)")
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(DataError, match="database is locked"):
+        with mistake("database-refused"):
             write(table(), path)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from relatum.data.hypergraph import Split
-from relatum.errors import DataError
 from relatum.tables import read
 from relatum.tables.time_split import random_twin
+from support.mistakes import mistake
 from support.small_tables import csv_of, sqlite_of
 
 SCRIPT = """CREATE TABLE people (id INTEGER PRIMARY KEY, city TEXT);
@@ -71,5 +71,5 @@ def test_what_was_not_split_by_time_stays(split: Split) -> None:
 
 def test_facts_that_were_not_split_by_time_are_refused(tmp_path: Path) -> None:
     path = csv_of(tmp_path / "t.csv", ("id", "a", "b"), [(n, n % 3, f"x{n % 4}") for n in range(40)])
-    with pytest.raises(DataError, match="not split by time; import tables with --time COLUMN"):
+    with mistake("no-time-split"):
         random_twin(read(path).split)

@@ -9,7 +9,6 @@ import torch
 import relatum.training.fold_in as folding
 from relatum import Hypergraph, KnownAnswers
 from relatum.data.splitting import select_facts
-from relatum.errors import NumericError
 from relatum.inference.ranking import Metrics, rank
 from relatum.kernels import parallel
 from relatum.models import MODELS
@@ -19,6 +18,7 @@ from relatum.training.loop import train
 from relatum.training.new_entities import init_new_entities
 from relatum.training.settings import TrainingSettings
 from support.made_models import Case, made_case, made_graph
+from support.mistakes import mistake
 
 NEW = np.array([3, 4, 17], np.int64)
 TRAINING = TrainingSettings(epochs=7)
@@ -129,5 +129,5 @@ def test_facts_with_entities_are_those_by_a_loop_each_once() -> None:
 def test_parameters_that_are_no_numbers_are_an_error() -> None:
     case, start = begun("hype")
     start["relations"] = torch.full_like(start["relations"], torch.nan)
-    with pytest.raises(NumericError, match="folding in: the loss is not a finite number"):
+    with mistake("not-finite"):
         fold_in(case.model, start, case.graph, NEW, TRAINING)

@@ -13,13 +13,13 @@ import pytest
 import torch
 
 from relatum import Hypergraph
-from relatum.errors import NumericError
 from relatum.kernels import parallel
 from relatum.models import MODELS
 from relatum.models.base import Parameters
 from relatum.training.loop import State, _learning_rate, start, train
 from relatum.training.settings import NEGATIVE_SAMPLING, SCHEDULES, TrainingSettings
 from support.made_models import Case, made_case
+from support.mistakes import mistake
 from support.strategies import restrict
 
 SHORT = TrainingSettings(epochs=3, batch_size=8, batches_per_step=2, num_negatives=8, validate_every=1)
@@ -268,12 +268,12 @@ def test_a_loss_that_is_not_a_number_is_an_error_that_says_what_to_try(name: str
     settings = changed(negative_sampling=candidates)
     state = start(case.model, settings, 0)
     state.parameters["relations"][:] = torch.nan
-    with pytest.raises(NumericError, match=r"the loss is nan in epoch 1: try a smaller training\.learning_rate"):
+    with mistake("diverged"):
         run(case, settings, state=state)
 
 
 def test_a_rate_that_is_far_too_large_is_an_error_too() -> None:
-    with pytest.raises(NumericError, match="the loss is"):
+    with mistake("diverged"):
         run(made_case("m-distmult", made_graph(20, 15)), changed(epochs=10, learning_rate=1e20))
 
 

@@ -11,7 +11,6 @@ import torch
 
 from relatum import Hypergraph
 from relatum.data.questions import questions_of
-from relatum.errors import DataError, NumericError
 from relatum.kernels import parallel
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
@@ -20,6 +19,7 @@ from relatum.training.loop import State, start, train
 from relatum.training.rows import QuestionRows, Rows, rows_of
 from relatum.training.settings import OBJECTIVES, TrainingSettings
 from support.made_models import Case, made_case
+from support.mistakes import mistake
 
 BY_QUESTION = TrainingSettings(rows="questions", epochs=3, batch_size=8, batches_per_step=2, num_negatives=8)
 UNPENALIZED = {"rae": {"relatedness_weight": 0.0}}  # a penalty compares the facts of a batch with each other
@@ -241,7 +241,7 @@ def test_a_pool_has_the_share_of_entities_that_the_relation_is_known_with() -> N
 @pytest.mark.parametrize("settings", [BY_QUESTION, TrainingSettings()], ids=["questions", "facts"])
 def test_no_facts_are_an_error(settings: TrainingSettings) -> None:
     case = made_case("reale", GRAPH)
-    with pytest.raises(DataError, match="there are no facts to train on"):
+    with mistake("no-facts"):
         train(case.model, Hypergraph.sort(GRAPH.entities, GRAPH.schema, []), settings, 0)
 
 
@@ -251,5 +251,5 @@ def test_a_parameter_that_is_not_a_number_is_an_error(pool: str, table: str) -> 
     case, settings = made_case("reale", GRAPH), changed(negative_sampling=pool)
     state = start(case.model, settings, 0)
     state.parameters[table][0, 0] = torch.nan
-    with pytest.raises(NumericError, match=r"the loss is nan in epoch 1: try a smaller training\.learning_rate"):
+    with mistake("diverged"):
         train(case.model, GRAPH, settings, 0, state)
