@@ -312,6 +312,7 @@ update(run, facts, out)
 """
 
 
+@pytest.mark.everything
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
 @pytest.mark.parametrize("last", ["facts.safetensors", "out"])
 def test_a_kill_leaves_the_old_run_whole_and_no_half_run(trained: Path, new_facts: Path, tmp_path: Path, last: str) -> None:
