@@ -145,7 +145,7 @@ def test_a_question_has_a_gap_and_a_fact_none(trained: Path) -> None:
     run = Run.load(trained)
     with mistake("nothing-open"):
         run.complete("sold(drew, alex, book)")
-    with mistake("nothing-open"):
+    with mistake("gap-in-fact"):
         run.score("sold(drew, ?, book)")
 
 
