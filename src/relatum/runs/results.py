@@ -281,7 +281,7 @@ def _json(path: Path) -> Any:
     try:
         return parse_json(read_whole(path))
     except ValueError:
-        raise DataError("no-results", "not valid JSON", place=path) from None
+        raise DataError("damaged-file", "not valid JSON", place=path) from None
 
 
 def _are_results(whole: Any) -> bool:
@@ -317,7 +317,7 @@ def _checked_sizes(path: Path, whole: dict[str, Any]) -> dict[str, dict[str, Any
     except (AttributeError, KeyError, TypeError, ValueError):
         sound = False
     if not sound:
-        raise DataError("not-a-file", "not a file of dataset sizes of this version", place=path)
+        raise DataError("other-format", "not a file of dataset sizes of this version", place=path)
     return sizes
 
 
