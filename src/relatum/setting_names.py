@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from relatum.errors import nearest_names
+from relatum.errors import SettingError, nearest_names
 
 # What other libraries call it, and what it is called here.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
@@ -53,8 +53,10 @@ def folded(name: str) -> str:
     return name.casefold().replace("-", "").replace("_", "").replace(" ", "")
 
 
-def hint(name: str, names: Iterable[str], elsewhere: Mapping[str, str] | None = None) -> str:
-    """Return the end of a refusal: what an unknown name may mean among `names`, or in other tables (name: its path)."""
+def no_such_setting(
+    name: str, place: object, names: Iterable[str], elsewhere: Mapping[str, str] | None = None
+) -> SettingError:
+    """Return the refusal of a name, with what it may mean among `names`, or in other tables (name: its path)."""
     names, elsewhere = list(names), elsewhere or {}
     word = name.casefold().replace("-", "_")
     words = (word, *SYNONYMS.get(word, ()))
@@ -63,4 +65,5 @@ def hint(name: str, names: Iterable[str], elsewhere: Mapping[str, str] | None = 
     if not similar:  # perhaps a slip in another library's name
         meant = (new for other in nearest_names(name, SYNONYMS) for new in SYNONYMS[other])
         similar = list(dict.fromkeys(new for new in meant if new in names))
-    return f"; did you mean {' or '.join(similar)}?" if similar else f"; known: {', '.join(names)}"
+    known = "" if similar else f"known: {', '.join(names)}"
+    return SettingError("unknown-setting", "no such setting", place=place, remedy=known, nearest=similar)

@@ -37,4 +37,5 @@ def canonical_name(name: object) -> str:
         for known in MODELS:
             if folded(known) == folded(name):
                 return known
-    raise SettingError("unknown-model", f"{UnknownNameError('model', str(name), MODELS)}", place="model.name")
+    unknown = UnknownNameError("model", str(name), MODELS)
+    raise SettingError("unknown-model", unknown.reason, place="model.name", remedy=unknown.remedy, nearest=unknown.nearest)

@@ -281,7 +281,7 @@ def _json(path: Path) -> Any:
     try:
         return parse_json(read_whole(path))
     except ValueError:
-        raise DataError("no-results", "not valid JSON", place=path) from None
+        raise DataError("damaged-file", "not valid JSON", place=path) from None
 
 
 def _are_results(whole: Any) -> bool:

@@ -23,7 +23,7 @@ def require_folder(folder: Path, plan: Plan) -> None:
         try:
             before = parse_json(read_whole(known))
         except ValueError:
-            raise RelatumError("no-results", "not valid JSON", place=known, remedy="choose another folder") from None
+            raise RelatumError("damaged-file", "not valid JSON", place=known, remedy="choose another folder") from None
         if not isinstance(before, dict):
             raise RelatumError("other-study", "not that of a study", place=known, remedy="choose another folder")
         if before != plan.to_json():
