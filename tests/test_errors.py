@@ -35,7 +35,8 @@ def test_unknown_names_suggest_or_list_what_is_known() -> None:
 
 
 def test_format_errors_name_file_line_and_reason() -> None:
-    error = FormatError("train.txt", 7, "empty name")
+    error = FormatError("unusable-name", "train.txt", 7, "empty name")
     assert str(error) == "train.txt:7: empty name"
+    assert (error.code, error.place, error.reason) == ("unusable-name", "train.txt:7", "empty name")
     assert isinstance(error, RelatumError)
     assert isinstance(error, ValueError)

@@ -71,15 +71,17 @@ class DataError(RelatumError, ValueError):
 class FormatError(DataError):
     """A file that breaks its format, with the line (from 1) where it does."""
 
-    def __init__(self, code: str, path: Path | str, line: int | None, reason: str, *, remedy: str = "") -> None:
+    def __init__(
+        self, code: str, path: Path | str, line: int | None, reason: str, *, remedy: str = "", nearest: Iterable[str] = ()
+    ) -> None:
         self.path, self.line = Path(path), line
-        super().__init__(code, reason, place=f"{path}:{line}" if line is not None else path, remedy=remedy)
+        super().__init__(code, reason, place=f"{path}:{line}" if line is not None else path, remedy=remedy, nearest=nearest)
 
     @classmethod
     def of(cls, path: Path | str, line: int | None, error: RelatumError) -> Self:
         """Return what is wrong with a part of a file as an error that names the file."""
         reason = f"{error.place}: {error.reason}" if error.place else error.reason
-        return cls(error.code, path, line, reason, remedy=error.remedy)
+        return cls(error.code, path, line, reason, remedy=error.remedy, nearest=error.nearest)
 
 
 class UnknownNameError(RelatumError, LookupError):

@@ -14,6 +14,7 @@ import pytest
 
 from relatum import Run
 from support.command_line import Relatum
+from support.mistakes import code_of
 
 
 def test_the_answers_to_each_question_are_shown(run: Relatum, trained: str) -> None:
@@ -66,47 +67,52 @@ def test_answers_are_written(run: Relatum, shop_run: Path, tmp_path: Path) -> No
 
 EACH = ("complete", "RUN", "--for-each")
 
-MISTAKES: list[tuple[tuple[str, ...], str]] = [
-    (("complete", "/no/such/run", "--for-each", "sold(*, ?, book)"), "/no/such/run: no such run directory"),
-    ((*EACH, "slod(*, ?, book)"), "unknown relation 'slod'; did you mean 'sold'?"),
-    ((*EACH, "sold(sellr, ?, book)"), "unknown entity or role 'sellr'; did you mean 'seller'?"),
-    ((*EACH, "sold(*, ?, bok)"), "unknown entity 'bok'; did you mean 'book'?"),
-    ((*EACH, "sold(seler=*, buyer=?, item=book)"), "unknown role of sold 'seler'; did you mean 'seller'?"),
-    ((*EACH, "sold(seller=*, buyer=?)"), "none is free here, so name item too"),
-    ((*EACH, "sold(drew, ?, book)"), "nothing varies; write * or a role's own name"),
-    ((*EACH, "sold(*, *, *)"), "exactly one position must be open (a ?), not 0"),
-    ((*EACH, "sold(*, ?, book)", "-k", "0"), "Invalid value for '-k'"),
+MISTAKES: list[tuple[tuple[str, ...], str, str]] = [
+    (("complete", "/no/such/run", "--for-each", "sold(*, ?, book)"), "not-a-run", "/no/such/run"),
+    ((*EACH, "slod(*, ?, book)"), "unknown-name", "'sold'"),
+    ((*EACH, "sold(sellr, ?, book)"), "unknown-name", "'seller'"),
+    ((*EACH, "sold(*, ?, bok)"), "unknown-name", "'book'"),
+    ((*EACH, "sold(seler=*, buyer=?, item=book)"), "unknown-name", "'seller'"),
+    ((*EACH, "sold(seller=*, buyer=?)"), "argument-count", ""),
+    ((*EACH, "sold(drew, ?, book)"), "nothing-varies", ""),
+    ((*EACH, "sold(*, *, *)"), "one-open-position", ""),
+    ((*EACH, "sold(*, ?, book)", "-k", "0"), "usage", ""),
+    ((*EACH, "sold(*, ?, book)", "--why"), "contradictory-options", ""),
+    (("complete", "RUN", "sold(drew, ?, book)", "--for-each", "sold(*, ?, book)"), "contradictory-options", ""),
+    ((*EACH, "sold(*, ?, book)", "--replace"), "option-needs-option", ""),
+    ((*EACH, "sold(*, ?, book)", "--to", "OUT.txt"), "unknown-target", ""),
+    ((*EACH, "sold(*, ?, book)", "--to", "OUT.csv", "--append"), "append-to-file", ""),
+    ((*EACH, "sold(*, ?, book)", "--to", "OUT.csv", "--table", "x"), "table-not-for-file", ""),
+    ((*EACH, "sold(*, ?, book)", "--to", "OUT.db", "--append", "--replace"), "contradictory-options", ""),
     (
-        (*EACH, "sold(*, ?, book)", "--why"),
-        "--for-each QUESTIONS cannot be combined with a question, --beam, --coverage or --why",
+        (*EACH, "sold(*, ?, book)", "--to", "postgresql://me:s3cret@127.0.0.1:1/x"),
+        "database-refused",
+        "postgresql://me@127.0.0.1:1/x: ",
     ),
-    (("complete", "RUN", "sold(drew, ?, book)", "--for-each", "sold(*, ?, book)"), "cannot be combined with a question"),
-    ((*EACH, "sold(*, ?, book)", "--replace"), "need --to FILE_OR_URL"),
-    ((*EACH, "sold(*, ?, book)", "--to", "OUT.txt"), "the ending says what to write: .csv"),
-    ((*EACH, "sold(*, ?, book)", "--to", "OUT.csv", "--append"), "not to a file"),
-    ((*EACH, "sold(*, ?, book)", "--to", "OUT.csv", "--table", "x"), "a table is named in a database, not in a file"),
-    ((*EACH, "sold(*, ?, book)", "--to", "OUT.db", "--append", "--replace"), "choose one of the two"),
-    ((*EACH, "sold(*, ?, book)", "--to", "postgresql://me:s3cret@127.0.0.1:1/x"), "postgresql://me@127.0.0.1:1/x: "),
-    (("complete", "RUN", "sold(drew, ?, book)", "--to", "OUT.csv"), "--all and --to need --for-each QUESTIONS"),
-    (("complete", "RUN", "sold(drew, ?, book)", "--all"), "--all and --to need --for-each QUESTIONS"),
-    (("complete", "RUN"), "Missing argument 'question', or --for-each QUESTIONS"),
-    (EACH, "'--for-each' requires an argument"),
+    (("complete", "RUN", "sold(drew, ?, book)", "--to", "OUT.csv"), "option-needs-option", ""),
+    (("complete", "RUN", "sold(drew, ?, book)", "--all"), "option-needs-option", ""),
+    (("complete", "RUN"), "nothing-asked", ""),
+    (EACH, "usage", ""),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "message"), MISTAKES, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("arguments", "mistaken", "word"), MISTAKES, ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_a_mistake_is_one_line_and_exit_code_2(
     run: Relatum,
     trained: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     arguments: tuple[str, ...],
-    message: str,
+    mistaken: str,
+    word: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     code, out, err = run(*(trained if argument == "RUN" else argument for argument in arguments))
     assert (code, out) == (2, "")
-    assert message in err
+    assert code_of(err) == mistaken
+    assert word in err
     assert err.startswith("relatum: ")
     assert err.count("\n") == 1
     assert "s3cret" not in err

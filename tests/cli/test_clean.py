@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import Relatum
+from support.mistakes import code_of
 
 # An import that waits where it has begun to write, with a workspace open, so that it can be killed there.
 _IMPORT = """
@@ -113,4 +114,5 @@ def test_the_scratch_of_workers_is_stale_once_nobody_trains(example_run: Path, t
 
 def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path, run: Relatum) -> None:
     code, _, err = run("clean", str(tmp_path / "none"))
-    assert (code, err) == (2, f"relatum: {tmp_path / 'none'}: no such folder\n")
+    assert (code, code_of(err), err.count("\n")) == (2, "no-such-directory", 1)
+    assert str(tmp_path / "none") in err

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import Relatum
+from support.mistakes import code_of
 
 
 @pytest.mark.parametrize("shown", ["table", "json"])
@@ -67,4 +68,5 @@ def test_similar_entities_come_with_their_similarity(run: Relatum, trained: str)
 
 def test_an_unknown_entity_is_answered_with_the_nearest(run: Relatum, trained: str) -> None:
     code, _, err = run("similar", trained, "drow")
-    assert (code, err) == (2, "relatum: unknown entity 'drow'; did you mean 'drew'?\n")
+    assert (code, code_of(err)) == (2, "unknown-name")
+    assert "'drew'" in err

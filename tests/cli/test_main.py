@@ -57,12 +57,9 @@ def test_a_directory_of_facts_is_not_a_run(run: Relatum, tmp_path: Path) -> None
     folder = tmp_path / "my facts"
     folder.mkdir()
     (folder / "train.txt").write_text("likes\tkim\ttea\n")
-    remedy = f"train a model on it first, with relatum.fit('{folder}') or relatum train"
-    assert run("complete", str(folder), "likes(kim, ?)") == (
-        2,
-        "",
-        f"relatum: {folder}: this is a dataset, not a run; {remedy}\n",
-    )
+    code, out, err = run("complete", str(folder), "likes(kim, ?)")
+    assert (code, out, code_of(err), err.count("\n")) == (2, "", "not-a-run", 1)
+    assert f"relatum.fit('{folder}')" in err
 
 
 def test_names_in_a_message_do_nothing_to_the_terminal(run: Relatum) -> None:

@@ -81,12 +81,13 @@ def test_mistakes_are_one_line(run: Relatum, tmp_path: Path, verb: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "torn.json").write_text("{")
     write_result(tmp_path / "bare", "x", "somewhere", "hype", [0.5])
-    for place, message in (
-        ("nowhere", "nowhere: no such file or folder of results"),
-        ("empty", "no results; make some with: relatum run"),
-        ("torn.json", "torn.json: not valid JSON"),
-        ("bare", {"tables": "no results for any of the paper's tables", "figures": "no figure can be drawn: HypE"}[verb]),
+    for place, mistaken in (
+        ("nowhere", "no-such-file"),
+        ("empty", "no-results"),
+        ("torn.json", "damaged-file"),
+        ("bare", "no-results"),
     ):
         code, out, err = run(verb, str(tmp_path / place))
         assert (code, out, err.count("\n")) == (2, "", 1)
-        assert message in err
+        assert code_of(err) == mistaken
+        assert place == "bare" or place in err

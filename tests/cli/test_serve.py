@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import Relatum
+from support.mistakes import code_of
 
 
 def get(port: int, path: str, **headers: str) -> tuple[int, bytes]:
@@ -134,4 +135,6 @@ def test_without_the_extra_one_line_says_how_to_install_it(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
     code, _, text = run("serve", str(example_run))
-    assert (code, text) == (2, f"relatum: {missing} is not installed; install it with: pip install 'relatum[serve]'\n")
+    assert (code, code_of(text), text.count("\n")) == (2, "missing-extra", 1)
+    assert missing in text
+    assert "'relatum[serve]'" in text

@@ -9,6 +9,7 @@ import pytest
 
 from relatum.runs.journal import Journal
 from support.command_line import Relatum
+from support.mistakes import code_of
 
 
 @pytest.fixture
@@ -73,34 +74,30 @@ def test_the_new_run_answers_the_other_verbs_and_cannot_be_resumed(
     ):
         code, _, err = run(*verb)
         assert (code, verb[0]) == (2 if verb[0] == "update" else 0, verb[0]), err
-    assert run("train", "--resume", out) == (
-        2,
-        "",
-        f"relatum: {out}: cannot resume: this run comes from an update and has no optimizer state; "
-        "train a new run instead\n",
-    )
+    code, said, err = run("train", "--resume", out)
+    assert (code, said, code_of(err)) == (2, "", "cannot-resume")
+    assert out in err
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("sodl\tzoe\tmike\ttea\n", "unknown relation 'sodl'; did you mean 'sold'?"),
-        ("sold\tzoe\n", "{}: sold has arity 1 here, but it is known as sold(seller, buyer, item)"),
-        ("", "{}: there are no facts in it"),
+        ("sodl\tzoe\tmike\ttea\n", "unknown-name"),
+        ("sold\tzoe\n", "known-arity"),
+        ("", "unusable-new-facts"),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_nothing(run: Relatum, trained: str, tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "new.txt"
     path.write_text(text)
-    assert run("update", trained, str(path), "--out", str(tmp_path / "out")) == (2, "", f"relatum: {said.format(path)}\n")
+    code, out, err = run("update", trained, str(path), "--out", str(tmp_path / "out"))
+    assert (code, out, code_of(err), err.count("\n")) == (2, "", said, 1)
     assert [one.name for one in tmp_path.iterdir()] == ["new.txt"]
 
 
 def test_a_missing_file_a_bad_seed_and_a_taken_place_are_refused(
     run: Relatum, trained: str, new_facts: str, tmp_path: Path
 ) -> None:
-    assert run("update", trained, str(tmp_path / "no.txt"))[2].endswith("no.txt: no such file or directory\n")
-    assert run("update", trained, new_facts, "--seed", "-1")[0] == 2
-    assert run("update", trained, new_facts, "--out", str(tmp_path))[2].endswith(
-        "already exists and is not an empty directory\n"
-    )
+    assert code_of(run("update", trained, str(tmp_path / "no.txt"))[2]) == "no-such-file"
+    assert code_of(run("update", trained, new_facts, "--seed", "-1")[2]) == "setting-out-of-range"
+    assert code_of(run("update", trained, new_facts, "--out", str(tmp_path))[2]) == "directory-not-empty"

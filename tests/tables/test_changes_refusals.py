@@ -13,7 +13,6 @@ from typing import Any, overload
 
 import pytest
 
-from relatum import DataError
 from relatum.tables import mysql_target, postgres, sqlite
 from relatum.tables.changes import Change, apply_changes, list_batches, undo_changes
 from relatum.tables.table import Value
@@ -24,11 +23,12 @@ from support.shop_to_fill import Filled
 GENRE = Change("track", {"id": 1}, "genre", 7, 0.5)
 
 
-def refused(filled: Filled, *changes: Change, match: str, log: str = "relatum_changes") -> None:
+def refused(filled: Filled, *changes: Change, code: str, word: str = "", log: str = "relatum_changes") -> None:
     """Check that changes after one that would do are refused in one line, and leave the database as it was."""
     before = filled.shop
-    with pytest.raises(DataError, match=match) as refusal:
+    with mistake(code) as refusal:
         apply_changes(filled.to, [GENRE, *changes], log=log)
+    assert word in refusal.value.reason.casefold()
     assert "\n" not in str(refusal.value)
     assert "s3cret" not in str(refusal.value)
     assert filled.shop == before
@@ -37,17 +37,17 @@ def refused(filled: Filled, *changes: Change, match: str, log: str = "relatum_ch
 
 def test_what_is_not_there_is_refused(shop_to_fill: Filled) -> None:
     shop_to_fill.run("CREATE VIEW seen AS SELECT * FROM track")
-    refused(shop_to_fill, Change("nothing", {"id": 1}, "genre", 7, 0.5), match="no table is called 'nothing'")
-    refused(shop_to_fill, Change("seen", {"id": 1}, "genre", 7, 0.5), match="'seen' is (a view, )?not a table")
-    refused(shop_to_fill, Change("track", {"id": 2}, "nothing", 7, 0.5), match="nothing")
-    refused(shop_to_fill, Change("sale", {"nothing": 1}, "units", 7, 0.5), match="nothing")
+    refused(shop_to_fill, Change("nothing", {"id": 1}, "genre", 7, 0.5), code="cells-not-changeable", word="nothing")
+    refused(shop_to_fill, Change("seen", {"id": 1}, "genre", 7, 0.5), code="view-not-table", word="seen")
+    refused(shop_to_fill, Change("track", {"id": 2}, "nothing", 7, 0.5), code="database-refused", word="nothing")
+    refused(shop_to_fill, Change("sale", {"nothing": 1}, "units", 7, 0.5), code="database-refused", word="nothing")
     refused(
         shop_to_fill,
         Change("track", {"name": "x", "id": 2}, "seconds", 1, 0.5),
-        match="'track': some changes name a row by id, others by id, name",
+        code="not-a-value",
     )
-    refused(shop_to_fill, match="table 'sale' is no log of changes: it lacks batch, number,", log="sale")
-    refused(shop_to_fill, match="'track' is the log of changes and is not changed itself", log="track")
+    refused(shop_to_fill, code="not-a-change-log", word="sale", log="sale")
+    refused(shop_to_fill, code="not-a-change-log", word="track", log="track")
 
 
 def test_a_table_that_is_gone_since_is_named(shop_to_fill: Filled) -> None:
@@ -65,7 +65,7 @@ def test_a_damaged_log_is_refused(shop_to_fill: Filled) -> None:
         with mistake("damaged-file"):
             undo_changes(shop_to_fill.to)
     shop_to_fill.run("UPDATE relatum_changes SET row_key = '{\"id\": 1}', value_type = 'integer', new_value = 'many'")
-    with pytest.raises(DataError, match=r"damaged|many"):
+    with mistake("damaged-file" if shop_to_fill.engine == "sqlite" else "database-refused"):
         undo_changes(shop_to_fill.to)
     shop_to_fill.run("UPDATE relatum_changes SET new_value = '7', table_name = NULL")
     with mistake("damaged-file"):
@@ -105,7 +105,7 @@ def test_a_check_is_kept(shop_to_fill: Filled) -> None:
         "INSERT INTO checked VALUES (1, NULL), (2, NULL)",
     )
     given = [Change("checked", {"k": key}, "v", value, 0.5) for key, value in ((1, 5), (2, 900))]
-    refused(shop_to_fill, *given, match="(?i)check")
+    refused(shop_to_fill, *given, code="database-refused", word="v")
     assert shop_to_fill.ask("SELECT count(v) FROM checked") == [(0,)]
 
 
@@ -115,7 +115,8 @@ def test_a_generated_column_is_not_written(shop_to_fill: Filled) -> None:
         f"CREATE TABLE sums (k INTEGER, a INTEGER, b INTEGER GENERATED ALWAYS AS (a + 1) {stored})",
         "INSERT INTO sums (k) VALUES (1)",
     )
-    refused(shop_to_fill, Change("sums", {"k": 1}, "b", 5, 0.5), match="(?i)generated|'?b'?")
+    code = "change-miscounted" if shop_to_fill.engine == "mysql" else "database-refused"
+    refused(shop_to_fill, Change("sums", {"k": 1}, "b", 5, 0.5), code=code)
     given = [Change("sums", {"k": 1, "a": None, "b": None}, "a", 5, 0.5)]  # what follows from it changes as well
     with mistake("change-miscounted"):
         apply_changes(shop_to_fill.to, given)
@@ -130,7 +131,7 @@ def test_a_value_that_a_column_cannot_hold_is_refused(shop_to_fill: Filled) -> N
         shop_to_fill.run("CREATE TABLE strict (k INTEGER, v INTEGER)")
     shop_to_fill.run("INSERT INTO strict VALUES (1, NULL)")
     for value in ("many", 2**70):
-        refused(shop_to_fill, Change("strict", {"k": 1}, "v", value, 0.5), match="(?i)int|convert|range")
+        refused(shop_to_fill, Change("strict", {"k": 1}, "v", value, 0.5), code="database-refused")
 
 
 def test_a_trigger_that_refuses_is_one_sentence(tmp_path: Path) -> None:
@@ -143,9 +144,10 @@ def test_a_trigger_that_refuses_is_one_sentence(tmp_path: Path) -> None:
         )
         connection.execute("CREATE TRIGGER back AFTER UPDATE ON t WHEN new.w = 5 BEGIN UPDATE t SET w = NULL; END")
     before = path.read_bytes()
-    for column, match in (("v", "five is not wanted"), ("w", "written to 'w' is not there afterwards")):
-        with pytest.raises(DataError, match=match):
+    for column, code, word in (("v", "database-refused", "five is not wanted"), ("w", "change-miscounted", "'w'")):
+        with mistake(code) as caught:
             apply_changes(path, [Change("t", {"k": key}, column, value, 0.5) for key, value in ((1, 4), (2, 5))])
+        assert word in caught.value.reason
         assert path.read_bytes() == before
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from relatum.errors import DataError, RelatumError
+from relatum.errors import DataError
 from relatum.tables import Imported, read
 from support.mistakes import mistake
 from support.mysql_server import run_script
@@ -95,26 +95,24 @@ def test_several_queries_with_comments_semicolons_and_percent_signs(source: obje
 
 @pytest.mark.parametrize("source", ["sqlite", "duckdb", "postgres", "files"], indirect=True)
 @pytest.mark.parametrize(
-    ("sql", "message"),
+    ("sql", "code"),
     [
-        ("SELECT nothing FROM line", r"^query 'q': .*nothing"),
-        ("SELECT * FROM nowhere", r"^query 'q': .*nowhere"),
-        ("SELECT customer_id, track FROM", r"^query 'q': "),
-        ("SELECT 1 AS a; SELECT 2 AS a", r"^query 'q': .*must be one statement"),
-        ("SELECT 1 AS a) x; DELETE FROM line; SELECT * FROM (SELECT 2 AS b", r"^query 'q': "),
-        ("WITH x AS (SELECT 1) DELETE FROM line", r"^query 'q': "),
-        ("WITH x AS (DELETE FROM line RETURNING *) SELECT * FROM x", r"^query 'q': "),
-        (
-            "SELECT customer.id, invoice.id FROM customer, invoice",
-            "two columns are called 'id'; give one another name with AS",
-        ),
-        ('SELECT id AS "a\tb", id FROM line', "column 1: .*give it a name with AS"),
+        ("SELECT nothing FROM line", "bad-query"),
+        ("SELECT * FROM nowhere", "bad-query"),
+        ("SELECT customer_id, track FROM", "bad-query"),
+        ("SELECT 1 AS a; SELECT 2 AS a", "bad-query"),
+        ("SELECT 1 AS a) x; DELETE FROM line; SELECT * FROM (SELECT 2 AS b", "bad-query"),
+        ("WITH x AS (SELECT 1) DELETE FROM line", "bad-query"),
+        ("WITH x AS (DELETE FROM line RETURNING *) SELECT * FROM x", "bad-query"),
+        ("SELECT customer.id, invoice.id FROM customer, invoice", "two-columns-one-name"),
+        ('SELECT id AS "a\tb", id FROM line', "unusable-name"),
     ],
 )
-def test_a_wrong_query_is_one_sentence_and_changes_nothing(source: object, sql: str, message: str) -> None:
+def test_a_wrong_query_is_one_sentence_and_changes_nothing(source: object, sql: str, code: str) -> None:
     before = hashlib.sha256(source.read_bytes()).digest() if isinstance(source, Path) else None
-    with pytest.raises(RelatumError, match=message) as caught:
+    with mistake(code) as caught:
         read(source, sql={"q": sql})
+    assert caught.value.place.startswith("query 'q'")
     assert "\n" not in str(caught.value)
     assert "s3cret" not in str(caught.value)
     assert before == (hashlib.sha256(source.read_bytes()).digest() if isinstance(source, Path) else None)

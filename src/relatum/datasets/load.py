@@ -212,7 +212,7 @@ def _find_statements(path: Path, form: Form) -> dict[str, Path]:
 
 def _check_statement_options(form: Form | None, layouts: Mapping[str, Layout] | None, min_count: int) -> None:
     if not isinstance(min_count, int) or min_count < 0:
-        raise DataError("option-not-for-data", f"min_count is {min_count!r}", remedy="give a number of facts from 0 up")
+        raise DataError("setting-out-of-range", f"min_count is {min_count!r}", remedy="give a number of facts from 0 up")
     if form is None and min_count:
         raise DataError(
             "option-not-for-data",

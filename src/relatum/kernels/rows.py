@@ -39,7 +39,8 @@ def adagrad(
         among: only rows from the first of these to before the second are touched, by the calling thread; `rows` ascend.
             None takes all, shared out among threads.
     """
-    numbers = (np.float32(learning_rate), np.float32(weight_decay), np.float32(epsilon))
+    with np.errstate(over="ignore"):  # a rate beyond float32 is infinite: the model diverges, and that is told
+        numbers = (np.float32(learning_rate), np.float32(weight_decay), np.float32(epsilon))
 
     def step(first: int, last: int) -> None:
         if columns is None:

@@ -23,7 +23,7 @@ from relatum.sql.bound import (
     outputs_of,
 )
 from relatum.sql.catalog import Catalog, CatalogTable
-from relatum.sql.scan import Refusals, with_nearest
+from relatum.sql.scan import Refusals
 from relatum.sql.scope import Scope, matching
 from relatum.sql.tree import (
     All,
@@ -134,7 +134,7 @@ class Binder:
                 return Source(alias if source.alias else found[0], view.columns, types, view.expression)
             if found:
                 return self._table(tables[found[0]], alias if source.alias else found[0])
-        raise self._refusals.at(name.at, with_nearest("table", name.text, (*named, *tables, *views)), "unknown-name")
+        raise self._refusals.unknown(name.at, "table", name.text, (*named, *tables, *views))
 
     def _table(self, table: CatalogTable, alias: str) -> Source:
         columns, types = tuple(one.name for one in table.columns), tuple(one.column_type for one in table.columns)
@@ -158,12 +158,12 @@ class Binder:
         for name in wanted:
             lefts = scope.named(Name(name.text, name.quoted and joined.how != "natural", name.at), group)
             right = scope.column_of(source, name, name.at)
-            if len(lefts) != 1:
+            if not lefts:
                 known = [column for one in group for column in one.columns]
+                raise self._refusals.unknown(name.at, "column before this join", name.text, known)
+            if len(lefts) > 1:
                 several = f"{name.text} could be {' or '.join(map(str, lefts))}: write the join with ON"
-                raise self._refusals.at(
-                    name.at, several if lefts else with_nearest("column before this join", name.text, known), "unknown-name"
-                )
+                raise self._refusals.at(name.at, several, "ambiguous-column")
             found.append(self._equality(lefts[0], right, True, name.at))
             scope.hidden.add(right)
         return found
@@ -255,7 +255,7 @@ class Binder:
         try:
             entities = self._catalog.called(label.text, table)
         except RelatumError as error:
-            raise self._refusals.at(label.at, str(error), error.code) from None
+            raise self._refusals.of(label.at, error) from None
         each = tuple(Equality(Reference(column.source, key), entity, True) for entity in entities)
         return Either(each) if equal else negated(Either(each))
 
@@ -323,7 +323,7 @@ class Binder:
         try:
             return self._catalog.entity(constant.text, column.column_type, str(column), is_number=constant.is_number)
         except RelatumError as error:
-            raise self._refusals.at(constant.at, str(error), error.code) from None
+            raise self._refusals.of(constant.at, error) from None
 
 
 def _use(column: Reference) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from relatum.errors import DataError, nearest_names
+from relatum.errors import DataError, RelatumError, UnknownNameError
 from relatum.formatting import visible
 
 MOST_CHARACTERS = 100_000
@@ -16,16 +16,17 @@ MOST_TOKENS = 20_000
 MOST_DEPTH = 20  # of parentheses within one another, NOT before NOT included
 MOST_SELECTS = 256
 _MOST_JOINS = 256
-_MOST_LISTED = 12  # names
 _MOST_SHOWN = 400  # characters of a reason
 
 
 class SqlError(DataError):
     """A query that is not answered, with the line and column, from 1, of what stands in the way."""
 
-    def __init__(self, code: str, reason: str, line: int, column: int) -> None:
+    def __init__(
+        self, code: str, reason: str, line: int, column: int, *, remedy: str = "", nearest: Iterable[str] = ()
+    ) -> None:
         self.line, self.column = line, column
-        super().__init__(code, reason, place=f"line {line}, column {column}")
+        super().__init__(code, reason, place=f"line {line}, column {column}", remedy=remedy, nearest=nearest)
 
 
 class Refusals:
@@ -34,21 +35,24 @@ class Refusals:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def at(self, offset: int, reason: str, code: str = "sql-not-supported") -> SqlError:
+    def at(
+        self, offset: int, reason: str, code: str = "sql-not-supported", *, remedy: str = "", nearest: Iterable[str] = ()
+    ) -> SqlError:
         """Return the error for what stands at an offset of the text."""
         before = self._text[: max(offset, 0)]
         shown = visible(reason)  # a quoted name may hold anything, and be as long as it likes
         reason = shown if len(shown) <= _MOST_SHOWN else f"{shown[: _MOST_SHOWN - 3]}..."
-        return SqlError(code, reason, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+        return SqlError(code, reason, line, column, remedy=visible(remedy), nearest=map(visible, nearest))
 
+    def of(self, offset: int, error: RelatumError) -> SqlError:
+        """Return what is wrong with what stands at an offset as an error of the text."""
+        reason = f"{error.place}: {error.reason}" if error.place else error.reason
+        return self.at(offset, reason, error.code, remedy=error.remedy, nearest=error.nearest)
 
-def with_nearest(what: str, name: str, known: Iterable[str]) -> str:
-    """Return that there is no such name, with the nearest ones that are there, or else all if they are few."""
-    listed = tuple(dict.fromkeys(known))
-    nearest = nearest_names(name, listed)
-    if nearest:
-        return f"unknown {what} {name!r}; did you mean {' or '.join(map(repr, nearest))}?"
-    return f"unknown {what} {name!r}" + (f"; known: {', '.join(listed)}" if 0 < len(listed) <= _MOST_LISTED else "")
+    def unknown(self, offset: int, what: str, name: str, known: Iterable[str]) -> SqlError:
+        """Return that there is no such name, with the nearest ones that are there, or else all if they are few."""
+        return self.of(offset, UnknownNameError(what, name, dict.fromkeys(known)))
 
 
 @dataclass(frozen=True, slots=True)

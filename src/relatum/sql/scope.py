@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from relatum.errors import UnknownNameError
 from relatum.sql.bound import Reference, Source
-from relatum.sql.scan import Refusals, with_nearest
+from relatum.sql.scan import Refusals, SqlError
 from relatum.sql.tree import ColumnName, Name
 
 
@@ -58,7 +59,7 @@ class Scope:
                 return next(one for one in scope.sources if one.name == found[0])
             known += [one.name for one in scope.sources]
             scope = None if scope.is_closed else scope.parent
-        raise self.refusals.at(name.at, with_nearest("table of this query", name.text, known), "unknown-name")
+        raise self.refusals.unknown(name.at, "table of this query", name.text, known)
 
     def column(self, wanted: ColumnName) -> Reference:
         """Return the column that is meant, here or around; refuse one that is not there, or could be several."""
@@ -76,7 +77,7 @@ class Scope:
                 return found[0]
             known += [one.source.columns[one.index] for one in scope.visible()]
             scope = None if scope.is_closed else scope.parent
-        raise self.refusals.at(wanted.at, self._unknown(wanted.name, known), "unknown-name")
+        raise self._unknown(wanted, known)
 
     def named(self, name: Name, sources: Sequence[Source] | None = None) -> list[Reference]:
         """Return the columns of all or some tables that a bare name means."""
@@ -94,18 +95,23 @@ class Scope:
                 "ambiguous-column",
             )
         if not found:
-            raise self.refusals.at(at, with_nearest(f"column of {source.name}", name.text, source.columns), "unknown-name")
+            raise self.refusals.unknown(at, f"column of {source.name}", name.text, source.columns)
         return Reference(source, source.columns.index(found[0]))
 
-    def _unknown(self, name: Name, known: Sequence[str]) -> str:
+    def _unknown(self, wanted: ColumnName, known: Sequence[str]) -> SqlError:
+        name = wanted.name
         if name.text.casefold() in ("known", "probability"):
             condition = "known" if name.text.casefold() == "known" else "probability > 0.8"
-            return f"{name.text} comes with every row: leave it out, or say WHERE {condition}"
+            reason = f"{name.text} comes with every row"
+            return self.refusals.at(wanted.at, reason, "unknown-name", remedy=f"leave it out, or say WHERE {condition}")
+        unknown = UnknownNameError("column", name.text, dict.fromkeys(known))
         if name.quoted and not matching(name, known):
-            return with_nearest("column", name.text, known) + " (double quotes are for names, single ones for values)"
+            unknown.reason += " (double quotes are for names, single ones for values)"
+            return self.refusals.of(wanted.at, unknown)
         scope: Scope | None = self
         while scope is not None:
             if scope.is_closed and scope.parent is not None and scope.parent.named(name):
-                return f"{name.text} is a column of the query around this one, which a query in FROM cannot name"
+                reason = f"{name.text} is a column of the query around this one, which a query in FROM cannot name"
+                return self.refusals.at(wanted.at, reason, "unknown-name")
             scope = scope.parent
-        return with_nearest("column", name.text, known)
+        return self.refusals.of(wanted.at, unknown)

@@ -93,7 +93,7 @@ class Translator:
         try:
             return _Solver(self._catalog, self._budget).solve(branch, outputs, merge=merge)
         except TooManySources as error:
-            raise self._refusals.at(at, str(error)) from None
+            raise self._refusals.at(at, str(error), "over-limit") from None
         except TooManyBranches:
             raise self._refusals.at(
                 at, "NOT, OR and EXISTS of this query come to too many alternatives", "over-limit"

@@ -16,12 +16,13 @@ import numpy.typing as npt
 
 from relatum.data.row_store import TableReference
 from relatum.errors import DataError
-from relatum.tables.engine import BATCH, Workspace, listed, literal, quoted
+from relatum.tables.engine import BATCH, Workspace, WorkspaceError, listed, literal, quoted
 from relatum.tables.source import (
     SourceColumn,
     SourceTable,
     kind_of,
     other_keys,
+    query_error,
     query_name,
     query_table,
     subquery,
@@ -71,13 +72,17 @@ class ConfinedDuckdb:
     def query(self, name: str, sql: str) -> SourceTable:
         """Return a query as one more table."""
         what = query_name(name)
-        types = self._confined.statement_types(sql, what)
-        if len(types) != 1:
-            raise DataError("bad-query", "must be one statement", place=what)
-        if types != ["SELECT"]:
-            raise DataError("bad-query", "must be a SELECT: a query cannot write", place=what)
+        try:
+            types = self._confined.statement_types(sql, what)
+            if len(types) != 1:
+                raise DataError("bad-query", "must be one statement", place=what)
+            if types != ["SELECT"]:
+                raise DataError("bad-query", "must be a SELECT: a query cannot write", place=what)
+            columns = _columns(self._confined.describe(sql, what))
+        except WorkspaceError as error:
+            raise query_error(name, error.reason) from None
         self._rows[name] = subquery(sql), what
-        return query_table(name, _columns(self._confined.describe(sql, what)))
+        return query_table(name, columns)
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Copy what a view or a query gives as text, and make a view of that in which it has its types again."""

@@ -99,7 +99,7 @@ class MysqlTarget(Database):
             return None
         kind, engine, has_transactions = found[0]
         if kind not in ("BASE TABLE", "SYSTEM VERSIONED"):
-            raise DataError("cells-not-changeable", f"{table!r} is not a table", place=self.location)
+            raise DataError("view-not-table", f"{table!r} is not a table", place=self.location)
         if has_transactions != "YES":
             raise DataError(
                 "engine-without-undo",

@@ -226,7 +226,7 @@ class PostgresTarget(Database):
         """Return the columns of a table."""
         found = self._connection.execute(_TYPES.encode(), (self.sql_name(table),)).fetchall()
         if found and found[0][0] not in ("r", "p"):
-            raise DataError("cells-not-changeable", f"{table!r} is not a table", place=self.location)
+            raise DataError("view-not-table", f"{table!r} is not a table", place=self.location)
         return [str(name) for _, name in found if name is not None] if found else None
 
     def execute(self, sql: str) -> psycopg.Cursor[tuple[Any, ...]]:

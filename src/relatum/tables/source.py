@@ -158,6 +158,6 @@ def query_table(name: str, columns: Sequence[SourceColumn]) -> SourceTable:
             )
         if fault := fault_of(column):
             raise DataError(
-                "syntax", f"{fault}", place=f"{query_name(name)}, column {position + 1}", remedy="give it a name with AS"
+                "unusable-name", fault, place=f"{query_name(name)}, column {position + 1}", remedy="give it a name with AS"
             )
     return SourceTable(name, tuple(columns))
