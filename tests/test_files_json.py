@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from relatum import memory
-from relatum.errors import FormatError, RelatumError
+from relatum.errors import RelatumError
 from relatum.files import document, parse_json, read_document, read_json, read_whole
+from support.mistakes import mistake
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 
@@ -23,7 +24,7 @@ def test_whole_numbers_of_64_bits_are_read(number: int) -> None:
 
 @pytest.mark.parametrize("digits", [str(LEAST - 1), str(MOST + 1), "1" * 20, "-" + "1" * 20, "1" * 21, "1" * 6000], ids=len)
 def test_larger_ones_are_refused(digits: str) -> None:
-    with pytest.raises(ValueError, match=f"a whole number of {len(digits)} digits, and 64 bits are the most"):
+    with pytest.raises(ValueError, match=f" {len(digits)} digits"):
         parse_json(f'{{"n": [{digits}]}}'.encode())
 
 
@@ -32,7 +33,7 @@ def test_numbers_with_a_point_are_read_however_long() -> None:
 
 
 def test_what_is_nested_without_end_is_no_json() -> None:
-    with pytest.raises(ValueError, match="nested too deeply"):
+    with pytest.raises(ValueError, match="deep"):
         parse_json(b"[" * 100_000)
 
 
@@ -42,16 +43,16 @@ def test_a_reason_is_cut_where_it_has_no_end(length: int, tmp_path: Path) -> Non
         raise ValueError("x" * length)
 
     (tmp_path / "a.json").write_text("{}")
-    with pytest.raises(FormatError) as caught:
+    with mistake("damaged-file", place=tmp_path / "a.json") as caught:
         read_json(tmp_path / "a.json", "shops", build)
     expected = "x" * length if length <= 500 else "x" * 500 + " ..."
-    assert str(caught.value) == f"{tmp_path / 'a.json'}: damaged or foreign shops: {expected}"
+    assert caught.value.reason.endswith(f" {expected}")
 
 
 @pytest.mark.parametrize(
     "error",
     [
-        RelatumError("why"),
+        RelatumError("unknown-name", "why"),
         IndexError("why"),
         TypeError("why"),
         AttributeError("why"),
@@ -65,15 +66,16 @@ def test_whatever_building_raises_is_one_error(error: Exception, tmp_path: Path)
         raise error
 
     (tmp_path / "a.json").write_text("{}")
-    with pytest.raises(FormatError, match=r"damaged or foreign shops: why$"):
+    with mistake("damaged-file", place=tmp_path / "a.json") as caught:
         read_json(tmp_path / "a.json", "shops", build)
+    assert caught.value.reason.endswith("why")
 
 
 @pytest.mark.parametrize("version", ["true", "4.0", '"4"', "null", "3", "5"])
 def test_no_other_version_is_read(version: str, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(f'{{"format": "relatum-shops", "version": {version}}}')
-    with pytest.raises(FormatError, match="this reads 'relatum-shops', 4"):
+    with mistake("other-format", place=path):
         read_document(path, "relatum-shops", 4, lambda found: found)
 
 
@@ -97,5 +99,5 @@ def test_a_file_that_memory_could_not_hold_as_objects_is_refused(
     if fits:
         assert len(read_whole(path)) == size
     else:
-        with pytest.raises(RelatumError, match=r"large\.json: its 4,194,305 bytes are more than the free memory can hold"):
+        with mistake("larger-than-memory", place=path):
             read_whole(path)

@@ -69,6 +69,7 @@ def test_names_do_not_steer_the_terminal(name: str) -> None:
     assert shown("buyer", name).isprintable()
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize("records", [SALES, NONE], ids=["some", "none"])
 def test_frames_have_the_columns_and_types_whatever_the_number_of_records(records: Records[Sale]) -> None:
     pandas, polars, arrow = records.to_pandas(), records.to_polars(), records.to_arrow()
@@ -80,6 +81,7 @@ def test_frames_have_the_columns_and_types_whatever_the_number_of_records(record
     assert arrow.to_pylist() == polars.to_dicts() == records.to_dicts()
 
 
+@pytest.mark.everything
 def test_whoever_speaks_arrow_takes_it_as_it_is() -> None:
     import duckdb
     import pandas

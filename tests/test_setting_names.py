@@ -6,11 +6,11 @@ import dataclasses
 
 import pytest
 
-from relatum.errors import SettingError
 from relatum.models import MODELS
 from relatum.runs.spec import Spec
-from relatum.setting_names import SYNONYMS, hint
+from relatum.setting_names import SYNONYMS, unknown_setting
 from relatum.training.settings import TrainingSettings
+from support.mistakes import mistake
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,12 @@ from relatum.training.settings import TrainingSettings
     ],
 )
 def test_the_words_of_other_libraries_point_to_ours(table: str, name: str, meant: str) -> None:
-    with pytest.raises(SettingError) as caught:
+    with mistake("unknown-setting", place=f"{table}.{name}", nearest=tuple(meant.split(" or "))):
         Spec.from_dict({"data": "example", table: {name: 1}})
-    assert str(caught.value) == f"{table}.{name}: no such setting; did you mean {meant}?"
 
 
 def test_synonyms_point_to_settings_that_are_there() -> None:
     names = {each.name for kind in MODELS.values() for each in dataclasses.fields(kind.settings_type)}
     names |= {each.name for each in dataclasses.fields(TrainingSettings)} | {"data", "seed"}
     assert {meant for words in SYNONYMS.values() for meant in words} <= names
-    assert hint("zzzzzzz", ["a", "b"]) == "; known: a, b"
+    assert unknown_setting("model.zzzzzzz", "zzzzzzz", ["a", "b"]).remedy == "known: a, b"

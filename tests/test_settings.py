@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from relatum.errors import SettingError
 from relatum.models import MODELS
 from relatum.settings import Checked, change_of, rules_of, setting, whole_number
 from relatum.synth import SynthSettings
@@ -33,31 +32,33 @@ class Oven(Checked, path="oven"):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "rule"),
     [
-        ({"shelves": 0}, "oven.shelves: must be at least 1 and at most 4, not 0"),
-        ({"shelves": 5}, "oven.shelves: must be at least 1 and at most 4, not 5"),
-        ({"shelves": 3.0}, "oven.shelves: must be a whole number, not 3.0"),
-        ({"shelves": True}, "oven.shelves: must be a whole number, not True"),
-        ({"shelves": "3"}, "oven.shelves: must be a whole number, not '3'"),
-        ({"shelves": None}, "oven.shelves: must be a whole number, not None"),
-        ({"heat": 1}, "oven.heat: must be at least 0 and below 1, not 1.0"),
-        ({"heat": math.nan}, "oven.heat: must be a finite number, not nan"),
-        ({"heat": math.inf}, "oven.heat: must be a finite number, not inf"),
-        ({"heat": False}, "oven.heat: must be a number, not False"),
-        ({"heat": 10**400}, "oven.heat: too large a number"),
-        ({"fan": 1}, "oven.fan: must be true or false, not 1"),
-        ({"mode": "boil"}, "oven.mode: must be one of bake, grill, steam, not 'boil'"),
-        ({"mode": 3}, "oven.mode: must be a text, not 3"),
-        ({"door": "ajar"}, "oven.door: must be open or shut, not 'ajar'"),
-        ({"limit": 0.0}, "oven.limit: must be above 0, not 0.0"),
-        ({"limit": "long"}, "oven.limit: must be a number, not 'long'"),
+        ({"shelves": 0}, "at least 1 and at most 4"),
+        ({"shelves": 5}, "at least 1 and at most 4"),
+        ({"shelves": 3.0}, "a whole number"),
+        ({"shelves": True}, "a whole number"),
+        ({"shelves": "3"}, "a whole number"),
+        ({"shelves": None}, "a whole number"),
+        ({"heat": 1}, "at least 0 and below 1"),
+        ({"heat": math.nan}, "a finite number"),
+        ({"heat": math.inf}, "a finite number"),
+        ({"heat": False}, "a number"),
+        ({"heat": 10**400}, "too large a number"),
+        ({"fan": 1}, "true or false"),
+        ({"mode": "boil"}, "one of bake, grill, steam"),
+        ({"mode": 3}, "a text"),
+        ({"door": "ajar"}, "open or shut"),
+        ({"limit": 0.0}, "above 0"),
+        ({"limit": "long"}, "a number"),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused_in_one_sentence(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingError) as caught:
+def test_a_setting_that_cannot_be_is_refused_in_one_sentence(given: dict[str, Any], rule: str) -> None:
+    with mistake(
+        "unreadable-value" if "large" in rule else "setting-out-of-range", place=f"oven.{next(iter(given))}"
+    ) as caught:
         Oven(**given)
-    assert str(caught.value) == message
+    assert rule in caught.value.reason
 
 
 def test_numbers_become_what_their_type_says() -> None:

@@ -76,9 +76,9 @@ def _spoiled(text: str) -> str | None:
     if text.startswith("k"):
         raise KeyError(text)
     if text.startswith("l"):
-        raise DataError("two\nlines")
+        raise DataError("usage", "two\nlines")
     if text.startswith("r"):
-        raise DataError("refused")
+        raise DataError("usage", "refused")
     return "another" if text.startswith("a") else None
 
 

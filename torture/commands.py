@@ -60,9 +60,19 @@ class Ended:
             return f"no end after {PATIENCE:.0f} s: {last[0]}"
         if self.code not in (0, 2, -signal.SIGKILL):
             return f"exit code {self.code}: {last[0]}"
-        if self.code == 2 and not last[0].startswith("relatum: "):
+        if self.code == 2 and not is_refusal(last[0]):
             return f"exit code 2, and the last line is {last[0]!r}"
         return None
+
+
+def is_refusal(line: str) -> bool:
+    """Return whether a line is an error of relatum: its own, or with --json an object with a code."""
+    if not line.startswith("{"):
+        return line.startswith("relatum: ")
+    try:
+        return bool(json.loads(line)["error"]["code"])
+    except (ValueError, LookupError, TypeError):
+        return False
 
 
 class Started:

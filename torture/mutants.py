@@ -81,6 +81,7 @@ class Copy:
         options = (
             "-x",
             "-q",
+            "--all",
             "--tb=line",
             "-p",
             "no:cacheprovider",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torture.areas import Area
-from torture.commands import kernels_folder
+from torture.commands import is_refusal, kernels_folder
 from torture.fresh import Fresh, Outcome
 from torture.spoiling import spoil
 
@@ -33,7 +33,7 @@ class Kind:
 def _one_line(outcome: Outcome) -> str | None:
     """Return what is wrong with a refusal: its last line is relatum's own."""
     last = (outcome.err.strip().splitlines() or [""])[-1]
-    return None if outcome.code == 0 or last.startswith("relatum: ") else f"exit code {outcome.code} after {last!r}"
+    return None if outcome.code == 0 or is_refusal(last) else f"exit code {outcome.code} after {last!r}"
 
 
 def _quiet_end(outcome: Outcome) -> str | None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from relatum import memory
-from relatum.errors import FormatError, RelatumError, RelatumWarning
+from relatum.errors import DataError, FormatError, RelatumError, RelatumWarning
 from relatum.processes import MARK, has_ended, is_of_here, mark
 
 _Built = TypeVar("_Built")
@@ -266,7 +266,8 @@ def read_document(path: Path, format_name: str, version: int, build: Callable[[d
             raise TypeError(f"{type(whole).__name__} where an object should be")
         found = whole.pop("format"), whole.pop("version")
         if found[0] != format_name or type(found[1]) is not int or found[1] != version:
-            raise ValueError(f"format {found[0]!r}, version {found[1]!r}; this reads {format_name!r}, {version}")
+            reason = f"format {found[0]!r}, version {found[1]!r}; this reads {format_name!r}, {version}"
+            raise DataError("other-format", reason)
         return build(whole)
 
     return read_json(path, format_name.removeprefix("relatum-").replace("-", " "), checked)
@@ -274,12 +275,14 @@ def read_document(path: Path, format_name: str, version: int, build: Callable[[d
 
 def read_json(path: Path, what: str, build: Callable[[Any], _Built]) -> _Built:
     """Return what `build` makes of a JSON file that should hold `what`; whatever is wrong is one error with the path."""
+    content = read_whole(path)
     try:
-        return build(parse_json(read_whole(path)))
+        return build(parse_json(content))
     except (RelatumError, LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
         reason = reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]} ..."
-        raise FormatError("damaged-file", path, None, f"damaged or foreign {what}: {reason}") from None
+        code = "other-format" if isinstance(error, RelatumError) and error.code == "other-format" else "damaged-file"
+        raise FormatError(code, path, None, f"damaged or foreign {what}: {reason}") from None
 
 
 def parse_json(text: bytes) -> Any:
@@ -304,7 +307,7 @@ def read_whole(path: Path) -> bytes:
     require_file(path)
     size = path.stat().st_size
     if not memory.fits(_AS_OBJECTS * size):
-        raise RelatumError("larger-than-memory", f"its {size:,} bytes are more than the free memory can hold", place=path)
+        raise FormatError("larger-than-memory", path, None, f"its {size:,} bytes are more than the free memory can hold")
     return path.read_bytes()
 
 

@@ -32,7 +32,7 @@ def check_token(token: str) -> None:
     """Refuse a token that can be guessed, or that a header cannot hold."""
     if len(token) < _SHORTEST_TOKEN or not (token.isascii() and token.isprintable()):
         raise SettingError(
-            "token-needed", f"must have at least {_SHORTEST_TOKEN} characters, all of them printable ASCII", place="token"
+            "unusable-token", f"must have at least {_SHORTEST_TOKEN} characters, all of them printable ASCII", place="token"
         )
 
 

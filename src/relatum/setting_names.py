@@ -53,10 +53,8 @@ def folded(name: str) -> str:
     return name.casefold().replace("-", "").replace("_", "").replace(" ", "")
 
 
-def no_such_setting(
-    name: str, place: object, names: Iterable[str], elsewhere: Mapping[str, str] | None = None
-) -> SettingError:
-    """Return the refusal of a name, with what it may mean among `names`, or in other tables (name: its path)."""
+def unknown_setting(place: str, name: str, names: Iterable[str], elsewhere: Mapping[str, str] | None = None) -> SettingError:
+    """Return the refusal of an unknown name, with what it may mean among `names`, or in other tables (name: its path)."""
     names, elsewhere = list(names), elsewhere or {}
     word = name.casefold().replace("-", "_")
     words = (word, *SYNONYMS.get(word, ()))
@@ -65,5 +63,5 @@ def no_such_setting(
     if not similar:  # perhaps a slip in another library's name
         meant = (new for other in nearest_names(name, SYNONYMS) for new in SYNONYMS[other])
         similar = list(dict.fromkeys(new for new in meant if new in names))
-    known = "" if similar else f"known: {', '.join(names)}"
-    return SettingError("unknown-setting", "no such setting", place=place, remedy=known, nearest=similar)
+    remedy = "" if similar else f"known: {', '.join(names)}"
+    return SettingError("unknown-setting", "no such setting", place=place, remedy=remedy, nearest=similar)

@@ -134,6 +134,7 @@ main()
 """
 
 
+@pytest.mark.everything
 def test_ctrl_c_is_said_and_leaves_no_half_file(shop_run: Path, tmp_path: Path) -> None:
     Run.load(shop_run).complete_each("sold(*, ?, *, *)", k=1)  # while kernels are compiled, llvmlite can swallow the signal
     options = ["complete", str(shop_run), "--for-each", "sold(*, ?, *, *)", "--to", str(tmp_path / "out.csv")]

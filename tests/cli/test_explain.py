@@ -23,7 +23,7 @@ def test_a_fact_is_explained_in_words_and_as_json(example_run: Path, run: Relatu
     assert "same seller and buyer" in plain["against"][0]
     code, _, err = run("explain", str(example_run), "sold(drew, ?, book)")
     assert code == 2
-    assert code_of(err) == "nothing-open"
+    assert code_of(err) == "gap-in-fact"
 
 
 def test_answers_come_with_reasons_if_asked_for(example_run: Path, run: Relatum) -> None:

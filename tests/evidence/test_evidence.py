@@ -137,6 +137,7 @@ def test_without_valid_facts_rules_are_found_but_weigh_nothing() -> None:
     assert tested.mrr == tested.embedding.metrics.mrr
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize("model", ["m-distmult", "m-transh", "hype", "nalp", "neuinfer", "hinge", "g-mpnn"])
 def test_evidence_speaks_beside_every_kind_of_model(model: str) -> None:
     run = relatum.fit(SPLIT, model=model, dim=8, epochs=1, evidence=True, progress=False)

@@ -88,11 +88,6 @@ def test_evidence_adds_what_neighbours_say_and_survives_writing() -> None:
     assert joined.neighbours.keys() == evidence.neighbours.keys()
 
 
-def test_evidence_of_before_there_were_neighbours_is_read() -> None:
-    old = {"rules": [], "weights": [], "common": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}
-    assert Evidence.from_json(old, GRAPH).common.tolist() == [1, 2, 3, 4, 5, 0, 6]
-
-
 def test_a_neighbourhood_that_cannot_be_is_refused() -> None:
     plain = Neighbourhood(BOUGHT, 1, 0, 3, 20).to_json(GRAPH.schema)
     assert Neighbourhood.from_json(plain, GRAPH.schema) == Neighbourhood(BOUGHT, 1, 0, 3, 20)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from relatum import DataError, Hypergraph, Split
+from relatum import Hypergraph, Split
 from relatum.arrays import Bool, Float64, Int64
 from relatum.inference import answer_calibration
 from relatum.inference.answer_calibration import AnswerCalibration, fit_answer_calibration
@@ -110,17 +110,19 @@ def test_plain_data_says_it_and_anything_else_is_refused() -> None:
     plain = json.loads(json.dumps(calibration.to_json()))
     again = AnswerCalibration.from_json(plain, GRAPH.schema)
     assert again.to_json() == calibration.to_json()
+    with mistake("other-format"):
+        AnswerCalibration.from_json({**plain, "version": 2}, GRAPH.schema)
     for name, wrong, reason in (
-        ("version", 2, "version 2 is unknown"),
         ("weights", [[1]], "must be about"),
-        ("centres", "x", "must hold the numbers"),
+        ("centres", "x", "the numbers"),
         ("scale", 0, "above 0"),
         ("valid", 0.9, "a share"),
-        ("valid", 0, "valid must be above 0"),
+        ("valid", 0, "valid"),
         ("observed", float("nan"), "finite"),
     ):
-        with pytest.raises(DataError, match=reason):
+        with mistake("damaged-file") as caught:
             AnswerCalibration.from_json({**plain, name: wrong}, GRAPH.schema)
+        assert reason in caught.value.reason
     with mistake("damaged-file"):
         AnswerCalibration.from_json([], GRAPH.schema)  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from relatum import DataError, Hypergraph, KnownAnswers, RelationSchema
+from relatum import Hypergraph, KnownAnswers, RelationSchema
 from relatum.inference.calibration import (
     Calibration,
     CalibrationSample,
@@ -18,6 +18,7 @@ from relatum.inference.calibration import (
     reliability,
 )
 from support.made_models import made_case
+from support.mistakes import mistake
 
 PRIOR, WEAK = 4.0, 1e-3  # how strongly a relation is pulled to the common fit, and that to slope 1 and offset 0
 
@@ -192,39 +193,42 @@ GOOD = {"version": 2, "slope": [1, 0], "offset": [0, 0], "raw_logits": [0.0, 0.0
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"version": 3}, "version 3 is unknown; this relatum reads up to 2"),
-        ({"version": 0}, "version 0 is unknown"),
-        ({"slope": {}}, "must hold the numbers slope, offset, raw_logits, calibrated_logits"),
-        ({"slope": "x"}, "must hold the numbers"),
-        ({"slope": [[1], [1, 2]]}, "must hold the numbers"),
-        ({"slope": [1, -1e-9]}, "a slope is negative"),
-        ({"offset": [0, math.nan]}, "must be finite"),
-        ({"offset": [math.inf, math.inf]}, "must be finite"),
-        ({"raw_logits": [0.0, math.nan, 1.0]}, "must be finite"),
-        ({"calibrated_logits": [0.0, 1.0, math.inf]}, "must be finite"),
-        ({"slope": [1, 1, 1]}, "a slope and an offset for each of 2 relations"),
-        ({"slope": 1.0}, "a slope and an offset for each of 2 relations"),
-        ({"offset": [0]}, "a slope and an offset for each of 2 relations"),
-        ({"raw_logits": 0.0, "calibrated_logits": 0.0}, "must be equally long and never fall"),
-        ({"raw_logits": [[0.0]], "calibrated_logits": [[0.0]]}, "must be equally long and never fall"),
-        ({"raw_logits": [], "calibrated_logits": []}, "must be equally long and never fall"),
-        ({"raw_logits": [0.0]}, "must be equally long and never fall"),
-        ({"raw_logits": [0.0, -0.5, 1.0]}, "must be equally long and never fall"),
-        ({"calibrated_logits": [0.0, 2.0, 1.5]}, "must be equally long and never fall"),
+        ({"slope": {}}, "hold the numbers"),
+        ({"slope": "x"}, "hold the numbers"),
+        ({"slope": [[1], [1, 2]]}, "hold the numbers"),
+        ({"slope": [1, -1e-9]}, "negative"),
+        ({"offset": [0, math.nan]}, "finite"),
+        ({"offset": [math.inf, math.inf]}, "finite"),
+        ({"raw_logits": [0.0, math.nan, 1.0]}, "finite"),
+        ({"calibrated_logits": [0.0, 1.0, math.inf]}, "finite"),
+        ({"slope": [1, 1, 1]}, "of 2 relations"),
+        ({"slope": 1.0}, "of 2 relations"),
+        ({"offset": [0]}, "of 2 relations"),
+        ({"raw_logits": 0.0, "calibrated_logits": 0.0}, "never fall"),
+        ({"raw_logits": [[0.0]], "calibrated_logits": [[0.0]]}, "never fall"),
+        ({"raw_logits": [], "calibrated_logits": []}, "never fall"),
+        ({"raw_logits": [0.0]}, "never fall"),
+        ({"raw_logits": [0.0, -0.5, 1.0]}, "never fall"),
+        ({"calibrated_logits": [0.0, 2.0, 1.5]}, "never fall"),
     ],
 )
 def test_whatever_is_wrong_with_a_file_is_named(changes: dict[str, object], reason: str) -> None:
     assert Calibration.from_json(GOOD, 2).to_json() == GOOD
-    with pytest.raises(DataError, match=f"calibration: .*{reason}"):
+    with mistake("damaged-file", place="calibration") as caught:
         Calibration.from_json({**GOOD, **changes}, 2)
+    assert reason in caught.value.reason
 
 
-def test_a_file_of_the_first_version_needs_no_version() -> None:
-    assert Calibration.from_json({**GOOD, "version": 1}, 2).to_json() == GOOD
-    assert Calibration.from_json({name: value for name, value in GOOD.items() if name != "version"}, 2).to_json() == GOOD
-    for nothing in ([], None, "slope"):
-        with pytest.raises(DataError, match="must be a JSON object"):
-            Calibration.from_json(nothing, 2)  # type: ignore[arg-type]
+@pytest.mark.parametrize("version", [{}, *({"version": number} for number in (0, 1, 3, None))])
+def test_no_other_version_is_read(version: dict[str, object]) -> None:
+    with mistake("other-format", place="calibration"):
+        Calibration.from_json({**{name: value for name, value in GOOD.items() if name != "version"}, **version}, 2)
+
+
+@pytest.mark.parametrize("nothing", [[], None, "slope"])
+def test_only_an_object_is_read(nothing: object) -> None:
+    with mistake("damaged-file", place="calibration"):
+        Calibration.from_json(nothing, 2)  # type: ignore[arg-type]
 
 
 def chain(size: int) -> Hypergraph:

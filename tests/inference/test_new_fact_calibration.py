@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 
-from relatum import DataError
 from relatum.arrays import Bool
 from relatum.data.hypergraph import Split
 from relatum.data.vocabulary import Ids
@@ -24,6 +23,7 @@ from relatum.inference.new_fact_calibration import (
     share_unnamed,
 )
 from support.made_models import made_graph
+from support.mistakes import mistake
 
 GRAPH = made_graph(entities=12, facts=40)
 RELATION = 2
@@ -142,9 +142,10 @@ def test_it_is_kept_as_plain_data_and_anything_else_is_refused() -> None:
     again = NewFactCalibration.from_json(plain, GRAPH.schema)
     found, _ = drawn(20, seed=5)
     assert (again.new(RELATION, found) == calibration.new(RELATION, found)).all()
+    with mistake("other-format"):
+        NewFactCalibration.from_json({**plain, "version": 7}, GRAPH.schema)
     for wrong in (
         [],
-        {**plain, "version": 7},
         {**plain, "weights": plain["weights"][1:]},
         {**plain, "offsets": ["a"]},
         {**plain, "offsets": [*plain["offsets"], 0.0]},
@@ -154,5 +155,5 @@ def test_it_is_kept_as_plain_data_and_anything_else_is_refused() -> None:
         {**plain, "weights": [float("nan")] * len(plain["weights"])},
         {key: value for key, value in plain.items() if key != "offsets"},
     ):
-        with pytest.raises(DataError, match="calibration of new facts"):
+        with mistake("damaged-file", place="calibration of new facts"):
             NewFactCalibration.from_json(wrong, GRAPH.schema)

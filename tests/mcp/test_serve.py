@@ -105,7 +105,7 @@ def test_loopback_is_told_from_the_rest() -> None:
     ("options", "text"),
     [
         (("--port", "80"), "option-needs-option"),
-        (("--http", "--token", "short"), "token-needed"),
+        (("--http", "--token", "short"), "unusable-token"),
     ],
 )
 def test_a_mistake_is_one_line(run: Relatum, example_run: Path, options: tuple[str, ...], text: str) -> None:

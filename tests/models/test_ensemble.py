@@ -10,11 +10,11 @@ import torch
 
 import relatum
 from relatum.data.known_answers import KnownAnswers
-from relatum.errors import SettingError
 from relatum.inference.ranking import rank
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.models.ensemble import joined
+from support.mistakes import mistake
 
 FACTS = relatum.load("example").train
 LARGEST = max(FACTS.schema.arities)
@@ -55,14 +55,14 @@ def test_a_model_joined_with_itself_ranks_as_it_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "settings", "message"),
+    ("name", "settings", "code", "place"),
     [
-        ("reale", [{"dim": 12}, {"dim": 12, "window": 3}], "same settings"),
-        ("reale", [{"dim": 12, "scale": 4.0}, {"dim": 6, "scale": 4.0}], "different dimensions"),
-        ("hsimple", [{"dim": LARGEST + 1}] * 2, f"multiple of the largest arity, {LARGEST}"),
-        ("m-transh", [{"dim": 4}] * 2, "sum of m-TransH models is no m-TransH model"),
+        ("reale", [{"dim": 12}, {"dim": 12, "window": 3}], "runs-not-alike", "model"),
+        ("reale", [{"dim": 12, "scale": 4.0}, {"dim": 6, "scale": 4.0}], "setting-out-of-range", "model.scale"),
+        ("hsimple", [{"dim": LARGEST + 1}] * 2, "setting-out-of-range", "model.dim"),
+        ("m-transh", [{"dim": 4}] * 2, "cannot-ensemble", "model"),
     ],
 )
-def test_what_has_no_sum_is_refused(name: str, settings: list[dict[str, Any]], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
+def test_what_has_no_sum_is_refused(name: str, settings: list[dict[str, Any]], code: str, place: str) -> None:
+    with mistake(code, place=place):
         joined(*drawn(name, settings))

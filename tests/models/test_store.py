@@ -16,6 +16,7 @@ from relatum.models import MODELS
 from relatum.models.store import load_model, read_own_tensors, save_model, write_own_tensors
 from support.full_disk import LIMITED, files_up_to
 from support.made_models import made_case
+from support.mistakes import mistake
 
 
 @pytest.fixture
@@ -47,29 +48,31 @@ def truncate(name: str) -> Callable[[Path], None]:
     return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[:-20])  # type: ignore[return-value]
 
 
-DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no config": (lambda folder: (folder / "config.json").unlink(), "config.json is missing"),
-    "no tensors": (lambda folder: (folder / "model.safetensors").unlink(), "model.safetensors is missing"),
-    "no entities": (lambda folder: (folder / "entities.txt").unlink(), "entities.txt is missing"),
-    "cut config": (truncate("config.json"), "damaged or foreign"),
-    "cut tensors": (truncate("model.safetensors"), "damaged, or no parameters of format 1"),
-    "cut entities": (truncate("entities.txt"), "not the names that the model was trained with"),
+DAMAGES: dict[str, tuple[Callable[[Path], object], str, str]] = {
+    "no config": (lambda folder: (folder / "config.json").unlink(), "incomplete-model", "config.json"),
+    "no tensors": (lambda folder: (folder / "model.safetensors").unlink(), "incomplete-model", "model.safetensors"),
+    "no entities": (lambda folder: (folder / "entities.txt").unlink(), "incomplete-model", "entities.txt"),
+    "cut config": (truncate("config.json"), "damaged-file", ""),
+    "cut tensors": (truncate("model.safetensors"), "damaged-file", ""),
+    "cut entities": (truncate("entities.txt"), "model-of-other-shape", "names"),
     "other relations": (
         lambda folder: (folder / "relations.txt").write_text("sold\t3\n"),
-        "not the names that the model was trained with",
+        "model-of-other-shape",
+        "names",
     ),
-    "pickle": (lambda folder: (folder / "model.safetensors").write_bytes(b"\x80\x04cos\nsystem\n."), "damaged, or no"),
-    "newer format": (edit_config(format=2), "saved in format 2, but this version of relatum reads 1"),
-    "unknown model": (edit_config(model="transformer"), "unknown model 'transformer'"),
-    "unknown setting": (edit_config(settings={"depth": 3}), "damaged or foreign"),
-    "impossible setting": (edit_config(settings={"dim": 12, "window": 5}), "must divide dim = 12"),
-    "other dimension": (edit_config(settings={"dim": 9, "window": 3}), "has shape"),
-    "list for a config": (lambda folder: (folder / "config.json").write_text("[]"), "damaged or foreign"),
-    "missing parameter": (edit_tensors(lambda tensors: tensors.pop("bias")), "parameter 'bias' is missing"),
-    "extra parameter": (edit_tensors(lambda t: t.update(more=torch.zeros(2))), "parameter 'more' is not one of the model"),
-    "other type": (edit_tensors(lambda t: t.update(bias=t["bias"].double())), "parameter 'bias' is torch.float64"),
+    "pickle": (lambda folder: (folder / "model.safetensors").write_bytes(b"\x80\x04cos\nsystem\n."), "damaged-file", ""),
+    "newer format": (edit_config(format=2), "other-format", "format 2"),
+    "unknown model": (edit_config(model="transformer"), "unknown-model", "'transformer'"),
+    "unknown setting": (edit_config(settings={"depth": 3}), "damaged-file", ""),
+    "impossible setting": (edit_config(settings={"dim": 12, "window": 5}), "damaged-file", "must divide dim = 12"),
+    "other dimension": (edit_config(settings={"dim": 9, "window": 3}), "model-of-other-shape", "has shape"),
+    "list for a config": (lambda folder: (folder / "config.json").write_text("[]"), "damaged-file", ""),
+    "missing parameter": (edit_tensors(lambda tensors: tensors.pop("bias")), "model-of-other-shape", "'bias' is missing"),
+    "extra parameter": (edit_tensors(lambda t: t.update(more=torch.zeros(2))), "model-of-other-shape", "'more'"),
+    "other type": (edit_tensors(lambda t: t.update(bias=t["bias"].double())), "model-of-other-shape", "torch.float64"),
     "wrong facts": (
         edit_tensors(lambda t: t.update({"facts/2": torch.tensor([[9], [9], [99]]).int()})),
+        "damaged-file",
         "ids run from",
     ),
 }
@@ -77,12 +80,14 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_what_does_not_fit_is_refused_in_one_sentence(damage: str, saved: Path) -> None:
-    harm, reason = DAMAGES[damage]
+    harm, code, word = DAMAGES[damage]
     harm(saved)
-    with pytest.raises(StoreError, match=reason) as caught:
+    with mistake(code) as caught:
         load_model(saved)
-    assert "\n" not in str(caught.value)
-    assert str(saved) in str(caught.value)
+    assert isinstance(caught.value, StoreError)
+    assert word in caught.value.reason
+    assert "\n" not in caught.value.reason
+    assert caught.value.place.startswith(str(saved))
 
 
 def test_a_model_of_facts_brings_them_along(tmp_path: Path) -> None:

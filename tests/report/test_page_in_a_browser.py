@@ -43,7 +43,8 @@ def brightness(color: str) -> float:
     return sum(map(int, re.findall(r"\d+", color)[:3])) / 3
 
 
-# Words that are not too long for any line stand in one, and what is wider than its place can be scrolled to.
+# Words that are neither too long for any line nor have a hyphen stand in one, and what is wider than its place can be
+# scrolled to.
 MEASURING = """() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const broken = [], cut = [];
@@ -51,8 +52,8 @@ MEASURING = """() => {
   while (walker.nextNode()) {
     const node = walker.currentNode;
     if (node.parentElement.closest("svg, script")) continue;
-    for (const found of node.data.matchAll(/\\S{1,24}(?=\\s|$)/g)) {
-      if (found.index && !/\\s/.test(node.data[found.index - 1])) continue;
+    for (const found of node.data.matchAll(/[^\\s-]{1,24}(?=[\\s-]|$)/g)) {
+      if (found.index && !/[\\s-]/.test(node.data[found.index - 1])) continue;
       const range = document.createRange();
       range.setStart(node, found.index);
       range.setEnd(node, found.index + found[0].length);

@@ -45,5 +45,5 @@ def test_the_neighbourhood_holds_known_and_new_facts(tables: Run) -> None:
 
 
 def test_an_unknown_entity_is_answered_with_similar_names(example: Run) -> None:
-    with mistake("unknown-name"):
+    with mistake("unknown-name", nearest=("drew",)):
         entity_page(example, "drewe")

@@ -46,5 +46,5 @@ def test_doubtful_facts_are_known_ones(tables: Run) -> None:
 
 def test_an_unknown_relation_is_refused(example: Run) -> None:
     for show in (relation_page, relation_quality, relation_rules, doubtful):
-        with mistake("unknown-name"):
+        with mistake("unknown-name", nearest=("sold",)):
             show(example, "sould")

@@ -175,6 +175,7 @@ def test_a_chain_of_definitions_is_kept_by_name_and_shared_in_memory(run: Run) -
         again.score("d29(drew, alex, book)")
 
 
+@pytest.mark.everything
 def test_no_definition_is_lost_where_several_processes_define(run: Run, count: Callable[[int, int], int]) -> None:
     for number in range(count(1, 12)):
         lines = [f"relatum.open({str(run.folder)!r}).define('{side}{number}', 'permute[1, 0, 2](sold)')" for side in "abc"]

@@ -55,6 +55,7 @@ def test_predictions_are_the_best_new_answers_to_all_questions(run: Run, relatio
         )
 
 
+@pytest.mark.everything
 def test_every_fact_can_be_tried(run: Run) -> None:
     found = run.predict("sold", top=50, exact=True)
     names = list(run.model.graph.entities)

@@ -30,7 +30,7 @@ def test_similar_facts_are_known_and_differ_in_one_entity(example: Run) -> None:
 
 def test_only_whole_facts_of_stored_relations_are_explained(example: Run) -> None:
     for ask in (example.objections, example.similar_facts, example.why):
-        with mistake("nothing-open"):
+        with mistake("gap-in-fact"):
             ask("sold(drew, ?, book)")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from relatum import DataError, Spec, fit
+from relatum import Spec, fit
 from relatum.runs.directory import JOURNAL, SPEC, read_environment, save_environment
 from relatum.runs.journal import read_history
 from relatum.runs.results import collect, read_results, series
@@ -145,13 +145,13 @@ SPEC_ = {"data": "jf17k", "model": {"name": "hype"}}
 )
 def test_damaged_results_are_refused_with_their_file(tmp_path: Path, whole: dict[str, Any]) -> None:
     (tmp_path / "odd.json").write_text(json.dumps(whole))
-    with pytest.raises(DataError, match=r"odd\.json: not a "):
+    with mistake("other-format", place=tmp_path / "odd.json"):
         read_results(tmp_path)
 
 
 def test_torn_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "torn.json").write_text('{"spec": ')
-    with mistake("no-results"):
+    with mistake("damaged-file"):
         read_results(tmp_path)
 
 

@@ -25,6 +25,7 @@ from relatum.training.checkpoint import load_state
 from relatum.training.loop import State
 from relatum.workers.states import load_parts
 from support.command_line import Relatum
+from support.mistakes import code_of
 from support.worker_group import train_options, workers, write_facts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds workers in /proc")
@@ -154,9 +155,7 @@ def test_what_workers_cannot_share_out_is_refused_once(data: Path, tmp_path: Pat
     with workers(2, ["train", "--data", str(data), "--model", "g-mpnn", "--out", str(tmp_path / "run")]) as started:
         code, _, err = started.end()
     assert code != 0
-    assert [line for line in err.splitlines() if line.startswith("relatum: ")] == [
-        "relatum: model g-mpnn: a step reads facts of any entity, which workers do not share out; train it with one process"
-    ]
+    assert [code_of(line) for line in err.splitlines() if line.startswith("relatum: ")] == ["not-distributable"]
     assert not (tmp_path / "run").exists()
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from relatum.serving import app
+from relatum.serving.errors import CODES, STATUSES
 from relatum.serving.settings import ServerSettings
 from support.served import Client, Got, served
 
@@ -34,14 +35,14 @@ PAGES = [
 ]
 
 
-def is_refusal(got: Got, status: int) -> bool:
+def is_refusal(got: Got, status: int, code: str) -> bool:
     """Return whether an answer is a refusal in the one shape."""
     content = got.json
-    assert set(content) == {"ok", "error", "errors", "status", "nearest"}
+    assert set(content) == {"ok", "code", "error", "errors", "status", "nearest"}
     assert content["ok"] is False
     assert "\n" not in content["error"]
     assert content["errors"]
-    return got.status == content["status"] == status
+    return (got.status, content["status"], content["code"]) == (status, status, code)
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -73,23 +74,29 @@ def test_parts_that_take_long_are_worked_out_where_they_are_wanted(client: Clien
 
 
 def test_what_is_wrong_is_refused_in_one_shape(client: Client) -> None:
-    assert is_refusal(client.get("/nope.json"), 404)
-    assert is_refusal(client.get("/example/nope.json"), 404)
-    assert is_refusal(client.get("/example/entity/drwe.json"), 404)
+    assert is_refusal(client.get("/nope.json"), 404, "unknown-name")
+    assert is_refusal(client.get("/example/nope.json"), 404, "not-found")
+    assert is_refusal(client.get("/example/entity/drwe.json"), 404, "unknown-name")
     assert client.get("/example/entity/drwe.json").json["nearest"][0] == "drew"
     assert client.get("/exampel.json").json["nearest"] == ["example"]
-    assert is_refusal(client.get("/example/ask.json?q=sold("), 400)
-    assert is_refusal(client.get("/example/facts.json?limit=0&after=x"), 400)
-    assert is_refusal(client.get("/example/facts.json?after=nope"), 400)
-    assert is_refusal(client.get("/example/entity.json"), 400)
-    assert is_refusal(client.get("/example/entity.json?number=99999"), 404)
-    assert is_refusal(client.get("/example/ask.json", method="DELETE"), 405)
-    assert is_refusal(client.get("/example/ask.json?q=" + "a" * 40_000), 414)
-    assert is_refusal(client.post("/example/what_if.json", {"q": 1}), 400)
+    assert is_refusal(client.get("/example/ask.json?q=sold("), 400, "syntax")
+    assert is_refusal(client.get("/example/facts.json?limit=0&after=x"), 400, "bad-request")
+    assert is_refusal(client.get("/example/facts.json?after=nope"), 400, "foreign-token")
+    assert is_refusal(client.get("/example/entity.json"), 400, "bad-request")
+    assert is_refusal(client.get("/example/entity.json?number=99999"), 404, "not-found")
+    assert is_refusal(client.get("/example/ask.json", method="DELETE"), 405, "wrong-method")
+    assert is_refusal(client.get("/example/ask.json?q=" + "a" * 40_000), 414, "address-too-long")
+    assert is_refusal(client.post("/example/what_if.json", {"q": 1}), 400, "bad-request")
     page = client.get("/example/entity/drwe")
     assert page.status == 404
     assert "did you mean" in page.text
     assert client.get("/nope/at/all").status == 404
+
+
+def test_every_code_of_a_status_is_in_the_documentation() -> None:
+    assert set(CODES) == set(STATUSES)
+    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
+    assert [one for one in CODES.items() if "| {} | `{}` |".format(*one) not in page] == []
 
 
 def test_head_is_get_without_a_body(client: Client) -> None:
@@ -124,7 +131,7 @@ def test_facts_go_from_page_to_page_by_tokens(client: Client) -> None:
     assert len(seen) == len(set(seen)) == page["total"] > 3
     assert pages == -(-page["total"] // 3)
     stolen = client.get(f"/example/facts.json?relation=bought&limit=3{after}")
-    assert is_refusal(stolen, 400)
+    assert is_refusal(stolen, 400, "foreign-token")
 
 
 def test_more_than_there_is_room_for_is_refused_and_the_state_still_answers(example_run: Path) -> None:
@@ -144,7 +151,7 @@ def test_more_than_there_is_room_for_is_refused_and_the_state_still_answers(exam
         assert 200 in statuses
         for one in found:
             if one.status == 503:
-                assert is_refusal(one, 503)
+                assert is_refusal(one, 503, "overloaded")
                 assert one.headers["retry-after"] == "1"
         assert 503 in statuses
         assert client.get("/-/health").json["at_work"] == 0
@@ -156,7 +163,7 @@ def test_what_takes_too_long_is_refused(example_run: Path) -> None:
         while not client.get("/-/health").json["ok"]:
             pass
         got = client.get("/example/ask.json?q=sold(%3F,%20%3F,%20%3F)&k=900")
-        assert is_refusal(got, 503)
+        assert is_refusal(got, 503, "overloaded")
         assert "longer than 0.001 seconds" in got.json["error"]
 
 
@@ -164,7 +171,7 @@ def test_a_run_that_is_still_trained_shows_its_training(example_run: Path, tmp_p
     folder = Path(shutil.copytree(example_run, tmp_path / "training"))
     (folder / "config.json").unlink()
     with served([folder]) as client:
-        assert is_refusal(client.get("/training.json"), 409)
+        assert is_refusal(client.get("/training.json"), 409, "not-ready")
         view = client.get("/training/training.json").json
         assert not view["finished"]
         assert view["losses"]

@@ -33,9 +33,9 @@ def test_a_later_decision_replaces_the_one_that_stood_and_undo_takes_it_back(tmp
     first = decisions.decide("shop", *FACT, "accept")
     second = decisions.decide("shop", *FACT, "reject")
     assert [one.id for one in decisions.standing("shop")] == [second.id]
-    with mistake("not-decisions"):
+    with mistake("no-such-decision"):
         decisions.undo("shop", first.id)
-    with mistake("not-decisions"):
+    with mistake("no-such-decision"):
         decisions.undo("other", second.id)
     assert decisions.undo("shop", second.id) == second
     assert decisions.standing("shop") == []
@@ -71,15 +71,14 @@ def test_a_file_that_holds_something_else_is_refused_and_left_as_it_is(tmp_path:
         connection.execute("CREATE TABLE mine (x)")
     connection.close()
     before = other.read_bytes()
-    with mistake("not-decisions"):
+    with mistake("not-decisions", place=other):
         Decisions(other)
     assert other.read_bytes() == before
     text = tmp_path / "text.db"
     text.write_text("not a database at all, but long enough to be looked at" * 20)
-    with mistake("not-decisions"):
-        Decisions(text)
-    with mistake("not-decisions"):
-        Decisions(tmp_path / "nowhere" / "decisions.db")
+    for path in (text, tmp_path / "nowhere" / "decisions.db"):
+        with mistake("not-decisions", place=path):
+            Decisions(path)
 
 
 def test_threads_and_processes_write_beside_each_other(tmp_path: Path) -> None:

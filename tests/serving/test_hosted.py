@@ -39,7 +39,7 @@ def test_runs_are_called_as_their_directories_are(tmp_path: Path) -> None:
     runs = HostedRuns(folders[:1])
     assert "shop" in runs
     assert "shoop" not in runs
-    with mistake("unknown-name"):
+    with mistake("unknown-name", nearest=("shop",)):
         runs["shoop"]
 
 
@@ -94,8 +94,9 @@ def test_a_damaged_directory_leaves_the_old_run(folder: Path, shop_run: Path, da
 def test_a_run_without_a_model_is_refused_until_it_has_one(folder: Path, example_run: Path) -> None:
     (folder / "config.json").unlink()
     hosted = HostedRun("run", folder)
-    with pytest.raises(RequestError, match="training has not finished"):
+    with pytest.raises(RequestError) as caught:
         hosted.run()
+    assert caught.value.status == 409
     shutil.copy(example_run / "config.json", folder / "config.json")
     assert hosted.run().schema
 

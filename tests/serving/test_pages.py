@@ -154,12 +154,14 @@ def test_an_error_says_what_was_asked_and_what_may_have_been_meant() -> None:
     page = Outline(PAGES["shop/error"]())
     assert "no entity drow" in page.text
     assert next(one for one in page.all("input") if one.get("id") == "question")["value"] == "sold(drow, ?)"
-    empty = pages.render_error(Refusal(False, "no", ("no",), 404), PageContext("", (), "1.0"))
+    empty = pages.render_error(Refusal(False, "syntax", "no", ("no",), 404), PageContext("", (), "1.0"))
     assert "question" not in {one.get("id") for one in Outline(empty).all("input")}
 
 
 def test_a_query_of_several_lines_stands_in_the_box_in_one() -> None:
-    page = pages.render_error(Refusal(False, "no", ("no",), 400), PageContext("r", ("r",), "1"), question="SELECT a\nFROM b")
+    page = pages.render_error(
+        Refusal(False, "syntax", "no", ("no",), 400), PageContext("r", ("r",), "1"), question="SELECT a\nFROM b"
+    )
     assert 'value="SELECT a FROM b"' in page
 
 

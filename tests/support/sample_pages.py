@@ -167,7 +167,7 @@ def sample_pages(
         f"{run}/quality": lambda: pages.render_quality(quality, at, data),
         f"{run}/training": lambda: pages.render_training(training, at),
         f"{run}/error": lambda: pages.render_error(
-            Refusal(False, "no entity drow", ("no entity drow",), 404, (drew,)), at, question="sold(drow, ?)"
+            Refusal(False, "unknown-name", "no entity drow", ("no entity drow",), 404, (drew,)), at, question="sold(drow, ?)"
         ),
         f"{run}/find": lambda: pages.render_found(hits, at),
     }

@@ -9,15 +9,30 @@ import pytest
 TESTS = Path(__file__).parents[1]
 
 ALL_ONLY = {
+    "cli/test_demo.py": "is make demo",
+    "cli/test_run_jobs.py": "starts and kills processes",
+    "cli/test_serve.py": "starts servers",
+    "cli/test_streams.py": "starts processes with closed and full streams",
+    "contract/test_kernels.py": "walks every kernel at the edges of sizes",
     "inference/test_ranking_against_pykeen.py": "needs a peer",
+    "kernels/test_jit.py": "compiles kernels anew",
+    "kernels/test_kernel_cache.py": "compiles kernels anew",
+    "mcp/test_serve.py": "starts servers",
     "paper/test_figures.py": "needs matplotlib",
     "report/test_page_in_a_browser.py": "needs a browser",
+    "runs/test_both_splits.py": "trains on two splits",
+    "runs/test_directory_hostile.py": "damages runs in many ways",
+    "runs/test_fit_starting.py": "starts and kills processes",
     "runs/test_trackers.py": "needs trackers",
+    "runs/test_worker_fit.py": "starts groups of processes",
     "serving/test_app_generated.py": "generates requests",
     "serving/test_pages_in_a_browser.py": "needs a browser",
     "stranger": "types everything that documents show",
+    "tables/test_changes_kills.py": "kills processes that fill databases",
+    "tables/test_importer_hostile.py": "imports what is very large or very odd",
     "test_docs.py": "runs every snippet",
     "test_docs_numbers.py": "is about documents",
+    "test_errors_shortage.py": "starts processes with little memory",
     "test_mutants.py": "is about a tool of tests",
     "test_notebooks.py": "runs notebooks",
     "test_release.py": "is about the release",
@@ -26,6 +41,8 @@ ALL_ONLY = {
     "test_torture.py": "is about a tool of tests",
     "test_ways.py": "counts calls of whole commands",
     "tuning": "needs Optuna",
+    "workers/test_group_hosts.py": "starts groups of processes",
+    "workers/test_steps.py": "starts groups of processes",
 }
 """Files and folders that are left out without --all, and why; single tests have the mark `everything`."""
 

@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 import pytest
 
-from relatum.errors import SettingError, UnknownNameError
 from relatum.synth import PRESETS, SynthSettings, find_preset, synthesize
 from support.mistakes import mistake
 
@@ -40,7 +39,6 @@ from support.mistakes import mistake
         "derived=-1",
         "operations={rename=-1}",
         "operations={rename=0}",
-        "operations={renamed=1}",
         "operations=1",
         "depths=[]",
         "depths=[0]",
@@ -59,18 +57,21 @@ from support.mistakes import mistake
     ],
 )
 def test_a_bad_value_is_refused_with_the_name_of_its_setting(change: str) -> None:
-    with pytest.raises(SettingError, match=change.split("=")[0]):
+    with mistake("setting-out-of-range") as caught:
         SynthSettings().changed([change])
+    assert change.split("=")[0] in caught.value.place
 
 
 def test_what_is_no_change_or_no_setting_is_refused() -> None:
     with mistake("bad-option-form"):
         SynthSettings().changed(["derived"])
-    with mistake("setting-out-of-range"):
+    with mistake("setting-out-of-range", place="derived"):
         SynthSettings().changed(["derived=many"])
-    with mistake("unknown-name"):
+    with mistake("unknown-name", nearest=("derived",)):
         SynthSettings().changed(["derive=3"])
-    with pytest.raises(UnknownNameError, match="preset"):
+    with mistake("unknown-name", nearest=("rename",)):
+        SynthSettings().changed(["operations={renamed=1}"])
+    with mistake("unknown-name", kind="preset"):
         find_preset("large")
 
 

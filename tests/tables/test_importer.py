@@ -72,7 +72,10 @@ EXPECTED = [
 ]
 
 
-@pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars", "stream"])
+MORE = [pytest.param(library, marks=pytest.mark.everything) for library in ("pyarrow", "polars", "stream")]
+
+
+@pytest.mark.parametrize("library", ["pandas", *MORE])
 def test_frames_are_read(library: str) -> None:
     if library == "stream":
         arrow = pytest.importorskip("pyarrow")
@@ -96,6 +99,7 @@ def test_frames_are_read(library: str) -> None:
     assert (whole.tables[0].incomplete, whole.tables[0].gaps) == (12, 12)
 
 
+@pytest.mark.everything
 def test_ids_that_pandas_keeps_as_floats_are_whole_numbers() -> None:
     arrow = pytest.importorskip("pyarrow")
     numbers = np.where(np.arange(9000) % 10 == 0, np.nan, np.arange(9000) % 3000)

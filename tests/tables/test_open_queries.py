@@ -190,6 +190,7 @@ def test_a_name_that_a_table_has_is_refused(source: object) -> None:
         read(source, sql={"line": "SELECT 1 AS a, 2 AS b"})
 
 
+@pytest.mark.everything
 def test_queries_read_frames_and_see_texts_for_null_as_null(tmp_path: Path) -> None:
     import pyarrow
 

@@ -236,7 +236,7 @@ def test_a_folder_belongs_to_one_study(tmp_path: Path) -> None:
         require_folder(tmp_path, plan(RATES, epochs=3))
     (tmp_path / "torn").mkdir()
     (tmp_path / "torn" / "study.json").write_text("{")
-    with mistake("no-results"):
+    with mistake("damaged-file"):
         require_folder(tmp_path / "torn", plan(RATES))
     (tmp_path / "torn" / "study.json").write_text("[]")
     with mistake("other-study"):

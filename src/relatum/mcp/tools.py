@@ -174,17 +174,17 @@ class _Tools:
         )
 
     def _answer(self, kind: type[T], work_out: Callable[[], T]) -> RootModel[T]:
-        """Return a resource as its model; a mistake of the caller is one sentence that says what to do."""
+        """Return a resource as its model; a mistake of the caller is one sentence that says what to do, and its code."""
         with self._at_work():
             try:
                 return RootModel[kind](work_out())  # type: ignore[valid-type]  # its schema is that of the dataclass
             except RelatumError as error:
-                raise ToolError(visible(str(error))) from None
+                raise ToolError(f"{visible(str(error))} [{error.code}]") from None
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
         if not self._free.acquire(timeout=_WAIT):
-            raise ToolError("the server is at work for others; try again in a moment")
+            raise ToolError("the server is at work for others; try again in a moment [busy]")
         try:
             yield
         finally:

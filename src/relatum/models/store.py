@@ -70,7 +70,7 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
                 place=folder,
             )
         if config["model"] not in MODELS:
-            raise StoreError("model-of-other-shape", f"unknown model {config['model']!r}", place=folder)
+            raise StoreError("unknown-model", f"unknown model {config['model']!r}", place=folder)
         model_type = MODELS[config["model"]]
         entities = _checked(folder / "entities.txt", config["entities"])
         relations = _checked(folder / "relations.txt", config["relations"]).decode()
@@ -152,7 +152,7 @@ def _tensors(path: Path) -> dict[str, Tensor]:
     stored = read_own_tensors(path, _FORMAT, _VERSION)
     if stored is None:
         path.stat()  # one that is not there is missing, not damaged
-        raise StoreError("other-format", f"damaged, or no parameters of format {_VERSION}", place=path)
+        raise StoreError("damaged-file", f"damaged, or no parameters of format {_VERSION}", place=path)
     return stored[0]
 
 

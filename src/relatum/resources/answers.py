@@ -299,6 +299,6 @@ def _names(run: Run, question: Question) -> list[str]:
     """Return the whole names of the entities of a fact."""
     if question.open or question.free:
         raise DataError(
-            "nothing-open", f"a fact names an entity for every position of {run.schema[question.relation]}", place=question
+            "gap-in-fact", f"a fact names an entity for every position of {run.schema[question.relation]}", place=question
         )
     return [run.entities[one] for one in run.entities_of(question)[:, 0].tolist()]

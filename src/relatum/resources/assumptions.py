@@ -32,7 +32,7 @@ def facts_assumed(run: Run, facts: Sequence[str]) -> list[Assumed]:
         parsed = parse_question(bounded_text(text, "a fact"), run.schema)
         if parsed.open or parsed.free:
             raise DataError(
-                "not-a-fact",
+                "gap-in-fact",
                 f"a fact to assume names an entity for every position of {run.schema[parsed.relation]}",
                 place=parsed,
             )

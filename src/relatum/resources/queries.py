@@ -103,7 +103,7 @@ def query(run: Run, text: str, k: int = 10, *, new_only: bool = False, seconds: 
     if language == "question":
         return _question(run, text, k, new_only=new_only, seconds=seconds)
     if language == "sql" and new_only:
-        raise SettingError("read-only", "SQL says it in the query, with AND NOT known", place="new_only")
+        raise SettingError("contradictory-options", "SQL says it in the query, with AND NOT known", place="new_only")
     with one_at_a_time(run, "queries", seconds):  # what joins have found out is kept with the run
         if language == "algebra":
             found = run.joined(_parsed(run, text), k, new_only=new_only, seconds=seconds)

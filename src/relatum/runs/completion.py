@@ -94,7 +94,7 @@ def score(run: Trained, question: Question) -> FactScore:
     """Return what the run thinks of a fact."""
     if question.open or question.free:
         raise DataError(
-            "nothing-open",
+            "gap-in-fact",
             f"a fact to score names an entity for every position of {run.schema[question.relation]}",
             place=question,
         )

@@ -84,7 +84,7 @@ def _fact(run: Trained, question: Question) -> Ids:
     """Return the entities of a question that names one at every position of a stored relation."""
     schema = run.schema[question.relation]
     if question.open or question.free:
-        raise DataError("nothing-open", f"a fact to explain names an entity for every position of {schema}", place=question)
+        raise DataError("gap-in-fact", f"a fact to explain names an entity for every position of {schema}", place=question)
     if question.relation in run.definitions:
         raise DataError(
             "defined-relation", f"{question.relation} is a defined relation; explain it as a query", place=question

@@ -317,7 +317,7 @@ def _checked_sizes(path: Path, whole: dict[str, Any]) -> dict[str, dict[str, Any
     except (AttributeError, KeyError, TypeError, ValueError):
         sound = False
     if not sound:
-        raise DataError("not-a-file", "not a file of dataset sizes of this version", place=path)
+        raise DataError("other-format", "not a file of dataset sizes of this version", place=path)
     return sizes
 
 

@@ -15,7 +15,7 @@ from relatum.errors import SettingError
 from relatum.files import read_whole
 from relatum.models import MODELS, canonical_name
 from relatum.models.base import Settings
-from relatum.setting_names import no_such_setting
+from relatum.setting_names import unknown_setting
 from relatum.settings import change_of, rules_of
 from relatum.training.settings import TrainingSettings, needs_facts
 
@@ -133,7 +133,7 @@ class Spec:
             name = model.get("name", "reale") if isinstance(model, Mapping) else "reale"
             settings_types = {"model": MODELS[canonical_name(name)].settings_type, "training": TrainingSettings}
             inside = {each: f"{part}.{each}" for part, kind in settings_types.items() for each in rules_of(kind)}
-            raise no_such_setting(str(unknown[0]), unknown[0], _KEYS, inside)
+            raise unknown_setting(unknown[0], str(unknown[0]), _KEYS, inside)
         for table in _TABLES:
             if not isinstance(given.get(table, {}), Mapping):
                 raise SettingError("setting-out-of-range", f"must be a table, not {given[table]!r}", place=table)
@@ -251,7 +251,7 @@ def _routed(named: Mapping[str, Any], settings_types: Mapping[str, type[Any]]) -
         homes = [part for part, kind in settings_types.items() if name in rules_of(kind)]
         if not homes:
             known = [each for kind in settings_types.values() for each in rules_of(kind)]
-            raise no_such_setting(name, name, [*known, *_KEYS])
+            raise unknown_setting(name, name, [*known, *_KEYS])
         if len(homes) > 1:
             ways = " or ".join(f"{part}={{{name!r}: ...}}" for part in homes)
             raise SettingError("setting-of-both", f"both {' and '.join(homes)} have it", place=name, remedy=f"say {ways}")
@@ -291,7 +291,7 @@ def _build(part: str, settings_types: Mapping[str, type[Any]], begun: Mapping[st
             elsewhere = {
                 each: f"{other}.{each}" for other, its in settings_types.items() if other != part for each in rules_of(its)
             }
-            raise no_such_setting(str(name), f"{part}.{name}", rules_of(kind), elsewhere)
+            raise unknown_setting(f"{part}.{name}", str(name), rules_of(kind), elsewhere)
     if part == "training" and "rows" not in above and needs_facts(above):
         begun = {**begun, "rows": "facts"}  # a recipe's rows give way to what a person wants of training
     return kind(**{**begun, **above})

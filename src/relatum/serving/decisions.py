@@ -140,7 +140,7 @@ class Decisions:
                 (run, decision),
             ).fetchone()
             if found is None:
-                raise DataError("not-decisions", f"there is no decision {decision} on {run} that stands")
+                raise DataError("no-such-decision", f"there is no decision {decision} on {run} that stands")
             self._connection.execute("UPDATE decisions SET undone = ? WHERE id = ?", (time.time(), decision))
         return _decision(found)
 

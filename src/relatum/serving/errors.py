@@ -24,6 +24,20 @@ STATUSES = {
     500: "the server is at fault",
     503: "too much is at work, or the answer takes too long",
 }
+# The codes of what is refused before relatum is asked; docs/serving.md lists them.
+CODES = {
+    400: "bad-request",
+    401: "no-token",
+    403: "forged-request",
+    404: "not-found",
+    405: "wrong-method",
+    409: "not-ready",
+    413: "body-too-long",
+    414: "address-too-long",
+    421: "wrong-host",
+    500: "server-failed",
+    503: "overloaded",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +46,7 @@ class Refusal:
 
     Attributes:
         ok: false; an answer that has this field and is false is a refusal.
-        code: the kind of mistake, as docs/troubleshooting.md lists them.
+        code: the kind of mistake, as docs/troubleshooting.md and docs/serving.md list them.
         error: one sentence: what, where, what to do.
         errors: each thing that is wrong, where there are several; else the same sentence.
         status: the status of HTTP.
@@ -82,13 +96,13 @@ def refusal_of(error: Exception, shown: Callable[[str], str] = str) -> Refusal:
     """
     if isinstance(error, RequestError):
         found = tuple(map(text_of, error.errors or (error.error,)))
-        return Refusal(False, "request", text_of(error.error), found, error.status)
+        return Refusal(False, CODES.get(error.status, "bad-request"), text_of(error.error), found, error.status)
     if isinstance(error, UnknownNameError):
         return _one(404, error.code, shown(str(error)), error.nearest)
     if isinstance(error, RelatumError):
         status = 503 if isinstance(error, BusyError) else 500 if isinstance(error, NumericError | StoreError) else 400
         return _one(status, error.code, shown(str(error)))
-    return _one(500, "server-failed", "the server failed; its log says why")
+    return _one(500, CODES[500], "the server failed; its log says why")
 
 
 def _one(status: int, code: str, error: str, nearest: Sequence[str] = ()) -> Refusal:

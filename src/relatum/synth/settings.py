@@ -102,9 +102,7 @@ class SynthSettings(Checked):
         _check("operations", isinstance(self.operations, Mapping), "must be {operation = weight, ...}", self)
         for name in self.operations:
             if name not in OPERATIONS:
-                raise SettingError(
-                    "impossible-synthetic", f"{UnknownNameError('operation', str(name), OPERATIONS)}", place="operations"
-                )
+                raise UnknownNameError("operation", str(name), OPERATIONS).within("operations")
         weighty = _are_weights(self.operations.values(), zero=True)
         _check("operations", weighty, "must be weights from 0 up, not all 0", self)
         _check("depths", isinstance(self.depths, tuple) and _are_weights(self.depths, zero=True), "must be weights", self)

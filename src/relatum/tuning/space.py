@@ -13,7 +13,7 @@ from typing import Any
 
 from relatum.errors import SettingError
 from relatum.runs.spec import Spec, merged, toml_of
-from relatum.setting_names import no_such_setting
+from relatum.setting_names import unknown_setting
 from relatum.settings import change_of, nested, rules_of
 from relatum.version import __version__
 
@@ -137,7 +137,7 @@ def _type_of(path: str, base: Spec) -> type:
         raise SettingError("bad-search", "only settings of model and training can be searched", place=f"search {path}")
     rules = rules_of(type(base.settings if table == "model" else base.training))
     if key not in rules:
-        raise no_such_setting(key, path, rules)
+        raise unknown_setting(path, key, rules)
     return rules[key].type
 
 
