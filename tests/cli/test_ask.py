@@ -166,7 +166,7 @@ MISTAKES: list[tuple[tuple[str, ...], str, str]] = [
     (("complete", "RUN", "sold"), "syntax", "column 5"),
     (("complete", "RUN", "buyer(drew, ?)", "-k", "0"), "usage", ""),
     (("complete", "RUN"), "nothing-asked", ""),
-    (("score", "RUN", "sold(drew, ?, book)"), "nothing-open", ""),
+    (("score", "RUN", "sold(drew, ?, book)"), "gap-in-fact", ""),
     (("score", "RUN", "buyer(drew, tv)", "buyer(drew, tvv)"), "unknown-name", "'tv'"),
     (("score", "RUN", "buyers(drew, tv)"), "unknown-name", "'buyer'"),
     (("score", "RUN"), "usage", ""),

@@ -99,5 +99,5 @@ def test_a_missing_file_a_bad_seed_and_a_taken_place_are_refused(
     run: Relatum, trained: str, new_facts: str, tmp_path: Path
 ) -> None:
     assert code_of(run("update", trained, str(tmp_path / "no.txt"))[2]) == "no-such-file"
-    assert code_of(run("update", trained, new_facts, "--seed", "-1")[2]) == "setting-out-of-range"
+    assert code_of(run("update", trained, new_facts, "--seed", "-1")[2]) == "usage"
     assert code_of(run("update", trained, new_facts, "--out", str(tmp_path))[2]) == "directory-not-empty"

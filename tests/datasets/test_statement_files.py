@@ -90,7 +90,7 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("sold\tdrew\talex\n")
     with mistake("option-not-for-data"):
         load(tmp_path, min_count=5)
-    with mistake("option-not-for-data"):
+    with mistake("setting-out-of-range"):
         load(tmp_path, min_count=-1)
     with mistake("registered-layout"):
         load("example", statements="wd50k")

@@ -150,7 +150,7 @@ def test_a_damaged_archive_is_one_clean_error(content: bytes, path: Path) -> Non
 def test_a_file_without_line_ends_does_not_fill_the_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_lines, "LONGEST_LINE", 1 << 10)
     monkeypatch.setattr(text_lines, "CHUNK_BYTES", 1 << 8)
-    with mistake("not-a-file"):
+    with mistake("line-too-long"):
         read(gzip.compress(b"x" * (1 << 20)), path)
 
 

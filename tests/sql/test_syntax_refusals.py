@@ -328,8 +328,8 @@ def test_what_is_not_there_is_refused_in_one_line_where_it_stands(query: str, re
         parse_sql(query.replace(MARK, ""), SHOP)
     error = caught.value
     assert "\n" not in str(error)
-    assert reason in error.reason
-    assert str(error) == f"line {error.line}, column {error.column}: {error.reason}"
+    assert reason in str(error)
+    assert error.place == f"line {error.line}, column {error.column}"
     assert (error.line, error.column) == (len(before), len(before[-1]) + 1), error
 
 

@@ -165,7 +165,7 @@ def test_a_query_reaches_no_other_file_nor_the_network(source: object, tmp_path:
     other = tmp_path / "secret.csv"
     other.write_text("a,b\nhidden,1\nhidden,2\n")
     secret_variable = duckdb.sql("SELECT 'hidden' AS a")  # noqa: F841
-    with mistake("database-refused") as caught:
+    with mistake("bad-query") as caught:
         read(source, sql={"q": f"SELECT * FROM {rows.format(other)}"})  # noqa: S608
     assert "hidden" not in str(caught.value)
 

@@ -106,7 +106,8 @@ class Scope:
             return self.refusals.at(wanted.at, reason, "unknown-name", remedy=f"leave it out, or say WHERE {condition}")
         unknown = UnknownNameError("column", name.text, dict.fromkeys(known))
         if name.quoted and not matching(name, known):
-            unknown.reason += " (double quotes are for names, single ones for values)"
+            quotes = "double quotes are for names, single ones for values"
+            unknown.remedy = "; ".join(filter(None, (unknown.remedy, quotes)))
             return self.refusals.of(wanted.at, unknown)
         scope: Scope | None = self
         while scope is not None:
