@@ -143,9 +143,9 @@ def test_it_is_kept_with_the_run_and_found_by_the_facts_of_one_that_has_none(run
     assert [list(without.complete(question, coverage=0.9)) for question in asked] == wanted
     assert without.answer_sets_by_facts is not None
     assert without.answer_sets_by_facts.to_json() == json.loads(before)
-    for text in ("[1, 2", '{"version": 1}', '{"version": 7}'):
+    for text, code in (("[1, 2", "damaged-file"), ('{"version": 1}', "damaged-file"), ('{"version": 7}', "other-format")):
         path.write_text(text)
-        with mistake("damaged-file"):
+        with mistake(code):
             Run.load(folder).complete("lives(p3, ?)", coverage=0.9)
 
 

@@ -225,10 +225,18 @@ def test_what_cannot_be_defined_is_refused_and_nothing_is_written(run: Run, name
     assert not (run.folder / "definitions.json").exists()
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"format": "x", "version": 1, "definitions": []}', '{"definitions": 3}'])
-def test_damaged_definitions_are_refused(run: Run, content: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ("{", "damaged-file"),
+        ("[]", "damaged-file"),
+        ('{"definitions": 3}', "damaged-file"),
+        ('{"format": "x", "version": 1, "definitions": []}', "other-format"),
+    ],
+)
+def test_damaged_definitions_are_refused(run: Run, content: str, code: str) -> None:
     (run.folder / "definitions.json").write_text(content)
-    with mistake("damaged-file"):
+    with mistake(code):
         Run.load(run.folder)
 
 

@@ -32,6 +32,7 @@ from relatum.inference.scoring import CandidateScorer, EvidenceSource
 from relatum.models.ops import one_torch_thread
 
 _VERSION = 1
+_PLACE = "calibration of new facts"
 _TERMS = ("lowest", "mean", "best", "unanswered", "answers", "unnamed")
 _START = (0.5, 0.0, 0.5, -1.0, 0.0, 1.0)
 _CANDIDATES = 4_000  # that the weights are fitted on, the most likely ones
@@ -127,25 +128,21 @@ class NewFactCalibration:
     def from_json(cls, data: Mapping[str, Any], schema: Schema) -> NewFactCalibration:
         """Return the calibration for the relations of a schema from plain data; anything else is refused."""
         if not isinstance(data, Mapping):
-            raise DataError("damaged-file", "calibration of new facts: must be a JSON object")
+            raise DataError("damaged-file", "must be a JSON object", place=_PLACE)
         if data.get("version") != _VERSION or data.get("terms") != list(_TERMS):
             version = data.get("version")
-            raise DataError(
-                "other-format", f"calibration of new facts: version {version!r} is unknown; this relatum reads {_VERSION}"
-            )
+            raise DataError("other-format", f"version {version!r} is unknown; this relatum reads {_VERSION}", place=_PLACE)
         try:
             weights, offsets, unnamed = (np.array(data[name], np.float64) for name in _LISTS)
             valid, test = (float(data[name]) for name in _NUMBERS)
         except (KeyError, TypeError, ValueError):
             names = ", ".join((*_LISTS, *_NUMBERS))
-            raise DataError("damaged-file", f"calibration of new facts: must hold the numbers {names}") from None
+            raise DataError("damaged-file", f"must hold the numbers {names}", place=_PLACE) from None
         if weights.shape != (len(_TERMS),) or offsets.shape != (len(schema),) or unnamed.shape != offsets.shape:
-            raise DataError("damaged-file", f"calibration of new facts: must be about {len(schema)} relations")
+            raise DataError("damaged-file", f"must be about {len(schema)} relations", place=_PLACE)
         shares = ((unnamed > 0) & (unnamed <= 1)).all() and valid > 0 and test >= 0 and valid + test < 1
         if not (np.isfinite(weights).all() and np.isfinite(offsets).all() and shares):
-            raise DataError(
-                "damaged-file", "calibration of new facts: numbers must be finite, and what is known of the truth a share"
-            )
+            raise DataError("damaged-file", "numbers must be finite, and what is known of the truth a share", place=_PLACE)
         return cls(weights, offsets, unnamed, valid, test)
 
 
