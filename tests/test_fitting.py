@@ -34,6 +34,7 @@ def test_logistic_regression_ends_without_a_slope(seed: int, strength: float, so
     np.testing.assert_allclose(slopes, 0, atol=1e-4)
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize("seed", range(4))
 def test_logistic_regression_agrees_with_scikit_learn(seed: int) -> None:
     model = pytest.importorskip("sklearn.linear_model").LogisticRegression(C=0.5, fit_intercept=False, tol=1e-10)

@@ -10,6 +10,7 @@ TESTS = Path(__file__).parents[1]
 
 ALL_ONLY = {
     "cli/test_demo.py": "is make demo",
+    "cli/test_paper_tables.py": "needs matplotlib",
     "cli/test_run_jobs.py": "starts and kills processes",
     "cli/test_serve.py": "starts servers",
     "cli/test_streams.py": "starts processes with closed and full streams",
