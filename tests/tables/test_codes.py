@@ -10,7 +10,7 @@ import pytest
 from relatum.arrays import Int64
 from relatum.tables import Imported, read
 from relatum.tables.codes import is_code
-from relatum.tables.profile import is_called_like_code
+from relatum.tables.columns import is_called_like_code
 from support.small_tables import csv_of
 
 ROWS, RNG = 4000, np.random.default_rng(3)

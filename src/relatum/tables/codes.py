@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from relatum.arrays import Bool, Float64, Int64
+from relatum.tables.columns import Profile
 from relatum.tables.engine import Workspace
-from relatum.tables.profile import Profile
 from relatum.tables.staging import Staged
 
 _FEW = 32  # different numbers up to which each is an entity anyhow

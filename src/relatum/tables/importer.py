@@ -18,24 +18,20 @@ from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, RelatumWarning
 from relatum.files import sha256_of
 from relatum.progress import progress
-from relatum.tables.cells import CellColumn, cell_columns, number_cells, read_labels
+from relatum.tables.cells import CellColumn, NumberedTable, cell_columns, cut_on_train, number_cells, read_labels
 from relatum.tables.codes import find_codes
-from relatum.tables.columns import ColumnPlan, plan_columns
-from relatum.tables.dependencies import find_dependencies
+from relatum.tables.columns import ColumnPlan, labels_of, plan_columns
 from relatum.tables.engine import Workspace
 from relatum.tables.facts import HeldOutCells, TableFacts, facts_of, one_part_per_fact, relations_of, split_of
-from relatum.tables.foreign_keys import EntityTypes
 from relatum.tables.keys import LinkOffer, link_offers, missing_targets, with_composite_key, with_found_key
-from relatum.tables.label_columns import labels_of
-from relatum.tables.null_text import null_hint, null_like
 from relatum.tables.open import open_sources, require_libraries
-from relatum.tables.options import Choices, ImportOptions, full_name
-from relatum.tables.shapes import MOST_ROLES, TableShape, shape_of
+from relatum.tables.options import Choices, EntityTypes, ImportOptions, full_name
+from relatum.tables.shapes import MOST_ROLES, TableShape, find_dependencies, shape_of
 from relatum.tables.source import Source, SourceTable
 from relatum.tables.staging import Staged, distinct_together, stage
 from relatum.tables.summary import Imported, TableRecord, column_records, table_record
 from relatum.tables.time_split import latest, latest_of_each, parts_by_time, read_times, times_through
-from relatum.tables.train_bins import NumberedTable, cut_on_train
+from relatum.tables.values import null_hint, null_like
 from relatum.tables.vector_files import VectorRecord, read_vectors
 
 

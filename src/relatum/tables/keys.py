@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.arrays import Int64
+from relatum.tables.columns import Profile, is_called_like_code, is_called_like_key, is_called_like_year
 from relatum.tables.engine import Workspace
-from relatum.tables.foreign_keys import EntityTypes
-from relatum.tables.options import ColumnRef, full_name
-from relatum.tables.profile import Profile, is_called_like_code, is_called_like_key, is_called_like_year
+from relatum.tables.options import ColumnRef, EntityTypes, full_name
 from relatum.tables.staging import Staged
 from relatum.tables.values import text_of
 

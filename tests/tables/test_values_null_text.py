@@ -10,7 +10,7 @@ import pytest
 
 from relatum.tables import ColumnRecord, Imported, read
 from relatum.tables.engine import Workspace
-from relatum.tables.null_text import null_hint, null_like
+from relatum.tables.values import null_hint, null_like
 
 VALUES = ["NA" if n % 5 == 0 else " n/a " if n % 7 == 0 else str(n % 3) for n in range(60)]
 NULLS = sum(not value.isdigit() for value in VALUES)

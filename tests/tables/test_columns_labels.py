@@ -9,8 +9,7 @@ import pytest
 
 from relatum.data.labels import Labels
 from relatum.tables import read
-from relatum.tables.label_columns import is_called_like_label, labels_of, words_of
-from relatum.tables.profile import Profile
+from relatum.tables.columns import Profile, is_called_like_label, labels_of, words_of
 from relatum.tables.source import SourceColumn, SourceTable
 from support.small_tables import sqlite_of
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from relatum.data.row_store import Dependency
 from relatum.data.vocabulary import Ids
 from relatum.tables import read
-from relatum.tables.dependencies import find_dependencies
+from relatum.tables.shapes import find_dependencies
 from support.small_tables import csv_of
 
 Cell = int | None
