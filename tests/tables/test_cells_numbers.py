@@ -18,9 +18,8 @@ from relatum.data.name_lines import NameLines
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.tables import cells as cells_module
 from relatum.tables import importer, read
-from relatum.tables.cells import CellColumn, number_cells
+from relatum.tables.cells import NumberedTable, name_of, number_cells
 from relatum.tables.engine import Workspace
-from relatum.tables.staging import Staged
 from support.mistakes import mistake
 
 TEXTS = ["a", "A", "ä", "a b", " a", "a ", "", " ", "\u3000", "\t", "x\ty", "x␉y", "l\nm", "r\r", "0", "-0", "007", "1.0"]
@@ -47,18 +46,20 @@ VALUES = {
 }
 
 
-def numbered_one_by_one(workspace: Workspace, tables: list[tuple[Staged, list[CellColumn]]]) -> tuple[Vocabulary, list[Ids]]:
-    """Return what `number_cells` does, by way of the name of every cell."""
-    texts = [
-        [[row[0] for row in workspace.rows(f"SELECT {one.text} FROM {staged.view}")] for one in listed]  # noqa: S608
-        for staged, listed in tables
-    ]
+def numbered_one_by_one(
+    workspace: Workspace, tables: list[NumberedTable], null_is_value: bool
+) -> tuple[Vocabulary, list[Ids]]:
+    """Return what `number_cells` finds, by way of the name of every cell."""
+    texts = []
+    for one in tables:
+        sql = (name_of(one.staged, column, null_is_value) for column in one.columns)
+        texts.append([[row[0] for row in workspace.rows(f"SELECT {name} FROM {one.staged.view}")] for name in sql])  # noqa: S608
     names = Vocabulary(sorted({name for table in texts for column in table for name in column if name is not None}))
     numbers = {None: -1} | {name: number for number, name in enumerate(names)}
     cells = []
-    for (staged, listed), table in zip(tables, texts, strict=True):
+    for one, table in zip(tables, texts, strict=True):
         found = np.array([[numbers[name] for name in column] for column in table], np.int32)
-        cells.append(found.reshape(len(listed), staged.rows))
+        cells.append(found.reshape(len(one.columns), one.staged.rows))
     return names, cells
 
 
@@ -74,14 +75,14 @@ def check(kinds: list[str], rows: list[tuple[object, ...]], options: dict[str, o
             patch.setattr(cells_module, "_LINES", 3)
         compared = []
 
-        def both(workspace: Workspace, tables: list[tuple[Staged, list[CellColumn]]]) -> tuple[Vocabulary, list[Ids]]:
-            wanted = numbered_one_by_one(workspace, tables)
-            found = number_cells(workspace, tables)
-            assert found[0] == wanted[0]
-            assert [one.tolist() for one in found[1]] == [one.tolist() for one in wanted[1]]
-            assert all(one.dtype == np.int32 for one in found[1])
-            assert isinstance(found[0].names, NameLines) == (many and len(found[0]) > 1)
-            compared.append(len(found[0]))
+        def both(workspace: Workspace, tables: list[NumberedTable], null_is_value: bool) -> Vocabulary:
+            names, cells = numbered_one_by_one(workspace, tables, null_is_value)
+            found = number_cells(workspace, tables, null_is_value)
+            assert found == names
+            assert [one.cells.tolist() for one in tables] == [one.tolist() for one in cells]
+            assert all(one.cells.dtype == np.int32 for one in tables)
+            assert isinstance(found.names, NameLines) == (many and len(found) > 1)
+            compared.append(len(found))
             return found
 
         patch.setattr(importer, "number_cells", both)

@@ -97,9 +97,8 @@ class ImportOptions(Checked):
                 raise SettingError("setting-out-of-range", "must be a list of names, not one text", place=name)
         for name, shape in self.shapes.items():
             if shape not in SHAPES:
-                raise SettingError(
-                    "setting-out-of-range", f"{name}: must be one of {', '.join(SHAPES)}, not {shape!r}", place="shapes"
-                )
+                reason = f"{name}: must be one of {', '.join(SHAPES)}, not {shape!r}"
+                raise SettingError("setting-out-of-range", reason, place="shapes")
         if self.time_per is not None and self.time is None:
             raise SettingError(
                 "bad-time-column", "there is no column of times", place="time_per", remedy="say which with time"
@@ -112,9 +111,8 @@ class ImportOptions(Checked):
             )
         for name, count in self.bins_by_column.items():
             if not isinstance(count, int) or not 2 <= count <= 1000:
-                raise SettingError(
-                    "setting-out-of-range", f"{name}: must be a whole number from 2 to 1000, not {count!r}", place="bins"
-                )
+                reason = f"{name}: must be a whole number from 2 to 1000, not {count!r}"
+                raise SettingError("setting-out-of-range", reason, place="bins")
 
     @property
     def bins_by_column(self) -> Mapping[str, int]:
@@ -176,16 +174,12 @@ class Choices:
                 raise SettingError("not-chosen", f"table {name!r} has options but is not among the tables chosen")
         for name, shape in self.shapes.items():
             if name in self.columns and shape != "fact":
-                raise SettingError(
-                    "not-chosen",
-                    "its columns are chosen, so that its rows are facts over these",
-                    place=f"shape {name}={shape}",
-                )
+                reason = "its columns are chosen, so that its rows are facts over these"
+                raise SettingError("not-chosen", reason, place=f"shape {name}={shape}")
         for table_name, column_name in sorted(self.keep):
             if column_name not in self.columns.get(table_name, [column_name]):
-                raise SettingError(
-                    "not-chosen", "kept, but not among the columns chosen", place=f"{table_name}.{column_name}"
-                )
+                place = full_name((table_name, column_name))
+                raise SettingError("not-chosen", "kept, but not among the columns chosen", place=place)
         for ref in sorted(self.keep & self.drop):
             raise SettingError("contradictory-options", "both kept and dropped", place=full_name(ref))
 
@@ -226,12 +220,8 @@ class Choices:
         if what in self._tables:
             key = self._tables[what].primary_key
             if len(key) != 1:
-                raise DataError(
-                    "bad-link",
-                    f"table {what!r} has no primary key of one column",
-                    place=f"link {name}={what}",
-                    remedy=f"say {what}.COLUMN",
-                )
+                reason = f"table {what!r} has no primary key of one column"
+                raise DataError("bad-link", reason, place=f"link {name}={what}", remedy=f"say {what}.COLUMN")
             return what, key[0]
         # The name of a table may hold dots, as `hr.people` does: the longest that is there counts.
         dots = [index for index, character in enumerate(what) if character == "."]
@@ -239,9 +229,8 @@ class Choices:
             if (table := self._tables.get(what[:dot])) is not None:
                 raise UnknownNameError(f"column of {table.name}", what[dot + 1 :], [each.name for each in table.columns])
         if ":" in what or not what.strip():
-            raise SettingError(
-                "bad-link", "the name of a kind of entities holds no colon and is not blank", place=f"link {name}={what}"
-            )
+            reason = "the name of a kind of entities holds no colon and is not blank"
+            raise SettingError("bad-link", reason, place=f"link {name}={what}")
         return what
 
 

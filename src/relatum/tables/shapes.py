@@ -46,6 +46,9 @@ class TableShape:
     notes: Mapping[str, str]
 
 
+NO_SHAPE = TableShape("fact", "", None, (), (), {})  # as long as nobody has looked
+
+
 def shape_of(
     table: SourceTable,
     plans: Mapping[str, ColumnPlan],
