@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from relatum.data.hypergraph import Split
 from relatum.tables import Imported
+from relatum.tables.table import Value
 
 
 def sqlite_of(path: Path, script: str, **rows: Sequence[Sequence[object]]) -> Path:
@@ -49,3 +51,19 @@ def rows_of(split: Split, table: str) -> list[dict[str, str | None]]:
         dict(zip(heads, (split.rows.names[cell] if cell >= 0 else None for cell in row), strict=True))
         for row in kept.cells.T.tolist()
     ]
+
+
+class Acting(Sequence[Value]):
+    """Values of a column; as the one at a place is taken something happens, once: Ctrl-C, or what another program does."""
+
+    def __init__(self, values: Sequence[Value], act: Callable[[], object], at: int = 1) -> None:
+        self._values, self._act, self._at = values, act, at
+
+    def __getitem__(self, place: Any) -> Any:
+        if place == self._at:
+            self._at = -1
+            self._act()
+        return self._values[place]
+
+    def __len__(self) -> int:
+        return len(self._values)
