@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from relatum.data.hypergraph import Split
+from relatum.data.row_store import RowStore
 from relatum.tables import Imported
+from relatum.tables.engine import Workspace
+from relatum.tables.open import open_sources
+from relatum.tables.options import ImportOptions
+from relatum.tables.source import SourceTable
 from relatum.tables.table import Value
 
 
@@ -42,15 +47,37 @@ def relations(imported: Imported) -> list[str]:
     return [str(relation) for relation in imported.split.schema]
 
 
+def store_of(split: Split) -> RowStore:
+    """Return the rows that an import kept."""
+    assert split.rows is not None
+    return split.rows
+
+
 def rows_of(split: Split, table: str) -> list[dict[str, str | None]]:
     """Return the rows of a table that an import kept, as the names of entities by column; None is a gap."""
-    assert split.rows is not None
-    kept = split.rows[table]
+    store = store_of(split)
+    kept = store[table]
     heads = [column.name for column in kept.schema.columns]
     return [
-        dict(zip(heads, (split.rows.names[cell] if cell >= 0 else None for cell in row), strict=True))
+        dict(zip(heads, (store.names[cell] if cell >= 0 else None for cell in row), strict=True))
         for row in kept.cells.T.tolist()
     ]
+
+
+def tables_of(given: object, **options: bool) -> dict[str, SourceTable]:
+    """Return what a source tells of its tables, by name."""
+    with Workspace() as workspace, open_sources(given, workspace, ImportOptions(**options)) as found:
+        return {name: table for name, (_, table) in found.items()}
+
+
+def staged(given: object, name: str, *, text: bool = False, views: bool = False) -> list[tuple[object, ...]]:
+    """Return the readable columns of a table as they are in the workspace, sorted, or as `text` in the order of the rows."""
+    with Workspace() as workspace, open_sources(given, workspace, ImportOptions(views=views)) as found:
+        source, table = found[name]
+        columns = [column for column in table.columns if column.kind != "unreadable"]
+        source.stage(table, columns, "seen")
+        chosen = ", ".join(f"c{index}" for index in range(len(columns)))
+        return workspace.rows("FROM seen_text" if text else f"SELECT {chosen} FROM seen ORDER BY ALL")  # noqa: S608
 
 
 class Acting(Sequence[Value]):

@@ -15,19 +15,17 @@ from hypothesis import strategies as st
 
 from relatum.data.row_store import Bins, RowTable
 from relatum.tables import Imported, read
-from support.small_tables import csv_of, rows_of
+from support.small_tables import csv_of, rows_of, store_of
 
 
 def bins_of(imported: Imported, table: str, column: str) -> Bins:
-    assert imported.split.rows is not None
-    bins = imported.split.rows[table].schema.column(column).bins
+    bins = store_of(imported.split)[table].schema.column(column).bins
     assert bins is not None
     return bins
 
 
 def table_of(imported: Imported, table: str) -> RowTable:
-    assert imported.split.rows is not None
-    return imported.split.rows[table]
+    return store_of(imported.split)[table]
 
 
 def check_bins(values: list[float | None], names: list[str | None], bins: Bins, prefix: str) -> None:
@@ -137,7 +135,6 @@ def test_many_rows_and_columns_keep_their_order(tmp_path: Path) -> None:
     path = csv_of(tmp_path / "t.csv", [f"c{n}" for n in range(70)], ([f"v{one}" for one in row] for row in cells.tolist()))
     imported = read(path)
     kept = table_of(imported, "t")
-    assert imported.split.rows is not None
-    names = np.array(imported.split.rows.names.names)
+    names = np.array(store_of(imported.split).names.names)
     for index in (0, 33, 63, 64, 69):
         assert names[kept.column(f"c{index}")].tolist() == [f"t.c{index}:v{one}" for one in cells[:, index].tolist()]

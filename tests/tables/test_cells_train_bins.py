@@ -11,7 +11,7 @@ import pytest
 
 from relatum.data.row_store import RowTable
 from relatum.tables import Imported, read
-from support.small_tables import all_facts, csv_of
+from support.small_tables import all_facts, csv_of, store_of
 
 ROWS = 400
 PRICES = np.random.default_rng(5).lognormal(3, 1, ROWS).round(2).tolist()
@@ -24,8 +24,7 @@ def imported(tmp_path: Path, **options: Any) -> Imported:
 
 
 def items(found: Imported) -> RowTable:
-    assert found.split.rows is not None
-    return found.split.rows["items"]
+    return store_of(found.split)["items"]
 
 
 def edges(values: list[Any], count: int) -> list[Any]:
@@ -79,8 +78,7 @@ def test_held_out_values_beyond_all_others_fall_into_the_outer_groups(tmp_path: 
     bins = table.schema.column("price").bins
     assert bins is not None
     assert float(bins.greatest[-1]) < 0.9**2 * ROWS**2
-    assert found.split.rows is not None
-    assert found.split.rows.names[int(table.column("price")[-1])] == f"items.price:{bins.names[-1]}"
+    assert store_of(found.split).names[int(table.column("price")[-1])] == f"items.price:{bins.names[-1]}"
     assert table.parts[table.schema.index("price"), -1] == 2
 
 
@@ -90,9 +88,8 @@ def test_facts_that_become_the_same_are_in_one_part(tmp_path: Path) -> None:
     path = csv_of(tmp_path / "sales.csv", ("item", "buyer", "price"), rows)
     found = read(path, columns={"sales": ["item", "buyer", "price"]}, bins={"price": 6}, valid=0.2, test=0.2)
     facts = all_facts(found)  # which refuses one that is in two parts
-    assert found.split.rows is not None
-    table = found.split.rows["sales"]
-    names = found.split.rows.names
+    table = store_of(found.split)["sales"]
+    names = store_of(found.split).names
     assert facts == {("sales", *(names[cell] for cell in row)) for row in table.cells.T.tolist()}
     for number, part in enumerate(found.split.parts.values()):
         chosen = table.cells[:, table.parts[0] == number].T.tolist()

@@ -11,7 +11,7 @@ import pytest
 
 from relatum.datasets.load import load
 from relatum.tables import Imported, read
-from support.small_tables import all_facts, csv_of, sqlite_of
+from support.small_tables import all_facts, csv_of, sqlite_of, store_of
 
 
 @pytest.fixture(scope="module")
@@ -152,8 +152,7 @@ def test_a_column_is_numbers_only_if_all_of_it_is_and_none_loses_digits(tmp_path
         "when": "timestamp",
     }
     assert imported.tables[0].gaps == 1667
-    assert imported.split.rows is not None
-    names = set(imported.split.rows.names)
+    names = set(store_of(imported.split).names)
     assert {
         "n.small:0.0072992700729927005",
         "n.small:1e-07",
@@ -187,8 +186,7 @@ def test_what_is_written_is_what_was_read_and_says_where_it_came_from(sales: Pat
 
 def labels(imported: Imported) -> tuple[str, tuple[str, ...] | None]:
     """Return the columns that have what rows of `t` are called, and what they are called."""
-    assert imported.split.rows is not None
-    found = imported.split.rows["t"]
+    found = store_of(imported.split)["t"]
     return " ".join(found.schema.label), found.labels
 
 

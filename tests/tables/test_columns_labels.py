@@ -11,7 +11,7 @@ from relatum.data.labels import Labels
 from relatum.tables import read
 from relatum.tables.columns import Profile, is_called_like_label, labels_of, words_of
 from relatum.tables.source import SourceColumn, SourceTable
-from support.small_tables import sqlite_of
+from support.small_tables import sqlite_of, store_of
 
 
 def found(table: str, together: int = 100, **distinct: int) -> tuple[str, ...]:
@@ -97,9 +97,8 @@ def test_two_people_of_one_name_are_shown_with_it_and_told_apart_in_questions(tm
         "nameFirst": "label",
         "bats": "entities",
     }
-    assert imported.split.rows is not None
-    assert imported.split.rows["people"].schema.label == ("nameFirst", "nameLast")
-    labels = Labels(imported.split.rows)
+    assert store_of(imported.split)["people"].schema.label == ("nameFirst", "nameLast")
+    labels = Labels(store_of(imported.split))
     assert labels.of("people:p3") == "Joe Last1"
     assert labels.named("Ann Sole") == ["people:p12"]
     assert labels.named("Joe Last1") == ["people:p2", "people:p3"]

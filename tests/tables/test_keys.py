@@ -9,7 +9,7 @@ import pytest
 
 from relatum.tables import Imported, read
 from relatum.tables.keys import find_key
-from support.small_tables import all_facts, csv_of, relations, sqlite_of
+from support.small_tables import all_facts, csv_of, relations, sqlite_of, store_of
 
 
 def keys(imported: Imported) -> dict[str, str]:
@@ -94,10 +94,9 @@ def test_links_that_are_found_can_be_taken_all_at_once(airport: list[Path]) -> N
     assert types["flights", "gate"] != types["planes", "gate"]  # numbers from 1 up are in most tables
     shapes = {record.table: (record.shape, record.note) for record in imported.tables}
     assert shapes["planes"] == ("entity", "its key tailnum is referred to by flights")
-    assert imported.split.rows is not None
-    references = {(one.columns, one.table, one.targets) for one in imported.split.rows["flights"].schema.references}
+    references = {(one.columns, one.table, one.targets) for one in store_of(imported.split)["flights"].schema.references}
     assert references == {(("carrier",), "airlines", ("carrier",)), (("tailnum",), "planes", ("tailnum",))}
-    assert imported.split.rows["airlines"].schema.label == ("name",)
+    assert store_of(imported.split)["airlines"].schema.label == ("name",)
     why = {record.column: record.why for record in imported.columns if record.table == "flights"}
     assert why["tailnum"] == "refers to planes.tailnum; 1 value has no row in planes.tailnum"
     by_hand = read(airport, links={"flights.carrier": "airlines.carrier", "flights.tailnum": "planes.tailnum"})
@@ -200,9 +199,8 @@ def test_readings_are_known_by_station_and_hour(tmp_path: Path) -> None:
     why = {one.column: (one.outcome, one.why) for one in imported.columns}
     assert why["time_hour"][0] == "bins"
     assert why["time_hour"][1].endswith("part of the key, in groups")
-    assert imported.split.rows is not None
-    assert imported.split.rows["t"].schema.keys == (("station", "time_hour"),)
-    assert imported.split.rows.keys == {}  # groups of hours tell no rows apart
+    assert store_of(imported.split)["t"].schema.keys == (("station", "time_hour"),)
+    assert store_of(imported.split).keys == {}  # groups of hours tell no rows apart
     gap = [(None, *row[1:]) if n == 7 else row for n, row in enumerate(rows)]
     assert note(read(csv_of(tmp_path / "t.csv", heads, gap))) == "no column is a key"
     assert note(read(csv_of(tmp_path / "t.csv", heads, [*rows, rows[5]]))) == "no column is a key"
@@ -215,5 +213,4 @@ def test_measures_are_no_part_of_a_key(tmp_path: Path) -> None:
     assert note(imported) == "no column is a key"
     called = read(csv_of(tmp_path / "t.csv", ("station", "pressure_id", "humid", "kind"), rows))
     assert note(called) == "its key is station and pressure_id, found in its values"
-    assert called.split.rows is not None
-    assert called.split.rows.keys == {"t": ((0, 1),)}
+    assert store_of(called.split).keys == {"t": ((0, 1),)}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from relatum.errors import RelatumWarning
 from relatum.tables import Imported, read
 from support.mistakes import mistake
-from support.small_tables import all_facts, csv_of, relations, rows_of, sqlite_of
+from support.small_tables import all_facts, csv_of, relations, rows_of, sqlite_of, store_of
 
 ITEMS = "CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT, category TEXT, weight REAL);"
 BUYERS = "CREATE TABLE buyers (id INTEGER PRIMARY KEY, city TEXT);"
@@ -90,8 +91,7 @@ def test_the_same_event_with_few_columns_is_a_fact_alone(tmp_path: Path) -> None
     imported = read(path)
     assert shape(imported, "sales")[0] == "fact"
     assert str(imported.split.schema["sales"]) == "sales(item, buyer)"
-    assert imported.split.rows is not None
-    assert imported.split.rows["sales"].schema.row_key == "id"
+    assert store_of(imported.split)["sales"].schema.row_key == "id"
     assert [row["id"] for row in rows_of(imported.split, "sales")] == [f"sales:{row[0]}" for row in rows]
 
 
@@ -174,17 +174,17 @@ def test_a_shape_can_be_chosen(shop: Path, wanted: str, expected: list[str]) -> 
 
 def test_a_shape_that_cannot_be_is_refused(shop: Path, tmp_path: Path) -> None:
     loose = csv_of(tmp_path / "loose.csv", ("a", "b"), [(n % 3, n % 4) for n in range(24)])
-    for wanted in ("entity", "both"):
-        with mistake("no-row-key"):
-            read(loose, shapes={"loose": wanted})
-    with mistake("no-row-key"):
-        read(shop, tables=["items"], shapes={"items": "entity"}, drop=["items.id"])
-    with mistake("not-chosen"):
-        read(loose, shapes={"loose": "both"}, columns={"loose": ["a", "b"]})
-    with mistake("not-chosen"):
-        read(shop, tables=["items"], shapes={"sales": "fact"})
-    with mistake("setting-out-of-range"):
-        read(loose, shapes={"loose": "row"})
+    wrong: list[tuple[str, Path, dict[str, Any]]] = [
+        ("no-row-key", loose, {"shapes": {"loose": "entity"}}),
+        ("no-row-key", loose, {"shapes": {"loose": "both"}}),
+        ("no-row-key", shop, {"tables": ["items"], "shapes": {"items": "entity"}, "drop": ["items.id"]}),
+        ("not-chosen", loose, {"shapes": {"loose": "both"}, "columns": {"loose": ["a", "b"]}}),
+        ("not-chosen", shop, {"tables": ["items"], "shapes": {"sales": "fact"}}),
+        ("setting-out-of-range", loose, {"shapes": {"loose": "row"}}),
+    ]
+    for code, path, options in wrong:
+        with mistake(code):
+            read(path, **options)
 
 
 def test_a_key_in_groups_is_no_key(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from relatum.data.row_store import Dependency
 from relatum.data.vocabulary import Ids
 from relatum.tables import read
 from relatum.tables.shapes import find_dependencies
-from support.small_tables import csv_of
+from support.small_tables import csv_of, store_of
 
 Cell = int | None
 
@@ -128,6 +128,5 @@ def test_a_sample_finds_what_all_rows_say() -> None:
 def test_an_import_keeps_them_with_the_rows(tmp_path: Path) -> None:
     rows = [(n, f"city {n % 12}", f"land {n % 12 % 4}", f"a{n * 7 % 5}") for n in range(120)]
     imported = read(csv_of(tmp_path / "t.csv", ("id", "city", "country", "x"), rows))
-    assert imported.split.rows is not None
-    (one,) = imported.split.rows["t"].schema.dependencies
+    (one,) = store_of(imported.split)["t"].schema.dependencies
     assert (one.columns, one.determines, one.share, one.rows) == (("city",), "country", 1.0, 120)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from relatum import read
-from relatum.data.vocabulary import Ids
 from relatum.tables import Imported
-from relatum.tables.time_split import latest_of_each, times_through
+from relatum.tables.time_split import latest_of_each
 from support.mistakes import mistake
 from support.small_tables import csv_of, sqlite_of
 
@@ -94,36 +94,25 @@ def test_facts_of_other_tables_are_split_as_usual(tmp_path: Path) -> None:
 
 def test_what_cannot_say_when_is_refused(tmp_path: Path) -> None:
     path, _, _ = shop(tmp_path / "shop.db", "DATE")
-    with mistake("bad-time-column"):
-        read(path, time="city")
-    with mistake("unknown-name"):
-        read(path, time="orders.dya")
-    with mistake("ambiguous-column"):
-        read(path, time="id")
-    with mistake("bad-time-column"):
-        read(path, time="orders.day", tables=["people", "lines"])
-
-
-def test_a_column_of_times_without_any_is_refused(tmp_path: Path) -> None:
+    wrong: list[tuple[str, dict[str, Any]]] = [
+        ("bad-time-column", {"time": "city"}),
+        ("unknown-name", {"time": "orders.dya"}),
+        ("ambiguous-column", {"time": "id"}),
+        ("bad-time-column", {"time": "orders.day", "tables": ["people", "lines"]}),
+        ("bad-time-column", {"time_per": "orders.buyer"}),
+        ("bad-time-column", {"time": "orders.day", "time_per": "people.city"}),
+        ("unknown-name", {"time": "orders.day", "time_per": "orders.byer"}),
+    ]
+    for code, options in wrong:
+        with mistake(code):
+            read(path, **options)
     rows = [(n, n % 5, None) for n in range(20)]
-    path = sqlite_of(tmp_path / "empty.db", "CREATE TABLE sold (buyer INTEGER, item INTEGER, day DATE)", sold=rows)
-    with mistake("bad-time-column"):
-        read(path, time="day")
-    bare = sqlite_of(
-        tmp_path / "bare.db",
-        SCRIPT.format("DATE"),
-        people=[(n, f"city {n % 3}") for n in range(20)],
-        lines=[(n % 7, f"item {n % 3}", "red" if n % 2 else "blue") for n in range(30)],
-    )
-    with mistake("bad-time-column"):
-        read(bare, time="day")
-
-
-def test_rows_have_the_time_of_the_row_that_they_refer_to() -> None:
-    keys: Ids = np.array([5, 3, 8], np.int32)
-    cells: Ids = np.array([3, 8, 5, -1, 4, 9], np.int32)
-    found = times_through(cells, keys, np.array([1.0, 2.0, np.nan]))
-    np.testing.assert_array_equal(found, [2.0, np.nan, 1.0, np.nan, np.nan, np.nan])
+    empty = sqlite_of(tmp_path / "empty.db", "CREATE TABLE sold (buyer INTEGER, item INTEGER, day DATE)", sold=rows)
+    people, lines = [(n, f"city {n % 3}") for n in range(20)], [(n % 7, f"i{n % 3}", f"c{n % 2}") for n in range(30)]
+    bare = sqlite_of(tmp_path / "bare.db", SCRIPT.format("DATE"), people=people, lines=lines)
+    for path in (empty, bare):  # a column of times without any
+        with mistake("bad-time-column"):
+            read(path, time="day")
 
 
 def test_the_last_of_each_group_are_held_out_against_a_loop() -> None:
@@ -165,13 +154,3 @@ def test_by_person_nobody_is_tested_on_what_came_before_what_was_trained_on(tmp_
     for (order, *_), part in parts_of(imported, "lines").items():  # lines go with their orders
         if days[int(order.partition(":")[2])] is not None and order in parts:
             assert part == parts[order] or not part  # what alone shows an entity stays in train
-
-
-def test_whose_the_last_are_must_be_a_column_beside_the_times(tmp_path: Path) -> None:
-    path, _, _ = shop(tmp_path / "shop.db", "DATE")
-    with mistake("bad-time-column"):
-        read(path, time_per="orders.buyer")
-    with mistake("bad-time-column"):
-        read(path, time="orders.day", time_per="people.city")
-    with mistake("unknown-name"):
-        read(path, time="orders.day", time_per="orders.byer")

@@ -12,7 +12,7 @@ from relatum.data.hypergraph import Split
 from relatum.tables import read
 from relatum.tables.time_split import random_twin
 from support.mistakes import mistake
-from support.small_tables import csv_of, sqlite_of
+from support.small_tables import csv_of, sqlite_of, store_of
 
 SCRIPT = """CREATE TABLE people (id INTEGER PRIMARY KEY, city TEXT);
     CREATE TABLE orders (id INTEGER PRIMARY KEY, buyer INTEGER REFERENCES people, year INTEGER, shop TEXT, price REAL);
@@ -35,9 +35,7 @@ def test_the_same_facts_and_as_many_rows_are_held_out(split: Split) -> None:
     assert twin == random_twin(split, 3) != random_twin(split, 4)
     assert set.union(*map(set, twin.parts.values())) == set.union(*map(set, split.parts.values()))
     assert sum(map(len, twin.parts.values())) == sum(map(len, split.parts.values()))
-    assert split.rows is not None
-    assert twin.rows is not None
-    before, now = (one["orders"].parts.max(axis=0) for one in (split.rows, twin.rows))
+    before, now = (one["orders"].parts.max(axis=0) for one in (store_of(split), store_of(twin)))
     assert np.bincount(before).tolist() == np.bincount(now).tolist()
     assert before.tolist() == sorted(before.tolist())  # the orders are in the order of their years
     assert now.tolist() != sorted(now.tolist())
@@ -46,8 +44,7 @@ def test_the_same_facts_and_as_many_rows_are_held_out(split: Split) -> None:
 
 def test_a_row_is_held_out_whole_with_what_refers_to_it(split: Split) -> None:
     twin = random_twin(split, 3)
-    assert twin.rows is not None
-    orders, lines, names = twin.rows["orders"], twin.rows["lines"], twin.rows.names
+    orders, lines, names = store_of(twin)["orders"], store_of(twin)["lines"], store_of(twin).names
     part_of = {names[cell]: part for cell, part in zip(orders.column("id"), orders.parts.max(axis=0), strict=True)}
     assert not orders.parts[orders.schema.index("id")].any()
     for index, column in enumerate(orders.schema.columns):

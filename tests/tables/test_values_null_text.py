@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import duckdb
@@ -11,26 +10,22 @@ import pytest
 from relatum.tables import ColumnRecord, Imported, read
 from relatum.tables.engine import Workspace
 from relatum.tables.values import null_hint, null_like
+from support.small_tables import csv_of, sqlite_of
 
 VALUES = ["NA" if n % 5 == 0 else " n/a " if n % 7 == 0 else str(n % 3) for n in range(60)]
 NULLS = sum(not value.isdigit() for value in VALUES)
 
 
 def source(kind: str, folder: Path) -> Path:
-    path = folder / f"t.{kind}"
-    rows = [(value, f"b{n % 4}") for n, value in enumerate(VALUES)]
+    path, rows = folder / f"t.{kind}", [(value, f"b{n % 4}") for n, value in enumerate(VALUES)]
     if kind == "csv":
-        path.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in rows))
-    elif kind == "db":
-        with sqlite3.connect(path) as connection:
-            connection.execute("CREATE TABLE t (a NUMERIC, b TEXT)")
-            connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
-        connection.close()
-    else:
-        with duckdb.connect() as connection:
-            connection.execute("CREATE TABLE t (a VARCHAR, b VARCHAR)")
-            connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
-            connection.execute(f"COPY t TO '{path}' (FORMAT parquet)")
+        return csv_of(path, ("a", "b"), rows)
+    if kind == "db":
+        return sqlite_of(path, "CREATE TABLE t (a NUMERIC, b TEXT)", t=rows)
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (a VARCHAR, b VARCHAR)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+        connection.execute(f"COPY t TO '{path}' (FORMAT parquet)")
     return path
 
 

@@ -242,11 +242,7 @@ def cut_on_train(
     Which cells are in train was drawn with groups cut by all values: this moves values across the edges of groups, never
     from one part of the split to another.
 
-    Args:
-        workspace: where the tables are.
-        names: what cells are numbers of.
-        tables: those of the import.
-        seen: bool[columns, rows] for each, which cells are in train.
+    `seen` says which cells are in train, bool[columns, rows] for each table.
     """
     cut = [_cut(workspace, number, table, mask) for number, (table, mask) in enumerate(zip(tables, seen, strict=True))]
     used = np.zeros(len(names), np.bool_)

@@ -43,11 +43,7 @@ class Code:
 def find_codes(workspace: Workspace, staged: Staged, numbers: Sequence[str], others: Sequence[str]) -> dict[str, Code]:
     """Return those of some columns of numbers that are codes, with what shows it, by name.
 
-    Args:
-        workspace: where the table is.
-        staged: the table.
-        numbers: columns that might be.
-        others: columns whose values they may tell.
+    `numbers` are the columns that might be, `others` those whose values they may tell.
     """
     possible = [name for name in numbers if _may_be_code(staged.profiles[name])]
     if not possible or len(others) < _LEAST_PREDICTED:
@@ -71,9 +67,7 @@ def is_code(numbers: Int64, others: Mapping[str, Int64]) -> Code | None:
     Amounts that are close to each other go with much the same values of other columns; codes have no such order. So what the
     same number tells in other rows is held against what the numbers beside it tell, and the group of neighbours it is in.
 
-    Args:
-        numbers: int64[rows], ranks, equal where the numbers are; -1 for none.
-        others: int64[rows] each, values of other columns by number; -1 for none.
+    `numbers` are ranks, equal where the numbers are, `others` the values of other columns by number; -1 is none.
     """
     predicted, best = 0, None
     for name, values in others.items():

@@ -247,10 +247,7 @@ def labels_of(
 
     A name need not be unique: two people of one name are told apart by their keys. First and last name are a label together.
 
-    Args:
-        table: the table.
-        profiles: what was counted in its columns.
-        together: how many different texts some columns have together.
+    `together` says how many different texts some columns have together.
     """
     if len(table.primary_key) != 1:
         return ()

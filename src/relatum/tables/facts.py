@@ -45,12 +45,7 @@ def relations_of(
 ) -> list[TableFacts]:
     """Return the relations that a table gives: that of its facts, and one for each column that describes its rows.
 
-    Args:
-        name: what the relation of its facts is called; the others are called `name.column`.
-        shape: what its rows become.
-        columns: those that become entities.
-        null_is_value: whether NULL is an entity.
-        is_positional: whether the columns have no names but their positions.
+    The relation of its facts is called `name`, the others `name.column`; a positional one has no names for its columns.
     """
     where = {one.name: index for index, one in enumerate(columns)}
 
@@ -179,13 +174,7 @@ class HeldOutCells:
         in the same shares; the parts of a date are where the date is. The key says which row it is, and is never held out
         but as part of a fact over several entities.
 
-        Args:
-            facts: the relations of the table.
-            columns: those of the table.
-            cells: int32[columns, rows].
-            key: the columns of its primary key.
-            shares: how many cells go to valid and to test.
-            rng: what these are drawn from.
+        `shares` say how many cells go to valid and to test.
         """
         parts = np.zeros(cells.shape, np.int8)
         free = {one.name: index for index, one in enumerate(columns) if one.part_of is None and one.name not in key}

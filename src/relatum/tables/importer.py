@@ -402,7 +402,7 @@ class _Import:
 
     def _notes(self) -> dict[ColumnRef, str]:
         """Return what else there is to say about columns: values without a target, and texts that may stand for none."""
-        notes = missing_targets(self._workspace, {one.name: one.staged for one in self._planned}, self._identity)
+        notes = missing_targets(self._workspace, [one.staged for one in self._planned], self._identity)
         for each in (one.staged for one in self._planned):
             ids = {column: name for name, column in each.view_columns.items()}
             for column, texts in null_like(self._workspace, each.view, list(ids), each.table.name).items():

@@ -45,7 +45,7 @@ class LinkOffer:
     @property
     def is_sure(self) -> bool:
         """Whether so many values are shared that a link can be taken for granted."""
-        return self.share >= (_SAME_NAME if _alike(self.column[1], self.target[1]) else _SAME)
+        return self.share >= (_SAME_NAME if _plain(self.column[1]) == _plain(self.target[1]) else _SAME)
 
     def __str__(self) -> str:
         return f"--link {full_name(self.column)}={full_name(self.target)}"
@@ -115,7 +115,7 @@ def link_offers(workspace: Workspace, tables: Iterable[Staged], identity: Entity
 
 
 def _rank(offer: LinkOffer, keys: Mapping[ColumnRef, object]) -> tuple[bool, float, bool]:
-    return offer.target in keys, offer.share, _alike(offer.column[1], offer.target[1])
+    return offer.target in keys, offer.share, _plain(offer.column[1]) == _plain(offer.target[1])
 
 
 def _values(
@@ -129,11 +129,7 @@ def _values(
             continue
         if profile.is_unique and ref not in keys:
             continue
-        column = staged.view_columns[name]
-        text = text_of("value", staged.types[name])
-        distinct = f"SELECT DISTINCT {column} AS value FROM {staged.view} WHERE {column} IS NOT NULL"  # noqa: S608
-        rows = workspace.rows(f"SELECT {text} FROM ({distinct})", staged.table.name)  # noqa: S608
-        found[ref] = is_text, frozenset(str(row[0]) for row in rows)
+        found[ref] = is_text, frozenset(str(row[0]) for row in workspace.rows(_texts(staged, name), staged.table.name))
     return found
 
 
@@ -144,47 +140,35 @@ def _refers_by_name(ref: ColumnRef, other: ColumnRef) -> bool:
     return (name == key and key not in ("id", "key", "code")) or any(name == table + key for table in tables)
 
 
-def _alike(one: str, other: str) -> bool:
-    return _plain(one) == _plain(other)
-
-
 def _plain(name: str) -> str:
     return re.sub(r"[\W_]", "", name).lower()
 
 
-def missing_targets(workspace: Workspace, staged: Mapping[str, Staged], identity: EntityTypes) -> dict[ColumnRef, str]:
+def missing_targets(workspace: Workspace, staged: Iterable[Staged], identity: EntityTypes) -> dict[ColumnRef, str]:
     """Return a note for each column with values that have no target: they are entities all the same."""
     notes = {}
+    there = {(table.table.name, name): _texts(table, name) for table in staged for name in table.view_columns}
     for ref, targets in identity.refers.items():
-        own = _texts(ref, staged)
         for target in targets:
-            theirs = _texts(target, staged) if isinstance(target, tuple) else None
-            if own is None or theirs is None:
-                continue
-            query = f"SELECT count(*) FROM (({own}) EXCEPT ({theirs}))"  # noqa: S608
-            if count := workspace.one(query, ref[0])[0]:
-                values = "1 value has" if count == 1 else f"{count:,} values have"
-                notes[ref] = f"{values} no row in {full_name((target[0], target[1]))}"
+            if ref in there and isinstance(target, tuple) and target in there:
+                query = f"SELECT count(*) FROM (({there[ref]}) EXCEPT ({there[target]}))"  # noqa: S608
+                if count := workspace.one(query, ref[0])[0]:
+                    values = "1 value has" if count == 1 else f"{count:,} values have"
+                    notes[ref] = f"{values} no row in {full_name(target)}"
     return notes
 
 
-def _texts(ref: ColumnRef, staged: Mapping[str, Staged]) -> str | None:
-    """Return the query for the different values of a column, as text; None if it is not in the workspace."""
-    table = staged.get(ref[0])
-    column = table.view_columns.get(ref[1]) if table else None
-    if table is None or column is None:
-        return None
-    text = text_of(column, table.types[ref[1]])
-    return f"SELECT DISTINCT {text} FROM {table.view} WHERE {column} IS NOT NULL"  # noqa: S608
+def _texts(staged: Staged, name: str) -> str:
+    """Return the query for the different values of a column, as text."""
+    column, text = staged.view_columns[name], text_of("value", staged.types[name])
+    distinct = f"SELECT DISTINCT {column} AS value FROM {staged.view} WHERE {column} IS NOT NULL"  # noqa: S608
+    return f"SELECT {text} FROM ({distinct})"  # noqa: S608
 
 
 def with_composite_key(workspace: Workspace, staged: Staged, linked: Iterable[ColumnRef] = ()) -> Staged:
     """Return a table with a primary key: its own, or the fewest columns that no two rows are alike in.
 
-    Args:
-        workspace: where the table is.
-        staged: the table.
-        linked: columns that refer to others by option.
+    `linked` are the columns that refer to others by option.
     """
     table = staged.table
     if table.primary_key or table.unique_keys or table.is_facts or not _LEAST_ROWS <= staged.rows <= _MOST_ROWS:
@@ -229,8 +213,7 @@ def find_key(columns: Sequence[npt.NDArray[np.integer]]) -> tuple[int, ...]:
     In few rows many columns are never alike. So there is a column of the key that would be the same in some rows which are
     alike in the others, if it had nothing to do with them: at least as often as `_BY_ACCIDENT`.
 
-    Args:
-        columns: numbers from 0 up for each row, equal where the values are; those that are most likely part of a key first.
+    `columns` have numbers from 0 up, equal where the values are; those that are most likely part of a key come first.
     """
     ranks = [np.asarray(one, np.int64) for one in columns]
     sizes = [int(one.max()) + 1 if len(one) else 0 for one in ranks]

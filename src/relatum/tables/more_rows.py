@@ -24,10 +24,7 @@ from relatum.tables.staging import stage
 def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> RowStore:
     """Return the rows of tables that an import knows, over its names and those that are new.
 
-    Args:
-        source: what `read` takes.
-        like: the rows of the import.
-        tables: those that are wanted; by default all that are there.
+    By default these are all that are there of the tables of the import.
     """
     options = ImportOptions.of(like.options)
     require_libraries(source)

@@ -46,22 +46,9 @@ _JSON = """
     WHERE constraint_schema = DATABASE() AND level = 'Column' AND check_clause LIKE 'json_valid(%'"""
 
 _DATES = ("date", "datetime", "timestamp")
-_UNKNOWN = (
-    *_DATES,
-    "time",
-    "tinyint",
-    "smallint",
-    "mediumint",
-    "int",
-    "bigint",
-    "decimal",
-    "float",
-    "double",
-    "year",
-    "bit",
-)
+_NUMBERS = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double", "year", "bit")
 _TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set", "uuid", "inet4", "inet6")
-_KIND: dict[str, Kind] = {**dict.fromkeys(_UNKNOWN, "unknown"), **dict.fromkeys(_TEXTS, "text")}
+_KIND: dict[str, Kind] = {**dict.fromkeys((*_DATES, "time", *_NUMBERS), "unknown"), **dict.fromkeys(_TEXTS, "text")}
 
 
 def connect(url: str) -> Any:

@@ -42,10 +42,7 @@ def open_sources(
 ) -> Iterator[dict[str, tuple[Source, SourceTable]]]:
     """Yield every table by its name, with the source that holds it.
 
-    Args:
-        given: a path, a URL, a frame, several of these in a list, or tables by name in a mapping.
-        workspace: where the tables will be brought.
-        options: how files are read, and whether views are tables as well.
+    What is given is a path, a URL, a frame, several of these in a list, or tables by name in a mapping.
     """
     workspace.null_text = tuple(options.null_text)
     with ExitStack() as stack:
@@ -144,15 +141,7 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, options: Impo
 def _open_queries(
     queries: Mapping[str, str], sources: Sequence[Source], tables: Tables, workspace: Workspace, stack: ExitStack
 ) -> dict[str, tuple[Source, SourceTable]]:
-    """Return each query as a table, with the source that runs it.
-
-    Args:
-        queries: each is called as its table will be.
-        sources: all that was opened.
-        tables: what these hold.
-        workspace: where the tables will be brought.
-        stack: closes what is opened here.
-    """
+    """Return each query as a table, with the source that runs it."""
     for name in queries:
         if name in tables:
             raise DataError(

@@ -162,10 +162,7 @@ def find_dependencies(cells: Ids, names: list[str], seed: int = 0) -> tuple[Depe
 
     Groups of one row say nothing and are left out, so a key determines nothing here: that it does is known.
 
-    Args:
-        cells: int32[columns, rows], with gaps.
-        names: of the columns.
-        seed: which rows are drawn where there are many.
+    `cells` are int32[columns, rows], with gaps; `seed` says which rows are drawn where there are many.
     """
     looked = cells[:_MOST_COLUMNS]
     count, rows = looked.shape

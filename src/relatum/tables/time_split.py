@@ -50,13 +50,7 @@ def _rows_of(cells: Ids, keys: Ids) -> Int64:
 
 
 def latest(times: Sequence[Float64], valid: float, test: float) -> list[Ids]:
-    """Return in which part rows of several tables are: the last of all are held out; -1 where a row has no time.
-
-    Args:
-        times: of the rows of each table.
-        valid: the share of rows that valid is to have, those before test.
-        test: the share of the last rows.
-    """
+    """Return in which part rows of several tables are: the last of all are held out; -1 where a row has no time."""
     begin, late = np.nanquantile(np.concatenate(times), [1 - valid - test, 1 - test])
     return [_between(moments, begin, late) for moments in times]
 
@@ -100,12 +94,7 @@ def parts_by_time(
 ) -> Parts:
     """Return in which part each fact is, block after block, by the first row that says it; -1 where no row has a time.
 
-    Args:
-        graph: the facts, each once.
-        names: what the cells of tables are numbers of.
-        tables: the relations and cells of each.
-        times: of the rows of some tables, by their number.
-        parts: which part these rows are in.
+    `times` and `parts` are of the rows of some tables, by their number.
     """
     first: dict[tuple[int, ...], tuple[float, int]] = {}
     numbers = np.full(len(names), -1, np.int32)

@@ -213,35 +213,15 @@ def _tests(column: str) -> dict[str, str]:
 
 
 # What people and programs write where a value is missing.
-_USUAL = (
-    "na",
-    "n/a",
-    "#n/a",
-    "null",
-    "none",
-    "nan",
-    "nil",
-    "-",
-    "--",
-    "?",
-    ".",
-    "missing",
-    "unknown",
-    "\\n",
-    "(null)",
-    "<na>",
-)
+_USUAL = ("na", "n/a", "#n/a", "null", "none", "nan", "nil", "missing", "unknown", "(null)", "<na>")
+_SIGNS = ("-", "--", "?", ".", "\\n")
 _MOST_TEXTS = 3  # in one hint
 
 
 def null_like(workspace: Workspace, view: str, columns: Sequence[str], what: str = "tables") -> dict[str, dict[str, int]]:
     """Return, for columns of text that hold numbers but for such texts, how often each of these stands there.
 
-    Args:
-        workspace: where `view` is.
-        view: a table or view.
-        columns: those of its columns to look at; other types than text are passed over.
-        what: what a message calls the table.
+    Columns of other types than text are passed over.
     """
     types = dict(workspace.describe(view, what))
     possible = [name for name in columns if types.get(name) == "VARCHAR"]
@@ -271,7 +251,7 @@ def _mixed(workspace: Workspace, rows: str, columns: list[str], what: str, *, wh
 
 
 def _is_null_like(column: str) -> str:
-    return f"lower(trim({column})) IN ({', '.join(map(literal, _USUAL))})"
+    return f"lower(trim({column})) IN ({', '.join(map(literal, _USUAL + _SIGNS))})"
 
 
 def null_hint(counts: Mapping[str, int]) -> str:

@@ -50,9 +50,7 @@ def read_vectors(given: Iterable[str], rows: RowStore) -> tuple[RowStore, tuple[
     A file has a column of keys, and beside it one column of lists of numbers, or columns of numbers. The column of keys is
     called as in the table (`Track.TrackId`), or is the first one if the table is named.
 
-    Args:
-        given: `FILE` or `TABLE=FILE` each: whatever an import reads as a table.
-        rows: those of the import.
+    Each of those given is `FILE` or `TABLE=FILE`: whatever an import reads as a table.
     """
     found, records = dict(rows.vectors), []
     for text in given:
