@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 from relatum.tables.table import Column, Table
 from relatum.tables.targets import write
 from support.mistakes import mistake
 from support.mysql_server import connect, run_script
+from support.small_tables import Acting
 
 _WRITER = """
 import sys, time
@@ -81,24 +81,23 @@ def test_a_table_whose_engine_cannot_roll_back_is_refused(mysql_database: str) -
 
 
 def test_a_name_that_was_taken_meanwhile_is_left_alone(mysql_database: str) -> None:
-    class Late(list[int]):
-        def __iter__(self):  # type: ignore[no-untyped-def]
-            run_script(mysql_database, "CREATE TABLE new (b INT);\n")
-            return super().__iter__()
-
+    late = Acting([1, 2], lambda: run_script(mysql_database, "CREATE TABLE new (b INT);\n"))
     with mistake("database-refused"):
-        write([table("first", [1]), Table("new", (Column("a", "whole", Late([1])),), "new")], mysql_database)
+        write([table("first", [1]), Table("new", (Column("a", "whole", late),), "new")], mysql_database)
     assert state(mysql_database) == {"new": 0}
 
 
-def test_names_and_values_that_cannot_be(mysql_database: str, tmp_path: Path) -> None:
-    for name in ("x" * 65, "😀", "x "):
+def test_names_and_values_that_cannot_be(mysql_database: str) -> None:
+    wrong = [
+        ("x" * 65, "whole", 1),
+        ("😀", "whole", 1),
+        ("x ", "whole", 1),
+        ("t", "number", float("nan")),
+        ("t", "text", "\ud800"),
+    ]
+    for name, form, value in wrong:
         with mistake("database-refused"):
-            write(table(name, [1]), mysql_database)
-    for value in (float("nan"), "\ud800"):
-        form = "text" if isinstance(value, str) else "number"
-        with mistake("database-refused"):
-            write(Table("t", (Column("a", form, [value]),), "t"), mysql_database)
+            write(Table(name, (Column("a", form, [value]),), name), mysql_database)
     assert state(mysql_database) == {}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from pathlib import Path
 
 import duckdb
@@ -13,6 +12,7 @@ from relatum.errors import DataError
 from relatum.tables import Imported, read
 from support.mistakes import mistake
 from support.mysql_server import run_script
+from support.small_tables import all_facts, sqlite_of
 
 SCRIPT = """
     CREATE TABLE customer (id INTEGER PRIMARY KEY, country TEXT);
@@ -26,7 +26,7 @@ SOURCES = ["sqlite", "duckdb", "postgres", "mysql", "files", "several"]
 
 
 def facts(imported: Imported, relation: str = "bought") -> set[tuple[str, ...]]:
-    return {fact for graph in imported.split.parts.values() for fact in graph if fact[0] == relation}
+    return {fact for fact in all_facts(imported) if fact[0] == relation}
 
 
 @pytest.fixture
@@ -38,10 +38,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> object:
     ]
     script = SCRIPT + "".join(filled)
     if request.param == "sqlite":
-        with sqlite3.connect(tmp_path / "shop.db") as connection:
-            connection.executescript(script)
-        connection.close()
-        return tmp_path / "shop.db"
+        return sqlite_of(tmp_path / "shop.db", script)
     if request.param == "postgres":
         import psycopg
 
@@ -131,36 +128,20 @@ def test_what_a_query_that_writes_would_have_deleted_is_still_there(database: st
             assert connection.execute("SELECT count(*) FROM t").fetchone() == (1,)
 
 
-@pytest.mark.parametrize(
-    ("sql", "message"),
-    [
-        ("DELETE FROM line", "bad-query"),
-        ("", "bad-query"),
-        ("/* SELECT 1 */ -- SELECT 2", "bad-query"),
-        ("(ATTACH 'x.db' AS x)", "bad-query"),
-        (17, "bad-query"),
-    ],
-)
-def test_what_is_no_select_is_refused_before_anything_is_opened(sql: str, message: str) -> None:
-    with mistake(message):
+@pytest.mark.parametrize("sql", ["DELETE FROM line", "", "/* SELECT 1 */ -- SELECT 2", "(ATTACH 'x.db' AS x)", 17])
+def test_what_is_no_select_is_refused_before_anything_is_opened(sql: str) -> None:
+    with mistake("bad-query"):
         read("nowhere.db", sql={"q": sql})
     with mistake("setting-out-of-range"):
         read("nowhere.db", sql=sql)
 
 
+REACHING = ["'{0}'", "read_text('{0}')", "read_csv('{0}')", "glob('{0}')", "read_text('https://127.0.0.1:1/x')"]
+REACHING += ["query('DROP TABLE line')", "secret_variable"]
+
+
 @pytest.mark.parametrize("source", ["duckdb", "files"], indirect=True)
-@pytest.mark.parametrize(
-    "rows",
-    [
-        "read_text('{0}')",
-        "'{0}'",
-        "read_csv('{0}')",
-        "glob('{0}')",
-        "read_text('https://127.0.0.1:1/x')",
-        "query('DROP TABLE line')",
-        "secret_variable",
-    ],
-)
+@pytest.mark.parametrize("rows", REACHING)
 def test_a_query_reaches_no_other_file_nor_the_network(source: object, tmp_path: Path, rows: str) -> None:
     other = tmp_path / "secret.csv"
     other.write_text("a,b\nhidden,1\nhidden,2\n")
@@ -171,23 +152,12 @@ def test_a_query_reaches_no_other_file_nor_the_network(source: object, tmp_path:
 
 
 @pytest.mark.parametrize("source", ["sqlite"], indirect=True)
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT load_extension('x') AS a, 1 AS b",
-        "SELECT * FROM pragma_database_list",
-        "SELECT name, file FROM pragma_database_list()",
-    ],
-)
-def test_sqlite_does_nothing_but_read(source: object, sql: str) -> None:
-    with mistake("bad-query"):
-        read(source, sql={"q": sql})
-
-
-@pytest.mark.parametrize("source", ["files"], indirect=True)
-def test_a_name_that_a_table_has_is_refused(source: object) -> None:
-    with mistake("bad-query"):
-        read(source, sql={"line": "SELECT 1 AS a, 2 AS b"})
+def test_sqlite_does_nothing_but_read_and_a_name_that_a_table_has_is_refused(source: object) -> None:
+    rows = ("pragma_database_list", "pragma_database_list()")
+    wrong = ["SELECT load_extension('x') AS a, 1 AS b", *(f"SELECT name, file FROM {each}" for each in rows)]  # noqa: S608
+    for name, sql in [*(("q", each) for each in wrong), ("line", "SELECT 1 AS a, 2 AS b")]:
+        with mistake("bad-query"):
+            read(source, sql={name: sql})
 
 
 @pytest.mark.everything

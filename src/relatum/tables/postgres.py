@@ -10,13 +10,12 @@ from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.tables.engine import CsvRows, Workspace, literal, quoted
-from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, gathered, without_password
+from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, gathered, without_password
 from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, query_error, query_table, subquery
 from relatum.tables.table import Database, Table, Value, listed_columns, split_name, value_text
 
 if TYPE_CHECKING:
     import psycopg
-    from psycopg.pq.abc import PGconn
 
 _USUAL = "public"
 
@@ -58,13 +57,7 @@ def _kind(category: str, base: str) -> Kind:
 def _connect(url: str) -> psycopg.Connection[tuple[Any, ...]]:
     import psycopg
 
-    return connected(lambda: psycopg.connect(url, connect_timeout=PATIENCE), _is_unreachable)
-
-
-def _is_unreachable(error: Exception) -> bool:
-    """Return whether a server was not even reached: a password that it refused is not tried again."""
-    tried: PGconn | None = getattr(error, "pgconn", None)
-    return tried is not None and not tried.used_password
+    return psycopg.connect(url, connect_timeout=PATIENCE)
 
 
 class PostgresSource(ServerSource):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from relatum.errors import DataError
 from relatum.tables.engine import CsvRows, Workspace
@@ -15,9 +14,6 @@ from relatum.tables.values import stage_text
 
 PATIENCE = 10  # seconds to wait for a connection
 PIECE = 1 << 24  # bytes of rows that are brought into the workspace together
-_PAUSE = 0.5  # seconds before a server that could not be reached is tried once more
-
-Connection = TypeVar("Connection")
 
 
 def without_password(url: str) -> str:
@@ -40,17 +36,6 @@ def as_sentence(what: str, error: Exception) -> DataError:
     # PyMySQL's have a number before the text.
     text = str(error.args[1] if len(error.args) == 2 and isinstance(error.args[0], int) else error)
     return DataError("database-refused", " ".join(text.split()) or type(error).__name__, place=what)
-
-
-def connected(connect: Callable[[], Connection], is_worth_another: Callable[[Exception], bool]) -> Connection:
-    """Return a connection; it is tried for once more after a pause if the error says that this may help."""
-    try:
-        return connect()
-    except Exception as error:
-        if not is_worth_another(error):
-            raise
-    time.sleep(_PAUSE)
-    return connect()
 
 
 def gathered(pieces: Iterable[CsvRows]) -> Iterator[CsvRows]:
