@@ -113,12 +113,8 @@ class RowGroup:
     def check_changed(self, expected: int, changed: int) -> None:
         """Refuse another number of changed rows than expected."""
         if changed != expected:
-            raise DataError(
-                "change-miscounted",
-                (f"table {self.table!r}: {expected} rows should have changed and {changed} have, so nothing is kept"),
-                place=self._database.location,
-                remedy="look for a trigger, rule or policy of the table",
-            )
+            reason = f"table {self.table!r}: {expected} rows should have changed and {changed} have, so nothing is kept"
+            raise self._database.refusal("change-miscounted", reason, "look for a trigger, rule or policy of the table")
 
     def _match(self, tests: Sequence[str]) -> dict[int, Match]:
         """Return what was found; then rows that share a key are not among the given ones any more."""

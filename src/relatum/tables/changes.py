@@ -300,15 +300,8 @@ class _Attempt:
             for column in columns:
                 text, kind = cells.get(column, (None, ""))
                 if text is None:
-                    raise DataError(
-                        "change-miscounted",
-                        (
-                            f"table {group.table!r}: a value written to {column!r} is not there afterwards, so nothing is "
-                            "kept"
-                        ),
-                        place=self._database.location,
-                        remedy="look for a trigger of the table",
-                    )
+                    reason = f"table {group.table!r}: a value written to {column!r} is lost afterwards, so nothing is kept"
+                    raise self._database.refusal("change-miscounted", reason, "look for a trigger of the table")
                 change = self._changes[self._numbers[number][column]]
                 self.written.append(
                     LoggedChange(group.table, column, dict(change.row), text, kind, change.probability, change.reason)
@@ -319,11 +312,9 @@ class _Attempt:
 def _check_tables(database: Database, tables: Sequence[str], log: str) -> None:
     for table in tables:
         if table.casefold() == log.casefold():
-            raise DataError(
-                "not-a-change-log", f"{table!r} is the log of changes and is not changed itself", place=database.location
-            )
+            raise database.refusal("not-a-change-log", f"{table!r} is the log of changes and is not changed itself")
         if database.columns(table) is None:
-            raise DataError("cells-not-changeable", f"no table is called {table!r}", place=database.location)
+            raise database.refusal("cells-not-changeable", f"no table is called {table!r}")
 
 
 def _prefix(tables: Sequence[str]) -> str:

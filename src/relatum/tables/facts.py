@@ -37,7 +37,7 @@ class TableFacts:
 
     def whole(self, cells: Ids) -> Bool:
         """Return which rows have a value at each position, and so give a fact."""
-        return np.all(cells[self.indices] >= 0, axis=0)
+        return np.asarray((cells[self.indices] >= 0).all(axis=0), np.bool_)
 
 
 def relations_of(

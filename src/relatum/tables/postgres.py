@@ -7,7 +7,6 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from relatum.data.row_store import TableReference
-from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.tables.engine import CsvRows, Workspace, literal, quoted
 from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, gathered, without_password
@@ -219,7 +218,7 @@ class PostgresTarget(Database):
         """Return the columns of a table."""
         found = self._connection.execute(_TYPES.encode(), (self.sql_name(table),)).fetchall()
         if found and found[0][0] not in ("r", "p"):
-            raise DataError("view-not-table", f"{table!r} is not a table", place=self.location)
+            raise self.refusal("view-not-table", f"{table!r} is not a table")
         return [str(name) for _, name in found if name is not None] if found else None
 
     def execute(self, sql: str) -> psycopg.Cursor[tuple[Any, ...]]:
@@ -270,6 +269,4 @@ class PostgresTarget(Database):
 
     def _check_length(self, name: str) -> None:
         if len(name.encode()) > _LONGEST:
-            raise DataError(
-                "name-too-long", f"names have at most {_LONGEST} bytes there, and {name!r} has more", place=self.location
-            )
+            raise self.refusal("name-too-long", f"names have at most {_LONGEST} bytes there, and {name!r} has more")

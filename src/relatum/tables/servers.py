@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from relatum.errors import DataError
 from relatum.tables.engine import CsvRows, Workspace
-from relatum.tables.source import SourceColumn, SourceTable
+from relatum.tables.source import Source, SourceColumn, SourceTable
 from relatum.tables.values import stage_text
 
 PATIENCE = 10  # seconds to wait for a connection
@@ -51,17 +51,13 @@ def gathered(pieces: Iterable[CsvRows]) -> Iterator[CsvRows]:
         yield CsvRows(text, rows, longest)
 
 
-class ServerSource(ABC):
+class ServerSource(Source):
     """A database on a server, whose tables are copied as text; `errors` are those of its driver."""
 
     def __init__(self, workspace: Workspace, location: str, errors: tuple[type[Exception], ...]) -> None:
         self.location = location
         self._workspace, self._errors = workspace, errors
         self._sql_names: dict[str, str] = {}
-
-    @abstractmethod
-    def tables(self) -> list[SourceTable]:
-        """Return the tables in the order of their names."""
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Copy a table as text; then numbers and dates are found."""
@@ -89,10 +85,6 @@ class ServerSource(ABC):
     @abstractmethod
     def is_lost(self) -> bool:
         """Return whether the connection broke."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the connection."""
 
     def _ask(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Return the rows of a query about tables, not of one."""

@@ -16,6 +16,7 @@ from relatum.errors import DataError
 from relatum.tables.engine import BATCH, Batch, Texts, Workspace, quoted
 from relatum.tables.source import (
     Kind,
+    Source,
     SourceColumn,
     SourceTable,
     other_keys,
@@ -33,7 +34,7 @@ _FORBIDDEN = ("load_extension", "fts3_tokenizer", "readfile", "writefile", "edit
 _STEPS = 100_000  # of SQLite's machine between looks at whether somebody wants to stop
 
 
-class SqliteSource:
+class SqliteSource(Source):
     """One SQLite database; its virtual tables are not run, and its views, which are programs too, if they are wanted."""
 
     def __init__(self, workspace: Workspace, path: Path, views: bool = False) -> None:
@@ -249,7 +250,7 @@ class SqliteTarget(Database):
         if found is None:
             return None
         if found[0] == "view":
-            raise DataError("view-not-table", f"{table!r} is a view, not a table", place=self.location)
+            raise self.refusal("view-not-table", f"{table!r} is a view, not a table")
         return [str(row[1]) for row in self._connection.execute(f"PRAGMA main.table_info({quoted(table)})")]
 
     def execute(self, sql: str) -> sqlite3.Cursor:
