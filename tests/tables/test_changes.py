@@ -48,12 +48,8 @@ def test_the_log_has_a_row_for_each_change(shop_to_fill: Filled) -> None:
         "undone_at FROM relatum_changes ORDER BY number"
     )
     assert [row[:2] for row in rows] == [(1, number) for number in range(4)]
-    assert {row[4]: row[7] for row in rows} == {
-        "genre": "7",
-        "price": "0.99",
-        "name": 'Two; it\'s "2" %s',
-        "seconds": rows[3][7],
-    }
+    written = {"genre": "7", "price": "0.99", "name": 'Two; it\'s "2" %s', "seconds": rows[3][7]}
+    assert {row[4]: row[7] for row in rows} == written
     assert float(rows[3][7]) == 0.1 + 0.2
     assert [json.loads(row[5]) for row in rows] == [{"id": 1}, {"id": 1}, {"id": 2}, {"id": 2}]
     assert {(*row[2:4], row[6], *row[8:]) for row in rows} == {("run 1", "track", None, 0.75, "because", None)}
@@ -136,10 +132,8 @@ def test_values_are_stored_in_the_types_of_columns(shop_to_fill: Filled) -> None
     assert undo_changes(shop_to_fill.to).restored == 4
 
 
-def test_types_of_postgresql(database: str) -> None:
-    import psycopg
-
-    filled = Filled("postgres", database, lambda: psycopg.connect(database))
+def test_types_of_postgresql(postgres_to_fill: Filled) -> None:
+    filled = postgres_to_fill
     filled.run(
         "CREATE TYPE mood AS ENUM ('sad', 'glad')",
         "CREATE DOMAIN positive AS INTEGER CHECK (VALUE > 0)",
@@ -165,28 +159,26 @@ def test_types_of_postgresql(database: str) -> None:
     }
     given = [Change("parent", key, column, value, 0.5) for column, value in values.items()]
     given.append(Change("lab.found", {"k": 1}, "v", "x", 0.5))
-    assert apply_changes(database, given).applied == 8
+    assert apply_changes(filled.to, given).applied == 8
     assert filled.ask("SELECT count(*), count(n) FROM parent") == [(2, 1)]  # the row of the table that inherits is not meant
     ((n, moment),) = filled.ask("SELECT n::text, t AT TIME ZONE 'UTC' FROM ONLY parent")
     assert (n, moment.hour) == ("2.3", 8)
     filled.run("ALTER DATABASE trial SET timezone = 'Asia/Tokyo'", "ALTER DATABASE trial SET datestyle = 'German'")
-    assert undo_changes(database).restored == 8
+    assert undo_changes(filled.to).restored == 8
     assert filled.content("parent", "lab.found") == before
 
 
-def test_a_trigger_that_changes_what_is_written_is_no_obstacle_to_undo(database: str) -> None:
-    import psycopg
-
-    filled = Filled("postgres", database, lambda: psycopg.connect(database))
+def test_a_trigger_that_changes_what_is_written_is_no_obstacle_to_undo(postgres_to_fill: Filled) -> None:
+    filled = postgres_to_fill
     filled.run(
         "CREATE TABLE word (k INTEGER PRIMARY KEY, v TEXT)",
         "INSERT INTO word VALUES (1, NULL)",
         "CREATE FUNCTION lower_v() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.v = lower(NEW.v); RETURN NEW; END'",
         "CREATE TRIGGER lower_v BEFORE UPDATE ON word FOR EACH ROW EXECUTE FUNCTION lower_v()",
     )
-    apply_changes(database, [Change("word", {"k": 1}, "v", "ABC", 0.5)])
+    apply_changes(filled.to, [Change("word", {"k": 1}, "v", "ABC", 0.5)])
     assert filled.ask("SELECT v, new_value FROM word, relatum_changes") == [("abc", "abc")]
-    assert undo_changes(database).restored == 1
+    assert undo_changes(filled.to).restored == 1
 
 
 def test_many_changes_are_quick(shop_to_fill: Filled, count: Callable[[int, int], int]) -> None:

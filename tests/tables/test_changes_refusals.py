@@ -143,10 +143,8 @@ def test_a_trigger_that_refuses_is_one_sentence(tmp_path: Path) -> None:
         assert path.read_bytes() == before
 
 
-def test_a_trigger_that_skips_rows_is_noticed(database: str) -> None:
-    import psycopg
-
-    filled = Filled("postgres", database, lambda: psycopg.connect(database))
+def test_a_trigger_that_skips_rows_is_noticed(postgres_to_fill: Filled) -> None:
+    filled = postgres_to_fill
     filled.run(
         "CREATE TABLE t (k INTEGER, v INTEGER)",
         "INSERT INTO t VALUES (1, NULL), (2, NULL)",
@@ -155,7 +153,7 @@ def test_a_trigger_that_skips_rows_is_noticed(database: str) -> None:
         "CREATE TRIGGER skip BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION skip()",
     )
     with mistake("change-miscounted"):
-        apply_changes(database, [Change("t", {"k": key}, "v", value, 0.5) for key, value in ((1, 4), (2, 5))])
+        apply_changes(filled.to, [Change("t", {"k": key}, "v", value, 0.5) for key, value in ((1, 4), (2, 5))])
     assert filled.ask("SELECT * FROM t ORDER BY k") == [(1, None), (2, None)]
 
 
@@ -176,14 +174,12 @@ def test_what_somebody_else_is_writing_to_is_left_alone(shop_to_fill: Filled, mo
     assert apply_changes(shop_to_fill.to, more).applied == 1
 
 
-def test_a_database_that_may_only_be_read_is_left_alone(database: str) -> None:
-    import psycopg
-
-    filled = Filled("postgres", database, lambda: psycopg.connect(database))
+def test_a_database_that_may_only_be_read_is_left_alone(postgres_to_fill: Filled) -> None:
+    filled = postgres_to_fill
     filled.run("CREATE TABLE track (id INTEGER, genre INTEGER)", "INSERT INTO track VALUES (1, NULL)")
     filled.run("ALTER DATABASE trial SET default_transaction_read_only = on")
     with mistake("database-refused"):
-        apply_changes(database, [GENRE])
+        apply_changes(filled.to, [GENRE])
 
 
 def stopped(*_: object) -> int:

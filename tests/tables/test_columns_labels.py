@@ -29,25 +29,14 @@ def test_words_are_the_same_in_every_spelling(name: str, words: str) -> None:
     assert words_of(name) == words.split()
 
 
-@pytest.mark.parametrize(
-    ("table", "column"),
-    [
-        ("schools", "name_full"),
-        ("schools", "full_name"),
-        ("schools", "fullname"),
-        ("users", "displayName"),
-        ("Genre", "GenreName"),
-        ("genres", "genrename"),
-        ("parks", "park.name"),
-        ("parks", "parkname"),
-        ("TeamsFranchises", "franchName"),
-        ("categories", "category_name"),
-        ("hr.cities", "CityName"),
-        ("film", "film_title"),
-        ("things", "label"),
-        ("shops", "name"),
-    ],
-)
+NAMES = "schools name_full, schools full_name, schools fullname, users displayName, Genre GenreName, genres genrename, "
+NAMES += "parks park.name, parks parkname, TeamsFranchises franchName, categories category_name, hr.cities CityName, "
+NAMES += "film film_title, things label, shops name"
+PEOPLE = "nameFirst nameLast, FirstName LastName, first_name last_name, firstname lastname, given_name family_name, "
+PEOPLE += "forename surname, PlayerFirstName PlayerLastName"
+
+
+@pytest.mark.parametrize(("table", "column"), [pair.split() for pair in NAMES.split(", ")])
 def test_a_name_is_a_label_although_two_rows_share_it(table: str, column: str) -> None:
     assert found(table, phone=100, **{column: 98}) == (column,)
     assert is_called_like_label((column,), table)
@@ -62,18 +51,7 @@ def test_other_columns_are_none_unless_they_are_unique(table: str, column: str) 
     assert not is_called_like_label((column,), table)
 
 
-@pytest.mark.parametrize(
-    ("first", "last"),
-    [
-        ("nameFirst", "nameLast"),
-        ("FirstName", "LastName"),
-        ("first_name", "last_name"),
-        ("firstname", "lastname"),
-        ("given_name", "family_name"),
-        ("forename", "surname"),
-        ("PlayerFirstName", "PlayerLastName"),
-    ],
-)
+@pytest.mark.parametrize(("first", "last"), [pair.split() for pair in PEOPLE.split(", ")])
 def test_first_and_last_names_are_a_label_together_in_this_order(first: str, last: str) -> None:
     assert found("players", **{last: 60, first: 20}) == (first, last)
     assert found("players", together=30, **{last: 20, first: 10}) == ()  # the same few people again and again

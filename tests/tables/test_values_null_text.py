@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import openpyxl
 import pytest
 
 from relatum.tables import ColumnRecord, Imported, read
@@ -22,6 +23,12 @@ def source(kind: str, folder: Path) -> Path:
         return csv_of(path, ("a", "b"), rows)
     if kind == "db":
         return sqlite_of(path, "CREATE TABLE t (a NUMERIC, b TEXT)", t=rows)
+    if kind == "xlsx":
+        book = openpyxl.Workbook()
+        for row in [("a", "b"), *rows]:
+            book.active.append(row)
+        book.save(path)
+        return path
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t (a VARCHAR, b VARCHAR)")
         connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
@@ -33,7 +40,7 @@ def column(imported: Imported, name: str) -> ColumnRecord:
     return next(record for record in imported.columns if record.column == name)
 
 
-@pytest.mark.parametrize("kind", ["csv", "db", "parquet"])
+@pytest.mark.parametrize("kind", ["csv", "db", "parquet", "xlsx"])
 def test_texts_for_null_are_null_in_every_source(tmp_path: Path, kind: str) -> None:
     imported = read(source(kind, tmp_path), null_text=["NA", "n/a"])
     assert column(imported, "a").nulls == NULLS
