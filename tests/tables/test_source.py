@@ -47,8 +47,7 @@ def test_unique_keys_are_those_on_columns_and_on_all_rows(kind: str, tmp_path: P
         "sqlite": lambda: sqlite_of(tmp_path / "k.db", KEYS + PARTIAL),
         "duckdb": lambda: duckdb_file(tmp_path / "k.duckdb", KEYS),
         "postgres": lambda: postgres_database(
-            request.getfixturevalue("database"),
-            KEYS + PARTIAL + "CREATE UNIQUE INDEX carries ON none (b) INCLUDE (a);",
+            request.getfixturevalue("database"), KEYS + PARTIAL + "CREATE UNIQUE INDEX carries ON none (b) INCLUDE (a);"
         ),
     }
     tables = tables_of(makers[kind]())

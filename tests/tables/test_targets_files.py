@@ -250,26 +250,6 @@ def test_several_processes_that_make_one_database_lose_no_table(tmp_path: Path, 
             write(Table(done[0], (Column("item", "text", ["x"]),), done[0]), path)
 
 
-KILLED = """
-import os, pathlib, sys
-from relatum.tables import Column, Table, write
-pathlib.Path.unlink = lambda *_, **__: os.kill(os.getpid(), 9)
-write(Table("made", (Column("item", "text", ["one"]),), "sold"), sys.argv[1])
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
-def test_a_writer_that_is_refused_removes_the_second_name_that_a_killed_one_left(tmp_path: Path) -> None:
-    path = tmp_path / "new.csv"
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert len(list(tmp_path.iterdir())) == 2
-    with pytest.warns(RelatumWarning, match="killed had left it"), mistake("table-exists"):
-        write(Table("made", (Column("item", "text", ["two"]),), "sold"), path)
-    assert list(tmp_path.iterdir()) == [path]
-    assert path.read_text().splitlines() == ["item", "one"]
-
-
 FORMULAS = ["=1+1", "+cmd|'/C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "=", "-", "+49 30 1234"]
 PLAIN = ["a", "", None, "-2", "+4.5", "-1e-9", "-.5", " =1", "'=1", "1-2", "a@b"]
 RISKY = Table(

@@ -28,8 +28,7 @@ def table(delimiter: str, header: bool = True) -> str:
 
 
 @pytest.mark.parametrize(
-    ("given", "character"),
-    [(";", ";"), ("tab", "\t"), ("\\t", "\t"), ("Comma", ","), ("space", " "), ("'", "'")],
+    ("given", "character"), [(";", ";"), ("tab", "\t"), ("\\t", "\t"), ("Comma", ","), ("space", " "), ("'", "'")]
 )
 def test_every_delimiter_is_read_whatever_the_ending(tmp_path: Path, given: str, character: str) -> None:
     path = write(tmp_path / "sold.data", table(character))

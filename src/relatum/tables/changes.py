@@ -166,13 +166,9 @@ def _fill_copy(path: Path, kind: str, copy: Path, location: Path, changes: Seque
     """Copy a database, fill cells of the copy, and return what was done; `location` is what messages call the copy."""
     beside = [copy.with_name(copy.name + ending) for ending in (".wal", "-wal", "-shm", "-journal")]
     try:
-        if kind == "sqlite":
-            copy_sqlite(path, copy)
-            opened: Opened = partial(open_sqlite, copy, location)
-        else:
-            copy_duckdb(path, copy)
-            opened = partial(open_duckdb, copy, location)
-        applied = _apply(opened, changes, log, str(path))
+        make_copy, opened = (copy_sqlite, open_sqlite) if kind == "sqlite" else (copy_duckdb, open_duckdb)
+        make_copy(path, copy)
+        applied = _apply(partial(opened, copy, location), changes, log, str(path))
         if any(file.exists() for file in beside):
             raise DataError("not-written", "could not be written as a whole", place=location)
     finally:

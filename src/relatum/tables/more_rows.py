@@ -33,20 +33,10 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
         for name in tables:
             if name not in like.tables:
                 raise UnknownNameError("table", name, like.tables)
-            if name not in sources:
-                listed = ", ".join(sources)
-                raise DataError(
-                    "other-tables",
-                    f"table {name!r} is not there, only {listed}",
-                    remedy="give files and tables the names that they had",
-                )
-        if not wanted:
-            known = ", ".join(like.tables)
-            raise DataError(
-                "other-tables",
-                f"none of the imported tables is there: {known}",
-                remedy="give files and tables the names that they had",
-            )
+        lacking = [f"table {name!r} is not there, only {', '.join(sources)}" for name in tables if name not in sources]
+        if lacking or not wanted:
+            reason = lacking[0] if lacking else f"none of the imported tables is there: {', '.join(like.tables)}"
+            raise DataError("other-tables", reason, remedy="give files and tables the names that they had")
         choices = Choices({name: sources[name][1] for name in wanted}, ImportOptions(tables=wanted))
         found, labels = [], {}
         for number, name in enumerate(wanted):

@@ -74,13 +74,10 @@ def require_libraries(given: Any) -> None:
 
 
 def _listed(given: Any) -> list[tuple[str | None, Any]]:
-    pairs: list[tuple[str | None, Any]]
     if isinstance(given, Mapping):
-        pairs = [(str(name), each) for name, each in given.items()]
-    elif isinstance(given, (list, tuple)):
-        pairs = [(None, each) for each in given]
+        pairs: list[tuple[str | None, Any]] = [(str(name), each) for name, each in given.items()]
     else:
-        pairs = [(None, given)]
+        pairs = [(None, each) for each in (given if isinstance(given, (list, tuple)) else [given])]
     if not pairs:
         raise DataError("not-importable", "nothing to import was given")
     return pairs
@@ -113,13 +110,10 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, options: Impo
         raise DataError("not-a-file", "not a file", place=path, remedy=remedy)
     # What says what it is by its first bytes is believed before its name.
     database = database_in(path)
+    if database == "sqlite":
+        return SqliteSource(workspace, path, options.views)
     if database is not None:
-        is_sqlite = database == "sqlite"
-        return (
-            SqliteSource(workspace, path, options.views)
-            if is_sqlite
-            else DuckdbSource(workspace, path, number, options.views)
-        )
+        return DuckdbSource(workspace, path, number, options.views)
     unpacked = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending, table = unpacked.suffix.lower(), name or unpacked.stem
     if is_parquet(path) or ending in (".parquet", ".pq"):

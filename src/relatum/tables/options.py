@@ -25,8 +25,7 @@ class ImportOptions(Checked):
 
     tables: Sequence[str] = setting((), "the tables to take; by default all")
     columns: Mapping[str, Sequence[str]] = setting(
-        {},
-        "for a table, exactly the columns that become its roles, in this order",
+        {}, "for a table, exactly the columns that become its roles, in this order"
     )
     relations: Mapping[str, str] = setting({}, "for a table, what its relation is called; by default as the table")
     keep: Sequence[str] = setting((), "columns to take as entities although they would be left out")
@@ -48,15 +47,13 @@ class ImportOptions(Checked):
         ' (`"*"`, or a number alone). By default 20, and fewer where there are few rows',
     )
     null: Literal["skip", "value"] = setting(
-        "skip",
-        "what a NULL is: a gap, which is `skip`ped and can be filled, or a `value` like any other",
+        "skip", "what a NULL is: a gap, which is `skip`ped and can be filled, or a `value` like any other"
     )
     null_text: Sequence[str] = setting((), "texts that stand for NULL, such as NA; spaces around them do not count")
     views: bool = setting(False, "take the views of databases as tables; each is a program that its author wrote")
     keep_ids: bool = setting(False, "take columns that have a value of their own in every row")
     plain: bool = setting(
-        False,
-        "entities are called by their value alone, so that the same text is the same entity wherever it stands",
+        False, "entities are called by their value alone, so that the same text is the same entity wherever it stands"
     )
     relation_key: str = setting("relation", "the key of a JSON object that names its relation")
     sql: Mapping[str, str] = setting({}, "for a name, a query whose rows are one more table: one SELECT, which only reads")
@@ -73,8 +70,7 @@ class ImportOptions(Checked):
     )
     encoding: str = setting("utf-8", "the encoding of text files, by its name in Python")
     split: Literal["stratified", "random"] = setting(
-        "stratified",
-        "hold out the same share of every relation (`stratified`) or of all facts together (`random`)",
+        "stratified", "hold out the same share of every relation (`stratified`) or of all facts together (`random`)"
     )
     time: str | None = setting(
         None,

@@ -79,7 +79,7 @@ class SqliteSource(Source):
     def query(self, name: str, sql: str) -> SourceTable:
         """Return a query as one more table; from now on nothing but reading is let happen."""
         self._connection.set_authorizer(_authorize)
-        self._connection.set_progress_handler(_continue, _STEPS)
+        self._connection.set_progress_handler(lambda: 0, _STEPS)  # what a signal raises is raised there, and stops it
         self._queries[name] = subquery(sql)
         try:
             described = self._connection.execute(f"SELECT * FROM {self._queries[name]} LIMIT 0").description  # noqa: S608
@@ -181,11 +181,6 @@ def _authorize(action: int, first: str | None, second: str | None, *_: str | Non
     if action not in _READS or (action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN):
         return sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_OK
-
-
-def _continue() -> int:
-    """Go on; what a signal raises is raised here, and stops the query."""
-    return 0
 
 
 _PATIENCE = 10.0  # seconds to wait for others who write
@@ -306,10 +301,7 @@ class SqliteTarget(Database):
 def copy_sqlite(path: Path, target: Path) -> None:
     """Copy a database, as it is at one moment, to a file that is not there yet."""
     try:
-        with (
-            closing(connect_to_read(path)) as connection,
-            closing(sqlite3.connect(target)) as copy,
-        ):
+        with closing(connect_to_read(path)) as connection, closing(sqlite3.connect(target)) as copy:
             connection.execute("BEGIN")
             connection.execute("SELECT count(*) FROM sqlite_schema")  # from here on nobody else's changes are seen
             connection.backup(copy)

@@ -12,7 +12,7 @@ from pathlib import Path
 from relatum.datasets.file_types import database_in, is_mysql, is_postgres
 from relatum.errors import DataError, SettingError
 from relatum.extras import require
-from relatum.files import atomic_path, remove_stale
+from relatum.files import atomic_path
 from relatum.tables.duckdb import open_duckdb, write_parquet
 from relatum.tables.mysql_target import open_mysql
 from relatum.tables.postgres import open_postgres
@@ -79,7 +79,6 @@ def target_of(
     path = Path(to)
     if path.exists() and not path.is_file():
         raise DataError("not-a-file", "not a file", place=path)
-    remove_stale(path)  # also where it is refused below: a killed process may have left the second name of a whole file
     ending, kind = path.suffix.lower(), database_in(path) if path.is_file() else None
     if kind == "duckdb" or (kind is None and ending in (".duckdb", ".parquet")):
         require("duckdb", extra="io")

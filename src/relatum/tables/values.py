@@ -32,15 +32,10 @@ def cleaned(column: str, duckdb_type: str, null_text: Sequence[str] = ()) -> str
         plain = f"WHEN {column} >= '!' AND {column} < chr(127) THEN {column}"
         blank = f"WHEN regexp_full_match({column}, '{_BLANK}') THEN NULL"
         # Texts are what they are, whatever a column of DuckDB takes for equal.
-        return f"CASE {_if_null_text(column, null_text)}{plain} {blank} ELSE {column} END COLLATE C"
+        absent = ", ".join(literal(text.strip()) for text in null_text)
+        absent = f"WHEN trim({column}) IN ({absent}) THEN NULL " if null_text else ""
+        return f"CASE {absent}{plain} {blank} ELSE {column} END COLLATE C"
     return column
-
-
-def _if_null_text(column: str, null_text: Sequence[str]) -> str:
-    """Return the case that a text stands for no value, if any texts do."""
-    if not null_text:
-        return ""
-    return f"WHEN trim({column}) IN ({', '.join(literal(text.strip()) for text in null_text)}) THEN NULL "
 
 
 def text_of(value: str, duckdb_type: str) -> str:
