@@ -17,6 +17,27 @@ from relatum.tables.options import ImportOptions
 from relatum.tables.source import SourceTable
 from relatum.tables.table import Value
 
+# Texts that a copy of a table could spoil: empty, blank, like a NULL, quoted, broken over lines, from many scripts.
+ODD_TEXTS = [
+    None,
+    "",
+    " ",
+    "NULL",
+    "\\N",
+    "\\.",
+    "a\tb",
+    "a\nb",
+    "a\r\nb",
+    'say "hi"',
+    '"',
+    ",",
+    "\\",
+    "'",
+    "é",
+    "日本 😀",
+    "\ufeff",
+]
+
 
 def sqlite_of(path: Path, script: str, **rows: Sequence[Sequence[object]]) -> Path:
     """Make a SQLite database by a script, put rows into its tables, and return its path."""
@@ -70,14 +91,25 @@ def tables_of(given: object, **options: bool) -> dict[str, SourceTable]:
         return {name: table for name, (_, table) in found.items()}
 
 
-def staged(given: object, name: str, *, text: bool = False, views: bool = False) -> list[tuple[object, ...]]:
-    """Return the readable columns of a table as they are in the workspace, sorted, or as `text` in the order of the rows."""
+def staged(given: object, name: str, *, views: bool = False) -> list[tuple[object, ...]]:
+    """Return the readable columns of a table as they are in the workspace, sorted."""
     with Workspace() as workspace, open_sources(given, workspace, ImportOptions(views=views)) as found:
         source, table = found[name]
         columns = [column for column in table.columns if column.kind != "unreadable"]
         source.stage(table, columns, "seen")
         chosen = ", ".join(f"c{index}" for index in range(len(columns)))
-        return workspace.rows("FROM seen_text" if text else f"SELECT {chosen} FROM seen ORDER BY ALL")  # noqa: S608
+        return workspace.rows(f"SELECT {chosen} FROM seen ORDER BY ALL")  # noqa: S608
+
+
+def staged_texts(given: object, name: str) -> list[tuple[str | None, ...]]:
+    """Return the rows of a table of a server as they come, as text; without columns there are as many."""
+    with Workspace() as workspace, open_sources(given, workspace, ImportOptions()) as found:
+        source, table = found[name]
+        source.stage(table, table.columns, "seen")
+        rows = workspace.rows("FROM seen_text")
+        source.stage(table, (), "none")
+        assert workspace.rows("FROM none_text") == [(None,)] * len(rows)
+        return rows
 
 
 class Acting(Sequence[Value]):
