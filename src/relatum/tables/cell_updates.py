@@ -148,8 +148,11 @@ class RowGroup:
         settings = dict(zip(self.columns, values, strict=True))
         sql = self._database.updating(self.table, self._given, self._joined(), settings, " OR ".join(tests))
         if (changed := self._database.change(sql)) != expected:
-            reason = f"table {self.table!r}: {expected} rows should have changed and {changed} have, so nothing is kept"
-            raise self._database.refusal("change-miscounted", reason, "look for a trigger, rule or policy of the table")
+            raise self._database.refusal(
+                "change-miscounted",
+                f"table {self.table!r}: {expected} rows should have changed and {changed} have, so nothing is kept",
+                "look for a trigger, rule or policy of the table",
+            )
 
     def _joined(self, is_set: bool = False) -> str:
         """Return the test that a row is the one given; a key of a row may hold the cells themselves, which may be set."""

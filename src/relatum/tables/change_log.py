@@ -63,8 +63,11 @@ class ChangeLog:
         if columns is None:
             return False
         if lacking := [column for column in _COLUMNS if column not in columns]:
-            reason = f"table {self._name!r} is no log of changes: it lacks {', '.join(lacking)}"
-            raise self._database.refusal("not-a-change-log", reason, "choose another name for the log")
+            raise self._database.refusal(
+                "not-a-change-log",
+                f"table {self._name!r} is no log of changes: it lacks {', '.join(lacking)}",
+                "choose another name for the log",
+            )
         return True
 
     def batches(self) -> list[ChangeBatch]:

@@ -277,8 +277,11 @@ class _Attempt:
             for column in columns:
                 text, kind = cells.get(column, (None, ""))
                 if text is None:
-                    reason = f"table {group.table!r}: a value written to {column!r} is lost afterwards, so nothing is kept"
-                    raise self._database.refusal("change-miscounted", reason, "look for a trigger of the table")
+                    raise self._database.refusal(
+                        "change-miscounted",
+                        f"table {group.table!r}: a value written to {column!r} is not there afterwards, so nothing is kept",
+                        "look for a trigger of the table",
+                    )
                 change = self._changes[numbers[column]]
                 self.written.append(
                     LoggedChange(group.table, column, dict(change.row), text, kind, change.probability, change.reason)

@@ -33,10 +33,13 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
         for name in tables:
             if name not in like.tables:
                 raise UnknownNameError("table", name, like.tables)
-        lacking = [f"table {name!r} is not there, only {', '.join(sources)}" for name in tables if name not in sources]
-        if lacking or not wanted:
-            reason = lacking[0] if lacking else f"none of the imported tables is there: {', '.join(like.tables)}"
-            raise DataError("other-tables", reason, remedy="give files and tables the names that they had")
+        remedy = "give files and tables the names that they had"
+        if lacking := [name for name in tables if name not in sources]:
+            listed = ", ".join(sources)
+            raise DataError("other-tables", f"table {lacking[0]!r} is not there, only {listed}", remedy=remedy)
+        if not wanted:
+            listed = ", ".join(like.tables)
+            raise DataError("other-tables", f"none of the imported tables is there: {listed}", remedy=remedy)
         choices = Choices({name: sources[name][1] for name in wanted}, ImportOptions(tables=wanted))
         found, labels = [], {}
         for number, name in enumerate(wanted):

@@ -100,8 +100,11 @@ class MysqlTarget(Database):
         if kind not in ("BASE TABLE", "SYSTEM VERSIONED"):
             raise self.refusal("view-not-table", f"{table!r} is not a table")
         if has_transactions != "YES":
-            undo = "which cannot undo half of a write; ALTER TABLE ... ENGINE = InnoDB makes it one that can"
-            raise self.refusal("engine-without-undo", f"table {table!r} is of engine {engine}, {undo}")
+            raise self.refusal(
+                "engine-without-undo",
+                f"table {table!r} is of engine {engine}, which cannot undo half of a write; ALTER TABLE ... "
+                "ENGINE = InnoDB makes it one that can",
+            )
         return [str(row[0]) for row in self._rows(_COLUMNS, schema, name)]
 
     def create(self, table: Table) -> None:

@@ -216,8 +216,8 @@ class Choices:
         if what in self._tables:
             key = self._tables[what].primary_key
             if len(key) != 1:
-                reason = f"table {what!r} has no primary key of one column"
-                raise DataError("bad-link", reason, place=f"link {name}={what}", remedy=f"say {what}.COLUMN")
+                place, remedy = f"link {name}={what}", f"say {what}.COLUMN"
+                raise DataError("bad-link", f"table {what!r} has no primary key of one column", place=place, remedy=remedy)
             return what, key[0]
         # The name of a table may hold dots, as `hr.people` does: the longest that is there counts.
         dots = [index for index, character in enumerate(what) if character == "."]
@@ -225,8 +225,8 @@ class Choices:
             if (table := self._tables.get(what[:dot])) is not None:
                 raise UnknownNameError(f"column of {table.name}", what[dot + 1 :], [each.name for each in table.columns])
         if ":" in what or not what.strip():
-            reason = "the name of a kind of entities holds no colon and is not blank"
-            raise SettingError("bad-link", reason, place=f"link {name}={what}")
+            place = f"link {name}={what}"
+            raise SettingError("bad-link", "the name of a kind of entities holds no colon and is not blank", place=place)
         return what
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from relatum.tables.source import kind_of
 from relatum.tables.values import text_of
 
 _MOST = 1 << 28  # numbers in all: 1 GB
+_VectorsError = partial(DataError, place="vectors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def read_vectors(given: Iterable[str], rows: RowStore) -> tuple[RowStore, tuple[
             raise UnknownNameError("table", table, rows.tables)
         with Workspace() as workspace, open_sources(path, workspace, ImportOptions()) as sources:
             if len(sources) != 1:
-                raise _refusal(f"{path} holds {len(sources)} tables, not one")
+                raise _VectorsError("bad-vectors", f"{path} holds {len(sources)} tables, not one")
             ((source, described),) = sources.values()
             heads = [column.name for column in described.columns]
             table, key = _table_and_key(path, heads, rows, table)
@@ -72,17 +74,13 @@ def read_vectors(given: Iterable[str], rows: RowStore) -> tuple[RowStore, tuple[
         ids = rows.names.ids([name for name, there in zip(names, known, strict=True) if there])
         has = np.isin(ids, rows[table].column(str(schema.row_key)))
         if not has.any():
-            raise _refusal(f"{path}: none of its names is in {table}.{schema.row_key}")
+            raise _VectorsError("bad-vectors", f"{path}: none of its names is in {table}.{schema.row_key}")
         if table in found:
-            raise _refusal(f"there are two files for table {table!r}")
+            raise _VectorsError("bad-vectors", f"there are two files for table {table!r}")
         found[table] = Vectors.of(ids[has], values[known][has])
         unknown = len(names) - len(found[table])
         records.append(VectorRecord(str(path), table, len(found[table]), values.shape[1], unknown))
     return RowStore(rows.names, rows.tables, rows.options, rows.sources, found), tuple(records)
-
-
-def _refusal(reason: str, remedy: str = "") -> DataError:
-    return DataError("bad-vectors", reason, place="vectors", remedy=remedy)
 
 
 def _named(text: str) -> tuple[str | None, Path]:
@@ -102,9 +100,9 @@ def _table_and_key(path: Path, heads: Sequence[str], rows: RowStore, table: str 
             return name, index - 1
     if table is None:
         reason = f"{path}: no column is called by table and key, such as Track.TrackId"
-        raise _refusal(reason, f"or write TABLE={path.name}")
+        raise _VectorsError("bad-vectors", reason, remedy=f"or write TABLE={path.name}")
     if rows[table].schema.row_key is None:
-        raise _refusal(f"table {table!r} has no key of one column that its rows are known by")
+        raise _VectorsError("bad-vectors", f"table {table!r} has no key of one column that its rows are known by")
     return table, 0
 
 
@@ -115,10 +113,12 @@ def _read(
     columns = [f"c{index}" for index in range(len(heads)) if index != key]
     lists = [column for column in columns if types[column].endswith("]")]
     if not columns or (lists and len(columns) > 1):
-        raise _refusal(f"{path}: beside the names there must be one column of lists, or columns of numbers")
+        raise _VectorsError(
+            "bad-vectors", f"{path}: beside the names there must be one column of lists, or columns of numbers"
+        )
     for column in columns if not lists else ():
         if kind_of(types[column]) != "number":
-            raise _refusal(f"{path}: column {heads[int(column[1:])]!r} holds no numbers")
+            raise _VectorsError("bad-vectors", f"{path}: column {heads[int(column[1:])]!r} holds no numbers")
     # A column of lists as it is, or one list of the columns; a number that is missing is found below.
     numbers = ", ".join(f"coalesce(CAST({column} AS FLOAT), 'nan'::FLOAT)" for column in columns)
     vector = f"CAST({lists[0]} AS FLOAT[])" if lists else f"[{numbers}]"
@@ -128,23 +128,24 @@ def _read(
         str(path),
     )
     if least != length or absent:
-        raise _refusal(f"{path}: its lists have {(0 if absent else least)} to {length} numbers, not one length")
-    if not count or not length or count * length > _MOST:
-        raise DataError(
-            "over-limit",
-            f"{path}: {count:,} vectors of {length or 0:,} numbers; there may be {_MOST:,} in all",
-            place="vectors",
+        raise _VectorsError(
+            "bad-vectors", f"{path}: its lists have {(0 if absent else least)} to {length} numbers, not one length"
         )
+    if not count or not length or count * length > _MOST:
+        reason = f"{path}: {count:,} vectors of {length or 0:,} numbers; there may be {_MOST:,} in all"
+        raise _VectorsError("over-limit", reason)
     text = f"SELECT {text_of(f'c{key}', types[f'c{key}'])} AS name FROM vectors"  # noqa: S608
     names = workspace.arrays(text, str(path))["name"].tolist()
     if None in names:
-        raise _refusal(f"{path}: a row has no name")
+        raise _VectorsError("bad-vectors", f"{path}: a row has no name")
     twice = [name for name, often in Counter(names).items() if often > 1]
     if twice:
-        raise _refusal(f"{path}: {twice[0]!r} is there twice")
+        raise _VectorsError("bad-vectors", f"{path}: {twice[0]!r} is there twice")
     values = np.empty((count, length), np.float32)
     values[:] = np.stack(workspace.arrays(vectors, str(path))["v"].tolist())
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
-        raise _refusal(f"{path}: the vector of {names[row]!r} has a number that is missing or not finite")
+        raise _VectorsError(
+            "bad-vectors", f"{path}: the vector of {names[row]!r} has a number that is missing or not finite"
+        )
     return [f"{prefix}{name}" for name in names], values
